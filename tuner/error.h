@@ -1,0 +1,59 @@
+/*
+ * What went wrong, and where.
+ *
+ * Functions that can fail return 0 on success and a negative enum error_code otherwise, and fill the
+ * caller's struct error, which needs no release. Library code never prints; commands print the error
+ * once, with error_print(), and exit with error_exit_status().
+ *
+ * Messages say what is wrong first, lower case, the subject in single quotes, no full stop, and then
+ * the next step to take: "unknown key 'blok_size'; did you mean 'block_size'?"
+ */
+#ifndef AUTOTUNE_ERROR_H
+#define AUTOTUNE_ERROR_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* X(name, value, exit status, what it is) */
+#define ERROR_CODES(X)                                                                             \
+    X(OK, 0, 0, "done")                                                                            \
+    X(NOTHING_VALID, -1, 1, "no variant was valid")                                                \
+    X(USAGE, -2, 2, "command line")                                                                \
+    X(CONFIG, -3, 2, "sweep or template file")                                                     \
+    X(DEVICE, -4, 3, "device or driver")                                                           \
+    X(WORKER, -5, 4, "worker process")                                                             \
+    X(RECORD, -6, 4, "record, cache or output file")                                               \
+    X(INTERRUPTED, -7, 130, "interrupted")
+
+enum error_code {
+#define X(name, value, status, text) ERROR_##name = (value),
+    ERROR_CODES(X)
+#undef X
+};
+
+struct error {
+    enum error_code code;
+    int line;           /* 0 where there is none */
+    char file[512];     /* "" where there is none */
+    char message[1536]; /* cut, never overrun */
+};
+
+/* Sets `error` (ignored where NULL) and returns `code`, so that callers write `return error_set(…)`. */
+int error_set(struct error *error, enum error_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same with the place in a file that is at fault. */
+int error_set_at(struct error *error, enum error_code code, const char *file, int line,
+                 const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* The same for a failed system call: appends strerror(errno). */
+int error_set_errno(struct error *error, enum error_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Prints "autotune: FILE:LINE: MESSAGE" to `stream`. */
+void error_print(const struct error *error, FILE *stream);
+
+/* The process exit status that README documents for `code`. */
+int error_exit_status(int code);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * An INI file as a list of entries with their lines, read through inih. What inih would cut or drop in silence
+ * (lines over its limit, section names over 49 bytes, a line that is no entry) is an error with file and
+ * line. A line that begins with white space continues the value above it.
+ */
+#ifndef AUTOTUNE_INI_H
+#define AUTOTUNE_INI_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ini_entry {
+    const char *section; /* "" before the first section */
+    const char *key;     /* NULL: the section's heading itself */
+    char *value;
+    int line;
+    bool used; /* set by ini_get(), for finding keys that nobody asked for */
+};
+
+struct ini {
+    char *path;
+    struct ini_entry *entries;
+    size_t count;
+    char **strings; /* sections and keys, each once */
+    size_t string_count;
+};
+
+/* Returns 0 or ERROR_CONFIG. On failure `ini` is empty. */
+int ini_read(struct ini *ini, const char *path, struct error *error);
+
+/* The same from text in memory; `path` is its name in messages. */
+int ini_read_text(struct ini *ini, const char *path, const char *text, struct error *error);
+
+void ini_release(struct ini *ini);
+
+/* The entry, marked as used, or NULL. */
+struct ini_entry *ini_get(struct ini *ini, const char *section, const char *key);
+
+/*
+ * The name among `known` (ended by NULL) with the fewest edits to `name`, or NULL where none is near
+ * (more than a third of its letters).
+ */
+const char *ini_nearest(const char *name, const char *const *known);
+
+/* ERROR_CONFIG "unknown WHAT 'NAME'; did you mean 'NEAREST'?" at the file and line. */
+int ini_unknown(const char *path, int line, const char *what, const char *name,
+                const char *const *known, struct error *error);
+
+#endif

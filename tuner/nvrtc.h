@@ -1,0 +1,66 @@
+/*
+ * NVRTC, opened at run time. Any version from 12.0 on; needs no GPU and no driver. NVRTC serialises the
+ * threads of a process, so only compile workers call it, one a process.
+ */
+#ifndef AUTOTUNE_NVRTC_H
+#define AUTOTUNE_NVRTC_H
+
+#include "error.h"
+
+#include <stddef.h>
+
+struct nvrtc;
+
+/* Figures of one kernel, from the log of --ptxas-options=-v. */
+struct kernel_figures {
+    char *entry;
+    int registers;
+    long spill_store_bytes;
+    long spill_load_bytes;
+    long stack_bytes;
+    long shared_bytes; /* static */
+    long constant_bytes;
+    int max_threads_per_block; /* .maxntid of launch bounds; 0 where not bounded */
+};
+
+struct compilation {
+    void *cubin; /* NULL where the compiler refused */
+    size_t cubin_bytes;
+    char *log; /* warnings too; "" where there is nothing to say */
+    struct kernel_figures *kernels;
+    size_t kernel_count;
+};
+
+/*
+ * Opens the library: $AUTOTUNE_NVRTC (a file) or, in this order, the linker's cache, $CUDA_HOME, /usr/local/cuda,
+ * the folder that the build found (AUTOTUNE_CUDA_ROOT). Also finds the folders of the CUDA and CCCL headers that belong
+ * to it. Returns 0, or ERROR_DEVICE saying where it looked and how to install it.
+ */
+int nvrtc_open(struct nvrtc **nvrtc, struct error *error);
+void nvrtc_close(struct nvrtc *nvrtc);
+
+/* "13.0". */
+const char *nvrtc_version(const struct nvrtc *nvrtc);
+
+/* The path it was loaded from. */
+const char *nvrtc_path(const struct nvrtc *nvrtc);
+
+/* Compute capabilities that it compiles for, ascending (75, 80, …); owned by nvrtc. */
+const int *nvrtc_architectures(const struct nvrtc *nvrtc, size_t *count);
+
+/*
+ * Compiles `text` (called `name` in messages) for `arch` ("sm_90") with `options` on top of its own: the
+ * architecture, C++17, the header folders and --ptxas-options=-v. Returns 0 with a cubin, or with
+ * cubin NULL and a log where the program is at fault; ERROR_USAGE where NVRTC does not know the architecture, naming
+ * those it knows; ERROR_WORKER where NVRTC itself failed.
+ */
+int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
+                  const char *const *options, size_t option_count,
+                  struct compilation *compilation, struct error *error);
+
+void compilation_release(struct compilation *compilation);
+
+/* Reads the kernels' figures out of a log (the part of nvrtc_compile that needs no library). */
+void nvrtc_parse_log(const char *log, struct kernel_figures **kernels, size_t *count);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * The tuned INI: the best configuration of each kernel for each GPU and problem, in a file that
+ * applications ship. One section an entry; the section's name is the kernel and a hash of what the entry
+ * is about, so it stays the same when the entry is replaced:
+ *
+ *     [reduce_sum 5f1c09ab]
+ *     kernel = reduce_sum
+ *     gpu = NVIDIA H200
+ *     compute_capability = 90
+ *     ...
+ *     problem.n = 16777216
+ *     parameter.block_size = 512
+ *     median_ns = 24100
+ *
+ * Every line stays within what any build of inih reads (196 bytes, section names 49).
+ */
+#ifndef AUTOTUNE_TUNED_H
+#define AUTOTUNE_TUNED_H
+
+#include "error.h"
+#include "study.h"
+
+#include <stddef.h>
+
+struct tuned_entry {
+    char *section;
+    char *kernel;
+    char *template_name;
+    char *template_hash;
+    char *gpu;   /* name */
+    char *arch;  /* "sm_90" */
+    int compute_capability;
+    int sm_count;
+    int64_t l2_bytes;
+    int64_t memory_bytes;
+    char *driver;
+    char *nvrtc;
+    char *autotune;
+    char *date;
+    char *cache;
+    struct bindings problem;
+    struct bindings parameters;
+    double median_ns, low_ns, high_ns; /* of the finals; 95 % interval of the median */
+    size_t samples;
+    double gb_per_s;     /* 0 where the template does not say */
+    double gflop_per_s;  /* likewise */
+    double empty_kernel_ns;
+    int registers;
+    int blocks_per_sm;
+    double occupancy;
+    struct bindings *ties; /* parameters of the others in the tie set */
+    size_t tie_count;
+};
+
+struct tuned {
+    struct tuned_entry *entries;
+    size_t count;
+};
+
+void tuned_release(struct tuned *tuned);
+void tuned_entry_release(struct tuned_entry *entry);
+
+/* The entry for a study that has a winner. */
+void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry);
+
+/*
+ * Reads the file: all or nothing. A missing file gives no entries and 0. A file that is not a tuned INI
+ * (unknown key, missing key, bad number, a line that inih would cut) is ERROR_CONFIG with file and line.
+ */
+int tuned_read(const char *path, struct tuned *tuned, struct error *error);
+
+/* Replaces the entry of the same section or adds it, taking it over (`entry` is zeroed). */
+void tuned_merge(struct tuned *tuned, struct tuned_entry *entry);
+
+/* Writes beside, flushes to disk, renames. Returns 0 or ERROR_RECORD; the old file is intact then. */
+int tuned_write(const char *path, const struct tuned *tuned, struct error *error);
+
+#endif
