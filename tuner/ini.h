@@ -1,7 +1,7 @@
 /*
- * An INI file as a list of entries with their lines, read through inih. What inih would cut or drop in silence
- * (lines over its limit, section names over 49 bytes, a line that is no entry) is an error with file and
- * line. A line that begins with white space continues the value above it.
+ * An INI file as a list of entries with their lines, read through inih. What inih would cut or drop
+ * in silence (lines over its limit, section names over 49 bytes, a line that is no entry) is an
+ * error with file and line. A line that begins with white space continues the value above it.
  */
 #ifndef AUTOTUNE_INI_H
 #define AUTOTUNE_INI_H
@@ -39,8 +39,8 @@ void ini_release(struct ini *ini);
 struct ini_entry *ini_get(struct ini *ini, const char *section, const char *key);
 
 /*
- * The name among `known` (ended by NULL) with the fewest edits to `name`, or NULL where none is near
- * (more than a third of its letters).
+ * The name among `known` (ended by NULL) with the fewest edits to `name`, or NULL where none is
+ * near (more than a third of its letters).
  */
 const char *ini_nearest(const char *name, const char *const *known);
 

@@ -1,0 +1,286 @@
+/*
+ * The tuner's own kernels: they fill, poison, compare and check buffers where they lie, flush the L2, and hold a
+ * stream back while the host queues work. The host's side of each is in buffers.c, verify.c and measure.c; the
+ * numbers of types, fills and comparisons are those of element.h and template.h.
+ *
+ * Plain C style on purpose: the stand-in driver of the tests compiles this file for the host, with one
+ * thread as the whole grid, so that the same arithmetic runs there.
+ */
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+/* enum element_type, in its order */
+enum { INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, HALF, BFLOAT16, FLOAT, DOUBLE };
+
+/* enum fill_kind, in its order */
+enum { FILL_CONSTANT, FILL_UNIFORM, FILL_INTEGERS, FILL_COUNTING };
+
+/* enum compare_kind, in its order */
+enum { COMPARE_EXACT, COMPARE_ABSOLUTE, COMPARE_RELATIVE };
+
+struct comparison {
+    u64 mismatches;     /* elements that differ */
+    u64 first;          /* lowest index among them */
+    u64 unwritten;      /* elements that still hold the poison, where the reference wrote */
+};
+
+#ifdef __CUDACC__
+__device__ static u64 global_timer_ns()
+{
+    u64 ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+#endif
+
+#define GRID_STRIDE(i, count)                                                                      \
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < (count);                          \
+         i += (u64)gridDim.x * blockDim.x)
+
+__device__ static u32 float_bits(float x)
+{
+    u32 bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+__device__ static float bits_float(u32 bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* binary16 to float, subnormals, infinities and NaN included */
+__device__ static float half_to_float(u16 half)
+{
+    u32 sign = (u32)(half & 0x8000u) << 16;
+    u32 exponent = (half >> 10) & 0x1fu;
+    u32 fraction = half & 0x3ffu;
+    if (exponent == 31)
+        return bits_float(sign | 0x7f800000u | fraction << 13);
+    if (exponent == 0) {
+        float magnitude = (float)fraction * 5.9604644775390625e-8f; /* 2^-24 */
+        return sign != 0 ? -magnitude : magnitude;
+    }
+    return bits_float(sign | (exponent + 112) << 23 | fraction << 13);
+}
+
+/* float to binary16, rounded to nearest, ties to even */
+__device__ static u16 float_to_half(float x)
+{
+    u32 bits = float_bits(x);
+    u32 sign = bits >> 16 & 0x8000u;
+    u32 magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u)
+        return (u16)(sign | 0x7e00u);
+    if (magnitude >= 0x477ff000u) /* 65520: rounds to infinity */
+        return (u16)(sign | 0x7c00u);
+    if (magnitude < 0x38800000u) { /* below 2^-14: adding 0.5 rounds the fraction to units of 2^-24 */
+        u32 rounded = float_bits(bits_float(magnitude) + 0.5f);
+        return (u16)(sign | (rounded - 0x3f000000u));
+    }
+    magnitude += 0xfffu + (magnitude >> 13 & 1u);
+    return (u16)(sign | (magnitude - 0x38000000u) >> 13);
+}
+
+/* float to bfloat16, rounded to nearest, ties to even */
+__device__ static u16 float_to_bfloat16(float x)
+{
+    u32 bits = float_bits(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return (u16)(bits >> 16 | 0x40u);
+    return (u16)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+__device__ static void store(void *buffer, u64 i, int type, double x)
+{
+    switch (type) {
+    case INT8: ((signed char *)buffer)[i] = (signed char)(long long)x; break;
+    case INT16: ((short *)buffer)[i] = (short)(long long)x; break;
+    case INT32: ((int *)buffer)[i] = (int)(long long)x; break;
+    case INT64: ((long long *)buffer)[i] = (long long)x; break;
+    case UINT8: ((u8 *)buffer)[i] = (u8)(long long)x; break;
+    case UINT16: ((u16 *)buffer)[i] = (u16)(long long)x; break;
+    case UINT32: ((u32 *)buffer)[i] = (u32)(long long)x; break;
+    case UINT64: ((u64 *)buffer)[i] = x < 0 ? (u64)(long long)x : (u64)x; break;
+    case HALF: ((u16 *)buffer)[i] = float_to_half((float)x); break;
+    case BFLOAT16: ((u16 *)buffer)[i] = float_to_bfloat16((float)x); break;
+    case FLOAT: ((float *)buffer)[i] = (float)x; break;
+    case DOUBLE: ((double *)buffer)[i] = x; break;
+    }
+}
+
+/* As a double; 64-bit integers beyond 2^53 are compared by their bits instead (see same_bits). */
+__device__ static double fetch(const void *buffer, u64 i, int type)
+{
+    switch (type) {
+    case INT8: return ((const signed char *)buffer)[i];
+    case INT16: return ((const short *)buffer)[i];
+    case INT32: return ((const int *)buffer)[i];
+    case INT64: return (double)((const long long *)buffer)[i];
+    case UINT8: return ((const u8 *)buffer)[i];
+    case UINT16: return ((const u16 *)buffer)[i];
+    case UINT32: return ((const u32 *)buffer)[i];
+    case UINT64: return (double)((const u64 *)buffer)[i];
+    case HALF: return half_to_float(((const u16 *)buffer)[i]);
+    case BFLOAT16: return bits_float((u32)((const u16 *)buffer)[i] << 16);
+    case FLOAT: return ((const float *)buffer)[i];
+    default: return ((const double *)buffer)[i];
+    }
+}
+
+__device__ static u64 element_bits(const void *buffer, u64 i, int bytes)
+{
+    switch (bytes) {
+    case 1: return ((const u8 *)buffer)[i];
+    case 2: return ((const u16 *)buffer)[i];
+    case 4: return ((const u32 *)buffer)[i];
+    default: return ((const u64 *)buffer)[i];
+    }
+}
+
+__device__ static int element_bytes(int type)
+{
+    switch (type) {
+    case INT8: case UINT8: return 1;
+    case INT16: case UINT16: case HALF: case BFLOAT16: return 2;
+    case INT32: case UINT32: case FLOAT: return 4;
+    default: return 8;
+    }
+}
+
+/* splitmix64's finaliser (Steele, Lea and Flood 2014): 64 well mixed bits of a counter */
+__device__ static u64 mix(u64 x)
+{
+    x += 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+extern "C" __global__ void autotune_empty(void)
+{
+}
+
+/* Keeps the stream busy for `ns` nanoseconds, and no longer: the host queues work behind it. */
+extern "C" __global__ void autotune_delay(u64 ns)
+{
+    u64 start = global_timer_ns();
+    while (global_timer_ns() - start < ns)
+        ;
+}
+
+/* Reads `count` words of 16 bytes so that they fill the L2 with clean lines; `sink` is never written, but the
+ * compiler cannot know. */
+extern "C" __global__ void autotune_read(const uint4 *words, u64 count, u32 *sink)
+{
+    u32 sum = 0;
+    GRID_STRIDE(i, count)
+    {
+        uint4 word = words[i];
+        sum |= word.x ^ word.y ^ word.z ^ word.w;
+    }
+    if (sum == 0x9e3779b9u)
+        *sink = sum;
+}
+
+/* fill_kind with its two arguments: constant a; uniform in [a, b); whole numbers in [a, b]; a + b * i */
+extern "C" __global__ void autotune_fill(void *buffer, u64 count, int type, int kind, double a,
+                                         double b, u64 seed)
+{
+    GRID_STRIDE(i, count)
+    {
+        double x = a;
+        if (kind == FILL_COUNTING)
+            x = a + b * (double)i;
+        else if (kind != FILL_CONSTANT) {
+            double unit = (double)(mix(seed + i) >> 11) * 1.1102230246251565e-16; /* [0, 1) */
+            x = kind == FILL_UNIFORM ? a + (b - a) * unit : a + floor((b - a + 1) * unit);
+        }
+        store(buffer, i, type, x);
+    }
+}
+
+/*
+ * Compares `count` elements of `out` (of `type`, poisoned with the byte `poison` before the run) with those of
+ * `reference` (of `reference_type`, poisoned likewise before the reference's run). An element that the
+ * reference left poisoned must be poisoned in `out`. `result` starts as {0, all ones, 0}.
+ */
+extern "C" __global__ void autotune_compare(const void *out, int type, const void *reference,
+                                            int reference_type, u64 count, int kind,
+                                            double tolerance, int poison,
+                                            struct comparison *result)
+{
+    int bytes = element_bytes(type);
+    int reference_bytes = element_bytes(reference_type);
+    u64 pattern = 0x0101010101010101ull * (u64)poison;
+    u64 out_poison = bytes == 8 ? pattern : pattern & ((1ull << 8 * bytes) - 1);
+    u64 reference_poison =
+        reference_bytes == 8 ? pattern : pattern & ((1ull << 8 * reference_bytes) - 1);
+    GRID_STRIDE(i, count)
+    {
+        u64 out_bits = element_bits(out, i, bytes);
+        u64 reference_bits = element_bits(reference, i, reference_bytes);
+        bool left_out = out_bits == out_poison;
+        bool left_reference = reference_bits == reference_poison;
+        bool same;
+        if (left_out || left_reference) {
+            same = left_out && left_reference;
+        } else if (kind == COMPARE_EXACT && type == reference_type && type < HALF) {
+            same = out_bits == reference_bits;
+        } else {
+            double x = fetch(out, i, type);
+            double y = fetch(reference, i, reference_type);
+            double limit = kind == COMPARE_RELATIVE ? tolerance * fabs(y)
+                           : kind == COMPARE_ABSOLUTE ? tolerance
+                                                      : 0.0;
+            same = x == y || fabs(x - y) <= limit; /* a NaN is never the same */
+        }
+        if (!same) {
+            atomicAdd(&result->mismatches, 1ull);
+            atomicMin(&result->first, i);
+            if (left_out)
+                atomicAdd(&result->unwritten, 1ull);
+        }
+    }
+}
+
+/*
+ * Adds to sums[0] a hash of every element with its index (which buffer it is: has it changed?), to sums[1] a hash of
+ * every element without it (which elements: the same in any order?), and to sums[2] the number of elements that
+ * hold the poison. The sums commute, so the order of threads does not matter.
+ */
+extern "C" __global__ void autotune_checksum(const void *buffer, int bytes, u64 count, int poison,
+                                             u64 *sums)
+{
+    u64 pattern = 0x0101010101010101ull * (u64)poison;
+    if (bytes < 8)
+        pattern &= (1ull << 8 * bytes) - 1;
+    u64 ordered = 0, unordered = 0, poisoned = 0;
+    GRID_STRIDE(i, count)
+    {
+        u64 bits = element_bits(buffer, i, bytes);
+        u64 hash = mix(bits);
+        unordered += hash;
+        ordered += mix(hash ^ i);
+        poisoned += bits == pattern;
+    }
+    atomicAdd(&sums[0], ordered);
+    atomicAdd(&sums[1], unordered);
+    atomicAdd(&sums[2], poisoned);
+}
+
+/* Counts in `*damaged` the bytes of `count` that are not `pattern`. */
+extern "C" __global__ void autotune_check_guard(const u8 *guard, u64 count, int pattern,
+                                                u64 *damaged)
+{
+    u64 wrong = 0;
+    GRID_STRIDE(i, count)
+    wrong += guard[i] != (u8)pattern;
+    if (wrong != 0)
+        atomicAdd(damaged, wrong);
+}
