@@ -1,9 +1,9 @@
 /*
- * What is known about a GPU: read from the driver by the device worker, or, in static mode, taken from
- * a table of the architectures' limits. Nothing here calls CUDA.
+ * What is known about a GPU: read from the driver by the device worker, or, in static mode, taken
+ * from a table of the architectures' limits. Nothing here calls CUDA.
  *
- * To add an attribute: a line in GPU_ATTRIBUTES (`autotune devices` and expressions follow), and its
- * value for each architecture in gpu.c.
+ * To add an attribute: a line in GPU_ATTRIBUTES (`autotune devices` and expressions follow), and
+ * its value for each architecture in gpu.c.
  */
 #ifndef AUTOTUNE_GPU_H
 #define AUTOTUNE_GPU_H
@@ -58,9 +58,18 @@ const char *gpu_attribute_name(enum gpu_attribute attribute);
 const char *gpu_attribute_text(enum gpu_attribute attribute);
 
 /*
- * Fills `gpu` for `arch` ("sm_90", "sm_90a", "compute_90") from the table, whose source is the CUDA C++
- * Programming Guide's "Technical Specifications per Compute Capability" and, for SM count, L2 and memory,
- * the best-known card of that architecture, whose name it takes.
+ * Fills `gpu` for `arch` ("sm_90", "sm_90a", "compute_90") from a table. `gpu->arch` becomes
+ * "sm_…", with the suffix kept, so that the compiler is asked for a cubin.
+ *
+ * The limits per compute capability are those of the CUDA C++ Programming Guide, "Technical
+ * Specifications per Compute Capability"; occupancy rests on them alone. SM count, L2, clocks, bus
+ * and memory differ from card to card, so the best-known card of each architecture stands in and
+ * lends its name. Of those figures these are approximate:
+ * - memory is the nominal size in decimal gigabytes; a driver reports a few per cent more or less;
+ * - memory clocks of Jetson AGX Orin, Jetson AGX Thor and GB10 follow from the published bandwidth
+ *   (2 transfers a clock over the bus), not from a driver;
+ * - the B300 has the SM count, L2 and clocks of the B200.
+ *
  * Returns 0, or ERROR_USAGE naming the architectures that are known.
  */
 int gpu_from_arch(const char *arch, struct gpu *gpu, struct error *error);
