@@ -1,0 +1,53 @@
+/*
+ * Element types of buffers and scalars. The numbering is device_kernels.cu's.
+ */
+#ifndef AUTOTUNE_ELEMENT_H
+#define AUTOTUNE_ELEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* X(NAME, name in files, bytes, floating point) */
+#define ELEMENT_TYPES(X)                                                                           \
+    X(INT8, "int8", 1, false)                                                                      \
+    X(INT16, "int16", 2, false)                                                                    \
+    X(INT32, "int32", 4, false)                                                                    \
+    X(INT64, "int64", 8, false)                                                                    \
+    X(UINT8, "uint8", 1, false)                                                                    \
+    X(UINT16, "uint16", 2, false)                                                                  \
+    X(UINT32, "uint32", 4, false)                                                                  \
+    X(UINT64, "uint64", 8, false)                                                                  \
+    X(HALF, "half", 2, true)                                                                       \
+    X(BFLOAT16, "bfloat16", 2, true)                                                               \
+    X(FLOAT, "float", 4, true)                                                                     \
+    X(DOUBLE, "double", 8, true)
+
+enum element_type {
+#define X(name, text, bytes, floating) ELEMENT_##name,
+    ELEMENT_TYPES(X)
+#undef X
+        ELEMENT_TYPE_COUNT
+};
+
+const char *element_name(enum element_type type);
+size_t element_bytes(enum element_type type);
+bool element_is_floating(enum element_type type);
+
+/* The type called `name` (of `length` bytes); -1 where there is none. */
+int element_from_name(const char *name, size_t length);
+
+/* All names, ended by NULL. */
+const char *const *element_names(void);
+
+/* The byte that outputs of this type are filled with before a run: a NaN for floating point, which
+ * no comparison accepts, and 0xA5 for integers. */
+unsigned char element_poison(enum element_type type);
+
+/*
+ * Stores a number as one element at `slot` (element_bytes() long): rounded to nearest even for half
+ * and bfloat16. Integers take `integer` and refuse, with false, what does not fit; floating-point
+ * types take `real`.
+ */
+bool element_store(enum element_type type, long long integer, double real, void *slot);
+
+#endif
