@@ -1,0 +1,64 @@
+#include "variant.h"
+
+#include "alloc.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+static void upper_case(char *text)
+{
+    for (; *text != '\0'; text++)
+        *text = (char)toupper((unsigned char)*text);
+}
+
+static void add_definition(struct options *options, const char *name, struct value value)
+{
+    char text[VALUE_TEXT_BYTES];
+    char *macro = alloc_string(name);
+    upper_case(macro);
+    value_text(value, text);
+    if (value.kind == VALUE_WORD)
+        upper_case(text);
+    *ARRAY_APPEND(options->items, options->count) =
+        value.kind == VALUE_WORD ? alloc_format("-D%s=%s_%s", macro, macro, text)
+                                 : alloc_format("-D%s=%s", macro, text);
+    free(macro);
+}
+
+static void add_definitions(struct options *options, const struct parameter *parameters,
+                            size_t count, const struct bindings *values)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct value *value = bindings_find(values, parameters[i].name);
+        if (parameters[i].compiled && value != NULL)
+            add_definition(options, parameters[i].name, *value);
+    }
+}
+
+void variant_options(const struct template *template, const struct bindings *parameters,
+                     const struct bindings *problem, struct options *options)
+{
+    *options = (struct options){0};
+    for (size_t i = 0; i < template->source.include_count; i++)
+        *ARRAY_APPEND(options->items, options->count) =
+            alloc_format("-I%s", template->source.include_folders[i]);
+    for (size_t i = 0; i < template->option_count; i++)
+        *ARRAY_APPEND(options->items, options->count) = alloc_string(template->options[i]);
+    add_definitions(options, template->parameters, template->parameter_count, parameters);
+    add_definitions(options, template->problem, template->problem_count, problem);
+}
+
+void options_release(struct options *options)
+{
+    for (size_t i = 0; i < options->count; i++)
+        free(options->items[i]);
+    free(options->items);
+    *options = (struct options){0};
+}
+
+void variant_defaults(const struct template *template, struct bindings *parameters)
+{
+    bindings_release(parameters);
+    for (size_t i = 0; i < template->parameter_count; i++)
+        bindings_set(parameters, template->parameters[i].name, template->parameters[i].fallback);
+}
