@@ -1,0 +1,142 @@
+// A barrier over all blocks, thousands of times in one launch.
+//
+// BARRIER       lock: one counter, an atomic add a block, spin until it reaches a multiple of the
+// grid.
+//               lock_free: a flag a block; thread 0 of each block polls all flags in turn.
+//               cooperative: grid.sync() of cooperative groups.
+//               none: no barrier at all. Always ends as wrong_result.
+// BLOCK_SIZE    threads a block. The barrier itself needs one; the others wait at bar.sync.
+//
+// TEST (part of the problem) says what happens between barriers:
+//   latency     nothing, so that time / rounds is the barrier's; a few checked rounds follow.
+//   stamps      every block writes the round's number, and after the barrier looks at every other
+//   block's. total       every block adds up its slice of the input, and after the barrier adds up
+//   all slices.
+// In a checked round one block, another each time, comes late, so that without a barrier the others
+// are sure to read what it has not written yet.
+#include "barriers.cuh"
+
+#define TEST_LATENCY 0
+#define TEST_STAMPS 1
+#define TEST_TOTAL 2
+
+#ifndef BLOCK_SIZE
+#define BLOCK_SIZE 256
+#endif
+#ifndef TEST
+#define TEST TEST_LATENCY
+#endif
+
+#define CHECKED_ROUNDS 8 // after the rounds of latency
+#define LATE_CYCLES 4000 // some 2 µs: several barriers long
+
+struct Sum {
+    template <typename T> static __device__ T combine(T a, T b)
+    {
+        return a + b;
+    }
+    static __device__ int64 identity()
+    {
+        return 0;
+    }
+};
+
+__device__ void come_late(uint64 round)
+{
+    if (round % gridDim.x == blockIdx.x) {
+        const int64 start = clock64();
+        while (clock64() - start < LATE_CYCLES) {
+        }
+    }
+}
+
+// A slot a block, two sets that take turns: a block that is a barrier ahead writes into the other
+// set.
+__device__ uint32 *slots_of(uint32 *slots, uint64 round)
+{
+    return slots + round % 2 * gridDim.x;
+}
+
+// 1 if every block has written this round's stamp, else 0.
+__device__ uint64 stamp_round(GridBarrier &barrier, uint32 *slots, uint64 round)
+{
+    uint32 *stamps = slots_of(slots, round);
+    const uint32 stamp = (uint32)round + 1;
+    come_late(round);
+    if (threadIdx.x == 0) {
+        stamps[blockIdx.x] = stamp;
+    }
+    barrier.wait();
+    bool right = true;
+    for (uint32 block = threadIdx.x; block < gridDim.x; block += BLOCK_SIZE) {
+        right = right && load_relaxed(stamps + block) == stamp;
+    }
+    return __syncthreads_and(right);
+}
+
+// The sum of the input plus n times the round, from slices that all blocks have added up.
+__device__ uint64 total_round(GridBarrier &barrier, const int *in, uint64 n, uint32 *slots,
+                              uint64 round)
+{
+    int *sums = (int *)slots_of(slots, round);
+    come_late(round);
+    int slice = 0;
+    for (uint64 i = (uint64)blockIdx.x * BLOCK_SIZE + threadIdx.x; i < n;
+         i += (uint64)gridDim.x * BLOCK_SIZE) {
+        slice += in[i] + (int)round;
+    }
+    slice = block_reduce<Sum, BLOCK_SIZE>(slice);
+    if (threadIdx.x == 0) {
+        sums[blockIdx.x] = slice;
+    }
+    barrier.wait();
+    int64 total = 0;
+    for (uint32 block = threadIdx.x; block < gridDim.x; block += BLOCK_SIZE) {
+        total += (int)load_relaxed((uint32 *)sums + block);
+    }
+    return (uint64)block_reduce<Sum, BLOCK_SIZE>(total);
+}
+
+// Every block's result goes into out[0], the largest, and out[1], the complement of the smallest.
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    grid_barrier(const int *in, uint64 n, uint64 rounds, uint32 *slots, uint32 *state, uint64 *out)
+{
+    GridBarrier barrier(state);
+    uint64 result = 0;
+#if TEST == TEST_LATENCY
+    for (uint64 round = 0; round < rounds; round++) {
+        barrier.wait();
+    }
+    rounds = CHECKED_ROUNDS;
+#endif
+    for (uint64 round = 0; round < rounds; round++) {
+#if TEST == TEST_TOTAL
+        result += total_round(barrier, in, n, slots, round);
+#else
+        result += stamp_round(barrier, slots, round);
+#endif
+    }
+    if (threadIdx.x == 0) {
+        atomicMax(out, result);
+        atomicMax(out + 1, ~result);
+    }
+}
+
+extern "C" __global__ void grid_barrier_reference(const int *in, uint64 n, uint64 rounds,
+                                                  uint64 *out)
+{
+    uint64 result = 0;
+#if TEST == TEST_LATENCY
+    result = CHECKED_ROUNDS;
+#elif TEST == TEST_STAMPS
+    result = rounds;
+#else
+    int64 sum = 0;
+    for (uint64 i = 0; i < n; i++) {
+        sum += in[i];
+    }
+    result = rounds * (uint64)sum + n * (rounds * (rounds - 1) / 2);
+#endif
+    out[0] = result;
+    out[1] = ~result;
+}
