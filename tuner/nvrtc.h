@@ -1,6 +1,6 @@
 /*
- * NVRTC, opened at run time. Any version from 12.0 on; needs no GPU and no driver. NVRTC serialises the
- * threads of a process, so only compile workers call it, one a process.
+ * NVRTC, opened at run time. Any version from 12.0 on; needs no GPU and no driver. NVRTC serialises
+ * the threads of a process, so only compile workers call it, one a process.
  */
 #ifndef AUTOTUNE_NVRTC_H
 #define AUTOTUNE_NVRTC_H
@@ -11,30 +11,35 @@
 
 struct nvrtc;
 
-/* Figures of one kernel, from the log of --ptxas-options=-v. */
+/* Figures of one kernel, as the assembler (ptxas) gives them for its own code: what a __noinline__
+ * function spills is not in them. */
 struct kernel_figures {
     char *entry;
     int registers;
     long spill_store_bytes;
     long spill_load_bytes;
-    long stack_bytes;
-    long shared_bytes; /* static */
-    long constant_bytes;
-    int max_threads_per_block; /* .maxntid of launch bounds; 0 where not bounded */
+    long stack_bytes;          /* with the functions it calls, where ptxas adds them up */
+    long shared_bytes;         /* static */
+    long constant_bytes;       /* parameters and literals; 0 where ptxas does not say (sm_90 on) */
+    int barriers;              /* of a block; 0 for none or where ptxas does not say (NVRTC 12.0) */
+    int max_threads_per_block; /* of launch bounds; 0 where not bounded. From the cubin, not the log
+                                */
 };
 
 struct compilation {
     void *cubin; /* NULL where the compiler refused */
     size_t cubin_bytes;
-    char *log; /* warnings too; "" where there is nothing to say */
-    struct kernel_figures *kernels;
+    char *log;                      /* errors and warnings; "" where there is nothing to say */
+    struct kernel_figures *kernels; /* none without a cubin */
     size_t kernel_count;
 };
 
 /*
- * Opens the library: $AUTOTUNE_NVRTC (a file) or, in this order, the linker's cache, $CUDA_HOME, /usr/local/cuda,
- * the folder that the build found (AUTOTUNE_CUDA_ROOT). Also finds the folders of the CUDA and CCCL headers that belong
- * to it. Returns 0, or ERROR_DEVICE saying where it looked and how to install it.
+ * Opens the library: $AUTOTUNE_NVRTC (a file) and nothing else where that is set, or, in this
+ * order, the linker's cache, $CUDA_HOME, /usr/local/cuda, the folder that the build found
+ * (AUTOTUNE_CUDA_ROOT). Also finds the folders of the CUDA and CCCL headers that belong to it: the
+ * toolkit's or those of NVIDIA's Python packages; it opens without them, too.
+ * Returns 0, or ERROR_DEVICE saying where it looked and how to install it.
  */
 int nvrtc_open(struct nvrtc **nvrtc, struct error *error);
 void nvrtc_close(struct nvrtc *nvrtc);
@@ -49,18 +54,25 @@ const char *nvrtc_path(const struct nvrtc *nvrtc);
 const int *nvrtc_architectures(const struct nvrtc *nvrtc, size_t *count);
 
 /*
- * Compiles `text` (called `name` in messages) for `arch` ("sm_90") with `options` on top of its own: the
- * architecture, C++17, the header folders and --ptxas-options=-v. Returns 0 with a cubin, or with
- * cubin NULL and a log where the program is at fault; ERROR_USAGE where NVRTC does not know the architecture, naming
- * those it knows; ERROR_WORKER where NVRTC itself failed.
+ * Compiles `text` (called `name` in messages) for `arch` ("sm_90", "sm_90a") with `options` on top
+ * of its own: the architecture, C++17 (unless an option begins with -std), the header folders and
+ * --ptxas-options=-v. The caller's -I come before the toolkit's.
+ * Returns 0 with a cubin, or with cubin NULL and a log where the program or an option is at fault;
+ * ERROR_USAGE where NVRTC does not know the architecture, naming those it knows; ERROR_WORKER where
+ * NVRTC itself failed. `compilation` is to be released in any case.
  */
 int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
-                  const char *const *options, size_t option_count,
-                  struct compilation *compilation, struct error *error);
+                  const char *const *options, size_t option_count, struct compilation *compilation,
+                  struct error *error);
 
 void compilation_release(struct compilation *compilation);
 
-/* Reads the kernels' figures out of a log (the part of nvrtc_compile that needs no library). */
+/* Reads the kernels' figures out of a log (the part of nvrtc_compile that needs no library): one
+ * for each entry function, in the log's order. The caller frees them as compilation_release() does.
+ */
 void nvrtc_parse_log(const char *log, struct kernel_figures **kernels, size_t *count);
+
+/* Takes the lines with figures out of `log`, and the line ends after what is left. */
+void nvrtc_strip_log(char *log);
 
 #endif
