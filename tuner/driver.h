@@ -1,6 +1,7 @@
 /*
- * The CUDA driver, opened at run time. This file and driver.c alone name the driver's symbols; types come
- * from the toolkit's header. Only the device worker (and `autotune devices`, through it) opens it.
+ * The CUDA driver, opened at run time. This file and driver.c alone name the driver's symbols;
+ * types come from the toolkit's header. Only the device worker (and `autotune devices`, through it)
+ * opens it.
  *
  * To use a further entry point: a line in DRIVER_FUNCTIONS, the version of its signature beside it.
  */
@@ -57,9 +58,9 @@ struct driver {
 };
 
 /*
- * Opens libcuda.so.1 (the linker's search path decides which) and initialises it. Returns 0, or ERROR_DEVICE
- * saying what is missing: the library (no NVIDIA driver; static mode needs none), an entry point (driver
- * older than 12.0), or a GPU.
+ * Opens libcuda.so.1 (the linker's search path decides which) and initialises it. Returns 0, or
+ * ERROR_DEVICE saying what is missing: the library (no NVIDIA driver; static mode needs none), an
+ * entry point (driver older than 12.0), or a GPU.
  */
 int driver_open(struct driver *driver, struct error *error);
 void driver_close(struct driver *driver);

@@ -1,0 +1,16 @@
+/* Time that never goes back. */
+#ifndef AUTOTUNE_CLOCK_H
+#define AUTOTUNE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Nanoseconds since some fixed moment. */
+static inline int64_t clock_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+#endif

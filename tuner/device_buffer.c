@@ -1,0 +1,132 @@
+#include "device_buffer.h"
+
+#include "npy.h"
+
+#include <inttypes.h>
+
+static int allocate(struct device_context *device, struct device_buffer *buffer,
+                    struct error *error)
+{
+    uint64_t total;
+    size_t free_bytes = 0;
+    size_t all_bytes = 0;
+    uint64_t rounded = (buffer->bytes + 15) / 16 * 16;
+    if (__builtin_add_overflow(rounded, 2 * GUARD_BYTES, &total))
+        return error_set(error, ERROR_CONFIG, "a buffer of %" PRIu64 " bytes is too large",
+                         buffer->bytes);
+    CUresult result = device->driver.cuMemAlloc(&buffer->base, total);
+    if (result != CUDA_ERROR_OUT_OF_MEMORY)
+        return device_check(device, result, "cuMemAlloc", error);
+    device->last = result;
+    buffer->base = 0;
+    (void)device->driver.cuMemGetInfo(&free_bytes, &all_bytes);
+    return error_set(error, ERROR_DEVICE,
+                     "CUDA_ERROR_OUT_OF_MEMORY: a buffer needs %" PRIu64
+                     " bytes, %zu of %zu are free; make the problem smaller",
+                     total, free_bytes, all_bytes);
+}
+
+int device_buffer_new(struct device_context *device, struct device_buffer *buffer,
+                      enum element_type type, uint64_t length, struct error *error)
+{
+    *buffer = (struct device_buffer){.type = type, .length = length};
+    if (__builtin_mul_overflow(length, (uint64_t)element_bytes(type), &buffer->bytes) ||
+        buffer->bytes > INT64_MAX)
+        return error_set(error, ERROR_CONFIG,
+                         "a buffer of %" PRIu64 " elements does not fit in 63 bits of bytes",
+                         length);
+    int status = allocate(device, buffer, error);
+    if (status != 0)
+        return status;
+    buffer->data = buffer->base + GUARD_BYTES;
+    status =
+        CUDA(device, cuMemsetD8Async, buffer->base, GUARD_PATTERN, GUARD_BYTES, device->stream);
+    if (status == 0)
+        status = CUDA(device, cuMemsetD8Async, buffer->data + buffer->bytes, GUARD_PATTERN,
+                      GUARD_BYTES, device->stream);
+    if (status != 0)
+        device_buffer_free(device, buffer);
+    return status;
+}
+
+void device_buffer_free(struct device_context *device, struct device_buffer *buffer)
+{
+    if (buffer->base != 0)
+        (void)device->driver.cuMemFree(buffer->base);
+    *buffer = (struct device_buffer){0};
+}
+
+static int fill_from_file(struct device_context *device, const struct device_buffer *buffer,
+                          const char *path, struct error *error)
+{
+    struct npy npy;
+    int status = npy_read(&npy, path, error);
+    if (status != 0)
+        return status;
+    if (npy.type != buffer->type || npy.count != buffer->length)
+        status = error_set_at(
+            error, ERROR_CONFIG, path, 0,
+            "the file holds %zu elements of type %s, the buffer %" PRIu64 " of type %s", npy.count,
+            element_name(npy.type), buffer->length, element_name(buffer->type));
+    else if (buffer->bytes > 0)
+        status = CUDA(device, cuMemcpyHtoD, buffer->data, npy.data, buffer->bytes);
+    npy_release(&npy);
+    return status;
+}
+
+/* Without a stated seed buffers would all hold the same numbers; the buffer's length tells them
+ * apart little, so the default is one fixed number for all runs. */
+enum { DEFAULT_SEED = 20250101 };
+
+static int read_fill_arguments(const struct fill *fill, const struct scope *scope, double *a,
+                               double *b, uint64_t *seed, struct error *error)
+{
+    int64_t stated = DEFAULT_SEED;
+    *a = *b = 0;
+    int status = expression_real(fill->arguments[0], scope, a, error);
+    if (status == 0 && fill->argument_count > 1)
+        status = expression_real(fill->arguments[1], scope, b, error);
+    if (status == 0 && fill->argument_count > 2)
+        status = expression_integer(fill->arguments[2], scope, &stated, error);
+    *seed = (uint64_t)stated << 20; /* neighbouring seeds must not share their counters */
+    return status;
+}
+
+int device_buffer_fill(struct device_context *device, const struct device_buffer *buffer,
+                       const struct fill *fill, const struct scope *scope, struct error *error)
+{
+    double a;
+    double b;
+    uint64_t seed;
+    if (fill->kind == FILL_NONE)
+        return device_buffer_poison(device, buffer, error);
+    if (fill->kind == FILL_FILE)
+        return fill_from_file(device, buffer, fill->path, error);
+    int status = read_fill_arguments(fill, scope, &a, &b, &seed, error);
+    if (status != 0 || buffer->length == 0)
+        return status;
+    CUdeviceptr data = buffer->data;
+    unsigned long long count = buffer->length;
+    unsigned long long first = seed;
+    int type = (int)buffer->type;
+    int kind = (int)fill->kind;
+    void *arguments[] = {&data, &count, &type, &kind, &a, &b, &first};
+    return device_launch_support(device, SUPPORT_fill, count, arguments, error);
+}
+
+int device_buffer_poison(struct device_context *device, const struct device_buffer *buffer,
+                         struct error *error)
+{
+    if (buffer->bytes == 0)
+        return 0;
+    return CUDA(device, cuMemsetD8Async, buffer->data, element_poison(buffer->type), buffer->bytes,
+                device->stream);
+}
+
+int device_buffer_copy(struct device_context *device, const struct device_buffer *to,
+                       const struct device_buffer *from, struct error *error)
+{
+    if (to->bytes == 0)
+        return 0;
+    return CUDA(device, cuMemcpyDtoDAsync, to->data, from->data, to->bytes, device->stream);
+}
