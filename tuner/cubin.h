@@ -1,9 +1,10 @@
 /*
- * The cubin cache: compiled variants on disk, each under a key that stands for everything that went into
- * it. An entry is one file: a line of JSON (what it is, the kernels' figures, the compiler's log, the
- * cubin's length and checksum), then the cubin itself. Entries are written beside and renamed, so readers in other
- * processes see a whole entry or none; one that is damaged is as good as none, and is removed.
- * A refused program is kept as well, without a cubin, so that it is not tried again.
+ * The cubin cache: compiled variants on disk, each under a key that stands for everything that went
+ * into it. An entry is one file: a line of JSON (what it is, the kernels' figures, the compiler's
+ * log, the cubin's length and checksum), then the cubin itself. Entries are written beside and
+ * renamed, so readers in other processes see a whole entry or none; one that is damaged is as good
+ * as none, and is removed. A refused program is kept as well, without a cubin, so that it is not
+ * tried again.
  */
 #ifndef AUTOTUNE_CUBIN_H
 #define AUTOTUNE_CUBIN_H
@@ -15,8 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The key: hash of the source's hash, the options (definitions included, in order), the architecture, the NVRTC
- * version and this format's version. */
+/* The key: hash of the source's hash, the options (definitions included, in order), the
+ * architecture, the NVRTC version and this format's version. */
 void cubin_key(const char *source_hash, const char *const *options, size_t option_count,
                const char *arch, const char *nvrtc_version, char key[HASH_BYTES]);
 
@@ -27,9 +28,9 @@ char *cubin_default_folder(void);
 char *cubin_path(const char *folder, const char *key);
 
 /*
- * Reads an entry. Returns 0 with *found; a missing or damaged entry is not found. With `with_image` false
- * the cubin itself is not read (compilation->cubin is NULL; cubin_bytes says whether there is one), which
- * checks the entry's length but not its checksum.
+ * Reads an entry. Returns 0 with *found; a missing or damaged entry is not found. With `with_image`
+ * false the cubin itself is not read (compilation->cubin is NULL; cubin_bytes says whether there is
+ * one), which checks the entry's length but not its checksum.
  */
 int cubin_read(const char *path, bool with_image, struct compilation *compilation, bool *found,
                struct error *error);
