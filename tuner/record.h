@@ -1,12 +1,12 @@
 /*
- * The record: an SQLite database with every study, every variant's outcome and every raw sample. It is
- * crash-safe (write-ahead log) and may be open in several processes at once.
+ * The record: an SQLite database with every study, every variant's outcome and every raw sample. It
+ * is crash-safe (write-ahead log) and may be open in several processes at once.
  *
  * Calling sequence of a run:
  *     record_open, record_begin (once a study), record_result and record_samples as they come in,
  *     record_finish when the study is complete, record_close
- * Readers use record_studies. The schema has a version (PRAGMA user_version); a file with another one, or
- * that is no SQLite database, is refused and left alone.
+ * Readers use record_studies. The schema has a version (PRAGMA user_version); a file with another
+ * one, or that is no SQLite database, is refused and left alone.
  *
  * Every function returns 0 or ERROR_RECORD with the file's name and SQLite's message.
  */
@@ -30,16 +30,18 @@ int record_open_existing(struct record **record, const char *path, struct error 
 void record_close(struct record *record); /* NULL is allowed */
 
 /*
- * Starts a study (everything but its results), or takes up an earlier one that is about the same: same
- * kernel, template hash, problem, GPU name and architecture, driver, NVRTC version, cache state and mode. Its
- * stored results are then added to study->results, and study->complete, has_winner and winner are as stored.
- * With `afresh` the earlier one is left in the record but not taken up. `*id` names the study from now on.
+ * Starts a study (everything but its results), or takes up an earlier one that is about the same:
+ * same kernel, template hash, problem, GPU name and architecture, driver, NVRTC version, cache
+ * state and mode. Its stored results are then added to study->results, and study->complete,
+ * has_winner and winner are as stored. With `afresh` the earlier one is left in the record but not
+ * taken up. `*id` names the study from now on.
  */
 int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
                  struct error *error);
 
-/* Stores one variant's result with its samples, in one transaction, replacing an earlier one of the same
- * parameters in this study. `phase` is "screening" or "finals"; samples of both phases are kept. */
+/* Stores one variant's result with its samples, in one transaction, replacing an earlier one of the
+ * same parameters in this study. `phase` is "screening" or "finals"; samples of both phases are
+ * kept. */
 int record_result(struct record *record, int64_t study_id, const struct result *result,
                   const char *phase, struct error *error);
 
@@ -48,8 +50,8 @@ int record_finish(struct record *record, int64_t study_id, const struct study *s
                   struct error *error);
 
 /*
- * Reads the latest study of each kernel, problem, GPU and mode, in order of kernel, problem and GPU, results and
- * samples included. `*studies` is a new array: release each and free it.
+ * Reads the latest study of each kernel, problem, GPU and mode, in order of kernel, problem and
+ * GPU, results and samples included. `*studies` is a new array: release each and free it.
  */
 int record_studies(struct record *record, struct study **studies, size_t *count,
                    struct error *error);

@@ -1,0 +1,378 @@
+#include "record_file.h"
+
+#include "alloc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define APPLICATION_ID 0x4174756e /* "Atun" */
+#define SCHEMA_VERSION 1
+#define BUSY_MS 10000
+#define CHECKPOINT_PAGES 20000 /* a whole sweep, so that no result waits for the disk */
+
+/* One study's winner and one sample are a join away from everything else: the views spell the joins
+ * out. */
+static const char schema[] =
+    "CREATE TABLE study ("
+    " id INTEGER PRIMARY KEY,"
+    " kernel TEXT NOT NULL,"
+    " problem TEXT NOT NULL," /* JSON object, as are parameters and gpu_details */
+    " gpu TEXT NOT NULL,"
+    " arch TEXT NOT NULL,"
+    " mode TEXT NOT NULL CHECK (mode IN ('measured', 'static')),"
+    " cache TEXT NOT NULL," /* cold or warm */
+    " template TEXT NOT NULL,"
+    " template_hash TEXT NOT NULL,"
+    " description TEXT,"
+    " driver TEXT NOT NULL,"
+    " nvrtc TEXT NOT NULL,"
+    " autotune TEXT NOT NULL,"
+    " host TEXT NOT NULL,"
+    " date TEXT NOT NULL," /* start of the run, UTC */
+    " command TEXT,"
+    " gpu_details TEXT NOT NULL,"
+    " points INTEGER NOT NULL,"   /* of the Cartesian space */
+    " rejected INTEGER NOT NULL," /* by constraints, before compilation */
+    " empty_kernel_ns REAL NOT NULL,"
+    " complete INTEGER NOT NULL,"
+    " winner INTEGER REFERENCES variant (id));"
+    "CREATE INDEX study_subject ON study (kernel, gpu, problem);"
+    "CREATE TABLE variant ("
+    " id INTEGER PRIMARY KEY,"
+    " study INTEGER NOT NULL REFERENCES study (id) ON DELETE CASCADE,"
+    " parameters TEXT NOT NULL,"
+    " outcome TEXT NOT NULL,"
+    " reason TEXT,"
+    " phase TEXT NOT NULL," /* of the times: screening or finals */
+    " median_ns REAL, low_ns REAL, high_ns REAL, minimum_ns REAL, relative_iqr REAL,"
+    " samples INTEGER NOT NULL,"
+    " bytes REAL NOT NULL, operations REAL NOT NULL,"
+    " registers INTEGER, spill_bytes INTEGER, stack_bytes INTEGER,"
+    " static_shared_bytes INTEGER, dynamic_shared_bytes INTEGER,"
+    " block_threads INTEGER, grid_blocks INTEGER,"
+    " blocks_per_sm INTEGER, occupancy REAL, limiters INTEGER,"
+    " finalist INTEGER NOT NULL, tied INTEGER NOT NULL,"
+    " UNIQUE (study, parameters));"
+    "CREATE TABLE sample ("
+    " variant INTEGER NOT NULL REFERENCES variant (id) ON DELETE CASCADE,"
+    " phase TEXT NOT NULL CHECK (phase IN ('screening', 'finals')),"
+    " number INTEGER NOT NULL," /* 0, 1, 2, … in the order taken */
+    " ns REAL NOT NULL,"
+    " PRIMARY KEY (variant, phase, number)) WITHOUT ROWID;"
+    "CREATE VIEW best AS"
+    " SELECT study.kernel, study.problem, study.gpu, study.cache, variant.parameters,"
+    " variant.median_ns / 1000 AS median_us, variant.low_ns / 1000 AS low_us,"
+    " variant.high_ns / 1000 AS high_us, variant.bytes / variant.median_ns AS gb_per_s,"
+    " variant.operations / variant.median_ns AS gflop_per_s, variant.registers,"
+    " variant.blocks_per_sm, variant.occupancy, study.date, study.id AS study"
+    " FROM study JOIN variant ON variant.id = study.winner;"
+    "CREATE VIEW measurement AS"
+    " SELECT variant.study, study.kernel, study.problem, study.gpu, sample.variant,"
+    " variant.parameters, sample.phase, sample.number, sample.ns"
+    " FROM sample JOIN variant ON variant.id = sample.variant"
+    " JOIN study ON study.id = variant.study;";
+
+static const char *const statement_sql[] = {
+#define X(name, sql) [STATEMENT_##name] = sql,
+    STATEMENTS(X)
+#undef X
+};
+
+int record_failed(struct record *record, struct error *error)
+{
+    return error_set_at(error, ERROR_RECORD, record->path, 0,
+                        "the record cannot be used: %s; look at its disk and permissions",
+                        sqlite3_errmsg(record->database));
+}
+
+struct query query_begin(struct record *record, enum statement name)
+{
+    struct query query = {record, record->statements[name], 1, SQLITE_OK};
+    if (query.statement == NULL) {
+        query.status = sqlite3_prepare_v3(record->database, statement_sql[name], -1,
+                                          SQLITE_PREPARE_PERSISTENT, &query.statement, NULL);
+        record->statements[name] = query.statement;
+    }
+    return query;
+}
+
+static void bound(struct query *query, int status)
+{
+    if (query->status == SQLITE_OK)
+        query->status = status;
+}
+
+void query_text(struct query *query, const char *text)
+{
+    bound(query, sqlite3_bind_text(query->statement, query->next++, text, -1, SQLITE_STATIC));
+}
+
+void query_integer(struct query *query, int64_t integer)
+{
+    bound(query, sqlite3_bind_int64(query->statement, query->next++, integer));
+}
+
+void query_real(struct query *query, double real)
+{
+    bound(query, sqlite3_bind_double(query->statement, query->next++, real));
+}
+
+void query_null(struct query *query)
+{
+    bound(query, sqlite3_bind_null(query->statement, query->next++));
+}
+
+int query_step(struct query *query)
+{
+    if (query->status == SQLITE_OK)
+        query->status = sqlite3_step(query->statement);
+    int status = query->status;
+    if (status == SQLITE_ROW)
+        query->status = SQLITE_OK;
+    return status;
+}
+
+void query_end(struct query *query)
+{
+    (void)sqlite3_reset(query->statement);
+    (void)sqlite3_clear_bindings(query->statement);
+}
+
+int query_run(struct query *query, int64_t *id, struct error *error)
+{
+    int64_t first = 0;
+    int status = query_step(query);
+    if (status == SQLITE_ROW) {
+        first = sqlite3_column_int64(query->statement, 0);
+        status = query_step(query);
+    }
+    int result = status == SQLITE_DONE ? 0 : record_failed(query->record, error);
+    query_end(query);
+    if (id != NULL)
+        *id = first;
+    return result;
+}
+
+static int record_run(struct record *record, enum statement name, struct error *error)
+{
+    struct query query = query_begin(record, name);
+    return query_run(&query, NULL, error);
+}
+
+int record_start(struct record *record, struct error *error)
+{
+    return record_run(record, STATEMENT_BEGIN, error);
+}
+
+int record_end(struct record *record, int result, struct error *error)
+{
+    if (result == 0)
+        result = record_run(record, STATEMENT_COMMIT, error);
+    if (result != 0 && !sqlite3_get_autocommit(record->database))
+        (void)sqlite3_exec(record->database, "ROLLBACK", NULL, NULL, NULL);
+    return result;
+}
+
+static int query_number(sqlite3 *database, const char *sql, int64_t *number)
+{
+    sqlite3_stmt *statement = NULL;
+    int status = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    if (status == SQLITE_OK)
+        status = sqlite3_step(statement);
+    if (status == SQLITE_ROW)
+        *number = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    return status == SQLITE_ROW ? SQLITE_OK : status;
+}
+
+/* What a file is; `*version` is its schema's, 0 for an empty file. */
+static int identify(sqlite3 *database, int64_t *application, int64_t *version, int64_t *objects)
+{
+    int status = query_number(database, "PRAGMA application_id", application);
+    if (status == SQLITE_OK)
+        status = query_number(database, "PRAGMA user_version", version);
+    if (status == SQLITE_OK)
+        status = query_number(database, "SELECT count(*) FROM sqlite_schema", objects);
+    return status;
+}
+
+/* Refuses what is not a record of this version. An empty file is one that has yet to get its
+ * tables. */
+static int check_identity(struct record *record, bool *empty, struct error *error)
+{
+    int64_t application = 0, version = 0, objects = 0;
+    int status = identify(record->database, &application, &version, &objects);
+    if (status == SQLITE_NOTADB)
+        return error_set_at(error, ERROR_RECORD, record->path, 0,
+                            "not a record of autotune: %s; move it away or choose another folder",
+                            sqlite3_errmsg(record->database));
+    if (status != SQLITE_OK)
+        return record_failed(record, error);
+    *empty = application == 0 && version == 0 && objects == 0;
+    if (!*empty && application != APPLICATION_ID)
+        return error_set_at(
+            error, ERROR_RECORD, record->path, 0,
+            "a database, but not a record of autotune; move it away or choose another folder");
+    if (!*empty && version != SCHEMA_VERSION)
+        return error_set_at(error, ERROR_RECORD, record->path, 0,
+                            "record of version %" PRId64 ", and this autotune uses version %d; "
+                            "move it away, or use the autotune that wrote it",
+                            version, SCHEMA_VERSION);
+    return 0;
+}
+
+/* Makes the tables, unless another process was faster. */
+static int make_tables(struct record *record, struct error *error)
+{
+    int result = record_start(record, error);
+    if (result != 0)
+        return result;
+    bool empty = false;
+    result = check_identity(record, &empty, error);
+    if (result == 0 && empty) {
+        char *identity = alloc_format("PRAGMA application_id = %d; PRAGMA user_version = %d;",
+                                      APPLICATION_ID, SCHEMA_VERSION);
+        if (sqlite3_exec(record->database, schema, NULL, NULL, NULL) != SQLITE_OK ||
+            sqlite3_exec(record->database, identity, NULL, NULL, NULL) != SQLITE_OK)
+            result = record_failed(record, error);
+        free(identity);
+    }
+    return record_end(record, result, error);
+}
+
+/* SQLite does not wait for others when the journal's mode changes, so we do. */
+static int use_write_ahead_log(struct record *record, struct error *error)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    int status = SQLITE_BUSY;
+    for (int waited_ms = 0; status == SQLITE_BUSY && waited_ms < BUSY_MS; waited_ms += 10) {
+        status = sqlite3_exec(record->database, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+        if (status == SQLITE_BUSY)
+            (void)nanosleep(&pause, NULL);
+    }
+    return status == SQLITE_OK ? 0 : record_failed(record, error);
+}
+
+static int configure(struct record *record, struct error *error)
+{
+    int result = use_write_ahead_log(record, error);
+    if (result != 0)
+        return result;
+    char *settings = alloc_format("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;"
+                                  "PRAGMA wal_autocheckpoint = %d",
+                                  CHECKPOINT_PAGES);
+    if (sqlite3_exec(record->database, settings, NULL, NULL, NULL) != SQLITE_OK)
+        result = record_failed(record, error);
+    free(settings);
+    return result;
+}
+
+static int open_database(struct record **record, const char *path, const char *name, int flags,
+                         struct error *error)
+{
+    struct record *opened = alloc_zeroed(1, sizeof *opened);
+    opened->path = alloc_string(path);
+    int status = sqlite3_open_v2(name, &opened->database, flags, NULL);
+    int result = 0;
+    if (status != SQLITE_OK) {
+        result = record_failed(opened, error);
+    } else {
+        (void)sqlite3_extended_result_codes(opened->database, 0);
+        (void)sqlite3_busy_timeout(opened->database, BUSY_MS);
+    }
+    if (result != 0) {
+        record_close(opened);
+        opened = NULL;
+    }
+    *record = opened;
+    return result;
+}
+
+int record_open(struct record **record, const char *path, struct error *error)
+{
+    int result =
+        open_database(record, path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
+    if (result != 0)
+        return result;
+    bool empty = false;
+    result = check_identity(*record, &empty, error);
+    if (result == 0 && empty)
+        result = make_tables(*record, error);
+    if (result == 0)
+        result = configure(*record, error);
+    if (result != 0) {
+        record_close(*record);
+        *record = NULL;
+    }
+    return result;
+}
+
+/* "file:PATH?immutable=1": a record in a folder that cannot be written, where SQLite cannot keep
+ * its index of the log. Only right where there is no log. A new string. */
+static char *immutable_name(const char *path)
+{
+    size_t length = strlen(path);
+    char *name = alloc_zeroed(3 * length + 32, 1);
+    char *end = stpcpy(name, "file:");
+    for (const char *next = path; *next != '\0'; next++) {
+        if (strchr("%?#", *next) != NULL)
+            end += snprintf(end, 4, "%%%02X", (unsigned)(unsigned char)*next);
+        else
+            *end++ = *next;
+    }
+    (void)stpcpy(end, "?immutable=1");
+    return name;
+}
+
+static bool has_log(const char *path)
+{
+    char *log = alloc_format("%s-wal", path);
+    bool found = access(log, F_OK) == 0;
+    free(log);
+    return found;
+}
+
+int record_open_existing(struct record **record, const char *path, struct error *error)
+{
+    *record = NULL;
+    if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
+        return error_set_at(error, ERROR_RECORD, path, 0,
+                            "there is no record yet; run `autotune --config FILE` first");
+    int result = open_database(record, path, path, SQLITE_OPEN_READONLY, error);
+    bool empty = false;
+    if (result == 0)
+        result = check_identity(*record, &empty, error);
+    if (result != 0 && *record != NULL && sqlite3_errcode((*record)->database) == SQLITE_CANTOPEN &&
+        !has_log(path)) {
+        record_close(*record);
+        char *name = immutable_name(path);
+        result = open_database(record, path, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, error);
+        free(name);
+        if (result == 0)
+            result = check_identity(*record, &empty, error);
+    }
+    if (result == 0 && empty)
+        result = error_set_at(error, ERROR_RECORD, path, 0,
+                              "the record is empty; run `autotune --config FILE` first");
+    if (result != 0) {
+        record_close(*record);
+        *record = NULL;
+    }
+    return result;
+}
+
+void record_close(struct record *record)
+{
+    if (record == NULL)
+        return;
+    for (size_t i = 0; i < STATEMENT_COUNT; i++)
+        (void)sqlite3_finalize(record->statements[i]);
+    (void)sqlite3_close(record->database);
+    free(record->path);
+    free(record);
+}

@@ -1,0 +1,64 @@
+/*
+ * Every SQL statement of the record but its schema. The order of the parameters is that of the
+ * calls in record.c which give them.
+ */
+#ifndef AUTOTUNE_RECORD_SQL_H
+#define AUTOTUNE_RECORD_SQL_H
+
+/* X(name, SQL) */
+#define STATEMENTS(X)                                                                              \
+    X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
+    X(COMMIT, "COMMIT")                                                                            \
+    X(FIND_STUDY, "SELECT id, complete, winner, empty_kernel_ns FROM study"                        \
+                  " WHERE kernel = ? AND problem = ? AND gpu = ? AND arch = ? AND mode = ?"        \
+                  " AND cache = ? AND template_hash = ? AND driver = ? AND nvrtc = ?"              \
+                  " ORDER BY id DESC LIMIT 1")                                                     \
+    X(ADD_STUDY, "INSERT INTO study (kernel, problem, gpu, arch, mode, cache, template_hash,"      \
+                 " driver, nvrtc, template, description, autotune, host, date, command,"           \
+                 " gpu_details, points, rejected, empty_kernel_ns, complete)"                      \
+                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)")           \
+    X(FINISH_STUDY, "UPDATE study SET complete = 1, points = ?, rejected = ?,"                     \
+                    " empty_kernel_ns = ?, winner = ? WHERE id = ?")                               \
+    X(LATEST_STUDIES, "SELECT id, kernel, problem, gpu, arch, mode, cache, template_hash, driver," \
+                      " nvrtc, template, description, autotune, host, date, command,"              \
+                      " gpu_details, points, rejected, empty_kernel_ns, complete, winner"          \
+                      " FROM study WHERE id IN"                                                    \
+                      " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode)"     \
+                      " ORDER BY kernel, gpu, arch, mode, id")                                     \
+    X(PUT_VARIANT,                                                                                 \
+      "INSERT INTO variant (study, parameters, outcome, reason, phase, median_ns, low_ns,"         \
+      " high_ns, minimum_ns, relative_iqr, samples, bytes, operations, finalist, tied,"            \
+      " registers, spill_bytes, stack_bytes, static_shared_bytes, dynamic_shared_bytes,"           \
+      " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters)"                           \
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"        \
+      " ON CONFLICT (study, parameters) DO UPDATE SET outcome = excluded.outcome,"                 \
+      " reason = excluded.reason, phase = excluded.phase, median_ns = excluded.median_ns,"         \
+      " low_ns = excluded.low_ns, high_ns = excluded.high_ns,"                                     \
+      " minimum_ns = excluded.minimum_ns, relative_iqr = excluded.relative_iqr,"                   \
+      " samples = excluded.samples, bytes = excluded.bytes, operations = excluded.operations,"     \
+      " finalist = excluded.finalist, tied = excluded.tied, registers = excluded.registers,"       \
+      " spill_bytes = excluded.spill_bytes, stack_bytes = excluded.stack_bytes,"                   \
+      " static_shared_bytes = excluded.static_shared_bytes,"                                       \
+      " dynamic_shared_bytes = excluded.dynamic_shared_bytes,"                                     \
+      " block_threads = excluded.block_threads, grid_blocks = excluded.grid_blocks,"               \
+      " blocks_per_sm = excluded.blocks_per_sm, occupancy = excluded.occupancy,"                   \
+      " limiters = excluded.limiters RETURNING id")                                                \
+    X(GET_VARIANTS,                                                                                \
+      "SELECT id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"     \
+      " relative_iqr, samples, bytes, operations, finalist, tied, registers, spill_bytes,"         \
+      " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
+      " blocks_per_sm, occupancy, limiters FROM variant WHERE study = ? ORDER BY id")              \
+    X(SET_FINAL, "UPDATE variant SET finalist = ?, tied = ? WHERE study = ? AND parameters = ?"    \
+                 " RETURNING id")                                                                  \
+    X(DROP_SAMPLES, "DELETE FROM sample WHERE variant = ?1 AND (phase = ?2 OR ?2 = 'screening')")  \
+    X(ADD_SAMPLE, "INSERT INTO sample (variant, phase, number, ns) VALUES (?, ?, ?, ?)")           \
+    X(GET_SAMPLES, "SELECT ns FROM sample WHERE variant = ? AND phase = ? ORDER BY number")
+
+enum statement {
+#define X(name, sql) STATEMENT_##name,
+    STATEMENTS(X)
+#undef X
+        STATEMENT_COUNT
+};
+
+#endif
