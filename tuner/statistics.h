@@ -18,16 +18,20 @@ struct summary {
     double relative_iqr; /* (third quartile - first) / median: the noise figure of the reports */
 };
 
-/* The q-quantile, 0 <= q <= 1, of count > 0 numbers that are sorted ascending (linear interpolation,
- * Hyndman and Fan's type 7). */
+/* Sorts ascending, in place. */
+void statistics_sort(double *samples, size_t count);
+
+/* The q-quantile, 0 <= q <= 1, of count > 0 numbers that are sorted ascending (linear
+ * interpolation, Hyndman and Fan's type 7). */
 double statistics_quantile(const double *sorted, size_t count, double q);
 
 /* Median of `count` > 0 numbers in any order; does not change them. */
 double statistics_median(const double *samples, size_t count);
 
 /*
- * Summarises samples in any order. The interval is distribution-free, from order statistics (binomial,
- * exact for small counts): with fewer than 6 samples it is the whole range.
+ * Summarises samples in any order. The interval is distribution-free, from order statistics: exact
+ * binomial ranks for up to 1000 samples, their normal approximation above. With fewer than 6
+ * samples it is the whole range, which holds the median with less than 95 % confidence.
  */
 struct summary statistics_summarise(const double *samples, size_t count);
 
@@ -41,12 +45,14 @@ struct interval {
 /*
  * The median of the paired ratios a[i] / b[i], with its percentile-bootstrap interval
  * (`resamples` draws from the generator seeded with `seed`; Efron and Tibshirani 1993, chapter 13).
- * Pairing cancels drift that hits both alike. `count` >= 1; with 1 the interval is the estimate.
+ * Pairing cancels drift that hits both alike. `count` >= 1, below 2^32; with 1, or without
+ * resamples, the interval is the estimate. Always finite: equal times have the ratio 1, zeros too,
+ * and no ratio exceeds 1e9.
  */
 struct interval statistics_paired_ratio(const double *a, const double *b, size_t count,
                                         unsigned resamples, uint64_t seed);
 
-/* xorshift64*-style generator for shuffles and resampling; `*state` must not be 0. */
+/* The next number of the xorshift64* generator; `*state` must not be 0. */
 uint64_t statistics_random(uint64_t *state);
 
 /* Shuffles indices in place (Fisher and Yates). */
