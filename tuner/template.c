@@ -53,7 +53,8 @@ struct loader {
     struct template *template;
     struct evaluator *evaluator;
     struct error *error;
-    struct names base;    /* parameters, problem values, device attributes */
+    struct names fixed;   /* problem values, device attributes: the same for all variants */
+    struct names base;    /* parameters and fixed */
     struct names buffers; /* base and the buffers' names */
     struct names grids;   /* base and NAME_grid, NAME_block of all launches */
     char **made;          /* names made here: NAME_grid, NAME_block */
@@ -239,12 +240,13 @@ int parameter_check(const struct parameter *parameter, struct value value, const
 /* -- types, fills, comparisons -------------------------------------------------------------------
  */
 
-static int check_type(const struct loader *loader, const char *type, int line)
+/* `scratch`: a tunable's word will do as well, since the buffer is made for each variant. */
+static int check_type(const struct loader *loader, const char *type, int line, bool scratch)
 {
     if (element_from_name(type, strlen(type)) >= 0)
         return 0;
     const struct parameter *word = template_problem_value(loader->template, type);
-    if (word == NULL)
+    if (word == NULL && scratch)
         word = template_parameter(loader->template, type);
     if (word == NULL)
         return ini_unknown(loader->template->path, line, "element type", type, element_names(),
@@ -297,7 +299,7 @@ static const struct {
 };
 
 static int read_fill_call(struct loader *loader, const char *word, const char *inner, int line,
-                          struct fill *fill)
+                          const struct names *known, struct fill *fill)
 {
     size_t kind = 0;
     while (kind < sizeof fills / sizeof *fills && strcmp(fills[kind].name, word) != 0)
@@ -318,18 +320,19 @@ static int read_fill_call(struct loader *loader, const char *word, const char *i
         status = fail(loader, line, "wrong number of arguments to fill '%s'", word);
     for (size_t i = 0; i < count && status == 0; i++) {
         fill->argument_count = i + 1;
-        status = read_expression(loader, texts[i], line, &loader->base, &fill->arguments[i]);
+        status = read_expression(loader, texts[i], line, known, &fill->arguments[i]);
     }
     text_split_release(texts, count);
     return status;
 }
 
-static int read_fill(struct loader *loader, const char *text, int line, struct fill *fill)
+static int read_fill(struct loader *loader, const char *text, int line, const struct names *known,
+                     struct fill *fill)
 {
     char *copy = alloc_string(text);
     char *inner;
     int status = split_call(copy, &inner)
-                     ? read_fill_call(loader, copy, inner, line, fill)
+                     ? read_fill_call(loader, copy, inner, line, known, fill)
                      : fail(loader, line, "fill '%s' is not of the form constant(0)", text);
     free(copy);
     return status;
@@ -393,15 +396,16 @@ static int read_buffer(struct loader *loader, const char *section, struct buffer
     struct ini_entry *length;
     int status = need(loader, section, buffer->line, "type", &type);
     if (status == 0)
-        status = check_type(loader, type->value, type->line);
-    if (status == 0)
         status = need(loader, section, buffer->line, "length", &length);
     if (status == 0)
         status = read_access(loader, section, buffer);
+    bool scratch = buffer->access == ACCESS_SCRATCH;
+    if (status == 0)
+        status = check_type(loader, type->value, type->line, scratch);
     if (status != 0)
         return status;
     buffer->type = type->value;
-    const struct names *known = buffer->access == ACCESS_SCRATCH ? &loader->grids : &loader->base;
+    const struct names *known = scratch ? &loader->grids : &loader->fixed;
     status = read_expression(loader, length->value, length->line, known, &buffer->length);
     const struct ini_entry *fill = get(loader, section, "fill");
     buffer->fill.kind = FILL_NONE;
@@ -416,7 +420,7 @@ static int read_buffer(struct loader *loader, const char *section, struct buffer
                       "starts with a fill",
                       buffer->name);
     if (status == 0 && fill != NULL)
-        status = read_fill(loader, fill->value, fill->line, &buffer->fill);
+        status = read_fill(loader, fill->value, fill->line, known, &buffer->fill);
     return status;
 }
 
@@ -616,10 +620,11 @@ static int read_expectation(struct loader *loader, const char *section,
     const struct ini_entry *type = get(loader, section, "reference_type");
     if (type != NULL) {
         expectation->reference_type = type->value;
-        status = check_type(loader, type->value, type->line);
+        status = check_type(loader, type->value, type->line, false);
     }
     if (status == 0 && strchr(reference->value, '(') != NULL) {
-        status = read_fill(loader, reference->value, reference->line, &expectation->fill);
+        status = read_fill(loader, reference->value, reference->line, &loader->fixed,
+                           &expectation->fill);
         if (status == 0 && expectation->fill.kind != FILL_CONSTANT &&
             expectation->fill.kind != FILL_FILE)
             status = fail(loader, reference->line,
@@ -633,7 +638,7 @@ static int read_expectation(struct loader *loader, const char *section,
     expectation->reference.entry = alloc_string(reference->value);
     expectation->reference.line = expectation->line;
     return status != 0 ? status
-                       : read_geometry(loader, section, &loader->base, &expectation->reference);
+                       : read_geometry(loader, section, &loader->fixed, &expectation->reference);
 }
 
 /* -- the file ------------------------------------------------------------------------------------
@@ -734,11 +739,12 @@ static int collect_members(struct loader *loader)
 static void collect_names(struct loader *loader)
 {
     struct template *template = loader->template;
+    for (size_t i = 0; i < template->problem_count; i++)
+        names_add(&loader->fixed, template->problem[i].name);
+    names_add_all(&loader->fixed, gpu_binding_names());
     for (size_t i = 0; i < template->parameter_count; i++)
         names_add(&loader->base, template->parameters[i].name);
-    for (size_t i = 0; i < template->problem_count; i++)
-        names_add(&loader->base, template->problem[i].name);
-    names_add_all(&loader->base, gpu_binding_names());
+    names_add_all(&loader->base, loader->fixed.items);
     names_add_all(&loader->grids, loader->base.items);
     for (size_t i = 0; i < template->launch_count; i++) {
         for (int j = 0; j < 2; j++) {
@@ -887,6 +893,7 @@ int template_load(struct template *template, struct evaluator *evaluator, const 
     if (status == 0)
         hash_template(template);
     text_split_release(loader.made, loader.made_count);
+    free(loader.fixed.items);
     free(loader.base.items);
     free(loader.buffers.items);
     free(loader.grids.items);

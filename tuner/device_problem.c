@@ -1,0 +1,471 @@
+#include "device_problem.h"
+
+#include "alloc.h"
+#include "gpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* -- steps ---------------------------------------------------------------------------------------
+ */
+
+/* Buffers by index: the variant's scratch, the problem's own, or the reference's output. */
+static CUdeviceptr *buffer_pointer(struct device_problem *problem, struct device_buffer *scratch,
+                                   struct device_buffer *reference, size_t index)
+{
+    if (index == SIZE_MAX)
+        return reference != NULL ? &reference->data : NULL;
+    if (problem->template.buffers[index].access == ACCESS_SCRATCH)
+        return scratch != NULL ? &scratch[index].data : NULL;
+    return &problem->buffers[index].data;
+}
+
+/* The arguments of a step as cuLaunchKernel wants them; a new array. */
+static void **step_pointers(struct device_problem *problem, struct device_buffer *scratch,
+                            struct device_buffer *reference, struct step *step)
+{
+    void **pointers = alloc_zeroed(step->argument_count, sizeof *pointers);
+    for (size_t i = 0; i < step->argument_count; i++) {
+        struct step_argument *argument = &step->arguments[i];
+        pointers[i] = argument->is_buffer
+                          ? (void *)buffer_pointer(problem, scratch, reference, argument->buffer)
+                          : (void *)argument->bytes;
+    }
+    return pointers;
+}
+
+static int launch_step(struct device_problem *problem, const struct step *step, CUfunction function,
+                       void **arguments, struct error *error)
+{
+    struct device_context *device = problem->device;
+    if (step->cooperative)
+        return CUDA(device, cuLaunchCooperativeKernel, function, step->grid[0], step->grid[1],
+                    step->grid[2], step->block[0], step->block[1], step->block[2],
+                    step->dynamic_shared_bytes, device->stream, arguments);
+    return CUDA(device, cuLaunchKernel, function, step->grid[0], step->grid[1], step->grid[2],
+                step->block[0], step->block[1], step->block[2], step->dynamic_shared_bytes,
+                device->stream, arguments, NULL);
+}
+
+/* More than 48 KB of dynamic shared memory must be asked for. */
+static int allow_shared(struct device_problem *problem, CUfunction function, int64_t bytes,
+                        struct error *error)
+{
+    if (bytes <= 48 * 1024)
+        return 0;
+    return CUDA(problem->device, cuFuncSetAttribute, function,
+                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+}
+
+/* -- opening a problem ---------------------------------------------------------------------------
+ */
+
+static int make_buffer(struct device_problem *problem, const char *type,
+                       const struct expression *length, const struct scope *scope,
+                       struct device_buffer *buffer, struct error *error)
+{
+    enum element_type element;
+    int64_t elements;
+    int status = template_element_type(type, scope, &element, error);
+    if (status == 0)
+        status = expression_integer(length, scope, &elements, error);
+    if (status == 0 && elements < 0)
+        status = error_set(error, ERROR_CONFIG, "length '%s' is negative", expression_text(length));
+    if (status == 0)
+        status = device_buffer_new(problem->device, buffer, element, (uint64_t)elements, error);
+    return status;
+}
+
+/* Names the buffer in a message that does not. */
+static int in_buffer(const struct device_problem *problem, size_t index, int status,
+                     struct error *error)
+{
+    if (status == 0 || error == NULL || error->file[0] != '\0')
+        return status;
+    const struct buffer *buffer = &problem->template.buffers[index];
+    struct error inner = *error;
+    return error_set_at(error, inner.code, problem->template.path, buffer->line,
+                        "buffer '%s': %.1400s", buffer->name, inner.message);
+}
+
+static int make_pristine(struct device_problem *problem, size_t index, struct error *error)
+{
+    struct device_buffer *buffer = &problem->buffers[index];
+    struct device_buffer *pristine = &problem->pristine[index];
+    int status = device_buffer_new(problem->device, pristine, buffer->type, buffer->length, error);
+    return status != 0 ? status : device_buffer_copy(problem->device, pristine, buffer, error);
+}
+
+static int make_buffers(struct device_problem *problem, const struct scope *scope,
+                        struct error *error)
+{
+    const struct template *template = &problem->template;
+    problem->buffers = alloc_zeroed(template->buffer_count, sizeof *problem->buffers);
+    problem->pristine = alloc_zeroed(template->buffer_count, sizeof *problem->pristine);
+    problem->checksums = alloc_zeroed(template->buffer_count, sizeof *problem->checksums);
+    for (size_t i = 0; i < template->buffer_count; i++) {
+        const struct buffer *buffer = &template->buffers[i];
+        if (buffer->access == ACCESS_SCRATCH)
+            continue;
+        int status =
+            make_buffer(problem, buffer->type, buffer->length, scope, &problem->buffers[i], error);
+        if (status == 0)
+            status = device_buffer_fill(problem->device, &problem->buffers[i], &buffer->fill, scope,
+                                        error);
+        if (status == 0 && buffer->access == ACCESS_READ_WRITE)
+            status = make_pristine(problem, i, error);
+        if (status != 0)
+            return in_buffer(problem, i, status, error);
+    }
+    return 0;
+}
+
+/* A failed reference is the template's fault, not a variant's: it says where. */
+static int reference_failed(const struct device_problem *problem,
+                            const struct expectation *expectation, struct error *error)
+{
+    struct error inner = *error;
+    return error_set_at(error, ERROR_DEVICE, problem->template.path, expectation->line,
+                        "reference '%s': %.1400s", expectation->reference.entry, inner.message);
+}
+
+static int run_reference(struct device_problem *problem, const struct expectation *expectation,
+                         CUmodule module, const struct scope *scope, struct device_buffer *expected,
+                         struct error *error)
+{
+    struct device_context *device = problem->device;
+    struct schedule schedule;
+    CUfunction function;
+    void **arguments = NULL;
+    int status = schedule_reference(&schedule, &problem->template, expectation, scope, error);
+    if (status != 0)
+        return status;
+    if (schedule.step_count == 0)
+        goto done;
+    struct step *step = &schedule.steps[0];
+    arguments = step_pointers(problem, NULL, expected, step);
+    for (size_t i = 0; i < step->argument_count && status == 0; i++)
+        if (arguments[i] == NULL)
+            status = error_set(error, ERROR_CONFIG, "a reference takes no scratch buffer");
+    if (status == 0)
+        status = CUDA(device, cuModuleGetFunction, &function, module, step->entry);
+    if (status == 0)
+        status = allow_shared(problem, function, step->dynamic_shared_bytes, error);
+    if (status == 0)
+        status = launch_step(problem, step, function, arguments, error);
+    if (status == 0)
+        status = device_synchronise(device, error);
+    if (status != 0)
+        status = reference_failed(problem, expectation, error);
+done:
+    free(arguments);
+    schedule_release(&schedule);
+    return status;
+}
+
+/* double for floating-point buffers, so that the reference is better than what it judges; but
+ * comparing in any order compares bits, and so needs the buffer's own type. */
+static enum element_type default_reference_type(const struct expectation *expectation,
+                                                enum element_type type)
+{
+    return element_is_floating(type) && expectation->compare != COMPARE_UNORDERED ? ELEMENT_DOUBLE
+                                                                                  : type;
+}
+
+static int make_expectation(struct device_problem *problem, size_t index, CUmodule module,
+                            const struct scope *scope, struct error *error)
+{
+    const struct expectation *expectation = &problem->template.expectations[index];
+    const struct device_buffer *buffer = &problem->buffers[expectation->buffer];
+    struct device_buffer *expected = &problem->expected[index];
+    enum element_type type = expectation->kind == EXPECT_FILE
+                                 ? buffer->type
+                                 : default_reference_type(expectation, buffer->type);
+    int status = 0;
+    if (problem->template.buffers[expectation->buffer].access == ACCESS_SCRATCH)
+        return error_set_at(error, ERROR_CONFIG, problem->template.path, expectation->line,
+                            "a scratch buffer has no expected result; make it write or read_write");
+    if (expectation->reference_type != NULL)
+        status = template_element_type(expectation->reference_type, scope, &type, error);
+    if (status == 0 && expectation->compare == COMPARE_UNORDERED && type != buffer->type)
+        status = error_set_at(error, ERROR_CONFIG, problem->template.path, expectation->line,
+                              "comparing in any order needs a reference of the buffer's own type");
+    if (status == 0)
+        status = device_buffer_new(problem->device, expected, type, buffer->length, error);
+    if (status == 0 && expectation->kind == EXPECT_REFERENCE)
+        status = device_buffer_poison(problem->device, expected, error);
+    if (status == 0)
+        status =
+            expectation->kind == EXPECT_REFERENCE
+                ? run_reference(problem, expectation, module, scope, expected, error)
+                : device_buffer_fill(problem->device, expected, &expectation->fill, scope, error);
+    return status;
+}
+
+static int make_expectations(struct device_problem *problem, const void *cubin,
+                             const struct scope *scope, struct error *error)
+{
+    struct device_context *device = problem->device;
+    CUmodule module = NULL;
+    int status = 0;
+    problem->expected =
+        alloc_zeroed(problem->template.expectation_count, sizeof *problem->expected);
+    if (cubin != NULL)
+        status = CUDA(device, cuModuleLoadData, &module, cubin);
+    for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
+        status = make_expectation(problem, i, module, scope, error);
+    if (module != NULL)
+        (void)device->driver.cuModuleUnload(module);
+    /* references may write where they should not: what they were given is as it was */
+    return status != 0 ? status : device_problem_restore(problem, error);
+}
+
+/* Twice the L2, so that nothing else stays whatever the replacement. */
+static int make_flush(struct device_problem *problem, struct error *error)
+{
+    struct device_context *device = problem->device;
+    if (!problem->cold)
+        return 0;
+    problem->flush_bytes = 2 * (uint64_t)device->gpu.attributes[GPU_l2_bytes];
+    int status = CUDA(device, cuMemAlloc, &problem->flush, problem->flush_bytes + 16);
+    if (status == 0)
+        status = CUDA(device, cuMemsetD8Async, problem->flush, 1, problem->flush_bytes + 16,
+                      device->stream);
+    return status;
+}
+
+static int load_template(struct device_problem *problem, const struct problem_request *request,
+                         struct error *error)
+{
+    problem->evaluator = evaluator_new();
+    int status =
+        template_load(&problem->template, problem->evaluator, request->template_path, error);
+    if (status == 0 && request->template_hash != NULL &&
+        strcmp(problem->template.hash, request->template_hash) != 0)
+        status = error_set_at(error, ERROR_CONFIG, request->template_path, 0,
+                              "the template has changed since the run began; start again");
+    return status;
+}
+
+int device_problem_open(struct device_problem *problem, struct device_context *device,
+                        const struct problem_request *request, struct error *error)
+{
+    *problem = (struct device_problem){.device = device, .cold = request->cold};
+    int status = load_template(problem, request, error);
+    if (status == 0) {
+        bindings_append(&problem->fixed, request->problem);
+        gpu_bindings(&device->gpu, &problem->fixed);
+        struct scope scope = {&problem->fixed, NULL};
+        status = make_buffers(problem, &scope, error);
+        if (status == 0)
+            status = make_expectations(problem, request->reference_cubin, &scope, error);
+    }
+    if (status == 0)
+        status = make_flush(problem, error);
+    if (status != 0)
+        device_problem_close(problem);
+    return status;
+}
+
+static void free_buffers(struct device_context *device, struct device_buffer *buffers, size_t count)
+{
+    for (size_t i = 0; buffers != NULL && i < count; i++)
+        device_buffer_free(device, &buffers[i]);
+    free(buffers);
+}
+
+void device_problem_close(struct device_problem *problem)
+{
+    struct device_context *device = problem->device;
+    free_buffers(device, problem->buffers, problem->template.buffer_count);
+    free_buffers(device, problem->pristine, problem->template.buffer_count);
+    free_buffers(device, problem->expected, problem->template.expectation_count);
+    if (problem->slots != 0)
+        (void)device->driver.cuMemFree(problem->slots);
+    if (problem->flush != 0)
+        (void)device->driver.cuMemFree(problem->flush);
+    free(problem->slot_values);
+    free(problem->checksums);
+    free(problem->expected_sums);
+    bindings_release(&problem->fixed);
+    template_release(&problem->template);
+    evaluator_free(problem->evaluator);
+    *problem = (struct device_problem){0};
+}
+
+int device_problem_restore(struct device_problem *problem, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
+        if (problem->pristine[i].base != 0)
+            status = device_buffer_copy(problem->device, &problem->buffers[i],
+                                        &problem->pristine[i], error);
+    return status;
+}
+
+/* -- loading a variant ---------------------------------------------------------------------------
+ */
+
+/* What kernel_lookup's functions get: the module whose functions they ask the driver about. */
+struct module_lookup {
+    struct device_problem *problem;
+    CUmodule module;
+};
+
+static int lookup_function(struct module_lookup *lookup, const char *entry, CUfunction *function,
+                           struct error *error)
+{
+    CUresult result =
+        lookup->problem->device->driver.cuModuleGetFunction(function, lookup->module, entry);
+    if (result == CUDA_SUCCESS)
+        return 0;
+    lookup->problem->device->last = result;
+    return error_set(error, ERROR_DEVICE, "cannot load entry '%s': %s; is it extern \"C\"?", entry,
+                     driver_error_name(&lookup->problem->device->driver, result));
+}
+
+static int lookup_info(void *user, const char *entry, struct kernel_info *info, struct error *error)
+{
+    struct module_lookup *lookup = user;
+    struct device_context *device = lookup->problem->device;
+    CUfunction function;
+    int shared = 0;
+    int local = 0;
+    *info = (struct kernel_info){0};
+    int status = lookup_function(lookup, entry, &function, error);
+    if (status == 0)
+        status = CUDA(device, cuFuncGetAttribute, &info->registers, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                      function);
+    if (status == 0)
+        status = CUDA(device, cuFuncGetAttribute, &shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                      function);
+    if (status == 0)
+        status =
+            CUDA(device, cuFuncGetAttribute, &local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function);
+    if (status == 0)
+        status = CUDA(device, cuFuncGetAttribute, &info->max_threads_per_block,
+                      CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
+    info->static_shared_bytes = shared;
+    info->stack_bytes = local;
+    return status;
+}
+
+static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads,
+                                int64_t dynamic_shared_bytes, int *blocks, struct error *error)
+{
+    struct module_lookup *lookup = user;
+    struct device_context *device = lookup->problem->device;
+    CUfunction function;
+    *blocks = 0;
+    if (block_threads < 1 || block_threads > device->gpu.attributes[GPU_max_threads_per_block] ||
+        dynamic_shared_bytes > device->gpu.attributes[GPU_max_shared_bytes_per_block_optin])
+        return 0;
+    int status = lookup_function(lookup, entry, &function, error);
+    if (status == 0)
+        status = allow_shared(lookup->problem, function, dynamic_shared_bytes, error);
+    if (status == 0)
+        status = CUDA(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks, function,
+                      block_threads, (size_t)dynamic_shared_bytes);
+    return status;
+}
+
+static int make_scratch(struct device_variant *variant, struct device_problem *problem,
+                        const struct scope *scope, struct error *error)
+{
+    const struct template *template = &problem->template;
+    variant->scratch = alloc_zeroed(template->buffer_count, sizeof *variant->scratch);
+    for (size_t i = 0; i < template->buffer_count; i++) {
+        const struct buffer *buffer = &template->buffers[i];
+        if (buffer->access != ACCESS_SCRATCH)
+            continue;
+        int status =
+            make_buffer(problem, buffer->type, buffer->length, scope, &variant->scratch[i], error);
+        if (status == 0)
+            status = device_buffer_fill(problem->device, &variant->scratch[i], &buffer->fill, scope,
+                                        error);
+        if (status != 0)
+            return in_buffer(problem, i, status, error);
+    }
+    return 0;
+}
+
+static int make_steps(struct device_variant *variant, struct device_problem *problem,
+                      struct module_lookup *lookup, struct error *error)
+{
+    struct schedule *schedule = &variant->schedule;
+    int status = 0;
+    variant->functions = alloc_zeroed(schedule->step_count, sizeof *variant->functions);
+    variant->arguments = alloc_zeroed(schedule->step_count, sizeof *variant->arguments);
+    for (size_t i = 0; i < schedule->step_count && status == 0; i++) {
+        struct step *step = &schedule->steps[i];
+        variant->arguments[i] = step_pointers(problem, variant->scratch, NULL, step);
+        for (size_t j = 0; j < step->argument_count && status == 0; j++)
+            if (variant->arguments[i][j] == NULL)
+                status = error_set(error, ERROR_CONFIG,
+                                   "launch of '%s': only references have 'reference'", step->entry);
+        if (status == 0)
+            status = lookup_function(lookup, step->entry, &variant->functions[i], error);
+    }
+    return status;
+}
+
+int device_variant_load(struct device_variant *variant, struct device_problem *problem,
+                        const void *cubin, const struct bindings *parameters, enum outcome *outcome,
+                        struct error *error)
+{
+    struct device_context *device = problem->device;
+    struct module_lookup lookup = {.problem = problem};
+    const struct kernel_lookup functions = {&lookup, lookup_info, lookup_blocks_per_sm};
+    bindings_copy(&variant->parameters, parameters);
+    *outcome = OUTCOME_LOAD_ERROR;
+    int status = CUDA(device, cuModuleLoadData, &variant->module, cubin);
+    if (status != 0)
+        return device_is_lost(device->last) ? status : 0;
+    lookup.module = variant->module;
+    struct scope fixed = {&problem->fixed, NULL};
+    struct scope scope = {&variant->parameters, &fixed};
+    device->last = CUDA_SUCCESS;
+    status = schedule_make(&variant->schedule, &problem->template, &scope, &functions, error);
+    if (status == ERROR_DEVICE && device->last == CUDA_ERROR_NOT_FOUND)
+        return 0;
+    if (status != 0)
+        return status;
+    if (variant->schedule.not_resident) {
+        *outcome = OUTCOME_NOT_RESIDENT;
+        (void)error_set(error, ERROR_DEVICE, "%s", variant->schedule.residency);
+        return 0;
+    }
+    struct scope names = {&variant->schedule.names, &scope};
+    *outcome = OUTCOME_MEASURED;
+    status = make_scratch(variant, problem, &names, error);
+    if (status == ERROR_DEVICE && device->last == CUDA_ERROR_OUT_OF_MEMORY) {
+        *outcome = OUTCOME_LAUNCH_ERROR;
+        return 0;
+    }
+    return status != 0 ? status : make_steps(variant, problem, &lookup, error);
+}
+
+void device_variant_unload(struct device_variant *variant, struct device_problem *problem)
+{
+    free_buffers(problem->device, variant->scratch, problem->template.buffer_count);
+    for (size_t i = 0; variant->arguments != NULL && i < variant->schedule.step_count; i++)
+        free(variant->arguments[i]);
+    free(variant->arguments);
+    free(variant->functions);
+    schedule_release(&variant->schedule);
+    if (variant->module != NULL)
+        (void)problem->device->driver.cuModuleUnload(variant->module);
+    bindings_release(&variant->parameters);
+    free(variant->cubin_path);
+    *variant = (struct device_variant){0};
+}
+
+int device_variant_run(const struct device_variant *variant, struct device_problem *problem,
+                       struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < variant->schedule.step_count && status == 0; i++)
+        status = launch_step(problem, &variant->schedule.steps[i], variant->functions[i],
+                             variant->arguments[i], error);
+    return status;
+}

@@ -1,0 +1,80 @@
+/*
+ * One problem on the GPU: its inputs, outputs and expected results, made once and shared by all its
+ * variants; and one variant of it, loaded: its module, its schedule with real pointers, its scratch
+ * buffers.
+ */
+#ifndef AUTOTUNE_DEVICE_PROBLEM_H
+#define AUTOTUNE_DEVICE_PROBLEM_H
+
+#include "device_buffer.h"
+#include "device_context.h"
+#include "outcome.h"
+#include "schedule.h"
+#include "template.h"
+
+struct device_problem {
+    struct device_context *device;
+    struct evaluator *evaluator;
+    struct template template;
+    struct bindings fixed;          /* problem values and device attributes */
+    struct device_buffer *buffers;  /* of template.buffers[i]; scratch ones belong to variants */
+    struct device_buffer *pristine; /* what read_write ones start from */
+    uint64_t *checksums;            /* of read ones, as they must stay */
+    struct device_buffer *expected; /* of template.expectations[i] */
+    uint64_t *expected_sums;        /* their checksums, as verify.c lays them out */
+    CUdeviceptr slots;              /* where the checking kernels put their findings */
+    uint64_t *slot_values;          /* the host's copy */
+    CUdeviceptr flush;              /* read through to empty the L2 of anything else */
+    uint64_t flush_bytes;
+    bool cold;
+};
+
+struct problem_request {
+    const char *template_path;
+    const char *template_hash; /* the template must still be the one the coordinator read */
+    const struct bindings *problem;
+    const void *reference_cubin; /* the source compiled with its defaults; NULL where no reference
+                                    needs it */
+    bool cold;
+};
+
+/*
+ * Loads the template, makes and fills the buffers, runs the references. Returns 0; ERROR_CONFIG for
+ * the template's faults; ERROR_DEVICE where memory is short or a reference fails. On failure
+ * nothing is left.
+ */
+int device_problem_open(struct device_problem *problem, struct device_context *device,
+                        const struct problem_request *request, struct error *error);
+void device_problem_close(struct device_problem *problem);
+
+struct device_variant {
+    int64_t id;
+    char *cubin_path;
+    CUmodule module;
+    struct schedule schedule;
+    CUfunction *functions;         /* of each step */
+    void ***arguments;             /* of each step, as cuLaunchKernel wants them */
+    struct device_buffer *scratch; /* of template.buffers[i], where that is scratch */
+    struct bindings parameters;
+};
+
+/*
+ * Loads a variant from its cubin, evaluates its schedule by the driver's own figures and makes its
+ * scratch buffers. Returns 0 with *outcome OUTCOME_MEASURED (so far), or 0 with load_error or
+ * not_resident and the reason in `error`; a negative code where a template's expression fails
+ * (ERROR_CONFIG) or the driver does (ERROR_DEVICE).
+ */
+int device_variant_load(struct device_variant *variant, struct device_problem *problem,
+                        const void *cubin, const struct bindings *parameters, enum outcome *outcome,
+                        struct error *error);
+void device_variant_unload(struct device_variant *variant, struct device_problem *problem);
+
+/* Queues one run of all launches; fails with the call's error at the launch that the driver
+ * refuses. */
+int device_variant_run(const struct device_variant *variant, struct device_problem *problem,
+                       struct error *error);
+
+/* Queues what must happen before each run: read_write buffers as they were. */
+int device_problem_restore(struct device_problem *problem, struct error *error);
+
+#endif
