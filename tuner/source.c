@@ -26,14 +26,14 @@ static char *read_all(FILE *file, size_t *length)
         used += fread(text + used, 1, capacity - used - 1, file);
         if (ferror(file) != 0)
             break;
+        if (used > FILE_BYTES_MAX) {
+            errno = EFBIG;
+            break;
+        }
         if (feof(file) != 0) {
             text[used] = '\0';
             *length = used;
             return text;
-        }
-        if (used > FILE_BYTES_MAX) {
-            errno = EFBIG;
-            break;
         }
         if (used + 1 == capacity) {
             capacity *= 2;
