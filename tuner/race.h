@@ -1,15 +1,17 @@
 /*
- * Who is still in the race: decides, from samples alone, which variants go to the finals, when the finals
- * are over, and who won. Knows neither kernels nor devices; the caller measures.
+ * Who is still in the race: decides, from samples alone, which variants go to the finals, when the
+ * finals are over, and who won. Knows neither kernels nor devices; the caller measures.
  *
- * Calling sequence:
- *     screening: measure every variant a few times; race_finalists() picks those that could still win
- *     finals:    rounds; in each, every contender still in is measured once more, in shuffled order, one
- *                sample (the median of a short batch) per contender and round, so that sample i of one
- *                is paired with sample i of another and drifting clocks hit all alike
- *                after each round: race_judge()
- *     the end:   when the verdict says decided, or at the round limit; race_judge() names the winner and
- *                the tie set. What is reported is the finals' median, never the screening's best.
+ * Calling sequence, in three steps:
+ *
+ * - Screening: every variant is measured a few times; race_finalists() picks who could still win.
+ *
+ * - Finals, in rounds: in each, every contender still in is measured once more, in shuffled order,
+ *   one sample (the median of a short batch) per contender and round, so that sample i of one is
+ *   paired with sample i of another and drifting clocks hit all alike. After each: race_judge().
+ *
+ * - The end, when the verdict says decided, at the round limit at the latest: it names the winner
+ *   and the tie set. What is reported is the finals' median, never the screening's best.
  */
 #ifndef AUTOTUNE_RACE_H
 #define AUTOTUNE_RACE_H
@@ -19,19 +21,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct race_rules {              /* zero members mean the defaults in parentheses */
-    double tie_tolerance;        /* ratios within 1 ± this are a tie (0.005) */
-    unsigned finalists;          /* at most this many reach the finals (16) */
-    unsigned minimum_rounds;     /* before anyone is ruled out or a winner named (10) */
-    unsigned maximum_rounds;     /* then whoever is not separated from the leader is tied (60) */
-    unsigned resamples;          /* of the bootstrap (500) */
+struct race_rules {          /* zero members mean the defaults in parentheses */
+    double tie_tolerance;    /* ratios within 1 ± this are a tie (0.005) */
+    unsigned finalists;      /* at most this many reach the finals (16) */
+    unsigned minimum_rounds; /* before anyone is ruled out or a winner named (10) */
+    unsigned maximum_rounds; /* then whoever is not separated from the leader is tied (60) */
+    unsigned resamples;      /* of the bootstrap (500) */
 };
 
+/* With the defaults filled in, and maximum_rounds no less than minimum_rounds. */
 struct race_rules race_rules_complete(struct race_rules rules);
 
 /*
- * One variant in the screening or in the finals. In the finals samples_ns[i] is its time in round i, and
- * contenders that were ruled out keep the samples they have.
+ * One variant in the screening or in the finals. In the finals samples_ns[i] is its time in round
+ * i, and contenders that were ruled out keep the samples they have. A round in which a sample had
+ * to be dropped (throttling) is dropped for everyone, lest pairs shift.
  */
 struct contender {
     const double *samples_ns;
@@ -40,31 +44,53 @@ struct contender {
     int registers;
     int block_threads;
     size_t order;
-    bool out;          /* ruled out by race_judge(): slower than the leader, separated */
-    bool tied;         /* set by race_judge() when decided: in the winner's tie set (the winner too) */
+    /* ruled out by race_judge(), for good: slower than the leader, separated; the caller may set it
+     * for a contender that failed in the finals */
+    bool out;
+    /* set by race_judge() when decided: in the winner's tie set (the winner too) */
+    bool tied;
 };
 
 /*
- * Marks in `chosen` (of `count`) who goes to the finals: everyone whose screening samples do not rule them
- * out (their fastest sample is within the noise of the leading median: no slower than the leader's median times
- * 1 + the larger of 2 % and both relative IQRs), at most rules.finalists, by median. Contenders without samples
- * are never chosen. Returns how many.
+ * Marks in `chosen` (of `count`) who goes to the finals: everyone whose screening samples do not
+ * rule them out (their fastest sample is no slower than the leading median times 1 + the larger of
+ * 2 % and both relative interquartile ranges), at most rules->finalists, by median and then by the
+ * stated rule. Contenders without samples are never chosen. Returns how many.
  */
 size_t race_finalists(const struct contender *contenders, size_t count,
                       const struct race_rules *rules, bool *chosen);
 
 struct verdict {
     bool decided;
-    size_t winner;          /* index; valid where decided (the leader so far otherwise) */
-    size_t tie_count;       /* contenders in the tie set, the winner included; 1: separated */
-    struct interval margin; /* runner-up's time over the leader's, paired; {1,1,1} where alone */
+    size_t winner;    /* index; valid where decided (the leader so far otherwise) */
+    size_t tie_count; /* in the tie set, the winner included; 1: separated; 0: undecided */
+    /* time of the fastest other contender (one still in, where there is one) over the winner's,
+     * paired; {1,1,1} where alone */
+    struct interval margin;
 };
 
 /*
- * Judges the finals after a round. The leader is the contender with the lowest median; another is `out` when
- * the interval of its paired ratio to the leader lies above 1 + tie_tolerance is certain or wholly above 1 with
- * its estimate above 1 + tie_tolerance; it is tied when the whole interval lies within 1 ± tie_tolerance. Decided
- * when every other contender is out or tied, or at maximum_rounds. Among the tied, the stated rule picks the winner.
+ * Judges the finals after a round.
+ *
+ * Contenders that are not out and have samples are in. Each round's level is the median of its
+ * times over those who are in; the leader is the contender with the lowest median time relative to
+ * the level. (Of two, that is the one whose median paired ratio to the other is below 1, whatever
+ * the drift.) From minimum_rounds on, every other contender that is in is compared with the leader
+ * by the median of their paired time ratios: estimate e, 95 % percentile-bootstrap interval [l, h].
+ * Let t be the tolerance, and s the timer's step over the leader's median, which is what rounding
+ * alone can put between two medians; the step is the smallest difference between unequal samples,
+ * next to nothing where the timer is fine (a difference above 1.1 µs is no timer's step). A
+ * contender goes out, for good, when l > 1 + s and e > 1 + t + s: slower beyond chance, and by more
+ * than the tolerance. It is equivalent when 1 - t + s <= l and h <= 1 + t - s. The finals are
+ * decided once everyone else is out or equivalent, and at maximum_rounds in any case; whoever is in
+ * then forms the tie set. The stated rule picks the winner among those of the tie set with e <= 1 +
+ * t, so that, by the estimate, breaking the tie costs no more than the tolerance. The intervals
+ * hold for one comparison at one time and are not corrected for the number of contenders or of
+ * looks: going out is a decision on where to spend measurements, whose error the tolerance bounds,
+ * not a test at the 5 % level.
+ *
+ * margin.low and .high include s. The bootstrap is seeded by contender and round: the same samples
+ * give the same verdict. Where nobody is in, the verdict is undecided and its winner means nothing.
  */
 struct verdict race_judge(struct contender *contenders, size_t count,
                           const struct race_rules *rules);
