@@ -278,7 +278,7 @@ void nvrtc_close(struct nvrtc *nvrtc)
 {
     if (nvrtc == NULL)
         return;
-    (void)dlclose(nvrtc->library);
+    /* The library stays loaded: unloading it leaks the memory that its C++ runtime holds. */
     text_list_release(&nvrtc->include_options);
     free(nvrtc->architectures);
     free(nvrtc->path);
