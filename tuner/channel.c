@@ -109,3 +109,23 @@ int channel_receive(struct channel *channel, json_t **message, struct error *err
             return status;
     }
 }
+
+json_t *message_from_error(const struct error *error)
+{
+    return json_pack("{s:s, s:i, s:s, s:i, s:s}", "event", "error", "code", (int)error->code,
+                     "file", error->file, "line", error->line, "message", error->message);
+}
+
+int message_error(const json_t *message, struct error *error)
+{
+    const char *event = json_string_value(json_object_get(message, "event"));
+    if (event == NULL || strcmp(event, "error") != 0)
+        return 0;
+    const char *file = json_string_value(json_object_get(message, "file"));
+    const char *text = json_string_value(json_object_get(message, "message"));
+    int code = (int)json_integer_value(json_object_get(message, "code"));
+    int line = (int)json_integer_value(json_object_get(message, "line"));
+    return error_set_at(error, code < 0 ? (enum error_code)code : ERROR_WORKER,
+                        file != NULL ? file : "", line, "%s",
+                        text != NULL ? text : "a worker failed without saying why");
+}

@@ -36,6 +36,11 @@ int channel_fill(struct channel *channel, struct error *error);
  * ERROR_WORKER for a line that is no JSON object or is longer than 64 MiB. */
 int channel_next(struct channel *channel, json_t **message, struct error *error);
 
+/* An error as a message, {"event":"error", …}, and back: message_error() returns the code of such a
+ * message with `error` filled in, 0 for any other message. */
+json_t *message_from_error(const struct error *error);
+int message_error(const json_t *message, struct error *error);
+
 /* Blocks for one message: 1, 0 at the end of the stream, or ERROR_WORKER. */
 int channel_receive(struct channel *channel, json_t **message, struct error *error);
 

@@ -1,0 +1,412 @@
+#include "device_worker.h"
+
+#include "alloc.h"
+#include "clock.h"
+#include "cubin.h"
+#include "device_context.h"
+#include "device_problem.h"
+#include "measure.h"
+#include "verify.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EMPTY_SAMPLES = 15, SAMPLE_LIMIT = 100000 };
+
+struct device_worker {
+    struct device_context device;
+    struct measure measure;
+    struct device_problem problem;
+    bool has_support;
+    bool open;
+    struct device_variant *variants;
+    size_t variant_count;
+};
+
+/* What a request leads to: a reply, a variant's failure, or an error. */
+struct answer {
+    json_t *reply;        /* of a success */
+    enum outcome outcome; /* of a failed variant; OUTCOME_MEASURED: none failed */
+    bool lost;            /* the context is gone */
+};
+
+static const char *text_of(const json_t *request, const char *key)
+{
+    return json_string_value(json_object_get(request, key));
+}
+
+static json_t *numbers(const double *values, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_real(values[i]));
+    return array;
+}
+
+/* The cubin of a cache entry; release the compilation. */
+static int read_cubin(const char *path, struct compilation *compilation, struct error *error)
+{
+    bool found = false;
+    int status = cubin_read(path, true, compilation, &found, error);
+    if (status == 0 && (!found || compilation->cubin == NULL)) {
+        compilation_release(compilation);
+        status = error_set(error, ERROR_RECORD,
+                           "cubin '%s' is gone or damaged; run again to compile it anew", path);
+    }
+    return status;
+}
+
+/* -- variants ------------------------------------------------------------------------------------
+ */
+
+static struct device_variant *find_variant(struct device_worker *worker, int64_t id)
+{
+    for (size_t i = 0; i < worker->variant_count; i++)
+        if (worker->variants[i].id == id)
+            return &worker->variants[i];
+    return NULL;
+}
+
+static void unload_variant(struct device_worker *worker, struct device_variant *variant)
+{
+    device_variant_unload(variant, &worker->problem);
+    *variant = worker->variants[--worker->variant_count];
+}
+
+static void close_problem(struct device_worker *worker)
+{
+    while (worker->variant_count > 0)
+        unload_variant(worker, &worker->variants[0]);
+    if (worker->open)
+        device_problem_close(&worker->problem);
+    worker->open = false;
+}
+
+/*
+ * A driver's refusal of one variant is the variant's outcome: a fault where the context is lost,
+ * `otherwise` where it is not. Anything else stays an error.
+ */
+static int to_outcome(struct device_worker *worker, int status, enum outcome otherwise,
+                      struct answer *answer)
+{
+    if (status != ERROR_DEVICE)
+        return status;
+    answer->lost = device_is_lost(worker->device.last);
+    answer->outcome = worker->device.last == CUDA_ERROR_LAUNCH_TIMEOUT ? OUTCOME_TIMEOUT
+                      : answer->lost                                   ? OUTCOME_FAULT
+                                                                       : otherwise;
+    return 0;
+}
+
+/* -- requests ------------------------------------------------------------------------------------
+ */
+
+static int load_support(struct device_worker *worker, const char *path, struct error *error)
+{
+    struct compilation support = {0};
+    if (worker->has_support)
+        return 0;
+    int status = read_cubin(path, &support, error);
+    if (status == 0)
+        status = device_load_support(&worker->device, support.cubin, error);
+    if (status == 0)
+        status = measure_init(&worker->measure, &worker->device, error);
+    compilation_release(&support);
+    worker->has_support = status == 0;
+    return status;
+}
+
+static int open_problem(struct device_worker *worker, const json_t *request,
+                        const struct bindings *values, struct error *error)
+{
+    struct compilation reference = {0};
+    const char *path = text_of(request, "reference");
+    int status = path != NULL ? read_cubin(path, &reference, error) : 0;
+    if (status != 0)
+        return status;
+    struct problem_request problem = {.template_path = text_of(request, "template"),
+                                      .template_hash = text_of(request, "hash"),
+                                      .problem = values,
+                                      .reference_cubin = reference.cubin,
+                                      .cold = json_is_true(json_object_get(request, "cold"))};
+    status = device_problem_open(&worker->problem, &worker->device, &problem, error);
+    compilation_release(&reference);
+    worker->open = status == 0;
+    if (status == 0)
+        status = verify_prepare(&worker->problem, error);
+    return status;
+}
+
+static int do_open(struct device_worker *worker, const json_t *request, struct answer *answer,
+                   struct error *error)
+{
+    struct bindings values = {0};
+    double empty_ns[EMPTY_SAMPLES];
+    if (text_of(request, "template") == NULL || text_of(request, "support") == NULL)
+        return error_set(error, ERROR_WORKER, "'open' needs 'template' and 'support'");
+    close_problem(worker);
+    int status = bindings_from_json(&values, json_object_get(request, "problem"), error);
+    if (status == 0)
+        status = load_support(worker, text_of(request, "support"), error);
+    if (status == 0)
+        status = open_problem(worker, request, &values, error);
+    if (status == 0)
+        status = measure_samples(&worker->measure, &worker->problem, NULL, EMPTY_SAMPLES, empty_ns,
+                                 error);
+    bindings_release(&values);
+    if (status == 0)
+        answer->reply = json_pack("{s:s, s:o}", "event", "opened", "empty_ns",
+                                  numbers(empty_ns, EMPTY_SAMPLES));
+    return status;
+}
+
+static int evaluate_metric(struct device_worker *worker, const struct device_variant *variant,
+                           const struct expression *metric, double *value, struct error *error)
+{
+    struct scope fixed = {&worker->problem.fixed, NULL};
+    struct scope parameters = {&variant->parameters, &fixed};
+    struct scope names = {&variant->schedule.names, &parameters};
+    *value = 0;
+    return metric == NULL ? 0 : expression_real(metric, &names, value, error);
+}
+
+static int describe_variant(struct device_worker *worker, const struct device_variant *variant,
+                            json_t **reply, struct error *error)
+{
+    const struct schedule *schedule = &variant->schedule;
+    double bytes;
+    double operations;
+    int status = evaluate_metric(worker, variant, worker->problem.template.bytes, &bytes, error);
+    if (status == 0)
+        status = evaluate_metric(worker, variant, worker->problem.template.operations, &operations,
+                                 error);
+    if (status != 0)
+        return status;
+    const struct step *step =
+        schedule->step_count > 0 ? &schedule->steps[schedule->main_step] : NULL;
+    *reply =
+        json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:f}", "event", "loaded",
+                  "entry", step != NULL ? step->entry : "", "registers", schedule->main.registers,
+                  "stack_bytes", (json_int_t)schedule->main.stack_bytes, "static_shared_bytes",
+                  (json_int_t)schedule->main.static_shared_bytes, "dynamic_shared_bytes",
+                  (json_int_t)(step != NULL ? step->dynamic_shared_bytes : 0), "block_threads",
+                  (json_int_t)(step != NULL ? step_threads(step) : 0), "grid_blocks",
+                  (json_int_t)(step != NULL ? step_blocks(step) : 0), "launches",
+                  (json_int_t)schedule->step_count, "blocks_per_sm", schedule->main_blocks_per_sm,
+                  "bytes", bytes, "operations", operations);
+    return 0;
+}
+
+static int load_variant(struct device_worker *worker, struct device_variant *variant,
+                        const char *path, const struct bindings *parameters, struct answer *answer,
+                        struct error *error)
+{
+    struct compilation compilation = {0};
+    int status = read_cubin(path, &compilation, error);
+    if (status != 0)
+        return status;
+    status = device_variant_load(variant, &worker->problem, compilation.cubin, parameters,
+                                 &answer->outcome, error);
+    compilation_release(&compilation);
+    status = to_outcome(worker, status, OUTCOME_LOAD_ERROR, answer);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        status = describe_variant(worker, variant, &answer->reply, error);
+    return status;
+}
+
+static int do_load(struct device_worker *worker, const json_t *request, struct answer *answer,
+                   struct error *error)
+{
+    struct bindings parameters = {0};
+    const char *path = text_of(request, "cubin");
+    int64_t id = json_integer_value(json_object_get(request, "id"));
+    if (!worker->open || path == NULL || find_variant(worker, id) != NULL)
+        return error_set(error, ERROR_WORKER,
+                         "'load' needs an open problem, a 'cubin' and an 'id' not yet loaded");
+    int status = bindings_from_json(&parameters, json_object_get(request, "parameters"), error);
+    struct device_variant *variant = ARRAY_APPEND(worker->variants, worker->variant_count);
+    variant->id = id;
+    if (status == 0)
+        status = load_variant(worker, variant, path, &parameters, answer, error);
+    if ((status != 0 || answer->outcome != OUTCOME_MEASURED) && !answer->lost)
+        unload_variant(worker, variant);
+    bindings_release(&parameters);
+    return status;
+}
+
+static int need_variant(struct device_worker *worker, const json_t *request,
+                        struct device_variant **variant, struct error *error)
+{
+    int64_t id = json_integer_value(json_object_get(request, "id"));
+    *variant = find_variant(worker, id);
+    if (*variant != NULL)
+        return 0;
+    return error_set(error, ERROR_WORKER, "variant %" PRId64 " is not loaded", id);
+}
+
+static int do_verify(struct device_worker *worker, const json_t *request, struct answer *answer,
+                     struct error *error)
+{
+    struct device_variant *variant;
+    char reason[VERIFY_REASON_BYTES] = "";
+    bool right = true;
+    int64_t runs = json_integer_value(json_object_get(request, "runs"));
+    int status = need_variant(worker, request, &variant, error);
+    int64_t start = clock_ns();
+    for (int64_t i = 0; (i < runs || i == 0) && status == 0 && right; i++)
+        status = verify_run(&worker->problem, variant, &right, reason, error);
+    status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
+    if (status != 0 || answer->outcome != OUTCOME_MEASURED)
+        return status;
+    if (!right) {
+        answer->outcome = OUTCOME_WRONG_RESULT;
+        return error_set(error, ERROR_OK, "%s", reason);
+    }
+    answer->reply = json_pack("{s:s, s:b, s:I}", "event", "verified", "right", 1, "run_ns",
+                              (json_int_t)(clock_ns() - start));
+    return 0;
+}
+
+static int do_measure(struct device_worker *worker, const json_t *request, struct answer *answer,
+                      struct error *error)
+{
+    struct device_variant *variant;
+    json_int_t count = json_integer_value(json_object_get(request, "samples"));
+    if (count < 1 || count > SAMPLE_LIMIT)
+        return error_set(error, ERROR_WORKER, "'samples' is not from 1 to 100000");
+    int status = need_variant(worker, request, &variant, error);
+    if (status != 0)
+        return status;
+    double *samples_ns = alloc_zeroed((size_t)count, sizeof *samples_ns);
+    status = measure_samples(&worker->measure, &worker->problem, variant, (size_t)count, samples_ns,
+                             error);
+    status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        answer->reply = json_pack("{s:s, s:o, s:I}", "event", "measured", "samples_ns",
+                                  numbers(samples_ns, (size_t)count), "late_batches",
+                                  (json_int_t)worker->measure.late_batches);
+    free(samples_ns);
+    return status;
+}
+
+static int do_unload(struct device_worker *worker, const json_t *request, struct answer *answer,
+                     struct error *error)
+{
+    struct device_variant *variant;
+    int status = need_variant(worker, request, &variant, error);
+    if (status != 0)
+        return status;
+    unload_variant(worker, variant);
+    answer->reply = json_pack("{s:s}", "event", "unloaded");
+    return 0;
+}
+
+static int do_close(struct device_worker *worker, const json_t *request, struct answer *answer,
+                    struct error *error)
+{
+    (void)request;
+    (void)error;
+    close_problem(worker);
+    answer->reply = json_pack("{s:s}", "event", "closed");
+    return 0;
+}
+
+/* To add a request: a function above, a line here, its description in the header. */
+static const struct {
+    const char *name;
+    int (*serve)(struct device_worker *worker, const json_t *request, struct answer *answer,
+                 struct error *error);
+} requests[] = {
+    {"open", do_open},       {"load", do_load},     {"verify", do_verify},
+    {"measure", do_measure}, {"unload", do_unload}, {"close", do_close},
+};
+
+static int serve(struct device_worker *worker, const json_t *request, struct answer *answer,
+                 struct error *error)
+{
+    const char *name = text_of(request, "do");
+    for (size_t i = 0; name != NULL && i < sizeof requests / sizeof *requests; i++)
+        if (strcmp(requests[i].name, name) == 0)
+            return requests[i].serve(worker, request, answer, error);
+    return error_set(error, ERROR_WORKER, "unknown request '%s'", name != NULL ? name : "");
+}
+
+/* -- the worker ----------------------------------------------------------------------------------
+ */
+
+static json_t *make_message(const struct answer *answer, int status, const struct error *error)
+{
+    if (status != 0)
+        return message_from_error(error);
+    if (answer->outcome != OUTCOME_MEASURED)
+        return json_pack("{s:s, s:s, s:s, s:b}", "event", "failed", "outcome",
+                         outcome_name(answer->outcome), "reason", error->message, "lost",
+                         (int)answer->lost);
+    return answer->reply;
+}
+
+/* Requests one after the other; ends with the channel or with the context. */
+static int serve_all(struct device_worker *worker, struct channel *channel, struct error *error)
+{
+    json_t *request;
+    int status = 0;
+    while (status == 0 && (status = channel_receive(channel, &request, error)) == 1) {
+        struct answer answer = {.outcome = OUTCOME_MEASURED};
+        struct error refusal = {0};
+        status = serve(worker, request, &answer, &refusal);
+        json_decref(request);
+        status = channel_send(channel, make_message(&answer, status, &refusal), error);
+        if (answer.lost)
+            break;
+    }
+    return status;
+}
+
+static int send_devices(struct device_worker *worker, struct channel *channel, struct error *error)
+{
+    int count = 0;
+    json_t *list = json_array();
+    int status = device_count(&worker->device, &count, error);
+    for (int i = 0; i < count && status == 0; i++) {
+        status = device_describe(&worker->device, i, error);
+        if (status == 0)
+            json_array_append_new(list, gpu_to_json(&worker->device.gpu));
+    }
+    json_t *message = json_pack("{s:s, s:o}", "event", "devices", "gpus", list);
+    if (status == 0)
+        return channel_send(channel, message, error);
+    json_decref(message);
+    return status;
+}
+
+/* The greeting goes out before the context is made, so that the coordinator need not wait for that.
+ */
+static int greet_and_start(struct device_worker *worker, struct channel *channel, int ordinal,
+                           struct error *error)
+{
+    int status = device_describe(&worker->device, ordinal, error);
+    if (status == 0)
+        status = channel_send(
+            channel,
+            json_pack("{s:s, s:o}", "event", "ready", "gpu", gpu_to_json(&worker->device.gpu)),
+            error);
+    if (status == 0)
+        status = device_start(&worker->device, error);
+    return status;
+}
+
+int device_worker_run(struct channel *channel, int ordinal, struct error *error)
+{
+    struct device_worker worker = {0};
+    int status = driver_open(&worker.device.driver, error);
+    if (status == 0)
+        status = ordinal < 0 ? send_devices(&worker, channel, error)
+                             : greet_and_start(&worker, channel, ordinal, error);
+    if (status != 0)
+        (void)channel_send(channel, message_from_error(error), NULL);
+    else if (ordinal >= 0)
+        status = serve_all(&worker, channel, error);
+    free(worker.variants); /* the context's memory goes with the process */
+    return status;
+}

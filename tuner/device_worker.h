@@ -1,0 +1,34 @@
+/*
+ * The device worker: one GPU's context in a process of its own, so that whatever a kernel does to
+ * it ends with that process. It answers each request with one message; run by hand (`autotune
+ * worker device`) it answers on the terminal. Requests:
+ *
+ *     {"do":"open","template":PATH,"hash":…,"problem":{…},"support":CUBIN,"reference":CUBIN,"cold":true}
+ *         -> {"event":"opened","empty_ns":[…]}                 buffers filled, references run
+ *     {"do":"load","id":7,"cubin":CUBIN,"parameters":{…}}
+ *         -> {"event":"loaded",registers…grid_blocks,"bytes":…,"operations":…}
+ *     {"do":"verify","id":7,"runs":2}  -> {"event":"verified","right":true,"run_ns":…} or right
+ * false and a reason
+ *     {"do":"measure","id":7,"samples":10}  -> {"event":"measured","samples_ns":[…]}
+ *     {"do":"unload","id":7} -> {"event":"unloaded"}
+ *     {"do":"close"} -> {"event":"closed"}
+ *
+ * CUBIN is the path of an entry of the cubin cache. A variant that fails answers
+ * {"event":"failed","outcome":"fault","reason":…,"lost":true}; after `lost` the context is gone and
+ * the process ends.
+ * {"event":"error",…} says that the request itself, or the template, is at fault.
+ */
+#ifndef AUTOTUNE_DEVICE_WORKER_H
+#define AUTOTUNE_DEVICE_WORKER_H
+
+#include "channel.h"
+#include "error.h"
+
+/*
+ * Serves GPU `ordinal` until the channel ends. First message: {"event":"ready","gpu":{…}}; with
+ * `ordinal` -1 it sends
+ * {"event":"devices","gpus":[…]} and returns. Returns 0, or an error that has been sent as well.
+ */
+int device_worker_run(struct channel *channel, int ordinal, struct error *error);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * A worker process, seen from the coordinator: this same executable started again as `autotune
+ * worker …`, with a socket as its standard input and output. It is killed rather than asked, and it
+ * dies with the coordinator.
+ */
+#ifndef AUTOTUNE_WORKER_H
+#define AUTOTUNE_WORKER_H
+
+#include "channel.h"
+#include "error.h"
+
+#include <sys/types.h>
+
+struct worker {
+    pid_t pid; /* 0: not running */
+    struct channel channel;
+};
+
+/* Starts `autotune worker ROLE [ARGUMENT]`. Returns 0 or ERROR_WORKER. */
+int worker_start(struct worker *worker, const char *role, const char *argument,
+                 struct error *error);
+
+/* Kills it, if it runs, waits for its end and closes the channel. */
+void worker_stop(struct worker *worker);
+
+/*
+ * For a worker whose channel has ended: waits for it and says how it ended in `reason`, "was killed
+ * by signal 11 (Segmentation fault)".
+ */
+enum { WORKER_REASON_BYTES = 128 };
+void worker_bury(struct worker *worker, char reason[WORKER_REASON_BYTES]);
+
+/* In the worker: dies when the coordinator does, leaves Ctrl-C to it. */
+void worker_enter(void);
+
+#endif
