@@ -3,10 +3,14 @@
  * is crash-safe (write-ahead log) and may be open in several processes at once.
  *
  * Calling sequence of a run:
- *     record_open, record_begin (once a study), record_result and record_samples as they come in,
+ *     record_open, record_begin (once a study), record_result (for each variant as it comes in),
  *     record_finish when the study is complete, record_close
- * Readers use record_studies. The schema has a version (PRAGMA user_version); a file with another
- * one, or that is no SQLite database, is refused and left alone.
+ * Readers use record_open_existing and record_studies. The schema has a version (PRAGMA
+ * user_version); a file with another one, or that is no SQLite database, is refused and left alone.
+ *
+ * People ask it with the sqlite3 shell: tables study, variant and sample, and two views,
+ *     SELECT * FROM best;          the winner of each study
+ *     SELECT * FROM measurement;   each sample with its kernel, problem, GPU, parameters and phase
  *
  * Every function returns 0 or ERROR_RECORD with the file's name and SQLite's message.
  */
@@ -39,9 +43,12 @@ void record_close(struct record *record); /* NULL is allowed */
 int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
                  struct error *error);
 
-/* Stores one variant's result with its samples, in one transaction, replacing an earlier one of the
- * same parameters in this study. `phase` is "screening" or "finals"; samples of both phases are
- * kept. */
+/*
+ * Stores one variant's result with its samples, in one transaction, replacing an earlier one of the
+ * same parameters in this study. `phase` is "screening" or "finals". Samples of both phases are
+ * kept; what is read back are those of the phase stored last. A screening stored again drops the
+ * finals that followed the earlier one.
+ */
 int record_result(struct record *record, int64_t study_id, const struct result *result,
                   const char *phase, struct error *error);
 

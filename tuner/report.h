@@ -18,22 +18,30 @@ int report_format_from_name(const char *name);
 
 struct report_options {
     enum report_format format;
-    size_t top;    /* rows of a table; 0: 10 where something was measured, all in static mode */
+    size_t top; /* rows of a table; 0: 10 where something was measured, all in static mode */
 };
 
 /*
- * Prints studies. Table: per study a heading (kernel, problem, GPU, versions, cache state, empty kernel), the top
- * variants with time, interval, noise, GB/s, GFLOP/s, registers, spills, shared memory, blocks per SM, occupancy and
- * what limits it, and parameters; outcome counts; for failures the reasons with how many share each; winner or ties in a sentence. CSV and JSON: every
- * variant, no derived text; the CSV has one header line when all studies share their parameters, else one per study.
+ * Prints studies.
+ *
+ * Table: per study a heading (kernel, problem, GPU, versions, cache state, empty kernel), the top
+ * variants with time, interval, noise, GB/s, GFLOP/s, registers, spills, shared memory, blocks per
+ * SM, occupancy and what limits it, and the parameters that vary; counts of outcomes; of each
+ * failure the reasons with how many share them; the winner, and who tied with it. In static mode,
+ * where there are no times, every variant in order of occupancy.
+ *
+ * CSV (RFC 4180's quoting, lines that end in a newline): a line a variant, under one header when
+ * all studies share their columns, else one per study. JSON: an array of studies with their
+ * variants and raw samples. Both have every variant and leave empty, or null, what is not known.
  */
 int report_print(FILE *stream, const struct study *studies, size_t count,
                  const struct report_options *options, struct error *error);
 
 /*
- * Writes FOLDER/<gpu>/<kernel>[-<problem>].csv for the study, beside and renamed; makes the folders.
- * `<gpu>` is the GPU's name in lower case with '-' for anything else ("nvidia-h200"; static mode
- * "static-sm_90").
+ * Writes FOLDER/<gpu>/<kernel>[-<problem>].csv for the study, beside and renamed; makes the
+ * folders.
+ * `<gpu>` is the GPU's name in lower case with '-' for anything else ("nvidia-h200"), in static
+ * mode "static-sm_90"; `<problem>` is "n=1024-value_type=float".
  */
 int report_write_csv(const char *folder, const struct study *study, struct error *error);
 

@@ -1,7 +1,7 @@
 /*
- * A study: one kernel on one problem on one GPU, and what became of each of its variants. Filled by the
- * pipeline, kept by the record, printed by the reports, and, where something was measured, the source of
- * one entry of the tuned INI. Plain data: every string and array is owned by the study.
+ * A study: one kernel on one problem on one GPU, and what became of each of its variants. Filled by
+ * the pipeline, kept by the record, printed by the reports, and, where something was measured, the
+ * source of one entry of the tuned INI. Plain data: every string and array is owned by the study.
  */
 #ifndef AUTOTUNE_STUDY_H
 #define AUTOTUNE_STUDY_H
@@ -21,9 +21,9 @@ struct environment {
     char nvrtc[16];    /* "13.0" */
     char autotune[16]; /* version of this program */
     char host[65];
-    char date[32];     /* start of the run, UTC, "2026-11-21T06:12:00Z" */
-    char *command;     /* as typed */
-    bool static_mode;  /* compiled for gpu.arch, nothing run */
+    char date[32];    /* start of the run, UTC, "2026-11-21T06:12:00Z" */
+    char *command;    /* as typed */
+    bool static_mode; /* compiled for gpu.arch, nothing run */
 };
 
 /* The compiled figures of a variant's main launch. */
@@ -37,8 +37,8 @@ struct figures {
     int block_threads;
     int64_t grid_blocks; /* 0 where it is not known (static mode) */
     int blocks_per_sm;
-    double occupancy;   /* 0 to 1 */
-    unsigned limiters;  /* of enum occupancy_limiter */
+    double occupancy;  /* 0 to 1 */
+    unsigned limiters; /* of enum occupancy_limiter */
 };
 
 struct result {
@@ -46,7 +46,8 @@ struct result {
     enum outcome outcome;
     char *reason; /* why it is not measured; NULL where there is nothing to say */
     struct figures figures;
-    double *samples_ns; /* raw, in the order taken; of the finals where it reached them, else the screening */
+    double *samples_ns; /* raw, in the order taken; of the finals where it reached them, else the
+                           screening */
     size_t sample_count;
     struct summary time;
     double bytes;      /* moved by a run; 0 where the template does not say */
@@ -62,13 +63,13 @@ struct study {
     char *template_hash; /* 32 hexadecimal digits over the .ini, the .cu and its headers */
     char *description;
     struct bindings problem;
-    char cache[8];            /* "cold" or "warm" */
-    uint64_t points;          /* of the Cartesian space */
-    uint64_t rejected;        /* by constraints, before compilation: not in `results` */
-    double empty_kernel_ns;   /* an empty kernel measured in the same way; 0 in static mode */
+    char cache[8];          /* "cold" or "warm" */
+    uint64_t points;        /* of the Cartesian space */
+    uint64_t rejected;      /* by constraints, before compilation: not in `results` */
+    double empty_kernel_ns; /* an empty kernel measured in the same way; 0 in static mode */
     struct result *results;
     size_t result_count;
-    bool complete;  /* every variant has its outcome, and the finals were held */
+    bool complete; /* every variant has its outcome, and the finals were held */
     bool has_winner;
     size_t winner; /* index into results */
 };
@@ -80,8 +81,8 @@ void result_release(struct result *result);
 size_t study_count(const struct study *study, enum outcome outcome);
 
 /*
- * Indices of the results, best first: measured by median time (the winner before all), then compiled by
- * occupancy, then the rest in order. `indices` has room for result_count.
+ * Indices of the results, best first: measured by median time (the winner before all), then
+ * compiled by occupancy, then the rest in order. `indices` has room for result_count.
  */
 void study_rank(const struct study *study, size_t *indices);
 

@@ -1,0 +1,437 @@
+#include "report_formats.h"
+
+#include "alloc.h"
+#include "occupancy.h"
+#include "table.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MEASURED_ROWS = 10, /* where the caller does not say */
+    SHOWN_REASONS = 5,  /* of each outcome */
+    REASON_BYTES = 100,
+};
+
+/* What the table of one study shows. */
+struct view {
+    const struct study *study;
+    size_t *ranking; /* indices of results, best first */
+    size_t rows;
+    bool *varies; /* by parameter: has a column of its own */
+    bool times;
+    bool bytes;
+    bool operations;
+    bool spills;
+    bool outcomes; /* a column of them: rows that are not all of one kind */
+};
+
+/* The parameters' names and order are those of the first result: all results of a study share them.
+ */
+static const struct bindings *parameters_of(const struct study *study)
+{
+    return &study->results[0].parameters;
+}
+
+static bool parameter_varies(const struct study *study, size_t index)
+{
+    const struct binding *first = &parameters_of(study)->items[index];
+    for (size_t i = 1; i < study->result_count; i++) {
+        const struct value *value = bindings_find(&study->results[i].parameters, first->name);
+        if (value == NULL || !value_equal(*value, first->value))
+            return true;
+    }
+    return false;
+}
+
+static size_t count_rows(const struct study *study, size_t top)
+{
+    bool static_mode = study->environment.static_mode;
+    size_t available = static_mode ? study->result_count : study_count(study, OUTCOME_MEASURED);
+    size_t wanted = top > 0 ? top : (static_mode ? available : MEASURED_ROWS);
+    return wanted < available ? wanted : available;
+}
+
+static struct view view_of(const struct study *study, size_t top)
+{
+    size_t parameter_count = study->result_count > 0 ? parameters_of(study)->count : 0;
+    struct view view = {.study = study, .times = !study->environment.static_mode};
+    view.ranking = alloc_zeroed(study->result_count, sizeof *view.ranking);
+    study_rank(study, view.ranking);
+    view.rows = count_rows(study, top);
+    view.varies = alloc_zeroed(parameter_count, sizeof *view.varies);
+    for (size_t i = 0; i < parameter_count; i++)
+        view.varies[i] = parameter_varies(study, i);
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        view.bytes = view.bytes || (view.times && result->bytes > 0);
+        view.operations = view.operations || (view.times && result->operations > 0);
+        view.spills = view.spills || result->figures.spill_bytes > 0;
+    }
+    for (size_t i = 0; i < view.rows; i++)
+        view.outcomes = view.outcomes || study->results[view.ranking[i]].outcome !=
+                                             study->results[view.ranking[0]].outcome;
+    return view;
+}
+
+static void view_release(struct view *view)
+{
+    free(view->ranking);
+    free(view->varies);
+}
+
+#define CELL_BYTES 64
+
+/* Four significant digits, as far as they come before or behind the point; no exponent. */
+static char *number_text(double number, char buffer[CELL_BYTES])
+{
+    int decimals = number < 1 ? 4 : number < 10 ? 3 : number < 100 ? 2 : number < 1000 ? 1 : 0;
+    (void)snprintf(buffer, CELL_BYTES, "%.*f", decimals, number);
+    return buffer;
+}
+
+static char *time_text(double time_ns, char buffer[CELL_BYTES])
+{
+    return number_text(time_ns / 1000, buffer);
+}
+
+static void cell_integer(struct table *table, int64_t integer)
+{
+    char buffer[CELL_BYTES];
+    (void)snprintf(buffer, sizeof buffer, "%" PRId64, integer);
+    table_cell(table, buffer);
+}
+
+/* GB/s and GFLOP/s are work per nanosecond. */
+static void cell_rate(struct table *table, double work, const struct summary *time)
+{
+    char buffer[CELL_BYTES] = "-";
+    if (work > 0 && time->median_ns > 0)
+        (void)number_text(work / time->median_ns, buffer);
+    table_cell(table, buffer);
+}
+
+static void cell_interval(struct table *table, const struct summary *time)
+{
+    char low[CELL_BYTES];
+    char high[CELL_BYTES];
+    char buffer[2 * CELL_BYTES];
+    (void)snprintf(buffer, sizeof buffer, "%s-%s", time_text(time->low_ns, low),
+                   time_text(time->high_ns, high));
+    table_cell(table, buffer);
+}
+
+static void cell_percent(struct table *table, double fraction, int decimals)
+{
+    char buffer[CELL_BYTES];
+    (void)snprintf(buffer, sizeof buffer, "%.*f", decimals, 100 * fraction);
+    table_cell(table, buffer);
+}
+
+static void add_columns(struct table *table, const struct view *view)
+{
+    if (view->times) {
+        table_column(table, "", TABLE_LEFT); /* the winner's and the ties' marks */
+        table_column(table, "time us", TABLE_RIGHT);
+        table_column(table, "95 % interval", TABLE_RIGHT);
+        table_column(table, "noise %", TABLE_RIGHT);
+    }
+    if (view->bytes)
+        table_column(table, "GB/s", TABLE_RIGHT);
+    if (view->operations)
+        table_column(table, "GFLOP/s", TABLE_RIGHT);
+    table_column(table, "regs", TABLE_RIGHT);
+    if (view->spills)
+        table_column(table, "spill B", TABLE_RIGHT);
+    table_column(table, "shared B", TABLE_RIGHT);
+    table_column(table, "blocks /SM", TABLE_RIGHT);
+    table_column(table, "occ. %", TABLE_RIGHT);
+    table_column(table, "limited by", TABLE_LEFT);
+    const struct bindings *parameters = parameters_of(view->study);
+    for (size_t i = 0; i < parameters->count; i++) {
+        bool word = parameters->items[i].value.kind == VALUE_WORD;
+        if (view->varies[i])
+            table_column(table, parameters->items[i].name, word ? TABLE_LEFT : TABLE_RIGHT);
+    }
+    if (view->outcomes)
+        table_column(table, "outcome", TABLE_LEFT);
+}
+
+static void add_times(struct table *table, const struct view *view, size_t index)
+{
+    const struct result *result = &view->study->results[index];
+    char buffer[CELL_BYTES];
+    bool winner = view->study->has_winner && view->study->winner == index;
+    table_cell(table, winner ? "*" : result->tied ? "=" : "");
+    table_cell(table, time_text(result->time.median_ns, buffer));
+    cell_interval(table, &result->time);
+    cell_percent(table, result->time.relative_iqr, 1);
+}
+
+static void add_figures(struct table *table, const struct view *view, const struct figures *figures)
+{
+    if (!figures->known) {
+        for (int i = 0; i < (view->spills ? 6 : 5); i++)
+            table_cell(table, "-");
+        return;
+    }
+    char limiter[OCCUPANCY_LIMITER_BYTES];
+    cell_integer(table, figures->registers);
+    if (view->spills)
+        cell_integer(table, figures->spill_bytes);
+    cell_integer(table, figures->static_shared_bytes + figures->dynamic_shared_bytes);
+    cell_integer(table, figures->blocks_per_sm);
+    cell_percent(table, figures->occupancy, 0);
+    table_cell(table, occupancy_limiter_text(figures->limiters, limiter));
+}
+
+static void add_row(struct table *table, const struct view *view, size_t index)
+{
+    const struct result *result = &view->study->results[index];
+    if (view->times)
+        add_times(table, view, index);
+    if (view->bytes)
+        cell_rate(table, result->bytes, &result->time);
+    if (view->operations)
+        cell_rate(table, result->operations, &result->time);
+    add_figures(table, view, &result->figures);
+    const struct bindings *names = parameters_of(view->study);
+    for (size_t i = 0; i < names->count; i++) {
+        const struct value *value = bindings_find(&result->parameters, names->items[i].name);
+        char buffer[VALUE_TEXT_BYTES];
+        if (view->varies[i])
+            table_cell(table, value != NULL ? value_text(*value, buffer) : "-");
+    }
+    if (view->outcomes)
+        table_cell(table, outcome_name(result->outcome));
+}
+
+static void print_rows(FILE *stream, const struct view *view)
+{
+    if (view->rows == 0)
+        return;
+    struct table *table = table_new();
+    add_columns(table, view);
+    for (size_t i = 0; i < view->rows; i++)
+        add_row(table, view, view->ranking[i]);
+    fputc('\n', stream);
+    table_print(table, stream);
+    table_free(table);
+}
+
+/* What the numbers are about and how they came to be. */
+static void print_heading(FILE *stream, const struct study *study)
+{
+    const struct environment *environment = &study->environment;
+    const struct gpu *gpu = &environment->gpu;
+    char *problem = bindings_text(&study->problem);
+    char buffer[CELL_BYTES];
+    fprintf(stream, "%s%s%s", study->kernel, problem[0] != '\0' ? " " : "", problem);
+    if (!environment->static_mode)
+        fprintf(stream, " on %s", gpu->name);
+    if (study->description != NULL && study->description[0] != '\0')
+        fprintf(stream, ": %s", study->description);
+    if (environment->static_mode)
+        fprintf(stream,
+                "\nstatic mode: compiled for %s, nothing was run, limits of %s\n"
+                "NVRTC %s, autotune %s, %s\n",
+                gpu->arch, gpu->name, environment->nvrtc, environment->autotune, environment->date);
+    else
+        fprintf(stream,
+                "\n%s, %" PRId64 " SMs, driver %s, NVRTC %s, autotune %s, %s L2, "
+                "empty kernel %s us, %s\n",
+                gpu->arch, gpu->attributes[GPU_sm_count], gpu->driver, environment->nvrtc,
+                environment->autotune, study->cache, time_text(study->empty_kernel_ns, buffer),
+                environment->date);
+    free(problem);
+}
+
+/* What all variants share, so that it needs no column. */
+static void print_constants(FILE *stream, const struct view *view)
+{
+    if (view->study->result_count == 0)
+        return;
+    const struct bindings *parameters = parameters_of(view->study);
+    const char *separator = "all variants: ";
+    for (size_t i = 0; i < parameters->count; i++) {
+        char buffer[VALUE_TEXT_BYTES];
+        if (view->varies[i])
+            continue;
+        fprintf(stream, "%s%s=%s", separator, parameters->items[i].name,
+                value_text(parameters->items[i].value, buffer));
+        separator = ", ";
+    }
+    if (!view->spills) {
+        fprintf(stream, "%sno spills", separator);
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        fputc('\n', stream);
+}
+
+/* Why variants failed: one line of text and how many share it. */
+struct reason {
+    char *text;
+    size_t count;
+};
+
+/* The first line of a reason, cut between letters; a new string. */
+static char *reason_line(const char *reason)
+{
+    if (reason == NULL || reason[0] == '\0')
+        return alloc_string("no reason was given");
+    size_t length = strcspn(reason, "\r\n");
+    if (length <= REASON_BYTES)
+        return alloc_string_n(reason, length);
+    length = REASON_BYTES;
+    while (length > 0 && ((unsigned char)reason[length] & 0xc0) == 0x80)
+        length--;
+    return alloc_format("%.*s...", (int)length, reason);
+}
+
+static int compare_reasons(const void *left, const void *right)
+{
+    const struct reason *a = left;
+    const struct reason *b = right;
+    int order = (a->count < b->count) - (a->count > b->count);
+    return order != 0 ? order : strcmp(a->text, b->text);
+}
+
+/* The reasons of an outcome, the most frequent first; a new array of new texts. */
+static struct reason *collect_reasons(const struct study *study, enum outcome outcome,
+                                      size_t *count)
+{
+    struct reason *reasons = NULL;
+    *count = 0;
+    for (size_t i = 0; i < study->result_count; i++) {
+        if (study->results[i].outcome != outcome)
+            continue;
+        char *text = reason_line(study->results[i].reason);
+        size_t j = 0;
+        while (j < *count && strcmp(reasons[j].text, text) != 0)
+            j++;
+        if (j < *count)
+            free(text);
+        else
+            ARRAY_APPEND(reasons, *count)->text = text;
+        reasons[j].count++;
+    }
+    if (*count > 1)
+        qsort(reasons, *count, sizeof *reasons, compare_reasons);
+    return reasons;
+}
+
+static void print_failures(FILE *stream, const struct study *study, enum outcome outcome)
+{
+    size_t count = 0;
+    struct reason *reasons = collect_reasons(study, outcome, &count);
+    size_t rest = 0;
+    if (count > 0)
+        fprintf(stream, "\n%s (%s):\n", outcome_name(outcome), outcome_meaning(outcome));
+    for (size_t i = 0; i < count; i++) {
+        if (i < SHOWN_REASONS)
+            fprintf(stream, "  %5zu  %s\n", reasons[i].count, reasons[i].text);
+        else
+            rest += reasons[i].count;
+        free(reasons[i].text);
+    }
+    if (rest > 0)
+        fprintf(stream, "  %5zu  for %zu other reasons, which --format csv lists\n", rest,
+                count - SHOWN_REASONS);
+    free(reasons);
+}
+
+static void print_counts(FILE *stream, const struct study *study)
+{
+    fprintf(stream, "\n%zu variants", study->result_count);
+    if (study->points > 0)
+        fprintf(stream, " of %" PRIu64 " points (%" PRIu64 " rejected by constraints)",
+                study->points, study->rejected);
+    const char *separator = ": ";
+    for (int i = 0; i < OUTCOME_COUNT; i++) {
+        size_t count = study_count(study, (enum outcome)i);
+        if (count == 0)
+            continue;
+        fprintf(stream, "%s%zu %s", separator, count, outcome_name((enum outcome)i));
+        separator = ", ";
+    }
+    fputc('\n', stream);
+    if (!study->complete)
+        fputs("not complete: run the same command again to go on\n", stream);
+    for (int i = 0; i < OUTCOME_COUNT; i++)
+        if (i != OUTCOME_MEASURED && i != OUTCOME_COMPILED)
+            print_failures(stream, study, (enum outcome)i);
+}
+
+/* "block_size=512 num_load=8": what tells the variant from the others; a new string. */
+static char *distinction(const struct view *view, const struct result *result)
+{
+    struct bindings varying = {0};
+    const struct bindings *names = parameters_of(view->study);
+    for (size_t i = 0; i < names->count; i++) {
+        const struct value *value = bindings_find(&result->parameters, names->items[i].name);
+        if (view->varies[i] && value != NULL)
+            bindings_set(&varying, names->items[i].name, *value);
+    }
+    char *text = varying.count > 0 ? bindings_text(&varying) : alloc_string("the only variant");
+    bindings_release(&varying);
+    return text;
+}
+
+static void print_ties(FILE *stream, const struct view *view)
+{
+    const struct study *study = view->study;
+    bool any = false;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[view->ranking[i]];
+        if (!result->tied || view->ranking[i] == study->winner)
+            continue;
+        char buffer[CELL_BYTES];
+        char *text = distinction(view, result);
+        fprintf(stream, "tied:   %s, %s us\n", text, time_text(result->time.median_ns, buffer));
+        free(text);
+        any = true;
+    }
+    if (any)
+        fputs("a tie goes to fewer registers, then to fewer threads a block\n", stream);
+}
+
+static void print_winner(FILE *stream, const struct view *view)
+{
+    const struct study *study = view->study;
+    if (!study->has_winner) {
+        if (study->complete)
+            fputs("\nno winner: no variant was measured\n", stream);
+        return;
+    }
+    const struct result *winner = &study->results[study->winner];
+    char buffer[CELL_BYTES];
+    char *text = distinction(view, winner);
+    fprintf(stream, "\nwinner: %s, %s us (median of %zu samples)\n", text,
+            time_text(winner->time.median_ns, buffer), winner->time.count);
+    free(text);
+    print_ties(stream, view);
+}
+
+static void print_study(FILE *stream, const struct study *study, size_t top)
+{
+    struct view view = view_of(study, top);
+    print_heading(stream, study);
+    print_constants(stream, &view);
+    print_rows(stream, &view);
+    print_counts(stream, study);
+    if (!study->environment.static_mode)
+        print_winner(stream, &view);
+    view_release(&view);
+}
+
+void report_table(FILE *stream, const struct study *studies, size_t count, size_t top)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            fputs("\n\n", stream);
+        print_study(stream, &studies[i], top);
+    }
+}
