@@ -48,7 +48,7 @@ struct pool {
 /* -- workers -------------------------------------------------------------------------------------
  */
 
-static int start_worker(struct pool *pool, struct compile_worker *worker, struct error *error)
+static int start_worker(struct compile_worker *worker, struct error *error)
 {
     *worker =
         (struct compile_worker){.deadline_ns = clock_ns() + (int64_t)READY_TIMEOUT_S * 1000000000};
@@ -58,7 +58,7 @@ static int start_worker(struct pool *pool, struct compile_worker *worker, struct
 static int add_worker(struct pool *pool, struct error *error)
 {
     struct compile_worker *worker = ARRAY_APPEND(pool->workers, pool->worker_count);
-    int status = start_worker(pool, worker, error);
+    int status = start_worker(worker, error);
     if (status != 0)
         pool->worker_count--;
     return status;
@@ -129,7 +129,7 @@ static bool take_from_cache(struct pool *pool, struct queued_job *job)
 
 static void fail_job(struct pool *pool, struct queued_job *job, const char *reason)
 {
-    (void)snprintf(job->job.failure, sizeof job->job.failure, "%s", reason);
+    (void)snprintf(job->job.failure, sizeof job->job.failure, "%.250s", reason);
     job->job.done = true;
     pool->counts.done++;
 }

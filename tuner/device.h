@@ -1,0 +1,77 @@
+/*
+ * The GPU as the coordinator sees it: a device worker that may die. Requests are those of
+ * device_worker.h.
+ *
+ * Calling sequence: device_new (the worker starts and makes its context meanwhile), device_gpu (its
+ * greeting), then for each problem device_open, and for each variant device_load, device_verify,
+ * device_measure, device_unload. A call that finds the variant at fault returns 0 with an outcome
+ * other than OUTCOME_MEASURED and its reason; if the worker was lost with it, a new one has taken
+ * its place and the problem is open again, but no variant is loaded.
+ */
+#ifndef AUTOTUNE_DEVICE_H
+#define AUTOTUNE_DEVICE_H
+
+#include "error.h"
+#include "gpu.h"
+#include "outcome.h"
+#include "pool.h"
+#include "study.h"
+#include "value.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct device;
+
+/* What to open a problem with. Strings and bindings are borrowed until the next device_open(). */
+struct device_request {
+    const char *template_path;
+    const char *template_hash;
+    const struct bindings *problem;
+    const char *support_cubin;   /* cache entry of device_kernels.cu */
+    const char *reference_cubin; /* NULL where no reference is needed */
+    bool cold;
+    double launch_timeout_s;
+};
+
+/* `pool` is served while the device is waited for. Returns 0 or ERROR_WORKER. */
+int device_new(struct device **device, int ordinal, struct pool *pool, struct error *error);
+void device_free(struct device *device); /* NULL is allowed */
+
+/* What the greeting said. Returns 0 or ERROR_DEVICE (no driver, no such device). */
+int device_gpu(struct device *device, struct gpu *gpu, struct error *error);
+
+/* Makes the problem's buffers and expected results; `*empty_ns` is the median time of an empty
+ * kernel. */
+int device_open(struct device *device, const struct device_request *request, double *empty_ns,
+                struct error *error);
+
+/* What a call made of a variant. */
+struct device_answer {
+    enum outcome outcome; /* OUTCOME_MEASURED: nothing wrong so far */
+    char reason[1024];
+};
+
+/* Loads variant `id`; `figures` and the metrics as the driver and the template say. */
+int device_load(struct device *device, int64_t id, const char *cubin,
+                const struct bindings *parameters, struct result *result,
+                struct device_answer *answer, struct error *error);
+
+/* Runs it `runs` times and checks each result. */
+int device_verify(struct device *device, int64_t id, int runs, struct device_answer *answer,
+                  struct error *error);
+
+/* Takes `count` samples and appends them to `*samples_ns` (grown with realloc). */
+int device_measure(struct device *device, int64_t id, size_t count, double **samples_ns,
+                   size_t *sample_count, struct device_answer *answer, struct error *error);
+
+int device_unload(struct device *device, int64_t id, struct error *error);
+
+/* How many workers were lost so far: whoever keeps variants loaded compares it. */
+unsigned device_losses(const struct device *device);
+
+/* Lists the GPUs of this machine: `*gpus` is a new array. Needs no pool. */
+int device_list(struct gpu **gpus, size_t *count, struct error *error);
+
+#endif
