@@ -1,0 +1,378 @@
+/* What $AUTOTUNE_STANDIN asks for, the count of calls, the log, and the faults on demand. */
+#include "standin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct control settings;
+static bool settings_read;
+static uint64_t
+    *counters; /* CALL_COUNT of them; shared between processes where there is a state file */
+
+static const char *const call_names[CALL_COUNT] = {"any",
+#define X(function, version) #function,
+                                                   DRIVER_FUNCTIONS(X)
+#undef X
+};
+
+static const struct {
+    const char *name;
+    CUresult error;
+} error_names[] = {
+#define E(error)                                                                                   \
+    {                                                                                              \
+#error, error                                                                              \
+    }
+    E(CUDA_ERROR_INVALID_VALUE),
+    E(CUDA_ERROR_OUT_OF_MEMORY),
+    E(CUDA_ERROR_NOT_INITIALIZED),
+    E(CUDA_ERROR_DEINITIALIZED),
+    E(CUDA_ERROR_NO_DEVICE),
+    E(CUDA_ERROR_INVALID_DEVICE),
+    E(CUDA_ERROR_INVALID_IMAGE),
+    E(CUDA_ERROR_INVALID_CONTEXT),
+    E(CUDA_ERROR_NO_BINARY_FOR_GPU),
+    E(CUDA_ERROR_ECC_UNCORRECTABLE),
+    E(CUDA_ERROR_DEVICE_UNAVAILABLE),
+    E(CUDA_ERROR_INVALID_HANDLE),
+    E(CUDA_ERROR_NOT_FOUND),
+    E(CUDA_ERROR_NOT_READY),
+    E(CUDA_ERROR_ILLEGAL_ADDRESS),
+    E(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES),
+    E(CUDA_ERROR_LAUNCH_TIMEOUT),
+    E(CUDA_ERROR_ASSERT),
+    E(CUDA_ERROR_HARDWARE_STACK_ERROR),
+    E(CUDA_ERROR_ILLEGAL_INSTRUCTION),
+    E(CUDA_ERROR_MISALIGNED_ADDRESS),
+    E(CUDA_ERROR_LAUNCH_FAILED),
+    E(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE),
+    E(CUDA_ERROR_NOT_SUPPORTED),
+    E(CUDA_ERROR_SYSTEM_NOT_READY),
+    E(CUDA_ERROR_UNKNOWN),
+#undef E
+};
+
+static void refuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+static void refuse(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("stand-in driver: AUTOTUNE_STANDIN: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    _exit(99);
+}
+
+const char *control_call_name(enum call call)
+{
+    return call_names[call];
+}
+
+static enum call call_from_name(const char *name)
+{
+    for (int call = 0; call < CALL_COUNT; call++)
+        if (strcmp(name, call_names[call]) == 0)
+            return (enum call)call;
+    refuse("'%s' is no entry point of DRIVER_FUNCTIONS", name);
+}
+
+static double number(const char *key, const char *text)
+{
+    char *end;
+    errno = 0;
+    double x = strtod(text, &end);
+    if (end == text || *end != '\0' || errno != 0)
+        refuse("'%s = %s' is no number", key, text);
+    return x;
+}
+
+static int64_t integer(const char *key, const char *text)
+{
+    char *end;
+    errno = 0;
+    long long x = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0)
+        refuse("'%s = %s' is no whole number", key, text);
+    return x;
+}
+
+static void copy_text(const char *key, const char *text, char *buffer, size_t bytes)
+{
+    int length = snprintf(buffer, bytes, "%s", text);
+    if (length < 0 || (size_t)length >= bytes)
+        refuse("the value of '%s' is too long", key);
+}
+
+/* CALL:N:ACTION, N a number, `N+` (from N on) or `*`, ACTION `hang`, `kill` or an error's name or
+ * number */
+static void read_fault(const char *text)
+{
+    if (settings.fault_count == FAULTS_MAX)
+        refuse("more than %d faults", FAULTS_MAX);
+    struct fault *fault = &settings.faults[settings.fault_count++];
+    char copy[256];
+    copy_text("fault", text, copy, sizeof copy);
+    char *rest = copy;
+    char *call = strsep(&rest, ":");
+    char *which = strsep(&rest, ":");
+    char *action = rest;
+    if (which == NULL || action == NULL)
+        refuse("'fault = %s' is not CALL:N:ACTION", text);
+
+    fault->call = call_from_name(call);
+    size_t length = strlen(which);
+    bool onwards = length > 1 && which[length - 1] == '+';
+    if (onwards)
+        which[length - 1] = '\0';
+    bool all = strcmp(which, "*") == 0;
+    fault->first = all ? 1 : (uint64_t)integer("fault", which);
+    fault->last = all || onwards ? UINT64_MAX : fault->first;
+
+    if (strcmp(action, "hang") == 0) {
+        fault->action = FAULT_HANG;
+    } else if (strcmp(action, "kill") == 0) {
+        fault->action = FAULT_KILL;
+    } else {
+        fault->action = FAULT_ERROR;
+        for (size_t i = 0; i < sizeof error_names / sizeof *error_names; i++)
+            if (strcmp(action, error_names[i].name) == 0)
+                fault->error = error_names[i].error;
+        if (fault->error == CUDA_SUCCESS)
+            fault->error = (CUresult)integer("fault", action);
+    }
+}
+
+static void read_entry_time(const char *entry, const char *value)
+{
+    struct time_model *time = &settings.time;
+    if (time->entry_count == ENTRY_TIMES_MAX)
+        refuse("more than %d entries with times of their own", ENTRY_TIMES_MAX);
+    copy_text("time", entry, time->entries[time->entry_count].entry, sizeof time->entries[0].entry);
+    time->entries[time->entry_count++].base_ns = number("time", value);
+}
+
+/* PERIOD_MS:LENGTH_MS:FACTOR */
+static void read_throttle(const char *text)
+{
+    char copy[128];
+    copy_text("throttle", text, copy, sizeof copy);
+    char *rest = copy;
+    char *period = strsep(&rest, ":");
+    char *length = strsep(&rest, ":");
+    if (length == NULL || rest == NULL)
+        refuse("'throttle = %s' is not PERIOD_MS:LENGTH_MS:FACTOR", text);
+    settings.time.throttle_period_ms = number("throttle", period);
+    settings.time.throttle_length_ms = number("throttle", length);
+    settings.time.throttle_factor = number("throttle", rest);
+}
+
+static void set(const char *key, const char *value)
+{
+    const struct {
+        const char *key;
+        double *target;
+    } numbers[] = {
+        {"base_ns", &settings.time.base_ns},       {"best_block", &settings.time.best_block},
+        {"best_grid", &settings.time.best_grid},   {"steepness", &settings.time.steepness},
+        {"element_ns", &settings.time.element_ns}, {"noise", &settings.time.noise},
+        {"drift", &settings.time.drift},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (strcmp(key, numbers[i].key) == 0) {
+            *numbers[i].target = number(key, value);
+            return;
+        }
+    }
+    if (strcmp(key, "devices") == 0)
+        settings.devices = (int)integer(key, value);
+    else if (strcmp(key, "name") == 0)
+        copy_text(key, value, settings.name, sizeof settings.name);
+    else if (strcmp(key, "compute_capability") == 0)
+        settings.compute_capability = (int)integer(key, value);
+    else if (strcmp(key, "sm_count") == 0)
+        settings.sm_count = (int)integer(key, value);
+    else if (strcmp(key, "l2_bytes") == 0)
+        settings.l2_bytes = integer(key, value);
+    else if (strcmp(key, "memory_bytes") == 0)
+        settings.memory_bytes = integer(key, value);
+    else if (strcmp(key, "driver_version") == 0)
+        settings.driver_version = (int)integer(key, value);
+    else if (strcmp(key, "missing") == 0)
+        settings.missing = call_from_name(value);
+    else if (strcmp(key, "unhidden") == 0)
+        settings.unhidden = (uint64_t)integer(key, value);
+    else if (strcmp(key, "seed") == 0)
+        settings.time.seed = (uint64_t)integer(key, value);
+    else if (strcmp(key, "throttle") == 0)
+        read_throttle(value);
+    else if (strncmp(key, "time.", 5) == 0)
+        read_entry_time(key + 5, value);
+    else if (strcmp(key, "fault") == 0)
+        read_fault(value);
+    else if (strcmp(key, "log") == 0)
+        copy_text(key, value, settings.log, sizeof settings.log);
+    else if (strcmp(key, "state") == 0)
+        copy_text(key, value, settings.state, sizeof settings.state);
+    else
+        refuse("unknown key '%s'", key);
+}
+
+static char *trim(char *text)
+{
+    text += strspn(text, " \t\r\n");
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t\r\n", text[length - 1]) != NULL)
+        text[--length] = '\0';
+    return text;
+}
+
+static void set_pair(char *pair)
+{
+    pair = trim(pair);
+    if (*pair == '\0' || *pair == '#')
+        return;
+    char *equals = strchr(pair, '=');
+    if (equals == NULL)
+        refuse("'%s' is not KEY = VALUE", pair);
+    *equals = '\0';
+    set(trim(pair), trim(equals + 1));
+}
+
+static void read_file(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        refuse("cannot open '%s': %s", path, strerror(errno));
+    char *line = NULL;
+    size_t bytes = 0;
+    while (getline(&line, &bytes, file) >= 0)
+        set_pair(line);
+    free(line);
+    fclose(file);
+    if (settings.state[0] == '\0') {
+        int length = snprintf(settings.state, sizeof settings.state, "%s.state", path);
+        if (length < 0 || (size_t)length >= sizeof settings.state)
+            refuse("the path '%s' is too long", path);
+    }
+}
+
+static void read_pairs(const char *text)
+{
+    char *copy = strdup(text);
+    if (copy == NULL)
+        refuse("out of memory");
+    char *rest = copy;
+    for (char *pair; (pair = strsep(&rest, ",")) != NULL;)
+        set_pair(pair);
+    free(copy);
+}
+
+/* A page of counters: of the state file where there is one, which starts out as zeros. */
+static uint64_t *map_counters(const char *path)
+{
+    const size_t bytes = CALL_COUNT * sizeof(uint64_t);
+    void *page = MAP_FAILED;
+    if (path[0] == '\0') {
+        page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    } else {
+        int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (file < 0 || ftruncate(file, (off_t)bytes) != 0)
+            refuse("cannot make the state file '%s': %s", path, strerror(errno));
+        page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        close(file);
+    }
+    if (page == MAP_FAILED)
+        refuse("cannot map the counters: %s", strerror(errno));
+    return page;
+}
+
+__attribute__((destructor)) static void unmap_counters(void)
+{
+    if (counters != NULL)
+        munmap(counters, CALL_COUNT * sizeof(uint64_t));
+}
+
+const struct control *control(void)
+{
+    if (settings_read)
+        return &settings;
+    settings = (struct control){
+        .devices = 1,
+        .name = "Stand-in H200",
+        .compute_capability = 90,
+        .sm_count = 132,
+        .l2_bytes = 60 << 20,
+        .memory_bytes = (int64_t)4 << 30,
+        .driver_version = 13000,
+        .missing = CALL_ANY,
+        .time = {.base_ns = 10000,
+                 .best_block = 256,
+                 .best_grid = 64,
+                 .steepness = 0.05,
+                 .element_ns = 0.002,
+                 .noise = 0.005,
+                 .throttle_factor = 1},
+    };
+    const char *value = getenv("AUTOTUNE_STANDIN");
+    struct stat status;
+    if (value != NULL && stat(value, &status) == 0)
+        read_file(value);
+    else if (value != NULL)
+        read_pairs(value);
+    if (settings.devices < 0 || settings.devices > DEVICES_MAX)
+        refuse("devices is 0 to %d", DEVICES_MAX);
+    counters = map_counters(settings.state);
+    settings_read = true;
+    return &settings;
+}
+
+/* "PID CALL" or "PID CALL ERROR", in one write so that processes do not mix. */
+static void log_call(const char *path, enum call call, const struct fault *fault)
+{
+    char line[160];
+    const char *what = fault == NULL                 ? ""
+                       : fault->action == FAULT_HANG ? " hang"
+                       : fault->action == FAULT_KILL ? " kill"
+                                                     : " error";
+    int length = snprintf(line, sizeof line, "%ld %s%s\n", (long)getpid(), call_names[call], what);
+    if (length < 0 || (size_t)length >= sizeof line)
+        refuse("a line of the log is too long");
+    int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0 || write(file, line, (size_t)length) != length)
+        refuse("cannot write the log '%s': %s", path, strerror(errno));
+    close(file);
+}
+
+CUresult control_call(enum call call)
+{
+    const struct control *asked = control();
+    uint64_t any = __atomic_add_fetch(&counters[CALL_ANY], 1, __ATOMIC_RELAXED);
+    uint64_t own = __atomic_add_fetch(&counters[call], 1, __ATOMIC_RELAXED);
+    const struct fault *found = NULL;
+    for (size_t i = 0; i < asked->fault_count && found == NULL; i++) {
+        const struct fault *fault = &asked->faults[i];
+        uint64_t count = fault->call == CALL_ANY ? any : own;
+        if ((fault->call == CALL_ANY || fault->call == call) && count >= fault->first &&
+            count <= fault->last)
+            found = fault;
+    }
+    if (asked->log[0] != '\0')
+        log_call(asked->log, call, found);
+    if (found == NULL)
+        return CUDA_SUCCESS;
+    if (found->action == FAULT_KILL)
+        raise(SIGKILL);
+    while (found->action == FAULT_HANG)
+        pause();
+    return found->error;
+}

@@ -1,0 +1,767 @@
+/* The driver's entry points: each counts, logs and fails as control.c says, then does its work. */
+#include "standin.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NS_PER_MS 1e6
+#define EVENT_TICK_NS 32 /* resolution of events on the GPUs that we measured */
+#define HOST_BYTES_PER_NS 25
+#define MEMORY_BYTES_PER_NS 2000
+
+struct CUctx_st {
+    int device;
+    unsigned references;
+    CUresult broken;  /* of a kernel that faulted: every further call answers it */
+    CUresult pending; /* a fault that the host has not yet waited for */
+    bool hanging;     /* a kernel that never ends is queued */
+};
+
+struct CUstream_st {
+    struct CUstream_st *next;
+};
+
+struct CUevent_st {
+    struct CUctx_st *context;
+    bool recorded;
+    bool done;
+    double time_ns;
+    struct CUevent_st *next;
+};
+
+static bool initialised;
+static struct CUctx_st contexts[DEVICES_MAX];
+static struct CUctx_st *current;
+static struct CUstream_st *streams;
+static struct CUevent_st *events;
+static const struct CUevent_st *last_polled; /* by the call before this one */
+static uint64_t queries;
+
+/* --- What every call does first -----------------------------------------------------------------
+ */
+
+static bool is_sticky(CUresult error)
+{
+    return (error >= CUDA_ERROR_ASSERT && error <= CUDA_ERROR_LAUNCH_FAILED) ||
+           error == CUDA_ERROR_ILLEGAL_ADDRESS || error == CUDA_ERROR_LAUNCH_TIMEOUT ||
+           error == CUDA_ERROR_ECC_UNCORRECTABLE;
+}
+
+enum need { NEED_NOTHING, NEED_INIT, NEED_CONTEXT };
+
+static CUresult begin(enum call call, enum need need)
+{
+    CUresult asked = control_call(call);
+    if (call != CALL_cuEventQuery)
+        last_polled = NULL;
+    if (need == NEED_NOTHING)
+        return asked;
+    if (current != NULL && current->broken != CUDA_SUCCESS)
+        return current->broken;
+    if (asked != CUDA_SUCCESS) {
+        if (current != NULL && is_sticky(asked))
+            current->broken = asked;
+        return asked;
+    }
+    if (!initialised)
+        return CUDA_ERROR_NOT_INITIALIZED;
+    if (need == NEED_CONTEXT && (current == NULL || current->references == 0))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return CUDA_SUCCESS;
+}
+
+#define BEGIN(function, need)                                                                      \
+    do {                                                                                           \
+        CUresult begun = begin(CALL_##function, need);                                             \
+        if (begun != CUDA_SUCCESS)                                                                 \
+            return begun;                                                                          \
+    } while (0)
+
+/* Waits for everything queued: never returns behind a kernel that never ends. */
+static CUresult wait_for_all(void)
+{
+    while (current->hanging)
+        pause();
+    for (struct CUevent_st *event = events; event != NULL; event = event->next)
+        if (event->context == current && event->recorded)
+            event->done = true;
+    current->broken = current->pending;
+    return current->broken;
+}
+
+/* --- Errors, versions, entry points --------------------------------------------------------------
+ */
+
+CUresult cuInit(unsigned flags)
+{
+    BEGIN(cuInit, NEED_NOTHING);
+    if (flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (control()->devices == 0)
+        return CUDA_ERROR_NO_DEVICE;
+    initialised = true;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    BEGIN(cuDriverGetVersion, NEED_NOTHING);
+    *version = control()->driver_version;
+    return CUDA_SUCCESS;
+}
+
+static const struct {
+    CUresult error;
+    const char *name, *text;
+} errors[] = {
+    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {CUDA_ERROR_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
+    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
+    {CUDA_ERROR_ECC_UNCORRECTABLE, "CUDA_ERROR_ECC_UNCORRECTABLE",
+     "uncorrectable ECC error encountered"},
+    {CUDA_ERROR_DEVICE_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE",
+     "CUDA-capable device(s) is/are busy or unavailable"},
+    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
+     "an illegal memory access was encountered"},
+    {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+     "too many resources requested for launch"},
+    {CUDA_ERROR_LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT",
+     "the launch timed out and was terminated"},
+    {CUDA_ERROR_ASSERT, "CUDA_ERROR_ASSERT", "device-side assert triggered"},
+    {CUDA_ERROR_HARDWARE_STACK_ERROR, "CUDA_ERROR_HARDWARE_STACK_ERROR", "hardware stack error"},
+    {CUDA_ERROR_ILLEGAL_INSTRUCTION, "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+     "an illegal instruction was encountered"},
+    {CUDA_ERROR_MISALIGNED_ADDRESS, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
+    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+     "too many blocks in cooperative launch"},
+    {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {CUDA_ERROR_SYSTEM_NOT_READY, "CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized"},
+    {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+
+CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    BEGIN(cuGetErrorName, NEED_NOTHING);
+    *name = NULL;
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].error == error)
+            *name = errors[i].name;
+    return *name != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text)
+{
+    BEGIN(cuGetErrorString, NEED_NOTHING);
+    *text = NULL;
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].error == error)
+            *text = errors[i].text;
+    return *text != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* An entry point that the tuner asks for and this file does not have is NULL, and so not supported.
+ */
+#define X(function, version)                                                                       \
+    extern __typeof__(function) function __attribute__((weak));                                    \
+    static CUresult unsupported_##function(void)                                                   \
+    {                                                                                              \
+        CUresult asked = control_call(CALL_##function);                                            \
+        return asked != CUDA_SUCCESS ? asked : CUDA_ERROR_NOT_SUPPORTED;                           \
+    }
+DRIVER_FUNCTIONS(X)
+#undef X
+
+static const struct entry {
+    const char *name;
+    int version;
+    void (*function)(void);
+    void (*unsupported)(void);
+} entries[] = {
+#define X(function, version)                                                                       \
+    {#function, version, (void (*)(void))function, (void (*)(void))unsupported_##function},
+    DRIVER_FUNCTIONS(X)
+#undef X
+};
+
+CUresult cuGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags,
+                          CUdriverProcAddressQueryResult *status)
+{
+    (void)flags;
+    CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    *function = NULL;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        const struct entry *entry = &entries[i];
+        if (strcmp(symbol, entry->name) != 0 || (enum call)(i + 1) == control()->missing)
+            continue;
+        if (version < entry->version) {
+            found = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+        } else {
+            found = CU_GET_PROC_ADDRESS_SUCCESS;
+            memcpy(function, entry->function != NULL ? &entry->function : &entry->unsupported,
+                   sizeof *function);
+        }
+    }
+    if (status != NULL)
+        *status = found;
+    return found == CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+/* --- Devices -------------------------------------------------------------------------------------
+ */
+
+CUresult cuDeviceGetCount(int *count)
+{
+    BEGIN(cuDeviceGetCount, NEED_INIT);
+    *count = control()->devices;
+    return CUDA_SUCCESS;
+}
+
+static bool is_device(CUdevice device)
+{
+    return device >= 0 && device < control()->devices;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    BEGIN(cuDeviceGet, NEED_INIT);
+    if (!is_device(ordinal))
+        return CUDA_ERROR_INVALID_DEVICE;
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *name, int length, CUdevice device)
+{
+    BEGIN(cuDeviceGetName, NEED_INIT);
+    if (!is_device(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (name == NULL || length < 1)
+        return CUDA_ERROR_INVALID_VALUE;
+    strncpy(name, control()->name, (size_t)length);
+    name[length - 1] = '\0';
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+{
+    BEGIN(cuDeviceGetUuid, NEED_INIT);
+    if (!is_device(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    for (size_t i = 0; i < sizeof uuid->bytes; i++)
+        uuid->bytes[i] = (char)(i + (size_t)device);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
+{
+    BEGIN(cuDeviceTotalMem, NEED_INIT);
+    if (!is_device(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    *bytes = (size_t)control()->memory_bytes;
+    return CUDA_SUCCESS;
+}
+
+int64_t device_attribute(CUdevice_attribute attribute)
+{
+    switch ((int)attribute) {
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+        return control()->sm_count;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+        return control()->l2_bytes;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+        return control()->compute_capability / 10;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+        return control()->compute_capability % 10;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
+        return 32;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
+    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
+        return 1024;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:
+        return 64;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:
+        return INT32_MAX;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:
+        return 65535;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+        return 2048;
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
+    case CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY:
+        return 65536;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
+        return 49152;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+        return 232448;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+        return 233472;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+        return 1980000;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+        return 3201000;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+        return 6144;
+    case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
+    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
+        return 1;
+    default:
+        return -1;
+    }
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    BEGIN(cuDeviceGetAttribute, NEED_INIT);
+    if (!is_device(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    int64_t known = device_attribute(attribute);
+    if (known < 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    *value = (int)known;
+    return CUDA_SUCCESS;
+}
+
+/* --- Contexts ------------------------------------------------------------------------------------
+ */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    BEGIN(cuDevicePrimaryCtxRetain, NEED_INIT);
+    if (!is_device(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    contexts[device].device = device;
+    contexts[device].references++;
+    *context = &contexts[device];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+{
+    CUresult begun = begin(CALL_cuDevicePrimaryCtxRelease, NEED_INIT);
+    if (begun != CUDA_SUCCESS && !(current != NULL && begun == current->broken))
+        return begun;
+    if (!is_device(device) || contexts[device].references == 0)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    struct CUctx_st *context = &contexts[device];
+    while (context->references == 1 && context->hanging)
+        pause();
+    if (--context->references == 0) {
+        memory_clear(device);
+        if (current == context)
+            current = NULL;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context)
+{
+    BEGIN(cuCtxSetCurrent, NEED_INIT);
+    current = context;
+    return CUDA_SUCCESS;
+}
+
+/* --- Memory
+ * --------------------------------------------------------------------------------------- */
+
+CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
+{
+    BEGIN(cuMemGetInfo, NEED_CONTEXT);
+    *total = (size_t)control()->memory_bytes;
+    *free_bytes = *total - memory_used(current->device);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
+{
+    BEGIN(cuMemAlloc, NEED_CONTEXT);
+    return memory_allocate(current->device, address, bytes);
+}
+
+CUresult cuMemFree(CUdeviceptr address)
+{
+    BEGIN(cuMemFree, NEED_CONTEXT);
+    CUresult waited = wait_for_all();
+    return waited != CUDA_SUCCESS ? waited : memory_free(address);
+}
+
+static void *host_address(CUdeviceptr address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
+{
+    BEGIN(cuMemcpyHtoD, NEED_CONTEXT);
+    CUresult waited = wait_for_all();
+    if (waited != CUDA_SUCCESS)
+        return waited;
+    if (bytes == 0)
+        return CUDA_SUCCESS;
+    if (from == NULL || !memory_holds(to, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(host_address(to), from, bytes);
+    clock_advance((double)bytes / HOST_BYTES_PER_NS);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
+{
+    BEGIN(cuMemcpyDtoH, NEED_CONTEXT);
+    CUresult waited = wait_for_all();
+    if (waited != CUDA_SUCCESS)
+        return waited;
+    if (bytes == 0)
+        return CUDA_SUCCESS;
+    if (to == NULL || !memory_holds(from, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(to, host_address(from), bytes);
+    clock_advance((double)bytes / HOST_BYTES_PER_NS);
+    return CUDA_SUCCESS;
+}
+
+static bool is_stream(CUstream stream)
+{
+    const struct CUstream_st *known = streams;
+    while (known != NULL && known != stream)
+        known = known->next;
+    return stream == NULL || known != NULL;
+}
+
+/* Nothing that is queued behind a kernel that faulted or never ends is carried out. */
+static bool stream_stopped(void)
+{
+    return current->hanging || current->pending != CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    BEGIN(cuMemcpyDtoDAsync, NEED_CONTEXT);
+    if (!is_stream(stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (bytes == 0)
+        return CUDA_SUCCESS;
+    if (!memory_holds(to, bytes) || !memory_holds(from, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!stream_stopped())
+        memmove(host_address(to), host_address(from), bytes);
+    clock_advance((double)bytes / MEMORY_BYTES_PER_NS);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t bytes, CUstream stream)
+{
+    BEGIN(cuMemsetD8Async, NEED_CONTEXT);
+    if (!is_stream(stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (bytes == 0)
+        return CUDA_SUCCESS;
+    if (!memory_holds(to, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!stream_stopped())
+        memset(host_address(to), byte, bytes);
+    clock_advance((double)bytes / MEMORY_BYTES_PER_NS);
+    return CUDA_SUCCESS;
+}
+
+/* --- Modules and functions
+ * ------------------------------------------------------------------------ */
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    BEGIN(cuModuleLoadData, NEED_CONTEXT);
+    return module_load(image, module);
+}
+
+CUresult cuModuleUnload(CUmodule module)
+{
+    BEGIN(cuModuleUnload, NEED_CONTEXT);
+    CUresult waited = wait_for_all();
+    return waited != CUDA_SUCCESS ? waited : module_unload(module);
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+    BEGIN(cuModuleGetFunction, NEED_CONTEXT);
+    return module_function(module, name, function);
+}
+
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
+{
+    BEGIN(cuFuncGetAttribute, NEED_CONTEXT);
+    if (!module_has_function(function))
+        return CUDA_ERROR_INVALID_HANDLE;
+    switch ((int)attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+        *value = module_function_threads(function);
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+        *value = function->static_shared_bytes;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+        *value = function->local_bytes;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:
+        *value = function->registers;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+        *value = control()->compute_capability;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        *value = function->max_dynamic_shared_bytes;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        *value = -1;
+        return CUDA_SUCCESS;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
+{
+    BEGIN(cuFuncSetAttribute, NEED_CONTEXT);
+    if (!module_has_function(function))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+        return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    int64_t most = device_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) -
+                   function->static_shared_bytes;
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > most)
+        return CUDA_ERROR_INVALID_VALUE;
+    function->max_dynamic_shared_bytes = value;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function,
+                                                     int block_threads, size_t dynamic_shared_bytes)
+{
+    BEGIN(cuOccupancyMaxActiveBlocksPerMultiprocessor, NEED_CONTEXT);
+    if (!module_has_function(function))
+        return CUDA_ERROR_INVALID_HANDLE;
+    return module_blocks_per_sm(function, block_threads, dynamic_shared_bytes, blocks);
+}
+
+/* --- Launches
+ * -------------------------------------------------------------------------------------- */
+
+struct extent {
+    unsigned x, y, z;
+};
+
+static bool extent_fits(struct extent extent, int64_t x, int64_t y, int64_t z)
+{
+    return extent.x >= 1 && extent.x <= x && extent.y >= 1 && extent.y <= y && extent.z >= 1 &&
+           extent.z <= z;
+}
+
+static uint64_t extent_count(struct extent extent)
+{
+    return (uint64_t)extent.x * extent.y * extent.z;
+}
+
+/* The limits that the driver checks before it takes a launch. */
+static CUresult check_launch(CUfunction function, struct extent grid, struct extent block,
+                             unsigned shared_bytes)
+{
+    if (!module_has_function(function))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!extent_fits(grid, INT32_MAX, 65535, 65535) || !extent_fits(block, 1024, 1024, 64))
+        return CUDA_ERROR_INVALID_VALUE;
+    uint64_t threads = extent_count(block);
+    uint64_t bound = (uint64_t)function->max_threads_per_block;
+    if (threads > (uint64_t)device_attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) ||
+        (bound > 0 && threads > bound))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (threads > (uint64_t)module_function_threads(function))
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (shared_bytes > (unsigned)function->max_dynamic_shared_bytes)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+static CUresult launch(CUfunction function, struct extent grid, struct extent block,
+                       CUstream stream, void **parameters)
+{
+    const struct kernel *kernel = function->kernel;
+    if (kernel == NULL)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (!is_stream(stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    const struct launch work = {.entry = function->name,
+                                .blocks = extent_count(grid),
+                                .block_threads = (unsigned)extent_count(block),
+                                .elements = kernel_elements(kernel, parameters)};
+    double own_ns = kernel_own_ns(kernel, parameters);
+    clock_advance(own_ns >= 0 ? own_ns : clock_kernel_ns(&control()->time, &work));
+    if (stream_stopped())
+        return CUDA_SUCCESS;
+    CUresult fault = CUDA_SUCCESS;
+    switch (kernel_run(kernel, parameters, &fault)) {
+    case KERNEL_DONE:
+        break;
+    case KERNEL_FAULTED:
+        current->pending = fault;
+        break;
+    case KERNEL_NEVER:
+        current->hanging = true;
+        break;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void **parameters, void **extra)
+{
+    BEGIN(cuLaunchKernel, NEED_CONTEXT);
+    struct extent grid = {grid_x, grid_y, grid_z}, block = {block_x, block_y, block_z};
+    CUresult checked = check_launch(function, grid, block, shared_bytes);
+    if (checked != CUDA_SUCCESS)
+        return checked;
+    if (extra != NULL)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return launch(function, grid, block, stream, parameters);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+                                   unsigned grid_z, unsigned block_x, unsigned block_y,
+                                   unsigned block_z, unsigned shared_bytes, CUstream stream,
+                                   void **parameters)
+{
+    BEGIN(cuLaunchCooperativeKernel, NEED_CONTEXT);
+    struct extent grid = {grid_x, grid_y, grid_z}, block = {block_x, block_y, block_z};
+    CUresult checked = check_launch(function, grid, block, shared_bytes);
+    if (checked != CUDA_SUCCESS)
+        return checked;
+    int blocks = 0;
+    CUresult counted =
+        module_blocks_per_sm(function, (int)extent_count(block), shared_bytes, &blocks);
+    if (counted != CUDA_SUCCESS)
+        return counted;
+    if (extent_count(grid) > (uint64_t)blocks * (uint64_t)control()->sm_count)
+        return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    return launch(function, grid, block, stream, parameters);
+}
+
+/* --- Streams and events
+ * ----------------------------------------------------------------------------- */
+
+CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+{
+    BEGIN(cuStreamCreate, NEED_CONTEXT);
+    if (flags > CU_STREAM_NON_BLOCKING)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct CUstream_st *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    made->next = streams;
+    streams = made;
+    *stream = made;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+    BEGIN(cuStreamSynchronize, NEED_CONTEXT);
+    return is_stream(stream) ? wait_for_all() : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned flags)
+{
+    (void)flags;
+    BEGIN(cuEventCreate, NEED_CONTEXT);
+    struct CUevent_st *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    made->context = current;
+    made->next = events;
+    events = made;
+    *event = made;
+    return CUDA_SUCCESS;
+}
+
+static bool is_event(CUevent event)
+{
+    const struct CUevent_st *known = events;
+    while (known != NULL && known != event)
+        known = known->next;
+    return known != NULL;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+    BEGIN(cuEventRecord, NEED_CONTEXT);
+    if (!is_event(event) || !is_stream(stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    event->recorded = true;
+    event->done = false;
+    event->time_ns = floor(clock_now_ns() / EVENT_TICK_NS) * EVENT_TICK_NS;
+    return CUDA_SUCCESS;
+}
+
+/*
+ * Virtual time says nothing about whether the host was quick enough, so the answer is: queued work
+ * is pending until the host waits for it, however long that takes. A host that asks again about the
+ * same event with no other call in between is waiting, and is told that it is done. `unhidden`
+ * queries at first are answered as if the host had been too slow.
+ */
+CUresult cuEventQuery(CUevent event)
+{
+    BEGIN(cuEventQuery, NEED_CONTEXT);
+    if (!is_event(event))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (event->recorded && !event->done && !current->hanging) {
+        bool waiting = last_polled == event;
+        if (queries++ < control()->unhidden || waiting) {
+            if (current->pending != CUDA_SUCCESS)
+                return current->broken = current->pending;
+            event->done = true;
+        }
+    }
+    last_polled = event;
+    return event->recorded && !event->done ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
+{
+    BEGIN(cuEventElapsedTime, NEED_CONTEXT);
+    if (!is_event(start) || !is_event(end) || !start->recorded || !end->recorded)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!start->done || !end->done)
+        return CUDA_ERROR_NOT_READY;
+    *milliseconds = (float)((end->time_ns - start->time_ns) / NS_PER_MS);
+    return CUDA_SUCCESS;
+}
+
+__attribute__((destructor)) static void clear_all(void)
+{
+    while (streams != NULL) {
+        struct CUstream_st *stream = streams;
+        streams = stream->next;
+        free(stream);
+    }
+    while (events != NULL) {
+        struct CUevent_st *event = events;
+        events = event->next;
+        free(event);
+    }
+}

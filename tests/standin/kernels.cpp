@@ -1,0 +1,256 @@
+/*
+ * Kernels compiled for the host, as one thread that is the whole grid: the tuner's own and those of
+ * the test templates. Parameters have their defaults here whatever the variant, so that a template
+ * picks among entries (`when`) what must differ in its results, and every kernel is written as a
+ * grid-stride loop.
+ */
+#include "kernels.h"
+
+#include <cmath>
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <math.h>
+#include <string.h>
+#include <type_traits>
+#include <utility>
+
+/* --- What CUDA C++ gives a kernel ----------------------------------------------------------------
+ */
+
+namespace
+{
+struct extent {
+    unsigned x, y, z;
+};
+constexpr extent gridDim = {1, 1, 1}, blockDim = {1, 1, 1}, blockIdx = {0, 0, 0},
+                 threadIdx = {0, 0, 0};
+
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+
+template <typename T> T atomicAdd(T *address, std::common_type_t<T> value)
+{
+    T old = *address;
+    *address = static_cast<T>(old + value);
+    return old;
+}
+
+template <typename T> T atomicMin(T *address, std::common_type_t<T> value)
+{
+    T old = *address;
+    if (value < old)
+        *address = value;
+    return old;
+}
+
+inline void __syncthreads()
+{
+}
+
+inline void __threadfence()
+{
+}
+
+/* Of the delay kernel, which is not run but passes virtual time. */
+[[maybe_unused]] unsigned long long global_timer_ns()
+{
+    return 0;
+}
+
+sigjmp_buf kernel_start;
+volatile sig_atomic_t kernel_error;
+
+[[noreturn]] void __trap()
+{
+    kernel_error = CUDA_ERROR_LAUNCH_FAILED;
+    siglongjmp(kernel_start, 1);
+}
+
+void on_bad_access(int signal)
+{
+    kernel_error = signal == SIGBUS ? CUDA_ERROR_MISALIGNED_ADDRESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+    siglongjmp(kernel_start, 1);
+}
+} // namespace
+
+#define __global__ __attribute__((visibility("hidden")))
+#define __device__ __attribute__((unused))
+#define __shared__ static
+#define __launch_bounds__(...)
+#define __restrict__ __restrict
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+namespace own
+{
+#include "../../tuner/device_kernels.cu"
+}
+namespace scale
+{
+#include "templates/scale.cu"
+}
+namespace tile
+{
+#include "templates/tile.cu"
+}
+namespace sum
+{
+#include "templates/sum.cu"
+}
+namespace tree
+{
+#include "templates/tree.cu"
+}
+namespace types
+{
+#include "templates/types.cu"
+}
+namespace rounds
+{
+#include "templates/rounds.cu"
+}
+#pragma GCC diagnostic pop
+
+/* --- The table
+ * ------------------------------------------------------------------------------------- */
+
+struct kernel {
+    const char *entry;
+    void (*run)(void **parameters);
+    uint64_t (*elements)(void **parameters);
+    kernel_end end; /* KERNEL_NEVER: it is not run */
+};
+
+namespace
+{
+template <typename... P, size_t... I>
+void call(void (*function)(P...), void **parameters, std::index_sequence<I...>)
+{
+    function(*static_cast<std::remove_reference_t<P> *>(parameters[I])...);
+}
+
+template <typename... P> void call(void (*function)(P...), void **parameters)
+{
+    call(function, parameters, std::index_sequence_for<P...>());
+}
+
+template <typename T> uint64_t whole(void *parameter)
+{
+    if constexpr (std::is_integral_v<T>) {
+        T value = *static_cast<T *>(parameter);
+        return value > 0 ? static_cast<uint64_t>(value) : 0;
+    } else {
+        (void)parameter;
+        return 0;
+    }
+}
+
+template <typename... P, size_t... I>
+uint64_t largest(void (*)(P...), void **parameters, std::index_sequence<I...>)
+{
+    uint64_t most = 0;
+    (void)parameters;
+    ((most = whole<P>(parameters[I]) > most ? whole<P>(parameters[I]) : most), ...);
+    return most;
+}
+
+template <typename... P> uint64_t largest(void (*function)(P...), void **parameters)
+{
+    return largest(function, parameters, std::index_sequence_for<P...>());
+}
+
+#define ENTRY(source, name, end)                                                                   \
+    {                                                                                              \
+#name, [](void **parameters) { call(source::name, parameters); },                             \
+     [](void **parameters) { return largest(source::name, parameters); }, end    \
+    }
+#define KERNEL(source, name) ENTRY(source, name, KERNEL_DONE)
+#define ENDLESS(source, name) ENTRY(source, name, KERNEL_NEVER)
+
+/* The L2 flush changes nothing but the cache, and the delay nothing but the time. */
+void nothing(void **)
+{
+}
+uint64_t no_elements(void **)
+{
+    return 0;
+}
+
+const struct kernel kernels[] = {
+    {"autotune_empty", nothing, no_elements, KERNEL_DONE},
+    {"autotune_delay", nothing, no_elements, KERNEL_DONE},
+    {"autotune_read", nothing, no_elements, KERNEL_DONE},
+    KERNEL(own, autotune_fill),
+    KERNEL(own, autotune_compare),
+    KERNEL(own, autotune_checksum),
+    KERNEL(own, autotune_check_guard),
+    KERNEL(scale, scale_good),
+    KERNEL(scale, scale_wrong),
+    KERNEL(scale, scale_partial),
+    KERNEL(scale, scale_overrun),
+    KERNEL(scale, scale_underrun),
+    KERNEL(scale, scale_modify_input),
+    ENDLESS(scale, scale_hang),
+    KERNEL(scale, scale_fault),
+    KERNEL(scale, scale_trap),
+    KERNEL(scale, scale_reference),
+    KERNEL(tile, tile_add),
+    KERNEL(tile, tile_reference),
+    KERNEL(sum, sum_partial),
+    KERNEL(sum, sum_finish),
+    KERNEL(sum, sum_reference),
+    KERNEL(tree, tree_step),
+    KERNEL(tree, tree_store),
+    KERNEL(types, types_negate_16),
+    KERNEL(types, types_negate_float),
+    KERNEL(types, types_negate_double),
+    KERNEL(types, types_negate_int64),
+    KERNEL(types, types_negate_int8),
+    KERNEL(types, types_reference),
+    KERNEL(types, types_scalars),
+    KERNEL(types, types_scalars_reference),
+    KERNEL(rounds, rounds_run),
+};
+} // namespace
+
+const struct kernel *kernel_find(const char *entry)
+{
+    for (const struct kernel &kernel : kernels)
+        if (strcmp(kernel.entry, entry) == 0)
+            return &kernel;
+    return nullptr;
+}
+
+uint64_t kernel_elements(const struct kernel *kernel, void **parameters)
+{
+    return kernel->elements(parameters);
+}
+
+double kernel_own_ns(const struct kernel *kernel, void **parameters)
+{
+    if (strcmp(kernel->entry, "autotune_delay") != 0)
+        return -1;
+    return static_cast<double>(*static_cast<own::u64 *>(parameters[0]));
+}
+
+enum kernel_end kernel_run(const struct kernel *kernel, void **parameters, CUresult *fault)
+{
+    if (kernel->end != KERNEL_DONE)
+        return kernel->end;
+    struct sigaction caught = {}, segv, bus;
+    caught.sa_handler = on_bad_access;
+    sigaction(SIGSEGV, &caught, &segv);
+    sigaction(SIGBUS, &caught, &bus);
+    kernel_error = CUDA_SUCCESS;
+    if (sigsetjmp(kernel_start, 1) == 0)
+        kernel->run(parameters);
+    sigaction(SIGSEGV, &segv, nullptr);
+    sigaction(SIGBUS, &bus, nullptr);
+    *fault = static_cast<CUresult>(kernel_error);
+    return kernel_error == CUDA_SUCCESS ? KERNEL_DONE : KERNEL_FAULTED;
+}

@@ -1,0 +1,43 @@
+/*
+ * Kernels compiled for the host, found by the name of their entry. Apart from standin.h because it
+ * is C++ that implements it. A further kernel: a line in the table of kernels.cpp.
+ */
+#ifndef STANDIN_KERNELS_H
+#define STANDIN_KERNELS_H
+
+#include <cuda.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(hidden)
+
+struct kernel;
+
+/* The host version of an entry; NULL where there is none. */
+const struct kernel *kernel_find(const char *entry);
+
+/* The largest whole number among the arguments: as many elements are counted as work. */
+uint64_t kernel_elements(const struct kernel *kernel, void **parameters);
+
+/* What becomes of a launch. */
+enum kernel_end { KERNEL_DONE, KERNEL_FAULTED, KERNEL_NEVER };
+
+/*
+ * Runs it, one thread as the whole grid. An access to pages of no allocation, or a trap, gives
+ * KERNEL_FAULTED with the driver's error.
+ */
+enum kernel_end kernel_run(const struct kernel *kernel, void **parameters, CUresult *fault);
+
+/* Nanoseconds the kernel asks for itself (the delay kernel); negative where the model decides. */
+double kernel_own_ns(const struct kernel *kernel, void **parameters);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

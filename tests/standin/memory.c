@@ -1,0 +1,107 @@
+/*
+ * Device memory: pages of the host, each allocation between pages that nothing may touch, so that a
+ * kernel that leaves it faults.
+ */
+#include "standin.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct allocation {
+    int device;
+    char *map; /* a page before, the memory, a page after */
+    size_t map_bytes;
+    CUdeviceptr address;
+    size_t bytes;
+    struct allocation *next;
+};
+
+static struct allocation *allocations;
+static size_t used[DEVICES_MAX];
+
+CUresult memory_allocate(int device, CUdeviceptr *address, size_t bytes)
+{
+    if (address == NULL || bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    size_t limit = (size_t)control()->memory_bytes;
+    if (bytes > limit || used[device] > limit - bytes)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t usable = (bytes + page - 1) / page * page;
+    struct allocation *allocation = calloc(1, sizeof *allocation);
+    if (allocation == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    char *map = mmap(NULL, usable + 2 * page, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) {
+        free(allocation);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (mprotect(map + page, usable, PROT_READ | PROT_WRITE) != 0) {
+        munmap(map, usable + 2 * page);
+        free(allocation);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *allocation = (struct allocation){.device = device,
+                                      .map = map,
+                                      .map_bytes = usable + 2 * page,
+                                      .address = (CUdeviceptr)(uintptr_t)(map + page),
+                                      .bytes = bytes,
+                                      .next = allocations};
+    allocations = allocation;
+    used[device] += bytes;
+    *address = allocation->address;
+    return CUDA_SUCCESS;
+}
+
+static void release(struct allocation **link)
+{
+    struct allocation *allocation = *link;
+    *link = allocation->next;
+    used[allocation->device] -= allocation->bytes;
+    munmap(allocation->map, allocation->map_bytes);
+    free(allocation);
+}
+
+CUresult memory_free(CUdeviceptr address)
+{
+    if (address == 0)
+        return CUDA_SUCCESS;
+    for (struct allocation **link = &allocations; *link != NULL; link = &(*link)->next) {
+        if ((*link)->address == address) {
+            release(link);
+            return CUDA_SUCCESS;
+        }
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+bool memory_holds(CUdeviceptr address, size_t bytes)
+{
+    for (const struct allocation *a = allocations; a != NULL; a = a->next)
+        if (address >= a->address && address - a->address <= a->bytes)
+            return bytes <= a->bytes - (size_t)(address - a->address);
+    return false;
+}
+
+size_t memory_used(int device)
+{
+    return used[device];
+}
+
+void memory_clear(int device)
+{
+    struct allocation **link = &allocations;
+    while (*link != NULL) {
+        if (device < 0 || (*link)->device == device)
+            release(link);
+        else
+            link = &(*link)->next;
+    }
+}
+
+__attribute__((destructor)) static void clear_all(void)
+{
+    memory_clear(-1);
+}

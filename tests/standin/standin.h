@@ -1,0 +1,157 @@
+/*
+ * A stand-in for libcuda.so.1 that runs on the host: the unmodified tuner finds it through
+ * LD_LIBRARY_PATH. README.md beside this file says what it models and how it is controlled; this
+ * header is what its files share. One thread at a time may call it.
+ *
+ * A further entry point: add it to DRIVER_FUNCTIONS (tuner/driver.h), then a function in driver.c.
+ * Until then cuGetProcAddress hands out one that answers CUDA_ERROR_NOT_SUPPORTED.
+ */
+#ifndef STANDIN_H
+#define STANDIN_H
+
+#include "driver.h"
+#include "kernels.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Only driver.c exports. */
+#pragma GCC visibility push(hidden)
+
+/* --- control.c: what the environment asks for ------------------------------------------------- */
+
+enum call {
+    CALL_ANY, /* counts every call */
+#define X(function, version) CALL_##function,
+    DRIVER_FUNCTIONS(X)
+#undef X
+        CALL_COUNT
+};
+
+enum fault_action { FAULT_ERROR, FAULT_HANG, FAULT_KILL };
+
+struct fault {
+    enum call call;
+    uint64_t first, last; /* the calls that fail, from 1 */
+    enum fault_action action;
+    CUresult error; /* of FAULT_ERROR */
+};
+
+#define FAULTS_MAX 16
+#define ENTRY_TIMES_MAX 16
+
+/* How long a launch takes: see clock_kernel_ns(). */
+struct time_model {
+    double base_ns;
+    double best_block; /* threads of a block at which the launch is fastest */
+    double best_grid;  /* blocks likewise */
+    double steepness;  /* of the slowdown by the distance from the best, in powers of two */
+    double element_ns; /* for each element that the arguments speak of */
+    double noise;      /* relative standard deviation */
+    double drift;      /* relative slowdown for each virtual second */
+    double throttle_period_ms, throttle_length_ms, throttle_factor;
+    uint64_t seed;
+    struct {
+        char entry[64];
+        double base_ns;
+    } entries[ENTRY_TIMES_MAX];
+    size_t entry_count;
+};
+
+struct control {
+    int devices;
+    char name[96];
+    int compute_capability;
+    int sm_count;
+    int64_t l2_bytes;
+    int64_t memory_bytes;
+    int driver_version; /* 13000 */
+    enum call missing;  /* not found by cuGetProcAddress; CALL_ANY: none is missing */
+    uint64_t unhidden;  /* the first queries of events that say the work is over already */
+    struct time_model time;
+    struct fault faults[FAULTS_MAX];
+    size_t fault_count;
+    char log[4096];   /* "": none */
+    char state[4096]; /* file in which calls are counted over processes; "": each counts its own */
+};
+
+/* Read from $AUTOTUNE_STANDIN at the first call. A wrong key or value is said on stderr and ends
+ * the process: a test that controls nothing would prove nothing. */
+const struct control *control(void);
+
+/* Counts and logs the call, and does what a fault asks for: returns the error, or never. */
+CUresult control_call(enum call call);
+
+const char *control_call_name(enum call call);
+
+/* --- clock.c: virtual time -------------------------------------------------------------------- */
+
+struct launch {
+    const char *entry;
+    uint64_t blocks;
+    unsigned block_threads;
+    uint64_t elements; /* the largest whole-number argument */
+};
+
+/* Virtual nanoseconds at which everything queued so far is done. */
+double clock_now_ns(void);
+void clock_advance(double ns);
+
+/*
+ * The modelled duration of a launch:
+ *     (base + element_ns * elements) * (1 + steepness * (log2²(threads / best_block) +
+ *                                                        log2²(blocks / best_grid)))
+ * times the noise (Gaussian, seeded, cut at four standard deviations), the drift and, in the last
+ * throttle_length_ms of every throttle_period_ms, the throttle_factor. Draws a random number.
+ */
+double clock_kernel_ns(const struct time_model *model, const struct launch *launch);
+
+/* --- memory.c: device memory is host memory ----------------------------------------------------
+ */
+
+#define DEVICES_MAX 16
+
+CUresult memory_allocate(int device, CUdeviceptr *address, size_t bytes);
+CUresult memory_free(CUdeviceptr address);
+/* True where `bytes` at `address` lie within one allocation. */
+bool memory_holds(CUdeviceptr address, size_t bytes);
+size_t memory_used(int device);
+/* Frees what `device` holds; -1: all. */
+void memory_clear(int device);
+
+/* --- module.c: cubins ---------------------------------------------------------------------------
+ */
+
+struct CUfunc_st { /* the driver's CUfunction */
+    char *name;
+    struct CUmod_st *module;
+    const struct kernel *kernel; /* NULL: it has no host version */
+    int registers;
+    int static_shared_bytes;
+    int local_bytes;           /* the stack, of a thread */
+    int max_threads_per_block; /* the compiler's bound; 0: none */
+    int max_dynamic_shared_bytes;
+    struct CUfunc_st *next;
+};
+
+/* Reads the kernels of a cubin. CUDA_ERROR_INVALID_IMAGE where it is none,
+ * CUDA_ERROR_NO_BINARY_FOR_GPU where it is for another architecture. */
+CUresult module_load(const void *image, CUmodule *module);
+CUresult module_unload(CUmodule module);
+CUresult module_function(CUmodule module, const char *name, CUfunction *function);
+/* True where the handle is of a loaded module. */
+bool module_has_function(CUfunction function);
+/* Threads of a block that the function allows. */
+int module_function_threads(CUfunction function);
+/* Blocks on an SM, by the toolkit's cuda_occupancy.h. */
+CUresult module_blocks_per_sm(CUfunction function, int block_threads, size_t dynamic_shared_bytes,
+                              int *blocks);
+void module_clear(void);
+
+/* The attributes of the modelled GPU; -1 for one that is not modelled. */
+int64_t device_attribute(CUdevice_attribute attribute);
+
+#pragma GCC visibility pop
+
+#endif
