@@ -25,6 +25,7 @@ struct CUstream_st {
 
 struct CUevent_st {
     struct CUctx_st *context;
+    bool timed;
     bool recorded;
     bool done;
     double time_ns;
@@ -687,12 +688,14 @@ CUresult cuStreamSynchronize(CUstream stream)
 
 CUresult cuEventCreate(CUevent *event, unsigned flags)
 {
-    (void)flags;
     BEGIN(cuEventCreate, NEED_CONTEXT);
+    if ((flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING)) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
     struct CUevent_st *made = calloc(1, sizeof *made);
     if (made == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     made->context = current;
+    made->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
     made->next = events;
     events = made;
     *event = made;
@@ -744,7 +747,8 @@ CUresult cuEventQuery(CUevent event)
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
 {
     BEGIN(cuEventElapsedTime, NEED_CONTEXT);
-    if (!is_event(start) || !is_event(end) || !start->recorded || !end->recorded)
+    if (!is_event(start) || !is_event(end) || !start->recorded || !end->recorded || !start->timed ||
+        !end->timed)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!start->done || !end->done)
         return CUDA_ERROR_NOT_READY;
