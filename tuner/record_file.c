@@ -312,8 +312,8 @@ int record_open(struct record **record, const char *path, struct error *error)
     return result;
 }
 
-/* "file:PATH?immutable=1": a record in a folder that cannot be written, where SQLite cannot keep
- * its index of the log. Only right where there is no log. A new string. */
+/* "file:PATH?immutable=1": a record in a folder closed for writing, where SQLite cannot keep its
+ * index of the log. Only right where there is no log. A new string. */
 static char *immutable_name(const char *path)
 {
     size_t length = strlen(path);
@@ -329,12 +329,14 @@ static char *immutable_name(const char *path)
     return name;
 }
 
-static bool has_log(const char *path)
+/* Whether the failure is that of a folder closed for writing, and there is no log to be missed. */
+static bool in_closed_folder(const struct record *record)
 {
-    char *log = alloc_format("%s-wal", path);
-    bool found = access(log, F_OK) == 0;
+    int status = sqlite3_errcode(record->database);
+    char *log = alloc_format("%s-wal", record->path);
+    bool has_log = access(log, F_OK) == 0;
     free(log);
-    return found;
+    return (status == SQLITE_CANTOPEN || status == SQLITE_READONLY) && !has_log;
 }
 
 int record_open_existing(struct record **record, const char *path, struct error *error)
@@ -347,8 +349,7 @@ int record_open_existing(struct record **record, const char *path, struct error 
     bool empty = false;
     if (result == 0)
         result = check_identity(*record, &empty, error);
-    if (result != 0 && *record != NULL && sqlite3_errcode((*record)->database) == SQLITE_CANTOPEN &&
-        !has_log(path)) {
+    if (result != 0 && *record != NULL && in_closed_folder(*record)) {
         record_close(*record);
         char *name = immutable_name(path);
         result = open_database(record, path, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, error);
