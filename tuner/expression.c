@@ -35,6 +35,13 @@ struct expression {
 
 /* -- functions an expression may call ---------------------------------------------------------- */
 
+/* Lua itself would drop arguments too many in silence. */
+static void check_count(lua_State *lua, int count)
+{
+    if (lua_gettop(lua) != count)
+        luaL_error(lua, "takes %d argument(s), not %d", count, lua_gettop(lua));
+}
+
 static int call_extreme(lua_State *lua, int operation)
 {
     int count = lua_gettop(lua);
@@ -63,9 +70,11 @@ static int call_max(lua_State *lua)
 
 static int call_abs(lua_State *lua)
 {
+    check_count(lua, 1);
     if (lua_isinteger(lua, 1)) {
         lua_Integer number = lua_tointeger(lua, 1);
-        lua_pushinteger(lua, number < 0 ? (lua_Integer)(0u - (lua_Unsigned)number) : number);
+        luaL_argcheck(lua, number != LUA_MININTEGER, 1, "does not fit in 64 bits");
+        lua_pushinteger(lua, number < 0 ? -number : number);
     } else {
         lua_pushnumber(lua, fabs(luaL_checknumber(lua, 1)));
     }
@@ -74,10 +83,9 @@ static int call_abs(lua_State *lua)
 
 static int push_rounded(lua_State *lua, double (*round_to)(double))
 {
-    if (lua_isinteger(lua, 1)) {
-        lua_settop(lua, 1);
+    check_count(lua, 1);
+    if (lua_isinteger(lua, 1))
         return 1;
-    }
     lua_Integer whole;
     lua_Number number = round_to(luaL_checknumber(lua, 1));
     if (lua_numbertointeger(number, &whole))
@@ -100,6 +108,7 @@ static int call_ceil(lua_State *lua)
 /* ceil(a / b) for a >= 0, b > 0 without overflow. */
 static lua_Integer check_ceil_div(lua_State *lua)
 {
+    check_count(lua, 2);
     lua_Integer dividend = luaL_checkinteger(lua, 1);
     lua_Integer divisor = luaL_checkinteger(lua, 2);
     luaL_argcheck(lua, divisor > 0, 2, "must be above 0");
@@ -128,18 +137,23 @@ static lua_Integer floor_log2(lua_Integer number)
     return 63 - __builtin_clzll((unsigned long long)number);
 }
 
-static int call_log2_floor(lua_State *lua)
+static lua_Integer check_log2(lua_State *lua)
 {
+    check_count(lua, 1);
     lua_Integer number = luaL_checkinteger(lua, 1);
     luaL_argcheck(lua, number > 0, 1, "must be above 0");
-    lua_pushinteger(lua, floor_log2(number));
+    return number;
+}
+
+static int call_log2_floor(lua_State *lua)
+{
+    lua_pushinteger(lua, floor_log2(check_log2(lua)));
     return 1;
 }
 
 static int call_log2_ceil(lua_State *lua)
 {
-    lua_Integer number = luaL_checkinteger(lua, 1);
-    luaL_argcheck(lua, number > 0, 1, "must be above 0");
+    lua_Integer number = check_log2(lua);
     lua_pushinteger(lua, number == 1 ? 0 : floor_log2(number - 1) + 1);
     return 1;
 }
@@ -218,11 +232,14 @@ void evaluator_free(struct evaluator *evaluator)
 /* -- checking the text ---------------------------------------------------------------------------
  */
 
-/* yes and no are globals of the evaluator, equal to true and false. */
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789_"
+
+/* yes and no are globals of the evaluator, equal to true and false. `in`, a keyword of loops, is a
+ * name here: buffers are called so. */
 static const char *const allowed_keywords[] = {"and", "or",  "not", "true", "false",
                                                "nil", "yes", "no",  NULL};
 static const char *const refused_keywords[] = {
-    "break",    "do",    "else",   "elseif", "end",  "for",   "goto",  "if", "in",
+    "break",    "do",    "else",   "elseif", "end",  "for",   "goto",  "if",
     "function", "local", "repeat", "return", "then", "until", "while", NULL};
 
 static bool is_among(const char *name, const char *const *names)
@@ -254,6 +271,8 @@ static int take_name(struct expression *expression, const char *start, size_t le
         return 0;
     if (is_among(name, refused_keywords))
         return fail(expression, error, "keyword", name);
+    if (strspn(name, NAME_LETTERS) != length)
+        return fail(expression, error, "names are lower-case, not", name);
     if (is_function(name) || expression_uses(expression, name))
         return 0;
     if (expression->name_count == NAME_LIMIT)
@@ -288,14 +307,12 @@ static size_t number_length(const char *text)
     return (size_t)(p - text);
 }
 
-/* The length of the quoted word at `text`, quotes included; 0 where it holds anything but a word.
- */
+/* The length of the quoted word at `text`, quotes included; 0 where it holds anything but a word
+ * (Lua would take text of digits for a number). */
 static size_t string_length(const char *text)
 {
-    const char *p = text + 1;
-    while (isalnum((unsigned char)*p) || *p == '_')
-        p++;
-    return *p == *text ? (size_t)(p + 1 - text) : 0;
+    const char *p = text + 1 + strspn(text + 1, NAME_LETTERS);
+    return islower((unsigned char)text[1]) && *p == *text ? (size_t)(p + 1 - text) : 0;
 }
 
 /* Takes one token; `*length` is its length. */
@@ -353,6 +370,23 @@ static int check_text(struct expression *expression, struct error *error)
 /* -- compiling -----------------------------------------------------------------------------------
  */
 
+/* Writes names and expressions as Lua has them: `in` as IN, which is no other name since ours are
+ * lower-case. */
+static void put_lua(FILE *stream, const char *text)
+{
+    size_t length;
+    for (const char *p = text; *p != '\0'; p += length) {
+        length = strspn(p, NAME_LETTERS);
+        bool quoted = p > text && (p[-1] == '"' || p[-1] == '\'');
+        if (length == 2 && memcmp(p, "in", 2) == 0 && !quoted)
+            fputs("IN", stream);
+        else if (length > 0)
+            fwrite(p, 1, length, stream);
+        else
+            fputc(p[length++], stream);
+    }
+}
+
 /* "local a, b = ... return (TEXT)": the names become arguments, so evaluating needs no look-up. */
 static char *lua_text(const struct expression *expression)
 {
@@ -363,11 +397,15 @@ static char *lua_text(const struct expression *expression)
         abort();
     if (expression->name_count > 0) {
         fputs("local ", stream);
-        for (size_t i = 0; i < expression->name_count; i++)
-            fprintf(stream, "%s%s", i > 0 ? "," : "", expression->names[i]);
+        for (size_t i = 0; i < expression->name_count; i++) {
+            fputs(i > 0 ? "," : "", stream);
+            put_lua(stream, expression->names[i]);
+        }
         fputs(" = ... ", stream);
     }
-    fprintf(stream, "return (%s)", expression->text);
+    fputs("return (", stream);
+    put_lua(stream, expression->text);
+    fputc(')', stream);
     if (fclose(stream) != 0)
         abort();
     return text;
@@ -383,21 +421,32 @@ static const char *lua_message(lua_State *lua)
     return tail != NULL ? tail + 5 : message;
 }
 
+/* Runs under protection: both loading and keeping the function may run out of the evaluator's
+ * memory. */
+static int compile_protected(lua_State *lua)
+{
+    struct expression *expression = lua_touserdata(lua, 1);
+    const char *text = lua_touserdata(lua, 2);
+    if (luaL_loadbufferx(lua, text, strlen(text), "expression", "t") != LUA_OK)
+        return lua_error(lua);
+    expression->reference = luaL_ref(lua, LUA_REGISTRYINDEX);
+    return 0;
+}
+
 static int compile(struct expression *expression, struct error *error)
 {
     lua_State *lua = expression->evaluator->lua;
     char *text = lua_text(expression);
-    int status = luaL_loadbufferx(lua, text, strlen(text), expression->text, "t");
+    lua_settop(lua, 0);
+    lua_pushcfunction(lua, compile_protected);
+    lua_pushlightuserdata(lua, expression);
+    lua_pushlightuserdata(lua, text);
+    int status = lua_pcall(lua, 2, 0, 0);
     free(text);
-    if (status != LUA_OK) {
-        int code =
-            error_set_at(error, ERROR_CONFIG, expression->file, expression->line,
-                         "cannot parse expression '%s': %s", expression->text, lua_message(lua));
-        lua_pop(lua, 1);
-        return code;
-    }
-    expression->reference = luaL_ref(lua, LUA_REGISTRYINDEX);
-    return 0;
+    if (status == LUA_OK)
+        return 0;
+    return error_set_at(error, ERROR_CONFIG, expression->file, expression->line,
+                        "cannot parse expression '%s': %s", expression->text, lua_message(lua));
 }
 
 int expression_new(struct expression **expression, struct evaluator *evaluator, const char *text,
@@ -617,9 +666,14 @@ int expression_real(const struct expression *expression, const struct scope *sco
 static int as_boolean(const struct expression *expression, const struct value *value, bool *boolean,
                       struct error *error)
 {
-    if (value->kind != VALUE_BOOLEAN)
+    if (value->kind == VALUE_BOOLEAN)
+        *boolean = value->as.boolean;
+    else if (value->kind == VALUE_WORD && strcmp(value->as.word, "yes") == 0)
+        *boolean = true;
+    else if (value->kind == VALUE_WORD && strcmp(value->as.word, "no") == 0)
+        *boolean = false;
+    else
         return evaluation_error(expression, error, "it is not true or false; compare with ==");
-    *boolean = value->as.boolean;
     return 0;
 }
 
