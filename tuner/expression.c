@@ -613,6 +613,12 @@ static const struct value *scope_find(const struct scope *scope, const char *nam
     return NULL;
 }
 
+static int no_value(const struct expression *expression, const char *name, struct error *error)
+{
+    return error_set_at(error, ERROR_CONFIG, expression->file, expression->line,
+                        "'%s' has no value here, in expression '%s'", name, expression->text);
+}
+
 int expression_value(const struct expression *expression, const struct scope *scope,
                      struct value *value, struct error *error)
 {
@@ -620,9 +626,7 @@ int expression_value(const struct expression *expression, const struct scope *sc
     for (size_t i = 0; i < expression->name_count; i++) {
         values[i] = scope_find(scope, expression->names[i]);
         if (values[i] == NULL)
-            return error_set_at(error, ERROR_CONFIG, expression->file, expression->line,
-                                "'%s' has no value here, in expression '%s'", expression->names[i],
-                                expression->text);
+            return no_value(expression, expression->names[i], error);
     }
     return evaluate(expression, values, value, error);
 }
@@ -689,6 +693,9 @@ int expression_boolean_of(const struct expression *expression, const struct valu
                           bool *boolean, struct error *error)
 {
     struct value value;
+    for (size_t i = 0; i < expression->name_count; i++)
+        if (values[i] == NULL)
+            return no_value(expression, expression->names[i], error);
     int status = evaluate(expression, values, &value, error);
     return status != 0 ? status : as_boolean(expression, &value, boolean, error);
 }

@@ -5,11 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DECISION_LIMIT = 1024 * 1024 }; /* combinations whose decision is kept, a constraint */
+
+enum decision { UNDECIDED, HOLDS, REFUSES };
+
+/* A parameter that a constraint names, and its weight in the index of a decision. */
+struct factor {
+    size_t level;
+    size_t stride;
+};
+
 /* A constraint with its names resolved to where their values will be. */
 struct bound_constraint {
     const struct expression *expression;
     const struct value **values; /* into space->current or the fixed bindings */
     size_t level; /* decided when parameters 0 … level are bound; 0 also without any */
+    struct factor *factors;
+    size_t factor_count;
+    unsigned char
+        *decisions; /* for each combination of the factors; NULL where there are too many */
     uint64_t rejected;
 };
 
@@ -39,29 +53,43 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Where the value of `name` will be; raises `*level` to its parameter's. */
-static const struct value *resolve(const struct space *space, const struct bindings *fixed,
-                                   const char *name, size_t *level)
+/* The level of parameter `name`; the number of levels where there is none. */
+static size_t find_level(const struct space *space, const char *name)
 {
-    for (size_t i = 0; i < space->level_count; i++) {
-        if (strcmp(space->template->parameters[i].name, name) == 0) {
-            *level = i > *level ? i : *level;
-            return &space->current[i];
-        }
-    }
-    return bindings_find(fixed, name);
+    size_t level = 0;
+    while (level < space->level_count && strcmp(space->template->parameters[level].name, name) != 0)
+        level++;
+    return level;
 }
 
-static void bind_constraint(struct space *space, const struct expression *expression,
-                            const struct bindings *fixed)
+static void add_factor(struct bound_constraint *constraint, size_t level, size_t stride)
 {
-    struct bound_constraint *constraint = ARRAY_APPEND(space->constraints, space->constraint_count);
+    struct factor *factor = ARRAY_APPEND(constraint->factors, constraint->factor_count);
+    *factor = (struct factor){level, stride};
+    constraint->level = level > constraint->level ? level : constraint->level;
+}
+
+/* A constraint names few of the parameters, so few of its decisions differ: each is made once. */
+static void bind_constraint(const struct space *space, struct bound_constraint *constraint,
+                            const struct expression *expression, const struct bindings *fixed)
+{
     size_t count = expression_name_count(expression);
+    uint64_t combinations = 1;
     constraint->expression = expression;
     constraint->values = alloc_zeroed(count, sizeof *constraint->values);
-    for (size_t i = 0; i < count; i++)
-        constraint->values[i] =
-            resolve(space, fixed, expression_name(expression, i), &constraint->level);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = expression_name(expression, i);
+        size_t level = find_level(space, name);
+        if (level == space->level_count) {
+            constraint->values[i] = bindings_find(fixed, name);
+            continue;
+        }
+        constraint->values[i] = &space->current[level];
+        add_factor(constraint, level, combinations);
+        combinations = multiply_saturated(combinations, space->values[level].count);
+    }
+    if (combinations <= DECISION_LIMIT)
+        constraint->decisions = alloc_zeroed(combinations, 1);
 }
 
 struct space *space_new(const struct template *template, const struct value_list *values,
@@ -75,15 +103,21 @@ struct space *space_new(const struct template *template, const struct value_list
     space->level_count = levels;
     space->indices = alloc_zeroed(levels, sizeof *space->indices);
     space->current = alloc_zeroed(levels, sizeof *space->current);
-    space->below = alloc_zeroed(levels, sizeof *space->below);
+    space->below = alloc_zeroed(levels + 1, sizeof *space->below);
+    space->below[0] = 1; /* stays without parameters: there is one combination, of none */
     space->points = 1;
     for (size_t i = levels; i-- > 0;) {
         space->below[i] = space->points;
         space->points = multiply_saturated(space->points, values[i].count);
     }
-    for (size_t i = 0; i < constraint_count; i++)
-        if (!constraint_needs_figures(constraints[i]))
-            bind_constraint(space, constraints[i], fixed);
+    space->constraint_count = constraint_count;
+    space->constraints = alloc_zeroed(constraint_count, sizeof *space->constraints);
+    for (size_t i = 0; i < constraint_count; i++) {
+        if (constraint_needs_figures(constraints[i]))
+            space->constraints[i].level = SIZE_MAX; /* not decided here */
+        else
+            bind_constraint(space, &space->constraints[i], constraints[i], fixed);
+    }
     return space;
 }
 
@@ -91,8 +125,11 @@ void space_free(struct space *space)
 {
     if (space == NULL)
         return;
-    for (size_t i = 0; i < space->constraint_count; i++)
+    for (size_t i = 0; i < space->constraint_count; i++) {
         free(space->constraints[i].values);
+        free(space->constraints[i].factors);
+        free(space->constraints[i].decisions);
+    }
     free(space->constraints);
     free(space->indices);
     free(space->current);
@@ -114,19 +151,39 @@ static bool advance(struct space *space, size_t *level)
     return false;
 }
 
+/* What a constraint says of the values now bound: HOLDS, REFUSES, or an error. */
+static int decide_one(const struct space *space, struct bound_constraint *constraint,
+                      struct error *error)
+{
+    unsigned char *decision = NULL;
+    if (constraint->decisions != NULL) {
+        decision = constraint->decisions;
+        for (size_t i = 0; i < constraint->factor_count; i++)
+            decision +=
+                space->indices[constraint->factors[i].level] * constraint->factors[i].stride;
+        if (*decision != UNDECIDED)
+            return *decision;
+    }
+    bool holds;
+    int status = expression_boolean_of(constraint->expression, constraint->values, &holds, error);
+    if (status != 0)
+        return status;
+    if (decision != NULL)
+        *decision = holds ? HOLDS : REFUSES;
+    return holds ? HOLDS : REFUSES;
+}
+
 /* Decides the constraints of `level`: 1 passed, 0 refused, or an error. */
 static int decide(struct space *space, size_t level, struct error *error)
 {
     for (size_t i = 0; i < space->constraint_count; i++) {
         struct bound_constraint *constraint = &space->constraints[i];
-        bool holds;
         if (constraint->level != level)
             continue;
-        int status =
-            expression_boolean_of(constraint->expression, constraint->values, &holds, error);
-        if (status != 0)
-            return status;
-        if (!holds) {
+        int decision = decide_one(space, constraint, error);
+        if (decision < 0)
+            return decision;
+        if (decision == REFUSES) {
             constraint->rejected = add_saturated(constraint->rejected, space->below[level]);
             space->rejected = add_saturated(space->rejected, space->below[level]);
             return 0;
@@ -141,18 +198,7 @@ static int next_of_none(struct space *space, struct error *error)
     if (space->started)
         return 0;
     space->started = true;
-    for (size_t i = 0; i < space->constraint_count; i++) {
-        bool holds;
-        int status = expression_boolean_of(space->constraints[i].expression,
-                                           space->constraints[i].values, &holds, error);
-        if (status != 0)
-            return status;
-        if (!holds) {
-            space->constraints[i].rejected = space->rejected = 1;
-            return 0;
-        }
-    }
-    return 1;
+    return decide(space, 0, error);
 }
 
 int space_skip(struct space *space, struct error *error)
