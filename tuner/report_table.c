@@ -13,6 +13,7 @@ enum {
     MEASURED_ROWS = 10, /* where the caller does not say */
     SHOWN_REASONS = 5,  /* of each outcome */
     REASON_BYTES = 100,
+    TERMINAL_WIDTH = 120,
 };
 
 /* What the table of one study shows. */
@@ -217,7 +218,7 @@ static void print_rows(FILE *stream, const struct view *view)
     for (size_t i = 0; i < view->rows; i++)
         add_row(table, view, view->ranking[i]);
     fputc('\n', stream);
-    table_print(table, stream);
+    table_print(table, TERMINAL_WIDTH, stream);
     table_free(table);
 }
 

@@ -116,11 +116,11 @@ static size_t heading_height(const struct column *column)
  * Prints `length` bytes of `text` in a column. `*pending` counts blanks that are only printed once
  * something follows them, so that no line ends in blanks.
  */
-static void print_text(const struct column *column, const char *text, size_t length,
+static void print_text(const struct column *column, const char *text, size_t length, size_t gap,
                        size_t *pending, FILE *stream)
 {
     size_t padding = column_width(column) - length;
-    *pending += 2 + (column->alignment == TABLE_RIGHT ? padding : 0);
+    *pending += gap + (column->alignment == TABLE_RIGHT ? padding : 0);
     if (length > 0) {
         fprintf(stream, "%*s%.*s", (int)*pending, "", (int)length, text);
         *pending = 0;
@@ -128,7 +128,16 @@ static void print_text(const struct column *column, const char *text, size_t len
     *pending += column->alignment == TABLE_LEFT ? padding : 0;
 }
 
-static void print_headings(const struct table *table, FILE *stream)
+/* The blanks between columns: two, or one where two do not fit. */
+static size_t gap_of(const struct table *table, size_t width)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < table->column_count; i++)
+        total += 2 + column_width(&table->columns[i]);
+    return total <= width ? 2 : 1;
+}
+
+static void print_headings(const struct table *table, size_t gap, FILE *stream)
 {
     size_t height = 0;
     for (size_t i = 0; i < table->column_count; i++) {
@@ -144,19 +153,20 @@ static void print_headings(const struct table *table, FILE *stream)
             const char *text = "";
             if (line >= above)
                 text = heading_line(column, line - above, &length);
-            print_text(column, text, length, &pending, stream);
+            print_text(column, text, length, gap, &pending, stream);
         }
         fputc('\n', stream);
     }
 }
 
-void table_print(const struct table *table, FILE *stream)
+void table_print(const struct table *table, size_t width, FILE *stream)
 {
-    print_headings(table, stream);
+    size_t gap = gap_of(table, width);
+    print_headings(table, gap, stream);
     size_t pending = 0;
     for (size_t i = 0; i < table->cell_count; i++) {
         size_t column = i % table->column_count;
-        print_text(&table->columns[column], table->cells[i], strlen(table->cells[i]), &pending,
+        print_text(&table->columns[column], table->cells[i], strlen(table->cells[i]), gap, &pending,
                    stream);
         if (column + 1 == table->column_count) {
             fputc('\n', stream);

@@ -27,7 +27,10 @@ void table_column(struct table *table, const char *heading, enum table_alignment
 /* The next cell, a copy of `text`; the one behind the last column begins a new row. */
 void table_cell(struct table *table, const char *text);
 
-/* Prints headings and rows, each line behind two blanks. Look at ferror(stream) for failures. */
-void table_print(const struct table *table, FILE *stream);
+/*
+ * Prints headings and rows, columns two blanks apart, or one where lines would be longer than
+ * `width`. Look at ferror(stream) for failures.
+ */
+void table_print(const struct table *table, size_t width, FILE *stream);
 
 #endif

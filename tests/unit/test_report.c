@@ -1,0 +1,392 @@
+#include "report.h"
+#include "scratch.h"
+#include "study_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* What is printed, as a new string. */
+static char *print(const struct study *studies, size_t count, enum report_format format, size_t top)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct error error;
+    struct report_options options = {.format = format, .top = top};
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    assert_int_equal(report_print(stream, studies, count, &options, &error), 0);
+    assert_int_equal(fclose(stream), 0);
+    return text;
+}
+
+static void assert_printed(const struct study *studies, size_t count, enum report_format format,
+                           const char *expected)
+{
+    char *text = print(studies, count, format, 0);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* The fixture as static mode would have it. */
+static void static_study(struct study *study)
+{
+    fixture_study(study);
+    study->environment.static_mode = true;
+    study->has_winner = false;
+    study->empty_kernel_ns = 0;
+    const double occupancies[] = {0.5, 1, 0, 0.75, 0.5, 0.25};
+    for (size_t i = 0; i < study->result_count; i++) {
+        struct result *result = &study->results[i];
+        free(result->samples_ns);
+        result->samples_ns = NULL;
+        result->sample_count = 0;
+        result->time = (struct summary){0};
+        result->finalist = result->tied = false;
+        result->figures.occupancy = occupancies[i];
+        result->figures.grid_blocks = 0;
+        if (result->outcome == OUTCOME_COMPILE_ERROR)
+            continue;
+        result->outcome = OUTCOME_COMPILED;
+        free(result->reason);
+        result->reason = NULL;
+    }
+}
+
+static void test_table_of_measurements(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    study.results[0].figures.spill_bytes = 16;
+    assert_printed(
+        &study, 1, REPORT_TABLE,
+        "reduce_sum n=16777216 tolerance=0.1 on NVIDIA H200: sum of n numbers\n"
+        "sm_90, 132 SMs, driver 13.0, NVRTC 13.0, autotune 0.1.0, cold L2, empty kernel 2.660 us, "
+        "2026-11-21T06:12:00Z\n"
+        "all variants: min_blocks=0, scale=2\n"
+        "\n"
+        "      time         95 %  noise                       spill  shared  blocks  occ.  limited "
+        " "
+        "block_\n"
+        "        us     interval      %  GB/s  GFLOP/s  regs      B       B     /SM     %  by      "
+        " "
+        "  size  finish\n"
+        "  *  24.10  24.10-24.10    0.0  2785    696.3    32      0     128       4   100  threads "
+        " "
+        "   512  two_pass\n"
+        "  =  24.01  24.01-24.01    0.0  2795    698.8    48      0    4224       4   100  threads "
+        " "
+        "   256  last_block\n"
+        "     31.23  31.23-31.23    0.0  2149    537.1    40     16     128       4   100  threads "
+        " "
+        "   256  two_pass\n"
+        "\n"
+        "6 variants of 12 points (6 rejected by constraints): 3 measured, 1 compile_error, "
+        "2 timeout\n"
+        "\n"
+        "compile_error (the compiler refused it, crashed or ran out of time):\n"
+        "      1  reduce.cu(3): error: \"x\" is undefined, twice\n"
+        "\n"
+        "timeout (the kernel did not end by its deadline):\n"
+        "      2  no end after 2 s\n"
+        "\n"
+        "winner: block_size=512 finish=two_pass, 24.10 us (median of 3 samples)\n"
+        "tied:   block_size=256 finish=last_block, 24.01 us\n"
+        "a tie goes to fewer registers, then to fewer threads a block\n");
+    study_release(&study);
+}
+
+static void test_table_of_static_mode(void **state)
+{
+    (void)state;
+    struct study study;
+    static_study(&study);
+    assert_printed(&study, 1, REPORT_TABLE,
+                   "reduce_sum n=16777216 tolerance=0.1: sum of n numbers\n"
+                   "static mode: compiled for sm_90, nothing was run, limits of NVIDIA H200\n"
+                   "NVRTC 13.0, autotune 0.1.0, 2026-11-21T06:12:00Z\n"
+                   "all variants: min_blocks=0, scale=2, no spills\n"
+                   "\n"
+                   "        shared  blocks  occ.  limited  block_\n"
+                   "  regs       B     /SM     %  by         size  finish      outcome\n"
+                   "    32     128       4   100  threads     512  two_pass    compiled\n"
+                   "    48    4224       4    75  threads     256  last_block  compiled\n"
+                   "    40     128       4    50  threads     256  two_pass    compiled\n"
+                   "    48    4224       4    50  threads     512  last_block  compiled\n"
+                   "    48    4224       4    25  threads    1024  last_block  compiled\n"
+                   "     -       -       -     -  -          1024  two_pass    compile_error\n"
+                   "\n"
+                   "6 variants of 12 points (6 rejected by constraints): 5 compiled, "
+                   "1 compile_error\n"
+                   "\n"
+                   "compile_error (the compiler refused it, crashed or ran out of time):\n"
+                   "      1  reduce.cu(3): error: \"x\" is undefined, twice\n");
+    study_release(&study);
+}
+
+static size_t count_text(const char *text, const char *wanted)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, wanted)) != NULL; text += strlen(wanted))
+        count++;
+    return count;
+}
+
+static size_t longest_line(const char *text)
+{
+    size_t longest = 0;
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        longest = length > longest ? length : longest;
+        text += length + (text[length] == '\n');
+    }
+    return longest;
+}
+
+/* The sweep that people run first, its widest values in every column. */
+static void test_table_of_a_large_sweep_fits_the_terminal(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_subject(&study);
+    for (int64_t i = 0; i < 504; i++) {
+        struct result *result = ARRAY_APPEND(study.results, study.result_count);
+        bindings_set(&result->parameters, "block_size", value_integer(i % 2 ? 1024 : 64));
+        bindings_set(&result->parameters, "num_load", value_integer(i % 3 ? 16 : 1));
+        bindings_set(&result->parameters, "min_blocks", value_integer(i % 4 ? 16 : 0));
+        bindings_set(&result->parameters, "vector_width", value_integer(i % 5 ? 4 : 1));
+        bindings_set(&result->parameters, "finish", value_word(i % 7 ? "last_block" : "atomic"));
+        result->outcome = OUTCOME_MEASURED;
+        result->bytes = 1e9;
+        result->operations = 1e9;
+        fixture_figures(result, 168, 49152);
+        result->figures.limiters = OCCUPANCY_LIMIT_REGISTERS | OCCUPANCY_LIMIT_SHARED;
+        fixture_times(result, 1234567 + (double)i);
+    }
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    assert_in_range(longest_line(text), 80, 120);
+    assert_int_equal(count_text(text, "registers+shared"), 10);
+    free(text);
+    text = print(&study, 1, REPORT_TABLE, 25);
+    assert_int_equal(count_text(text, "registers+shared"), 25);
+    free(text);
+    study_release(&study);
+}
+
+static void test_table_says_what_is_missing(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_subject(&study);
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    assert_non_null(strstr(text, "0 variants of 12 points"));
+    assert_non_null(strstr(text, "not complete: run the same command again to go on\n"));
+    free(text);
+    fixture_add(&study, 32, "atomic", OUTCOME_FAULT);
+    study.complete = true;
+    text = print(&study, 1, REPORT_TABLE, 0);
+    assert_non_null(strstr(text, "\n  "
+                                 "    1  no reason was given\n"));
+    assert_non_null(strstr(text, "no winner: no variant was measured\n"));
+    free(text);
+    study_release(&study);
+}
+
+static void test_table_groups_reasons(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_subject(&study);
+    for (int i = 0; i < 20; i++) {
+        struct result *result = fixture_add(&study, i, "atomic", OUTCOME_WRONG_RESULT);
+        result->reason = alloc_format("out[%d] is wrong\nwith more to say", i < 10 ? 0 : i);
+    }
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    assert_non_null(strstr(text, "wrong_result (verification failed):\n"
+                                 "     10  out[0] is wrong\n"
+                                 "      1  out[10] is wrong\n"));
+    assert_non_null(strstr(text, "      6  for 6 other reasons, which --format csv lists\n"));
+    assert_null(strstr(text, "more to say"));
+    free(text);
+    study_release(&study);
+}
+
+static void test_long_reasons_are_cut_between_letters(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_subject(&study);
+    struct result *result = fixture_add(&study, 32, "atomic", OUTCOME_FAULT);
+    result->reason = alloc_format("%099d\xc3\xa4 and so on", 0); /* a letter of bytes 99 and 100 */
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    assert_non_null(strstr(text, "000...\n"));
+    free(text);
+    study_release(&study);
+}
+
+#define CSV_TAIL                                                                                   \
+    "outcome,reason,registers,spill_bytes,stack_bytes,static_shared_bytes,dynamic_shared_bytes,"   \
+    "block_threads,grid_blocks,blocks_per_sm,occupancy,limiter,median_us,low_us,high_us,"          \
+    "relative_iqr,samples,gb_per_s,gflop_per_s,finalist,tied,winner\n"
+#define CSV_HEADER "kernel,gpu,n,tolerance,block_size,min_blocks,finish,scale," CSV_TAIL
+#define CSV_SUBJECT "reduce_sum,NVIDIA H200,16777216,0.1,"
+#define CSV_STUDY                                                                                  \
+    CSV_SUBJECT "256,0,two_pass,2,measured,,40,0,0,128,0,512,264,4,1.0000,threads,"                \
+                "31.2345,31.2344,31.2346,0.0000,3,2148.55,537.14,0,0,0\n" CSV_SUBJECT              \
+                "512,0,two_pass,2,measured,,32,0,0,128,0,512,264,4,1.0000,threads,"                \
+                "24.0960,24.0959,24.0961,0.0000,3,2785.06,696.27,1,1,1\n" CSV_SUBJECT              \
+                "1024,0,two_pass,2,compile_error,"                                                 \
+                "\"reduce.cu(3): error: \"\"x\"\" is undefined, twice\nand more\""                 \
+                ",,,,,,,,,,,,,,,,,,0,0,0\n" CSV_SUBJECT                                            \
+                "256,0,last_block,2,measured,,48,0,0,128,4096,512,264,4,1.0000,threads,"           \
+                "24.0100,24.0099,24.0101,0.0000,3,2795.04,698.76,1,1,0\n" CSV_SUBJECT              \
+                "512,0,last_block,2,timeout,no end after 2 s,48,0,0,128,4096,512,264,4,1.0000,"    \
+                "threads,,,,,,,,0,0,0\n" CSV_SUBJECT                                               \
+                "1024,0,last_block,2,timeout,no end after 2 s,48,0,0,128,4096,512,264,4,1.0000,"   \
+                "threads,,,,,,,,0,0,0\n"
+
+static void test_csv_has_every_variant_under_one_header(void **state)
+{
+    (void)state;
+    struct study studies[2];
+    fixture_study(&studies[0]);
+    fixture_study(&studies[1]);
+    assert_printed(studies, 1, REPORT_CSV, CSV_HEADER CSV_STUDY);
+    assert_printed(studies, 2, REPORT_CSV, CSV_HEADER CSV_STUDY CSV_STUDY);
+    bindings_set(&studies[1].problem, "m", value_integer(1));
+    char *text = print(studies, 2, REPORT_CSV, 0);
+    assert_int_equal(count_text(text, CSV_TAIL), 2);
+    assert_non_null(strstr(text, "kernel,gpu,n,tolerance,m,block_size,"));
+    free(text);
+    study_release(&studies[0]);
+    study_release(&studies[1]);
+}
+
+/* Every line of the CSV has as many fields as its header, whatever is unknown. */
+static void test_csv_of_static_mode_leaves_times_empty(void **state)
+{
+    (void)state;
+    struct study study;
+    static_study(&study);
+    char *text = print(&study, 1, REPORT_CSV, 0);
+    assert_non_null(strstr(text, CSV_SUBJECT "256,0,two_pass,2,compiled,,40,0,0,128,0,512,,4,"
+                                             "0.5000,threads,,,,,,,,0,0,0\n"));
+    free(text);
+    study_release(&study);
+}
+
+static void test_json_has_everything(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    free(study.results[4].reason);
+    study.results[4].reason = alloc_string("cut within a letter: \xc3");
+    char *text = print(&study, 1, REPORT_JSON, 0);
+    json_t *array = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_int_equal(json_array_size(array), 1);
+    const char *kernel, *gpu, *mode, *command, *outcome, *reason;
+    json_int_t n, sms, winner, registers;
+    double sample, median;
+    json_t *timeout;
+    assert_int_equal(json_unpack(array, "[{s:s, s:{s:I}, s:{s:s, s:{s:I}}, s:s, s:s, s:I}]",
+                                 "kernel", &kernel, "problem", "n", &n, "gpu", "name", &gpu,
+                                 "attributes", "sm_count", &sms, "mode", &mode, "command", &command,
+                                 "winner", &winner),
+                     0);
+    assert_string_equal(kernel, "reduce_sum");
+    assert_int_equal(n, 16777216);
+    assert_string_equal(gpu, "NVIDIA H200");
+    assert_int_equal(sms, 132);
+    assert_string_equal(mode, "measured");
+    assert_string_equal(command, "autotune --config sweep.ini");
+    assert_int_equal(winner, 1);
+    json_t *variants = json_object_get(json_array_get(array, 0), "variants");
+    assert_int_equal(json_array_size(variants), 6);
+    assert_int_equal(json_unpack(json_array_get(variants, 0), "{s:s, s:{s:I}, s:{s:F}, s:[F]}",
+                                 "outcome", &outcome, "figures", "registers", &registers, "time",
+                                 "median_ns", &median, "samples_ns", &sample),
+                     0);
+    assert_string_equal(outcome, "measured");
+    assert_int_equal(registers, 40);
+    assert_memory_equal(&median, &study.results[0].time.median_ns, sizeof median);
+    assert_memory_equal(&sample, &study.results[0].samples_ns[0], sizeof sample);
+    timeout = json_array_get(variants, 4);
+    assert_int_equal(json_unpack(timeout, "{s:s, s:n}", "reason", &reason, "time"), 0);
+    assert_string_equal(reason, "cut within a letter: ?");
+    json_decref(array);
+    free(text);
+    study_release(&study);
+}
+
+static void test_csv_files_lie_in_their_gpus_folder(void **state)
+{
+    (void)state;
+    struct study study;
+    struct error error;
+    fixture_study(&study);
+    assert_int_equal(report_write_csv("results", &study, &error), 0);
+    char *text = scratch_read("results/nvidia-h200/reduce_sum-n=16777216-tolerance=0.1.csv");
+    assert_non_null(text);
+    assert_string_equal(text, CSV_HEADER CSV_STUDY);
+    free(text);
+    bindings_release(&study.problem);
+    strcpy(study.environment.gpu.name, "Tesla V100-SXM2 (16GB)");
+    assert_int_equal(report_write_csv("results", &study, &error), 0);
+    assert_int_equal(access("results/tesla-v100-sxm2-16gb/reduce_sum.csv", R_OK), 0);
+    study.environment.static_mode = true;
+    assert_int_equal(report_write_csv("results", &study, &error), 0);
+    assert_int_equal(access("results/static-sm_90/reduce_sum.csv", R_OK), 0);
+    study_release(&study);
+}
+
+static void test_a_full_disk_is_an_error(void **state)
+{
+    (void)state;
+    struct study study;
+    struct error error = {0};
+    fixture_study(&study);
+    for (int format = REPORT_TABLE; format <= REPORT_JSON; format++) {
+        struct report_options options = {.format = (enum report_format)format};
+        FILE *full = fopen("/dev/full", "w");
+        assert_non_null(full);
+        assert_int_equal(report_print(full, &study, 1, &options, &error), ERROR_RECORD);
+        assert_string_equal(error.message, "the report cannot be written: No space left on device");
+        (void)fclose(full);
+    }
+    study_release(&study);
+}
+
+static void test_names_of_formats(void **state)
+{
+    (void)state;
+    assert_int_equal(report_format_from_name("table"), REPORT_TABLE);
+    assert_int_equal(report_format_from_name("csv"), REPORT_CSV);
+    assert_int_equal(report_format_from_name("json"), REPORT_JSON);
+    assert_int_equal(report_format_from_name("xml"), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table_of_measurements),
+        cmocka_unit_test(test_table_of_static_mode),
+        cmocka_unit_test(test_table_of_a_large_sweep_fits_the_terminal),
+        cmocka_unit_test(test_table_says_what_is_missing),
+        cmocka_unit_test(test_table_groups_reasons),
+        cmocka_unit_test(test_long_reasons_are_cut_between_letters),
+        cmocka_unit_test(test_csv_has_every_variant_under_one_header),
+        cmocka_unit_test(test_csv_of_static_mode_leaves_times_empty),
+        cmocka_unit_test(test_json_has_everything),
+        SCRATCH_TEST(test_csv_files_lie_in_their_gpus_folder),
+        cmocka_unit_test(test_a_full_disk_is_an_error),
+        cmocka_unit_test(test_names_of_formats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
