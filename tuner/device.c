@@ -216,6 +216,7 @@ unsigned device_losses(const struct device *device)
 static void set_answer(struct device_answer *answer, enum outcome outcome, const char *reason)
 {
     answer->outcome = outcome;
+    answer->entry[0] = '\0';
     (void)snprintf(answer->reason, sizeof answer->reason, "%s", reason);
 }
 
@@ -295,8 +296,11 @@ int device_load(struct device *device, int64_t id, const char *cubin,
     json_t *request = json_pack("{s:s, s:I, s:s, s:o}", "do", "load", "id", (json_int_t)id, "cubin",
                                 cubin, "parameters", bindings_to_json(parameters));
     int status = call(device, request, LOAD_TIMEOUT_S, "loaded", &reply, answer, error);
-    if (reply != NULL)
+    if (reply != NULL) {
+        const char *entry = json_string_value(json_object_get(reply, "entry"));
         take_figures(reply, result);
+        (void)snprintf(answer->entry, sizeof answer->entry, "%s", entry != NULL ? entry : "");
+    }
     json_decref(reply);
     return status;
 }

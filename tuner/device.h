@@ -51,6 +51,7 @@ int device_open(struct device *device, const struct device_request *request, dou
 struct device_answer {
     enum outcome outcome; /* OUTCOME_MEASURED: nothing wrong so far */
     char reason[1024];
+    char entry[128]; /* of the main launch, after device_load() */
 };
 
 /* Loads variant `id`; `figures` and the metrics as the driver and the template say. */

@@ -1,6 +1,6 @@
 /*
- * The tuner's own kernels (device_kernels.cu), compiled by a compile worker like any template. The text is
- * embedded by the build.
+ * The tuner's own kernels (device_kernels.cu), compiled by a compile worker like any template. The
+ * text is embedded by the build.
  */
 #ifndef AUTOTUNE_DEVICE_KERNELS_H
 #define AUTOTUNE_DEVICE_KERNELS_H

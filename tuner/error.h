@@ -1,12 +1,12 @@
 /*
  * What went wrong, and where.
  *
- * Functions that can fail return 0 on success and a negative enum error_code otherwise, and fill the
- * caller's struct error, which needs no release. Library code never prints; commands print the error
- * once, with error_print(), and exit with error_exit_status().
+ * Functions that can fail return 0 on success and a negative enum error_code otherwise, and fill
+ * the caller's struct error, which needs no release. Library code never prints; commands print the
+ * error once, with error_print(), and exit with error_exit_status().
  *
- * Messages say what is wrong first, lower case, the subject in single quotes, no full stop, and then
- * the next step to take: "unknown key 'blok_size'; did you mean 'block_size'?"
+ * Messages say what is wrong first, lower case, the subject in single quotes, no full stop, and
+ * then the next step to take: "unknown key 'blok_size'; did you mean 'block_size'?"
  */
 #ifndef AUTOTUNE_ERROR_H
 #define AUTOTUNE_ERROR_H
@@ -38,7 +38,8 @@ struct error {
     char message[1536]; /* cut, never overrun */
 };
 
-/* Sets `error` (ignored where NULL) and returns `code`, so that callers write `return error_set(…)`. */
+/* Sets `error` (ignored where NULL) and returns `code`, so that callers write `return
+ * error_set(…)`. */
 int error_set(struct error *error, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

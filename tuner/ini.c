@@ -29,6 +29,8 @@ struct parse {
     int status;
 };
 
+static const char nothing_above[] = "line '%s' begins with white space but continues nothing";
+
 static int fail(struct parse *parse, const char *message, const char *subject)
 {
     if (parse->status == 0)
@@ -68,6 +70,8 @@ static int note_heading(struct parse *parse, const char *line)
     if (*rest != '\0' && *rest != ';' && *rest != '#')
         return fail(parse, "unexpected text after a section heading: '%s'", rest);
     const char *name = keep_string(parse->ini, line + 1, length);
+    if (length == 0)
+        return fail(parse, "section heading '%s' has no name", line);
     if (length > NAME_BYTES)
         return fail(parse, "section name '%s' is longer than 49 bytes, which inih would cut", name);
     for (size_t i = 0; i < parse->ini->count; i++)
@@ -76,6 +80,13 @@ static int note_heading(struct parse *parse, const char *line)
     parse->section = name;
     (void)add_entry(parse, NULL, "");
     return 0;
+}
+
+/* Whether there is a value that a line with white space at its beginning would continue. */
+static bool continues(const struct parse *parse)
+{
+    const struct ini *ini = parse->ini;
+    return ini->count > 0 && ini->entries[ini->count - 1].key != NULL;
 }
 
 /* inih's fgets: one line into `buffer`, NULL at the end or after an error. */
@@ -107,6 +118,10 @@ static char *read_line(char *buffer, int size, void *user)
     parse->continuation = isspace((unsigned char)buffer[0]) != 0;
     if (buffer[0] == '[' && note_heading(parse, buffer) != 0)
         return NULL;
+    if (parse->continuation && !continues(parse) && buffer[strspn(buffer, " \t\v\f\r")] == '[') {
+        (void)fail(parse, nothing_above, buffer); /* inih would take it for a heading */
+        return NULL;
+    }
     return buffer;
 }
 
@@ -145,11 +160,15 @@ static int take_entry(void *user, const char *section, const char *name, const c
         return 0;
     struct ini *ini = parse->ini;
     if (parse->continuation) {
-        if (ini->count > 0 && ini->entries[ini->count - 1].key != NULL) {
+        if (continues(parse)) {
             continue_value(&ini->entries[ini->count - 1], value);
             return 1;
         }
-        (void)fail(parse, "line '%s' begins with white space but continues nothing", value);
+        (void)fail(parse, nothing_above, name);
+        return 0;
+    }
+    if (name[0] == '\0') {
+        (void)fail(parse, "'= %s' has no key", value);
         return 0;
     }
     if (strlen(name) > NAME_BYTES) {
@@ -167,10 +186,13 @@ static int take_entry(void *user, const char *section, const char *name, const c
 
 static int parse_text(struct ini *ini, const char *text, size_t length, struct error *error)
 {
+    static const char mark[] = "\xef\xbb\xbf"; /* some editors begin UTF-8 with it */
+    size_t skip = length >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
     struct parse parse = {
-        .ini = ini, .next = text, .end = text + length, .section = "", .error = error};
+        .ini = ini, .next = text + skip, .end = text + length, .section = "", .error = error};
     int bad_line = ini_parse_stream(read_line, &parse, take_entry, &parse);
-    if (parse.status == 0 && bad_line != 0) {
+    if (bad_line != 0 && (parse.status == 0 || bad_line < parse.line)) {
+        parse.status = 0; /* inih goes on after a bad line: the first one counts */
         parse.line = bad_line;
         (void)fail(&parse, "line is no [section], no key = value and no comment%s",
                    "; comments begin with ';'");

@@ -1,7 +1,5 @@
 #include "measure.h"
 
-#include <math.h>
-
 enum {
     FIRST_HOLD_NS = 4000, /* for each queued call: about what one takes on a slow host */
     MOST_HOLD_NS = 200000,

@@ -1,6 +1,6 @@
 /*
- * The one outcome that every variant ends with. To add one: a line here; the reports, the record and
- * the summary follow.
+ * The one outcome that every variant ends with. To add one: a line here; the reports, the record
+ * and the summary follow.
  */
 #ifndef AUTOTUNE_OUTCOME_H
 #define AUTOTUNE_OUTCOME_H

@@ -244,7 +244,8 @@ int bindings_from_json(struct bindings *bindings, const json_t *object, struct e
 {
     const char *name;
     json_t *member;
-    json_object_foreach ((json_t *)(uintptr_t)object, name, member) {
+    json_object_foreach((json_t *)(uintptr_t)object, name, member)
+    {
         struct value value;
         if (json_is_integer(member))
             value = value_integer(json_integer_value(member));

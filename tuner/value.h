@@ -39,7 +39,8 @@ char *value_text(struct value value, char buffer[VALUE_TEXT_BYTES]);
 
 /*
  * Reads one literal: whole number, `base^exponent`, real number or word (a lower-case name).
- * `*value`'s word points to `text` itself. Returns 0 or ERROR_CONFIG with a message without a place.
+ * `*value`'s word points to `text` itself. Returns 0 or ERROR_CONFIG with a message without a
+ * place.
  */
 int value_parse(const char *text, struct value *value, struct error *error);
 
@@ -49,8 +50,8 @@ struct binding {
 };
 
 /*
- * Named values in order: parameters of a variant, values of a problem, attributes of a device. Zeroed
- * is empty. Lookup is linear; the lists are short.
+ * Named values in order: parameters of a variant, values of a problem, attributes of a device.
+ * Zeroed is empty. Lookup is linear; the lists are short.
  */
 struct bindings {
     struct binding *items;

@@ -1,0 +1,115 @@
+/*
+ * The commands. To add one: a function in command_NAME.c, its declaration here, a line in main.c's
+ * table and, where users see it, a section in README.md.
+ */
+#ifndef AUTOTUNE_COMMAND_H
+#define AUTOTUNE_COMMAND_H
+
+#include "error.h"
+#include "report.h"
+#include "sweep.h"
+
+#include <popt.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Options of all commands; each command's table names those it takes. Strings are popt's and live
+ * on. */
+struct command_options {
+    char *config;
+    char *arch;
+    char *tuned;
+    char *results;
+    char *format;
+    char **kernels; /* --kernel, ended by NULL */
+    int device;
+    int jobs;
+    int quiet;
+    int remeasure;
+    int timings;
+    int top;
+};
+
+/* Every option once, for the commands' tables. */
+#define OPTION_CONFIG(o)                                                                           \
+    {                                                                                              \
+        "config", 'c', POPT_ARG_STRING, &(o)->config, 0, "the sweep file", "FILE"                  \
+    }
+#define OPTION_ARCH(o)                                                                             \
+    {                                                                                              \
+        "arch", 'a', POPT_ARG_STRING, &(o)->arch, 0,                                               \
+            "static mode: compile for this architecture and report; no GPU, no timing, no tuned "  \
+            "INI",                                                                                 \
+            "sm_XX"                                                                                \
+    }
+#define OPTION_DEVICE(o)                                                                           \
+    {                                                                                              \
+        "device", 'd', POPT_ARG_INT | POPT_ARGFLAG_SHOW_DEFAULT, &(o)->device, 0,                  \
+            "the GPU, counted from 0", "N"                                                         \
+    }
+#define OPTION_JOBS(o)                                                                             \
+    {                                                                                              \
+        "jobs", 'j', POPT_ARG_INT, &(o)->jobs, 0, "compile workers (default: one a core)", "N"     \
+    }
+#define OPTION_TUNED(o)                                                                            \
+    {                                                                                              \
+        "tuned", 't', POPT_ARG_STRING, &(o)->tuned, 0,                                             \
+            "the tuned INI (default: the sweep's, or results/tuned.ini)", "FILE"                   \
+    }
+#define OPTION_RESULTS(o)                                                                          \
+    {                                                                                              \
+        "results", 'r', POPT_ARG_STRING, &(o)->results, 0,                                         \
+            "the folder of the record and the reports (default: the sweep's, or results)", "DIR"   \
+    }
+#define OPTION_KERNEL(o)                                                                           \
+    {                                                                                              \
+        "kernel", 'k', POPT_ARG_ARGV, &(o)->kernels, 0, "only this kernel; may be repeated",       \
+            "NAME"                                                                                 \
+    }
+#define OPTION_FORMAT(o)                                                                           \
+    {                                                                                              \
+        "format", 'f', POPT_ARG_STRING, &(o)->format, 0, "table, csv or json (default: table)",    \
+            "F"                                                                                    \
+    }
+#define OPTION_TOP(o)                                                                              \
+    {                                                                                              \
+        "top", 'n', POPT_ARG_INT, &(o)->top, 0,                                                    \
+            "rows of a table (default: 10, in static mode all)", "N"                               \
+    }
+#define OPTION_QUIET(o)                                                                            \
+    {                                                                                              \
+        "quiet", 'q', POPT_ARG_NONE, &(o)->quiet, 0, "no progress on stderr", NULL                 \
+    }
+#define OPTION_REMEASURE(o)                                                                        \
+    {                                                                                              \
+        "remeasure", 0, POPT_ARG_NONE, &(o)->remeasure, 0,                                         \
+            "measure again what the record has already", NULL                                      \
+    }
+#define OPTION_TIMINGS(o)                                                                          \
+    {                                                                                              \
+        "timings", 0, POPT_ARG_NONE, &(o)->timings, 0, "say on stderr where the time went", NULL   \
+    }
+
+/*
+ * Parses a command's arguments by its table. Returns 0; 1 where --help was asked for and printed;
+ * ERROR_USAGE for an unknown option, a bad number, or an argument left over.
+ */
+int command_parse(int argc, const char **argv, const struct poptOption *options,
+                  const char *summary, struct error *error);
+
+/* Checks what the commands share: --config is there (where `needs_config`), --format is one. */
+int command_check(const struct command_options *options, bool needs_config,
+                  enum report_format *format, struct error *error);
+
+/* Loads --config's sweep with --kernel's choice. */
+int command_load_sweep(const struct command_options *options, struct sweep *sweep,
+                       struct error *error);
+
+/* Each returns 0 or the error's code; `argv[0]` is the command's name. */
+int command_tune(int argc, const char **argv, struct error *error);
+int command_check_sweep(int argc, const char **argv, struct error *error);
+int command_devices(int argc, const char **argv, struct error *error);
+int command_report(int argc, const char **argv, struct error *error);
+int command_worker(int argc, const char **argv, struct error *error);
+
+#endif

@@ -1,0 +1,331 @@
+#include "command.h"
+
+#include "alloc.h"
+#include "device.h"
+#include "inspect.h"
+#include "interrupt.h"
+#include "plan.h"
+#include "pool.h"
+#include "progress.h"
+#include "record.h"
+#include "timings.h"
+#include "tune.h"
+#include "tuned.h"
+#include "write_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Everything a run holds; run_release() takes it all down, whatever there is of it. */
+struct run {
+    struct command_options options;
+    enum report_format format;
+    struct sweep sweep;
+    const char *tuned;
+    const char *results;
+    struct pool *pool;
+    struct device *device; /* NULL in static mode */
+    struct record *record;
+    struct environment environment;
+    struct plan *plans;
+    size_t plan_count;
+    struct progress progress;
+    struct timings timings;
+};
+
+static void run_release(struct run *run)
+{
+    for (size_t i = 0; i < run->plan_count; i++)
+        plan_release(&run->plans[i]);
+    free(run->plans);
+    free(run->environment.command);
+    record_close(run->record);
+    device_free(run->device);
+    pool_free(run->pool);
+    sweep_release(&run->sweep);
+}
+
+/* -- starting ------------------------------------------------------------------------------------
+ */
+
+static char *join_arguments(int argc, const char **argv)
+{
+    char *text = alloc_string("autotune");
+    for (int i = 1; i < argc; i++) {
+        char *longer = alloc_format("%s %s", text, argv[i]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static void describe_run(struct run *run, int argc, const char **argv)
+{
+    struct environment *environment = &run->environment;
+    time_t now = time(NULL);
+    struct tm utc;
+    (void)snprintf(environment->autotune, sizeof environment->autotune, "%s", AUTOTUNE_VERSION);
+    if (gethostname(environment->host, sizeof environment->host - 1) != 0)
+        environment->host[0] = '\0';
+    if (gmtime_r(&now, &utc) != NULL)
+        (void)strftime(environment->date, sizeof environment->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    environment->command = join_arguments(argc, argv);
+    environment->static_mode = run->options.arch != NULL;
+}
+
+static int start_workers(struct run *run, struct error *error)
+{
+    char *cache = cubin_default_folder();
+    struct pool_options options = {.workers = (size_t)run->options.jobs,
+                                   .compile_timeout_s = run->sweep.compile_timeout_s,
+                                   .cache_folder = cache};
+    int status = pool_new(&run->pool, &options, error);
+    if (status == 0 && !run->environment.static_mode)
+        status = device_new(&run->device, run->options.device, run->pool, error);
+    free(cache);
+    return status;
+}
+
+/* The GPU, real or from the table, and the compiler for it. */
+static int find_gpu(struct run *run, struct error *error)
+{
+    struct environment *environment = &run->environment;
+    const char *nvrtc;
+    timings_stage(&run->timings, TIMING_CONTEXT);
+    int status = environment->static_mode
+                     ? gpu_from_arch(run->options.arch, &environment->gpu, error)
+                     : device_gpu(run->device, &environment->gpu, error);
+    timings_stage(&run->timings, TIMING_COMPILE);
+    if (status == 0)
+        status = pool_set_arch(run->pool, environment->gpu.arch, error);
+    if (status == 0)
+        status = pool_nvrtc_version(run->pool, &nvrtc, error);
+    if (status == 0)
+        (void)snprintf(environment->nvrtc, sizeof environment->nvrtc, "%s", nvrtc);
+    return status;
+}
+
+static int open_record(struct run *run, struct error *error)
+{
+    char *path = alloc_format("%s/record.sqlite", run->results);
+    timings_stage(&run->timings, TIMING_RECORD);
+    int status = write_file_make_folders(path, error);
+    if (status == 0)
+        status = record_open(&run->record, path, error);
+    free(path);
+    return status;
+}
+
+/* -- planning ------------------------------------------------------------------------------------
+ */
+
+static int make_plan(struct run *run, const struct sweep_kernel *kernel,
+                     const struct bindings *problem, struct error *error)
+{
+    struct plan *plan = ARRAY_APPEND(run->plans, run->plan_count);
+    plan_init(plan, kernel, problem, &run->environment);
+    int status = record_begin(run->record, &plan->study, run->options.remeasure != 0,
+                              &plan->record_id, error);
+    return status != 0 ? status : plan_enumerate(plan, error);
+}
+
+/* All plans first, and their compile jobs, so that the compiler works ahead of the GPU. */
+static int make_plans(struct run *run, struct error *error)
+{
+    int status = 0;
+    size_t total = 0;
+    timings_stage(&run->timings, TIMING_SPACE);
+    for (size_t i = 0; i < run->sweep.kernel_count && status == 0; i++) {
+        const struct sweep_kernel *kernel = &run->sweep.kernels[i];
+        for (size_t j = 0; j < kernel->problem_count && status == 0; j++)
+            status = make_plan(run, kernel, &kernel->problems[j], error);
+    }
+    for (size_t i = 0; i < run->plan_count && status == 0; i++) {
+        total += run->plans[i].study.result_count - run->plans[i].known_count;
+        if (!plan_is_complete(&run->plans[i]))
+            status = plan_compile(&run->plans[i], run->pool, error);
+    }
+    progress_start(&run->progress, total, run->options.quiet != 0);
+    return status;
+}
+
+static bool nothing_to_do(const struct run *run)
+{
+    for (size_t i = 0; i < run->plan_count; i++)
+        if (!plan_is_complete(&run->plans[i]))
+            return false;
+    return true;
+}
+
+/* -- working -------------------------------------------------------------------------------------
+ */
+
+static int update_tuned(struct run *run, const struct study *study, struct error *error)
+{
+    struct tuned_entry entry = {0};
+    if (!study->has_winner || run->environment.static_mode)
+        return 0;
+    timings_stage(&run->timings, TIMING_RECORD);
+    tuned_entry_from_study(study, &entry);
+    return tuned_update(run->tuned, &entry, 1, error);
+}
+
+static int finish_plan(struct run *run, struct plan *plan, struct error *error)
+{
+    int status = update_tuned(run, &plan->study, error);
+    timings_stage(&run->timings, TIMING_REPORT);
+    return status != 0 ? status : report_write_csv(run->results, &plan->study, error);
+}
+
+static int inspect_plans(struct run *run, struct error *error)
+{
+    struct inspection inspection = {.pool = run->pool,
+                                    .record = run->record,
+                                    .progress = &run->progress,
+                                    .timings = &run->timings};
+    int status = 0;
+    for (size_t i = 0; i < run->plan_count && status == 0; i++) {
+        struct plan *plan = &run->plans[i];
+        if (!plan_is_complete(plan))
+            status = inspect_plan(&inspection, plan, error);
+        if (status == 0)
+            status = finish_plan(run, plan, error);
+    }
+    return status;
+}
+
+static int tune_plans(struct run *run, struct error *error)
+{
+    struct tuning tuning = {.pool = run->pool,
+                            .device = run->device,
+                            .record = run->record,
+                            .progress = &run->progress,
+                            .timings = &run->timings,
+                            .launch_timeout_s = run->sweep.launch_timeout_s};
+    int status = nothing_to_do(run) ? 0 : tune_request_support(run->pool, &tuning.support, error);
+    for (size_t i = 0; i < run->plan_count && status == 0; i++) {
+        struct plan *plan = &run->plans[i];
+        if (!plan_is_complete(plan))
+            status = tune_plan(&tuning, plan, error);
+        if (status == 0)
+            status = finish_plan(run, plan, error);
+    }
+    return status;
+}
+
+/* -- telling -------------------------------------------------------------------------------------
+ */
+
+static int print_report(struct run *run, struct error *error)
+{
+    struct report_options options = {.format = run->format, .top = (size_t)run->options.top};
+    struct study *studies = alloc_zeroed(run->plan_count, sizeof *studies);
+    timings_stage(&run->timings, TIMING_REPORT);
+    for (size_t i = 0; i < run->plan_count; i++)
+        studies[i] = run->plans[i].study; /* still the plans' */
+    int status = report_print(stdout, studies, run->plan_count, &options, error);
+    free(studies);
+    return status;
+}
+
+/* The run is of no use to anyone when no kernel has a single valid variant. */
+static int check_winners(const struct run *run, struct error *error)
+{
+    for (size_t i = 0; i < run->plan_count; i++) {
+        const struct study *study = &run->plans[i].study;
+        if (study->has_winner || study_count(study, OUTCOME_COMPILED) > 0)
+            continue;
+        char *problem = bindings_text(&study->problem);
+        (void)error_set(error, ERROR_NOTHING_VALID,
+                        "no variant of '%s' was valid for %s; the report says why", study->kernel,
+                        problem[0] != '\0' ? problem : "its problem");
+        free(problem);
+        return ERROR_NOTHING_VALID;
+    }
+    return 0;
+}
+
+static void say_interrupted(const struct run *run, struct error *error)
+{
+    size_t known = 0;
+    size_t total = 0;
+    for (size_t i = 0; i < run->plan_count; i++) {
+        known += run->plans[i].known_count;
+        total += run->plans[i].study.result_count;
+    }
+    (void)error_set(error, ERROR_INTERRUPTED,
+                    "interrupted; %zu of %zu variants are in the record; run the same command to "
+                    "go on",
+                    known, total);
+}
+
+/* -- the pipeline --------------------------------------------------------------------------------
+ */
+
+static int run_sweep(struct run *run, struct error *error)
+{
+    int status = command_load_sweep(&run->options, &run->sweep, error);
+    if (status != 0)
+        return status;
+    run->tuned = run->options.tuned != NULL ? run->options.tuned : run->sweep.tuned;
+    run->results = run->options.results != NULL ? run->options.results : run->sweep.results;
+    status = start_workers(run, error);
+    if (status == 0)
+        status = open_record(run, error);
+    if (status == 0)
+        status = find_gpu(run, error);
+    if (status == 0)
+        status = make_plans(run, error);
+    if (status == 0 && nothing_to_do(run) && !run->options.quiet)
+        fputs("autotune: nothing to do: everything is in the record; --remeasure measures again\n",
+              stderr);
+    if (status == 0)
+        status = run->environment.static_mode ? inspect_plans(run, error) : tune_plans(run, error);
+    progress_end(&run->progress);
+    if (status == 0)
+        status = print_report(run, error);
+    if (status == ERROR_INTERRUPTED)
+        say_interrupted(run, error);
+    return status != 0 ? status : check_winners(run, error);
+}
+
+int command_tune(int argc, const char **argv, struct error *error)
+{
+    struct run run = {0};
+    struct command_options *options = &run.options;
+    const struct poptOption table[] = {OPTION_CONFIG(options),
+                                       OPTION_ARCH(options),
+                                       OPTION_DEVICE(options),
+                                       OPTION_JOBS(options),
+                                       OPTION_TUNED(options),
+                                       OPTION_RESULTS(options),
+                                       OPTION_KERNEL(options),
+                                       OPTION_FORMAT(options),
+                                       OPTION_TOP(options),
+                                       OPTION_REMEASURE(options),
+                                       OPTION_TIMINGS(options),
+                                       OPTION_QUIET(options),
+                                       POPT_TABLEEND};
+    run.progress.quiet = true; /* until there is something to show */
+    timings_start(&run.timings);
+    int status =
+        command_parse(argc, argv, table,
+                      "--config FILE\n\nTunes every kernel of the sweep and writes the best "
+                      "configurations.\nExample: autotune --config configs/sweep.ini",
+                      error);
+    if (status != 0)
+        return status < 0 ? status : 0;
+    status = command_check(options, true, &run.format, error);
+    if (status != 0)
+        return status;
+    interrupt_install();
+    describe_run(&run, argc, argv);
+    status = run_sweep(&run, error);
+    if (options->timings)
+        timings_print(&run.timings, stderr);
+    run_release(&run);
+    return status;
+}

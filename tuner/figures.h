@@ -1,0 +1,51 @@
+/*
+ * The compiled figures of a variant without a GPU: from the compiler's log and the occupancy
+ * calculator. Static mode reports them; in a measured run they decide constraints before anything
+ * is loaded, and say what limits occupancy.
+ */
+#ifndef AUTOTUNE_FIGURES_H
+#define AUTOTUNE_FIGURES_H
+
+#include "error.h"
+#include "expression.h"
+#include "gpu.h"
+#include "nvrtc.h"
+#include "study.h"
+#include "template.h"
+
+#include <stdbool.h>
+
+/* What figures are made of. */
+struct figures_source {
+    const struct template *template;
+    const struct gpu *gpu;
+    const struct bindings *fixed;      /* problem values and device attributes */
+    const struct bindings *parameters; /* of the variant */
+    const struct compilation *compilation;
+};
+
+/*
+ * Fills result->figures, bytes and operations for the variant's main launch. `*outcome` becomes
+ * OUTCOME_COMPILED, OUTCOME_NOT_RESIDENT or OUTCOME_LOAD_ERROR (an entry that the source does not
+ * have) with `reason` (256 bytes). Returns 0, or ERROR_CONFIG where an expression of the template
+ * fails.
+ */
+int figures_fill(const struct figures_source *source, struct result *result, enum outcome *outcome,
+                 char reason[256], struct error *error);
+
+/* Occupancy and its limiter, for figures that have registers, shared memory, block and
+ * blocks_per_sm. */
+void figures_limit(const struct figures_source *source, const char *entry, struct figures *figures);
+
+/* The spills of `entry`, in bytes a thread. */
+int64_t figures_spills(const struct compilation *compilation, const char *entry);
+
+/*
+ * Whether the constraints that name figures hold; `*index` is the first that does not. Returns 0 or
+ * ERROR_CONFIG.
+ */
+int figures_allowed(const struct figures_source *source, const struct figures *figures,
+                    const struct expression *const *constraints, size_t count, bool *allowed,
+                    size_t *index, struct error *error);
+
+#endif

@@ -1,0 +1,460 @@
+#include "tune.h"
+
+#include "alloc.h"
+#include "device_kernels.h"
+#include "figures.h"
+#include "inspect.h"
+#include "source.h"
+#include "statistics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SCREENING_SAMPLES = 5,
+    VERIFYING_RUNS = 2, /* the second finds what the first left behind: a counter, a flag */
+    FINAL_BATCH = 3,    /* samples a round, whose median is the round's */
+};
+
+int tune_request_support(struct pool *pool, struct compile_job **job, struct error *error)
+{
+    char digits[HASH_BYTES];
+    struct hash *hash = hash_new();
+    struct options options = {0};
+    hash_add_text(hash, device_kernels_source);
+    hash_finish(hash, digits);
+    return pool_request(pool, "autotune/device_kernels.cu", device_kernels_source, digits, &options,
+                        true, job, error);
+}
+
+/* -- screening -----------------------------------------------------------------------------------
+ */
+
+/* Puts a variant's result into the record and on the progress line. */
+static int keep(struct tuning *tuning, struct plan *plan, size_t index, const char *phase,
+                struct error *error)
+{
+    const struct result *result = &plan->study.results[index];
+    timings_stage(tuning->timings, TIMING_RECORD);
+    int status = record_result(tuning->record, plan->record_id, result, phase, error);
+    if (phase[0] == 's')
+        progress_add(tuning->progress, plan->study.kernel, result->outcome, result->time.median_ns);
+    return status;
+}
+
+static void summarise(struct result *result)
+{
+    result->time = statistics_summarise(result->samples_ns, result->sample_count);
+}
+
+/* The driver's figures take the place of the compiler's; what only the compiler knows stays. */
+static int load(struct tuning *tuning, struct plan *plan, size_t index,
+                struct device_answer *answer, struct error *error)
+{
+    struct result *result = &plan->study.results[index];
+    const struct figures_source source = plan_figures_source(plan, index);
+    timings_stage(tuning->timings, TIMING_LOAD);
+    int status = device_load(tuning->device, (int64_t)index, plan->jobs[index]->path,
+                             &result->parameters, result, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        figures_limit(&source, answer->entry, &result->figures);
+    return status;
+}
+
+static int unload(struct tuning *tuning, size_t index, struct error *error)
+{
+    timings_stage(tuning->timings, TIMING_LOAD);
+    return device_unload(tuning->device, (int64_t)index, error);
+}
+
+static int verify_and_screen(struct tuning *tuning, struct plan *plan, size_t index,
+                             struct device_answer *answer, struct error *error)
+{
+    struct result *result = &plan->study.results[index];
+    timings_stage(tuning->timings, TIMING_VERIFY);
+    int status = device_verify(tuning->device, (int64_t)index, VERIFYING_RUNS, answer, error);
+    if (status != 0 || answer->outcome != OUTCOME_MEASURED)
+        return status;
+    timings_stage(tuning->timings, TIMING_MEASURE);
+    free(result->samples_ns);
+    result->samples_ns = NULL;
+    result->sample_count = 0;
+    status = device_measure(tuning->device, (int64_t)index, SCREENING_SAMPLES, &result->samples_ns,
+                            &result->sample_count, answer, error);
+    summarise(result);
+    return status;
+}
+
+static int screen_on_device(struct tuning *tuning, struct plan *plan, size_t index,
+                            struct error *error)
+{
+    struct device_answer answer;
+    int status = load(tuning, plan, index, &answer, error);
+    bool loaded = status == 0 && answer.outcome == OUTCOME_MEASURED;
+    unsigned losses = device_losses(tuning->device);
+    if (loaded)
+        status = verify_and_screen(tuning, plan, index, &answer, error);
+    if (loaded && status == 0 && device_losses(tuning->device) == losses)
+        status = unload(tuning, index, error);
+    if (status == 0)
+        plan_conclude(plan, index, answer.outcome, answer.reason);
+    return status;
+}
+
+static int screen(struct tuning *tuning, struct plan *plan, size_t index, struct error *error)
+{
+    bool go_on;
+    int status = inspect_variant(plan, index, &go_on, error);
+    if (status == 0 && go_on)
+        status = screen_on_device(tuning, plan, index, error);
+    return status != 0 ? status : keep(tuning, plan, index, "screening", error);
+}
+
+/* The variants that are not known, shuffled so that slow drift does not favour a corner of the
+ * space. */
+static size_t *shuffled_pending(const struct plan *plan, size_t *count)
+{
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    size_t *pending = NULL;
+    *count = 0;
+    for (size_t i = 0; i < plan->study.result_count; i++)
+        if (!plan->known[i])
+            *ARRAY_APPEND(pending, *count) = i;
+    statistics_shuffle(pending, *count, &state);
+    return pending;
+}
+
+/* Moves the first pending variant that is compiled to the front; waits where none is. */
+static int next_compiled(struct tuning *tuning, const struct plan *plan, size_t *pending,
+                         size_t count, struct error *error)
+{
+    for (;;) {
+        for (size_t i = 0; i < count; i++) {
+            if (!plan->jobs[pending[i]]->done)
+                continue;
+            size_t found = pending[i];
+            pending[i] = pending[0];
+            pending[0] = found;
+            return 0;
+        }
+        timings_stage(tuning->timings, TIMING_COMPILE);
+        int status = pool_serve(tuning->pool, -1, -1, true, error);
+        if (status < 0)
+            return status;
+    }
+}
+
+static int screen_all(struct tuning *tuning, struct plan *plan, struct error *error)
+{
+    size_t count;
+    size_t *pending = shuffled_pending(plan, &count);
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++) {
+        status = next_compiled(tuning, plan, pending + i, count - i, error);
+        if (status == 0)
+            status = screen(tuning, plan, pending[i], error);
+    }
+    free(pending);
+    return status;
+}
+
+/* -- finals --------------------------------------------------------------------------------------
+ */
+
+struct finals {
+    struct tuning *tuning;
+    struct plan *plan;
+    size_t *indices;              /* of the finalists, into the study's results */
+    struct contender *contenders; /* samples_ns[i]: the median of round i */
+    double **rounds_ns;           /* what the contenders' samples point to */
+    double **samples_ns;          /* raw */
+    size_t *sample_counts;
+    size_t count;
+    uint64_t random;
+};
+
+static struct contender contender_of(const struct result *result, size_t order)
+{
+    return (struct contender){.samples_ns = result->samples_ns,
+                              .count =
+                                  result->outcome == OUTCOME_MEASURED ? result->sample_count : 0,
+                              .registers = result->figures.registers,
+                              .block_threads = result->figures.block_threads,
+                              .order = order};
+}
+
+static void choose_finalists(struct finals *finals)
+{
+    const struct study *study = &finals->plan->study;
+    struct contender *all = alloc_zeroed(study->result_count, sizeof *all);
+    bool *chosen = alloc_zeroed(study->result_count, sizeof *chosen);
+    for (size_t i = 0; i < study->result_count; i++)
+        all[i] = contender_of(&study->results[i], i);
+    (void)race_finalists(all, study->result_count, &finals->tuning->rules, chosen);
+    size_t contender_count = 0;
+    for (size_t i = 0; i < study->result_count; i++) {
+        if (!chosen[i])
+            continue;
+        *ARRAY_APPEND(finals->indices, finals->count) = i;
+        struct contender *contender = ARRAY_APPEND(finals->contenders, contender_count);
+        *contender = all[i];
+        contender->samples_ns = NULL;
+        contender->count = 0;
+    }
+    finals->rounds_ns = alloc_zeroed(finals->count, sizeof *finals->rounds_ns);
+    finals->samples_ns = alloc_zeroed(finals->count, sizeof *finals->samples_ns);
+    finals->sample_counts = alloc_zeroed(finals->count, sizeof *finals->sample_counts);
+    free(all);
+    free(chosen);
+}
+
+static void finals_release(struct finals *finals)
+{
+    for (size_t i = 0; i < finals->count; i++) {
+        free(finals->rounds_ns[i]);
+        free(finals->samples_ns[i]);
+    }
+    free(finals->rounds_ns);
+    free(finals->samples_ns);
+    free(finals->sample_counts);
+    free(finals->contenders);
+    free(finals->indices);
+}
+
+/* A finalist that fails now, after passing the screening, is out with that outcome. */
+static void disqualify(struct finals *finals, size_t contender, const struct device_answer *answer)
+{
+    finals->contenders[contender].out = true;
+    plan_conclude(finals->plan, finals->indices[contender], answer->outcome, answer->reason);
+}
+
+/* Results from the record have no job yet. */
+static int ensure_job(struct finals *finals, size_t index, struct error *error)
+{
+    struct plan *plan = finals->plan;
+    struct tuning *tuning = finals->tuning;
+    int status = 0;
+    if (plan->jobs[index] == NULL)
+        status = plan_request(plan, tuning->pool, index, error);
+    timings_stage(tuning->timings, TIMING_COMPILE);
+    return status != 0 ? status : pool_wait(tuning->pool, plan->jobs[index], error);
+}
+
+/* Loads whoever is in; again for all where the worker was lost on the way. */
+static int load_finalists(struct finals *finals, struct error *error)
+{
+    unsigned losses;
+    int status = 0;
+    do {
+        losses = device_losses(finals->tuning->device);
+        for (size_t i = 0; i < finals->count && status == 0; i++) {
+            struct device_answer answer;
+            if (finals->contenders[i].out)
+                continue;
+            status = ensure_job(finals, finals->indices[i], error);
+            if (status == 0)
+                status = load(finals->tuning, finals->plan, finals->indices[i], &answer, error);
+            if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+                disqualify(finals, i, &answer);
+            if (device_losses(finals->tuning->device) != losses)
+                break;
+        }
+    } while (status == 0 && device_losses(finals->tuning->device) != losses);
+    return status;
+}
+
+static void append_samples(struct finals *finals, size_t contender, const double *batch,
+                           size_t count)
+{
+    struct contender *who = &finals->contenders[contender];
+    *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = statistics_median(batch, count);
+    who->samples_ns = finals->rounds_ns[contender];
+    for (size_t i = 0; i < count; i++)
+        *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = batch[i];
+}
+
+/* One round: whoever is in is measured once, in shuffled order. */
+static int run_round(struct finals *finals, struct error *error)
+{
+    struct tuning *tuning = finals->tuning;
+    size_t *order = alloc_zeroed(finals->count, sizeof *order);
+    int status = 0;
+    for (size_t i = 0; i < finals->count; i++)
+        order[i] = i;
+    statistics_shuffle(order, finals->count, &finals->random);
+    timings_stage(tuning->timings, TIMING_FINALS);
+    for (size_t i = 0; i < finals->count && status == 0; i++) {
+        size_t who = order[i];
+        struct device_answer answer;
+        double *batch = NULL;
+        size_t count = 0;
+        unsigned losses = device_losses(tuning->device);
+        if (finals->contenders[who].out)
+            continue;
+        status = device_measure(tuning->device, (int64_t)finals->indices[who], FINAL_BATCH, &batch,
+                                &count, &answer, error);
+        if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+            disqualify(finals, who, &answer);
+        else if (status == 0)
+            append_samples(finals, who, batch, count);
+        free(batch);
+        if (status == 0 && device_losses(tuning->device) != losses)
+            status = load_finalists(finals, error);
+    }
+    free(order);
+    return status;
+}
+
+/* The last word on correctness: a rare race may show only after many runs. */
+static int verify_finalists(struct finals *finals, struct error *error)
+{
+    struct tuning *tuning = finals->tuning;
+    int status = 0;
+    timings_stage(tuning->timings, TIMING_VERIFY);
+    for (size_t i = 0; i < finals->count && status == 0; i++) {
+        struct device_answer answer;
+        unsigned losses = device_losses(tuning->device);
+        if (finals->contenders[i].out)
+            continue;
+        status = device_verify(tuning->device, (int64_t)finals->indices[i], 1, &answer, error);
+        if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+            disqualify(finals, i, &answer);
+        if (status == 0 && device_losses(tuning->device) != losses)
+            status = load_finalists(finals, error);
+    }
+    return status;
+}
+
+static size_t count_in(const struct finals *finals)
+{
+    size_t in = 0;
+    for (size_t i = 0; i < finals->count; i++)
+        in += !finals->contenders[i].out;
+    return in;
+}
+
+static int run_rounds(struct finals *finals, struct verdict *verdict, struct error *error)
+{
+    struct tuning *tuning = finals->tuning;
+    int status = 0;
+    *verdict = (struct verdict){0};
+    for (unsigned round = 0; round < tuning->rules.maximum_rounds && !verdict->decided; round++) {
+        char text[96];
+        if (count_in(finals) == 0)
+            break;
+        (void)snprintf(text, sizeof text, "finals, round %u of at most %u, %zu in", round + 1,
+                       tuning->rules.maximum_rounds, count_in(finals));
+        progress_note(tuning->progress, finals->plan->study.kernel, text);
+        status = run_round(finals, error);
+        if (status != 0)
+            return status;
+        *verdict = race_judge(finals->contenders, finals->count, &tuning->rules);
+    }
+    return status;
+}
+
+/* The finals' samples take the place of the screening's in the results. */
+static int store_finalists(struct finals *finals, struct error *error)
+{
+    struct plan *plan = finals->plan;
+    int status = 0;
+    for (size_t i = 0; i < finals->count && status == 0; i++) {
+        struct result *result = &plan->study.results[finals->indices[i]];
+        result->finalist = true;
+        result->tied = finals->contenders[i].tied;
+        free(result->samples_ns);
+        result->samples_ns = finals->samples_ns[i];
+        result->sample_count = finals->sample_counts[i];
+        finals->samples_ns[i] = NULL;
+        summarise(result);
+        status = keep(finals->tuning, plan, finals->indices[i], "finals", error);
+    }
+    return status;
+}
+
+static int unload_finalists(struct finals *finals, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < finals->count && status == 0; i++)
+        if (finals->plan->study.results[finals->indices[i]].outcome == OUTCOME_MEASURED)
+            status = unload(finals->tuning, finals->indices[i], error);
+    return status;
+}
+
+static int hold_finals(struct tuning *tuning, struct plan *plan, struct error *error)
+{
+    struct finals finals = {.tuning = tuning, .plan = plan, .random = 0x2545f4914f6cdd1du};
+    struct study *study = &plan->study;
+    struct verdict verdict = {0};
+    study->has_winner = false;
+    choose_finalists(&finals);
+    int status = load_finalists(&finals, error);
+    if (status == 0)
+        status = run_rounds(&finals, &verdict, error);
+    if (status == 0)
+        status = verify_finalists(&finals, error);
+    if (status == 0 && count_in(&finals) > 0) {
+        verdict = race_judge(finals.contenders, finals.count, &tuning->rules);
+        study->has_winner = true;
+        study->winner = finals.indices[verdict.winner];
+    }
+    if (status == 0)
+        status = store_finalists(&finals, error);
+    if (status == 0)
+        status = unload_finalists(&finals, error);
+    finals_release(&finals);
+    return status;
+}
+
+/* -- a plan --------------------------------------------------------------------------------------
+ */
+
+static int wait_for(struct tuning *tuning, const struct plan *plan, const struct compile_job *job,
+                    const char *what, struct error *error)
+{
+    char reason[256];
+    int status = pool_wait(tuning->pool, job, error);
+    if (status != 0 || job->has_cubin)
+        return status;
+    inspect_compile_reason(job, reason, sizeof reason);
+    return error_set_at(error, ERROR_CONFIG, plan->kernel->template.source.path, 0,
+                        "%s does not compile: %s", what, reason);
+}
+
+static int open_problem(struct tuning *tuning, struct plan *plan, struct error *error)
+{
+    const struct template *template = &plan->kernel->template;
+    timings_stage(tuning->timings, TIMING_COMPILE);
+    int status = wait_for(tuning, plan, tuning->support, "the tuner's own kernels", error);
+    if (status == 0 && plan->reference != NULL)
+        status = wait_for(tuning, plan, plan->reference, "the source, with its defaults,", error);
+    if (status != 0)
+        return status;
+    struct device_request request = {
+        .template_path = template->path,
+        .template_hash = template->hash,
+        .problem = plan->problem,
+        .support_cubin = tuning->support->path,
+        .reference_cubin = plan->reference != NULL ? plan->reference->path : NULL,
+        .cold = plan->kernel->cold,
+        .launch_timeout_s = tuning->launch_timeout_s,
+    };
+    timings_stage(tuning->timings, TIMING_PREPARE);
+    return device_open(tuning->device, &request, &plan->study.empty_kernel_ns, error);
+}
+
+int tune_plan(struct tuning *tuning, struct plan *plan, struct error *error)
+{
+    tuning->rules = race_rules_complete(tuning->rules);
+    progress_problem(tuning->progress);
+    int status = open_problem(tuning, plan, error);
+    if (status == 0)
+        status = screen_all(tuning, plan, error);
+    if (status == 0)
+        status = hold_finals(tuning, plan, error);
+    if (status != 0)
+        return status;
+    plan->study.complete = true;
+    timings_stage(tuning->timings, TIMING_RECORD);
+    return record_finish(tuning->record, plan->record_id, &plan->study, error);
+}
