@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-static struct result *fixture_add(struct study *study, int64_t block_size, const char *finish,
-                                  enum outcome outcome)
+static inline struct result *fixture_add(struct study *study, int64_t block_size,
+                                         const char *finish, enum outcome outcome)
 {
     struct result *result = ARRAY_APPEND(study->results, study->result_count);
     bindings_set(&result->parameters, "block_size", value_integer(block_size));
@@ -26,7 +26,8 @@ static struct result *fixture_add(struct study *study, int64_t block_size, const
     return result;
 }
 
-static void fixture_figures(struct result *result, int registers, int64_t dynamic_shared_bytes)
+static inline void fixture_figures(struct result *result, int registers,
+                                   int64_t dynamic_shared_bytes)
 {
     result->figures = (struct figures){.known = true,
                                        .registers = registers,
@@ -40,7 +41,7 @@ static void fixture_figures(struct result *result, int registers, int64_t dynami
 }
 
 /* Samples at `median_ns` and 0.1 ns below and above it, which no short decimal number hits. */
-static void fixture_times(struct result *result, double median_ns)
+static inline void fixture_times(struct result *result, double median_ns)
 {
     const double samples[] = {median_ns + 0.1, median_ns, median_ns - 0.1};
     result->sample_count = sizeof samples / sizeof *samples;
@@ -50,7 +51,7 @@ static void fixture_times(struct result *result, double median_ns)
 }
 
 /* gpu_from_arch("sm_90") with what a real device adds. */
-static void fixture_environment(struct environment *environment)
+static inline void fixture_environment(struct environment *environment)
 {
     (void)gpu_from_arch("sm_90", &environment->gpu, NULL);
     (void)snprintf(environment->gpu.name, sizeof environment->gpu.name, "NVIDIA H200");
@@ -65,7 +66,7 @@ static void fixture_environment(struct environment *environment)
 }
 
 /* Everything but results. */
-static void fixture_subject(struct study *study)
+static inline void fixture_subject(struct study *study)
 {
     *study = (struct study){.points = 12, .rejected = 6, .empty_kernel_ns = 2660.25};
     fixture_environment(&study->environment);
@@ -78,7 +79,7 @@ static void fixture_subject(struct study *study)
     strcpy(study->cache, "cold");
 }
 
-static void fixture_study(struct study *study)
+static inline void fixture_study(struct study *study)
 {
     fixture_subject(study);
     struct result *result = fixture_add(study, 256, "two_pass", OUTCOME_MEASURED);

@@ -32,7 +32,7 @@ static void test_columns_are_as_wide_as_their_cells(void **state)
                                  "16", "1234567", "atomic",   ""};
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
         table_cell(table, cells[i]);
-    assert_printed(table, 44,
+    assert_printed(table, 46,
                    "  blocks_\n"
                    "  per_sm_\n"
                    "   wanted  time us  finish    limited by\n"
