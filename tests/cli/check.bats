@@ -1,0 +1,250 @@
+#!/usr/bin/env bats
+# `check`: the space of a sweep, and everything that is refused before anything runs.
+load helper
+
+# Neither NVRTC nor CUDA may be touched here.
+without_gpu_and_compiler() {
+    export LD_LIBRARY_PATH=$scratch/nothing AUTOTUNE_NVRTC=$scratch/nothing/libnvrtc.so
+}
+
+@test "prints values, and variants before and after constraints" {
+    without_gpu_and_compiler
+    autotune check --config "$SOURCE_DIR/tests/foreign/sweep.ini"
+    exits 0
+    has out transpose tile_rows "4, 8, 16, 32" padding
+    grep -qw 16 out # points
+    grep -qw 14 out # of which constraints leave
+    [ ! -s err ]
+    [ ! -e results ]
+}
+
+@test "accepts the sweeps that ship" {
+    without_gpu_and_compiler
+    for config in "$SOURCE_DIR"/configs/*.ini "$sweeps"/*.ini; do
+        autotune check --config "$config"
+        exits 0
+    done
+}
+
+@test "--kernel narrows it down" {
+    autotune check --config "$sweeps/shapes.ini" --kernel tile --kernel sum
+    exits 0
+    has out tile sum
+    lacks out rounds types
+}
+
+@test "lists, ranges, powers and doubling ranges" {
+    sweep <<'INI'
+[scale]
+n = 2^10, 2^12
+block_size = 64..512 step *2
+num_load = 1..7 step 3
+INI
+    autotune check --config sweep.ini
+    exits 0
+    has out "64, 128, 256, 512" "1, 4, 7"
+    grep -qw 12 out # for each of two problems
+}
+
+@test "an unknown section of the sweep, with the nearest template" {
+    sweep <<'INI'
+[scalee]
+block_size = 64
+INI
+    autotune check --config sweep.ini
+    refuses 5 "'scalee'" "'scale'"
+}
+
+@test "an unknown key, with the nearest" {
+    sweep <<'INI'
+[scale]
+block_siz = 64
+INI
+    autotune check --config sweep.ini
+    refuses 6 "'block_siz'" "'block_size'"
+}
+
+@test "an unknown key of [sweep], with the nearest" {
+    printf '[sweep]\nresult = results\n' >sweep.ini
+    autotune check --config sweep.ini
+    refuses 2 "'result'" "'results'"
+}
+
+@test "an unknown name in a constraint, with the nearest" {
+    sweep <<'INI'
+[scale]
+block_size = 64
+constraint = block_size * num_laod <= 64
+INI
+    autotune check --config sweep.ini
+    refuses 7 "'num_laod'" "'num_load'"
+}
+
+@test "a constraint that is no expression" {
+    sweep <<'INI'
+[scale]
+constraint = block_size *
+INI
+    autotune check --config sweep.ini
+    refuses 6
+}
+
+@test "expressions reach nothing but their names and functions" {
+    for expression in 'os.exit(1)' 'string.rep("x", 10)' 'print(1)' '(function() while true do end end)()' \
+        'n = 4' 'n; n' '{}' 'require("io")' '("x"):rep(100)'; do
+        printf '[scale]\nconstraint = %s\n' "$expression" | sweep
+        autotune check --config sweep.ini
+        refuses 6
+    done
+}
+
+@test "a word that the parameter does not have, with the nearest" {
+    sweep <<'INI'
+[scale]
+mode = good, wronk
+INI
+    autotune check --config sweep.ini
+    refuses 6 "'wronk'" "'wrong'"
+}
+
+@test "values that are none" {
+    for value in '64,' '64 128' '1..8' '8..1 step 1' '1..8 step 0' '2^100' '64, , 128' '"x"'; do
+        printf '[scale]\nblock_size = %s\n' "$value" | sweep
+        autotune check --config sweep.ini
+        refuses 6 block_size
+    done
+}
+
+@test "a key given twice" {
+    sweep <<'INI'
+[scale]
+block_size = 64
+block_size = 128
+INI
+    autotune check --config sweep.ini
+    refuses 7 "'block_size'"
+}
+
+@test "a section given twice" {
+    sweep <<'INI'
+[scale]
+block_size = 64
+[scale]
+num_load = 2
+INI
+    autotune check --config sweep.ini
+    refuses 7 "'scale'"
+}
+
+@test "a line that inih would cut" {
+    { echo "[scale]"; printf 'block_size = 64%0200d\n' 0; } | sweep
+    autotune check --config sweep.ini
+    refuses 6
+}
+
+@test "a section name that inih would cut" {
+    printf '[%060d]\n' 0 | sweep
+    autotune check --config sweep.ini
+    refuses 5
+}
+
+@test "a line that is neither key nor section" {
+    sweep <<'INI'
+[scale]
+block_size
+INI
+    autotune check --config sweep.ini
+    refuses 6
+}
+
+@test "a space in which nothing is left" {
+    sweep <<'INI'
+[scale]
+block_size = 64
+constraint = block_size > 64
+INI
+    autotune check --config sweep.ini
+    exits 0
+    grep -qw 0 out
+}
+
+@test "errors in a template name the template's line" {
+    template broken <<'INI'
+[kernel]
+source = broken.cu
+[parameters]
+block_size = 256
+[problem]
+n = 64
+[buffer.out]
+type = flaot
+length = n
+access = write
+INI
+    printf '[sweep]\n[broken]\n' >sweep.ini
+    autotune check --config sweep.ini
+    exits 2
+    has err "broken.ini:8:" "'flaot'" "'float'"
+}
+
+@test "a template without an expected result" {
+    template broken <<'INI'
+[kernel]
+source = broken.cu
+[parameters]
+block_size = 256
+[problem]
+n = 64
+[buffer.out]
+type = float
+length = n
+access = write
+[launch.run]
+entry = scale_good
+grid = 1
+block = block_size
+arguments = out, out, float 1, uint64 n
+INI
+    printf '[sweep]\n[broken]\n' >sweep.ini
+    autotune check --config sweep.ini
+    exits 2
+    has err "broken.ini" expect
+}
+
+@test "an argument that is no buffer, with the nearest" {
+    template broken <<'INI'
+[kernel]
+source = broken.cu
+[parameters]
+block_size = 256
+[problem]
+n = 64
+[buffer.result]
+type = float
+length = n
+access = write
+[launch.run]
+entry = scale_good
+grid = 1
+block = block_size
+arguments = resutl, uint64 n
+[expect.result]
+reference = constant(1)
+compare = exact
+INI
+    printf '[sweep]\n[broken]\n' >sweep.ini
+    autotune check --config sweep.ini
+    exits 2
+    has err "broken.ini:15:" "'resutl'" "'result'"
+}
+
+@test "a source that is not there" {
+    template broken <<'INI'
+[kernel]
+source = nowhere.cu
+INI
+    printf '[sweep]\n[broken]\n' >sweep.ini
+    autotune check --config sweep.ini
+    exits 2
+    has err "nowhere.cu"
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# GPUs: which there are, which is tuned, and what happens where there is none.
+load helper
+
+@test "devices lists each GPU with every attribute that expressions can use" {
+    stand_in "devices=2" "name=Stand-in A"
+    autotune devices
+    exits 0
+    equal "$(grep -c 'Stand-in A' out)" 2
+    has out sm_count 132 max_threads_per_sm 2048 l2_bytes 62914560 compute_capability 90 memory_bytes 4294967296 \
+        registers_per_sm 65536 max_shared_bytes_per_block_optin 232448 cooperative_launch
+}
+
+@test "devices without a GPU: exit 3" {
+    stand_in "devices=0"
+    autotune devices
+    exits 3
+    has err CUDA_ERROR_NO_DEVICE
+}
+
+@test "tuning without a driver: exit 3, and the way out" {
+    export LD_LIBRARY_PATH=$scratch/nothing
+    autotune --config "$sweeps/scale.ini"
+    exits 3
+    has err --arch
+    [ ! -e results/tuned.ini ]
+}
+
+@test "tuning without a GPU: exit 3" {
+    stand_in "devices=0"
+    autotune --config "$sweeps/scale.ini"
+    exits 3
+    has err CUDA_ERROR_NO_DEVICE
+}
+
+@test "a driver that is too old: exit 3" {
+    stand_in "driver_version=11040"
+    autotune --config "$sweeps/scale.ini"
+    exits 3
+    has err 11.4 12.0
+}
+
+@test "--device beyond the last: exit 3 or 2, naming it" {
+    autotune --config "$sweeps/scale.ini" --device 1
+    [ "$code" -eq 2 ] || exits 3
+    has err 1
+    [ ! -e results/tuned.ini ]
+}
+
+@test "--device chooses among several" {
+    stand_in "devices=2"
+    autotune --config "$sweeps/scale.ini" --device 1
+    exits 0
+    has results/tuned.ini "kernel = scale"
+}
+
+@test "the tuned INI accumulates GPUs and leaves the others alone" {
+    stand_in "name=GPU A"
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    cp results/tuned.ini first
+    stand_in "name=GPU B" "best_block=1024"
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    equal "$(sed -n 's/^gpu = //p' results/tuned.ini | sort | tr '\n' ' ')" "GPU A GPU B "
+    while read -r line; do
+        grep -qxF -- "$line" results/tuned.ini
+    done < <(grep -v '^;' first | grep .)
+    ls results/gpu-a/scale*.csv results/gpu-b/scale*.csv
+}
+
+@test "tuning again on the same GPU replaces its entry" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    rm -rf results/*.db* results/*sqlite* results/record*
+    stand_in "best_block=1024"
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    equal "$(grep -c '^gpu = ' results/tuned.ini)" 1
+    has results/tuned.ini "parameter.block_size = 1024"
+}
+
+@test "another driver measures again" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    stand_in "driver_version=13010" "log = $scratch/calls"
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    grep -q cuLaunchKernel calls
+}
+
+@test "a problem that does not fit in memory is said with the bytes" {
+    stand_in "memory_bytes=300000000"
+    sweep <<'INI'
+[scale]
+n = 2^28
+INI
+    autotune --config sweep.ini
+    [ "$code" -eq 3 ] || exits 1
+    cat out err >said
+    has said memory
+    grep -qE '[0-9]+(\.[0-9]+)? ?(bytes|[MG]i?B)' said
+}

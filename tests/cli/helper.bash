@@ -1,0 +1,136 @@
+# What every command-line test begins with: a scratch folder as the current one, an empty cubin cache in it, and the
+# stand-in driver in place of libcuda. Needs AUTOTUNE, BUILD_DIR and SOURCE_DIR, as ctest passes them.
+# Works with bats 1.2 (Ubuntu 22.04).
+
+setup() {
+    : "${AUTOTUNE:?}" "${BUILD_DIR:?}" "${SOURCE_DIR:?}"
+    scratch=$(mktemp -d)
+    cd "$scratch"
+    export AUTOTUNE_CACHE=$scratch/cache
+    export LD_LIBRARY_PATH=$BUILD_DIR/tests/standin
+    sweeps=$SOURCE_DIR/tests/standin
+    stand_in
+}
+
+teardown() {
+    cd /
+    rm -rf "$scratch"
+}
+
+# stand_in [KEY=VALUE...]: what the stand-in driver models from now on; counts of calls start anew
+stand_in() {
+    export AUTOTUNE_STANDIN=$scratch/standin.control
+    rm -f "$AUTOTUNE_STANDIN.state"
+    printf '%s\n' "noise=0.002" "$@" >"$AUTOTUNE_STANDIN"
+}
+
+# autotune ARGUMENTS: leaves the streams in the files out and err, and the exit code in $code
+autotune() {
+    code=0
+    "$AUTOTUNE" "$@" >out 2>err </dev/null || code=$?
+}
+
+# exits CODE: the last autotune did; else shows what it wrote
+exits() {
+    [ "$code" -eq "$1" ] && return
+    echo "exit code $code, expected $1"
+    tail -n 50 out err
+    return 1
+}
+
+# has FILE TEXT...: each TEXT is a part of a line of FILE
+has() {
+    local file=$1 text
+    shift
+    for text; do
+        grep -qF -- "$text" "$file" && continue
+        echo "no '$text' in $file:"
+        tail -n 50 "$file"
+        return 1
+    done
+}
+
+# lacks FILE TEXT...: none of them is
+lacks() {
+    local file=$1 text
+    shift
+    for text; do
+        grep -qF -- "$text" "$file" || continue
+        echo "'$text' in $file:"
+        tail -n 50 "$file"
+        return 1
+    done
+}
+
+# refuses LINE TEXT...: exit code 2, and err names the sweep file's LINE and holds each TEXT
+refuses() {
+    exits 2
+    has err "sweep.ini:$1:"
+    shift
+    has err "$@"
+}
+
+# sweep LINES: a sweep file of the templates of the stand-in, from standard input
+sweep() {
+    {
+        printf '[sweep]\ntemplates = %s/templates\ntuned = results/tuned.ini\nresults = results\n' "$sweeps"
+        cat
+    } >sweep.ini
+}
+
+# template NAME FILE: a template NAME in the current folder, of the source of `scale`; its .ini is from standard input
+template() {
+    cp "$sweeps/templates/scale.cu" "$1.cu"
+    cat >"$1.ini"
+}
+
+# column NAME [FILE]: that column of a CSV file (default: out), without its header
+column() {
+    awk -v name="$1" '
+        function split_line(line,   i, c, quoted, field) {
+            count = 1; quoted = 0; fields[1] = ""
+            for (i = 1; i <= length(line); i++) {
+                c = substr(line, i, 1)
+                if (c == "\"") quoted = !quoted
+                else if (c == "," && !quoted) fields[++count] = ""
+                else fields[count] = fields[count] c
+            }
+        }
+        NR == 1 { split_line($0); for (i = 1; i <= count; i++) if (fields[i] == name) at = i
+                  if (!at) { print "no column " name; exit } next }
+        { split_line($0); print fields[at] }' "${2:-out}"
+}
+
+# count COLUMN VALUE [FILE]: rows of the CSV with it
+count() {
+    column "$1" "${3:-out}" | grep -cxF -- "$2" || true
+}
+
+# equal ACTUAL EXPECTED
+equal() {
+    [ "$1" = "$2" ] && return
+    printf 'is: %s\nexpected: %s\n' "$1" "$2"
+    return 1
+}
+
+# alive: processes of this test's autotune, workers too, told by their current folder
+alive() {
+    local process
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/cwd" 2>/dev/null)" = "$scratch" ] || continue
+        case $(readlink "$process/exe" 2>/dev/null) in
+        "$(readlink -f "$AUTOTUNE")") echo "${process#/proc/}" ;;
+        esac
+    done
+}
+
+# none_alive: waits up to two seconds for them to be gone
+none_alive() {
+    local i
+    for i in $(seq 40); do
+        [ -z "$(alive)" ] && return
+        sleep 0.05
+    done
+    echo "processes left: $(alive)"
+    return 1
+}

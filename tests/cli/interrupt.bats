@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# Interrupted runs keep what was measured, and go on from there.
+load helper
+
+# start ARGUMENTS: autotune in the background, in $run
+start() {
+    "$AUTOTUNE" "$@" >out 2>err </dev/null &
+    run=$!
+}
+
+# launched N: waits until the stand-in has logged N launches
+launched() {
+    local i
+    for i in $(seq 600); do
+        [ "$(grep -c cuLaunchKernel calls 2>/dev/null)" -ge "$1" ] && return
+        sleep 0.02
+    done
+    echo "never launched"
+    tail out err
+    return 1
+}
+
+# ended: waits for it, exit code in $code
+ended() {
+    code=0
+    wait "$run" || code=$?
+}
+
+@test "Ctrl-C: exit 130, workers gone, and how to go on" {
+    stand_in "log = $scratch/calls"
+    start --config "$sweeps/many.ini" --jobs 1
+    launched 200
+    kill -INT "$run"
+    ended
+    exits 130
+    none_alive
+    grep -qiE 'again|resume|go on|continue' err
+}
+
+@test "the next run resumes: what was measured is not measured again" {
+    stand_in "log = $scratch/calls"
+    start --config "$sweeps/many.ini" --jobs 1
+    launched 300
+    kill -INT "$run"
+    ended
+    exits 130
+    autotune report --format csv
+    exits 0
+    before=$(count outcome measured)
+    [ "$before" -ge 1 ]
+    [ "$before" -lt 60 ]
+    first=$(grep -c 'cuModuleLoadData' calls)
+
+    autotune --config "$sweeps/many.ini" --format csv
+    exits 0
+    equal "$(count outcome measured)" 60
+    has results/tuned.ini "parameter.block_size = 256" "parameter.num_load = 1"
+}
+
+@test "an undisturbed run and one that was interrupted find the same" {
+    autotune --config "$sweeps/many.ini" --results undisturbed --tuned undisturbed.ini
+    exits 0
+    stand_in "log = $scratch/calls"
+    start --config "$sweeps/many.ini"
+    launched 400
+    kill -INT "$run"
+    ended
+    [ "$code" -eq 130 ]
+    autotune --config "$sweeps/many.ini"
+    exits 0
+    equal "$(grep ^parameter results/tuned.ini)" "$(grep ^parameter undisturbed.ini)"
+}
+
+@test "SIGTERM ends it as well" {
+    stand_in "log = $scratch/calls"
+    start --config "$sweeps/many.ini" --jobs 1
+    launched 100
+    kill -TERM "$run"
+    ended
+    [ "$code" -ne 0 ]
+    none_alive
+}
+
+@test "SIGKILL of the coordinator: no worker outlives it, and the record is good" {
+    stand_in "log = $scratch/calls"
+    start --config "$sweeps/many.ini" --jobs 1
+    launched 300
+    kill -KILL "$run"
+    ended
+    none_alive
+    stand_in
+    autotune --config "$sweeps/many.ini" --format csv
+    exits 0
+    equal "$(count outcome measured)" 60
+    has results/tuned.ini "parameter.block_size = 256"
+}
+
+@test "a kernel that hangs does not keep Ctrl-C waiting" {
+    stand_in "log = $scratch/calls"
+    sweep <<'INI'
+launch_timeout_s = 60
+[scale]
+mode = hang
+INI
+    start --config sweep.ini
+    launched 1
+    sleep 0.5
+    SECONDS=0
+    kill -INT "$run"
+    ended
+    exits 130
+    [ $SECONDS -le 5 ]
+    none_alive
+}

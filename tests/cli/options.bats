@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# Options and what is said about wrong ones.
+load helper
+
+@test "--version names the program and its version" {
+    autotune --version
+    exits 0
+    grep -qE '^autotune [0-9]+\.[0-9]+\.[0-9]+$' out
+}
+
+@test "--help names every command and option" {
+    autotune --help
+    exits 0
+    has out --config --arch check devices report --device --jobs --tuned --results --kernel --format --quiet --version
+}
+
+@test "each command has help of its own" {
+    for command in check devices report; do
+        autotune $command --help
+        exits 0
+        has out "$command" --
+    done
+}
+
+@test "no config is an error that says what to do" {
+    autotune
+    exits 2
+    has err --config
+    [ ! -s out ]
+}
+
+@test "a config that is not there" {
+    autotune --config nowhere.ini
+    exits 2
+    has err "'nowhere.ini'"
+}
+
+@test "an unknown option" {
+    autotune --confg sweep.ini
+    exits 2
+    has err "--confg"
+}
+
+@test "an unknown command, with the nearest" {
+    autotune chekc --config "$sweeps/scale.ini"
+    exits 2
+    has err "'chekc'" check
+}
+
+@test "an unknown kernel, with the nearest" {
+    autotune check --config "$sweeps/shapes.ini" --kernel tilee
+    exits 2
+    has err "'tilee'" tile
+}
+
+@test "numbers are checked" {
+    autotune --config "$sweeps/scale.ini" --jobs 0
+    exits 2
+    has err jobs
+    autotune --config "$sweeps/scale.ini" --jobs many
+    exits 2
+    autotune --config "$sweeps/scale.ini" --device -1
+    exits 2
+    autotune --config "$sweeps/scale.ini" --format xml
+    exits 2
+    has err "xml" csv json
+}
+
+@test "errors leave standard output empty and nothing behind" {
+    autotune --config "$sweeps/scale.ini" --format xml
+    exits 2
+    [ ! -s out ]
+    [ ! -e results ]
+}

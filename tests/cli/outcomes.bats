@@ -1,0 +1,128 @@
+#!/usr/bin/env bats
+# Every variant has exactly one outcome, with its reason; failures are data.
+load helper
+
+# outcome_of MODE: outcomes of its variants
+outcome_of() {
+    paste -d: <(column mode) <(column outcome) | sed -n "s/^$1://p" | sort -u
+}
+
+@test "each way to fail has its outcome, and the good ones are measured all the same" {
+    autotune --config "$sweeps/outcomes.ini" --format csv
+    exits 0
+    equal "$(column outcome | wc -l)" 14
+    equal "$(count outcome measured)" 2
+    equal "$(outcome_of good)" measured
+    equal "$(outcome_of broken)" compile_error
+    for mode in wrong partial overrun underrun modify_input; do
+        equal "$mode $(outcome_of $mode)" "$mode wrong_result"
+    done
+    equal "$(outcome_of hang)" timeout
+    equal "$(outcome_of fault)" fault
+    equal "$(outcome_of trap)" fault
+    equal "$(outcome_of too_large)" launch_error
+    equal "$(outcome_of too_many)" not_resident
+    equal "$(outcome_of constrained)" constraint
+}
+
+@test "reasons say what happened" {
+    autotune --config "$sweeps/outcomes.ini"
+    exits 0
+    has out CUDA_ERROR_ILLEGAL_ADDRESS CUDA_ERROR_LAUNCH_FAILED CUDA_ERROR_INVALID_VALUE \
+        "this variant does not compile" "'in'" "'out'"
+    for outcome in measured compile_error wrong_result timeout fault launch_error not_resident constraint; do
+        has out $outcome
+    done
+}
+
+@test "failures neither win nor change who wins" {
+    autotune --config "$sweeps/outcomes.ini"
+    exits 0
+    has results/tuned.ini "parameter.mode = good"
+    equal "$(grep -c '^kernel' results/tuned.ini)" 1
+}
+
+@test "a run that resumes keeps failures as they were" {
+    autotune --config "$sweeps/outcomes.ini" --format csv
+    exits 0
+    paste -d: <(column mode) <(column block_size) <(column outcome) | sort >first
+    stand_in "log = $scratch/calls"
+    autotune --config "$sweeps/outcomes.ini" --format csv
+    exits 0
+    paste -d: <(column mode) <(column block_size) <(column outcome) | sort >second
+    cmp first second
+    ! grep -q cuLaunchKernel calls
+}
+
+@test "nothing valid: exit 1, no tuned INI, the reasons" {
+    autotune --config "$sweeps/wrong.ini"
+    exits 1
+    has out wrong_result
+    [ ! -e results/tuned.ini ]
+}
+
+@test "a space that constraints leave empty: exit 1" {
+    sweep <<'INI'
+[scale]
+block_size = 64
+constraint = block_size > 64
+INI
+    autotune --config sweep.ini
+    exits 1
+    [ ! -e results/tuned.ini ]
+}
+
+@test "the driver does not load it: load_error" {
+    # the first module is the tuner's own
+    stand_in "fault=cuModuleLoadData:3:CUDA_ERROR_INVALID_IMAGE"
+    autotune --config "$sweeps/scale.ini" --format csv
+    exits 0
+    equal "$(count outcome load_error)" 1
+    equal "$(count outcome measured)" 8
+    has out CUDA_ERROR_INVALID_IMAGE
+}
+
+@test "a cooperative grid that cannot be resident is not launched" {
+    stand_in "sm_count=1" "log = $scratch/calls"
+    sweep <<'INI'
+[rounds]
+blocks = 8, 64
+INI
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 1
+    equal "$(count outcome not_resident)" 1
+}
+
+@test "the device worker is killed in the middle: every variant still has its outcome" {
+    stand_in "fault=cuLaunchKernel:150:kill"
+    autotune --config "$sweeps/scale.ini" --format csv
+    exits 0
+    equal "$(column outcome | wc -l)" 9
+    [ "$(count outcome measured)" -ge 8 ]
+    none_alive
+}
+
+@test "a driver call that hangs ends as timeout, and the sweep goes on" {
+    stand_in "fault=cuStreamSynchronize:20:hang"
+    sed "s|^templates.*|templates = $sweeps/templates|; s/^results = .*/&\nlaunch_timeout_s = 1/" \
+        "$sweeps/scale.ini" >sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(column outcome | wc -l)" 9
+    [ "$(count outcome measured)" -ge 8 ]
+    none_alive
+}
+
+@test "a fault in one variant leaves the next ones their results" {
+    sweep <<'INI'
+[scale]
+n = 2^12
+block_size = 64, 128, 256, 512
+mode = fault, trap, good
+INI
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 4
+    equal "$(count outcome fault)" 8
+}

@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+# Static mode: registers and occupancy for an architecture, without a GPU.
+load helper
+
+no_gpu() {
+    export LD_LIBRARY_PATH=$scratch/nothing
+}
+
+@test "every variant has a row on four architectures" {
+    no_gpu
+    for arch in sm_80 sm_90 sm_100 sm_120; do
+        autotune --config "$sweeps/scale.ini" --arch $arch --format csv
+        exits 0
+        equal "$(count outcome compiled)" 9
+        [ "$(column registers | sort -n | head -n 1)" -ge 8 ]
+        # 1024 threads: two blocks of 32 warps where an SM holds 64, one where it holds 48
+        [ $arch = sm_120 ] || equal "$(column blocks_per_sm | sort -n | head -n 1)" 2
+        [ $arch != sm_120 ] || equal "$(column blocks_per_sm | sort -n | head -n 1)" 1
+    done
+}
+
+@test "says that nothing was timed, and writes no tuned INI" {
+    no_gpu
+    autotune --config "$sweeps/scale.ini" --arch sm_90
+    exits 0
+    grep -qiE 'static|nothing (was|is) timed|not timed' out
+    has out scale sm_90 registers occupancy
+    [ ! -e results/tuned.ini ]
+    ls results/static-sm_90/*.csv
+}
+
+@test "the table has a row for every variant" {
+    no_gpu
+    autotune --config "$sweeps/scale.ini" --arch sm_90 --quiet
+    exits 0
+    for block_size in 64 256 1024; do
+        for num_load in 1 4 16; do
+            grep -qE "(^|[^0-9])$block_size +$num_load([^0-9]|$)" out
+        done
+    done
+}
+
+@test "a kernel of 2-D tiles that the host program has never heard of" {
+    no_gpu
+    autotune --config "$SOURCE_DIR/tests/foreign/sweep.ini" --arch sm_90 --format csv
+    exits 0
+    equal "$(count outcome compiled)" 14
+    # 32 x 33 floats with padding, 32 x 32 without
+    column static_shared_bytes >shared 2>&1 || column shared_bytes >shared
+    grep -qx 4224 shared
+    grep -qx 4096 shared
+}
+
+@test "a variant that does not compile has its outcome and its reason" {
+    no_gpu
+    sweep <<'INI'
+[scale]
+mode = good, broken
+INI
+    autotune --config sweep.ini --arch sm_90 --format csv
+    exits 0
+    equal "$(count outcome compiled)" 1
+    equal "$(count outcome compile_error)" 1
+    has out "this variant does not compile"
+}
+
+@test "a constraint on compiled figures is decided after compilation" {
+    no_gpu
+    sweep <<'INI'
+[scale]
+mode = good, constrained
+INI
+    autotune --config sweep.ini --arch sm_90 --format csv
+    exits 0
+    equal "$(count outcome compiled)" 1
+    equal "$(count outcome constraint)" 1
+}
+
+@test "an architecture that is not known, with those that are" {
+    no_gpu
+    autotune --config "$sweeps/scale.ini" --arch sm_9
+    exits 2
+    has err "'sm_9'" sm_90
+    [ ! -s out ]
+}
+
+@test "a second run compiles nothing" {
+    no_gpu
+    autotune --config "$sweeps/scale.ini" --arch sm_90
+    exits 0
+    find cache -type f -newer out >before
+    ls -lR --time-style=full-iso cache >first
+    autotune --config "$sweeps/scale.ini" --arch sm_90
+    exits 0
+    ls -lR --time-style=full-iso cache >second
+    cmp first second
+}
+
+@test "without NVRTC: exit 3, saying where it was looked for" {
+    no_gpu
+    export AUTOTUNE_NVRTC=$scratch/nothing/libnvrtc.so
+    autotune --config "$sweeps/scale.ini" --arch sm_90
+    exits 3
+    has err "$scratch/nothing/libnvrtc.so"
+}
+
+@test "the shipped sweep: every variant compiles or says why not" {
+    no_gpu
+    autotune --config "$SOURCE_DIR/configs/sweep.ini" --arch sm_90 --kernel grid_barrier --format csv
+    exits 0
+    [ "$(count outcome compiled)" -gt 0 ]
+    equal "$(count outcome compile_error)" 0
+}

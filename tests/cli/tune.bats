@@ -1,0 +1,171 @@
+#!/usr/bin/env bats
+# Tuning end to end on the stand-in: sweep file to tuned INI.
+load helper
+
+# tuned KEY [FILE]: its values, in the order of the file
+tuned() {
+    sed -n "s/^$1 *= *//p" "${2:-results/tuned.ini}"
+}
+
+@test "finds the best of the model, and writes it to the tuned INI" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    has out scale "Stand-in H200" measured
+    equal "$(tuned kernel)" scale
+    equal "$(tuned gpu)" "Stand-in H200"
+    equal "$(tuned compute_capability)" 90
+    equal "$(tuned sm_count)" 132
+    equal "$(tuned problem.n)" 16384
+    equal "$(tuned parameter.block_size)" 256
+    equal "$(tuned parameter.num_load)" 1
+    equal "$(tuned parameter.mode)" good
+    # 10 us + 16384 * 0.002 ns, within the noise
+    awk -v ns="$(tuned median_ns)" 'BEGIN { exit !(ns > 9900 && ns < 10170) }'
+    # 131072 bytes in about 10,033 ns
+    awk -v gb="$(tuned gb_per_s)" 'BEGIN { exit !(gb > 12.8 && gb < 13.3) }'
+    [ "$(tuned registers)" -ge 8 ]
+    [ "$(tuned samples)" -ge 10 ]
+    for key in driver nvrtc template_hash date occupancy memory_bytes low_ns high_ns; do
+        [ -n "$(tuned $key)" ]
+    done
+}
+
+@test "every variant is measured, its report lies in the results folder" {
+    autotune --config "$sweeps/scale.ini" --format csv
+    exits 0
+    equal "$(count outcome measured)" 9
+    equal "$(ls results/stand-in-h200)" "$(ls results/stand-in-h200 | grep '^scale.*\.csv$')"
+    equal "$(count outcome measured results/stand-in-h200/scale*.csv)" 9
+}
+
+@test "a second run has nothing to do, and changes nothing" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    cp results/tuned.ini before
+    stand_in "log = $scratch/calls"
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    cat out err >said
+    grep -qi "nothing to do" said
+    ! grep -q cuLaunchKernel calls
+    cmp before results/tuned.ini
+}
+
+@test "another seed of the noise finds the same winner" {
+    for seed in 1 2 3; do
+        stand_in "noise=0.01" "seed=$seed"
+        rm -rf results
+        autotune --config "$sweeps/scale.ini"
+        exits 0
+        equal "$(tuned parameter.block_size),$(tuned parameter.num_load)" 256,1
+    done
+}
+
+@test "drift and throttling do not change the winner" {
+    stand_in "drift=0.5" "throttle=2:0.4:1.5"
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    equal "$(tuned parameter.block_size),$(tuned parameter.num_load)" 256,1
+}
+
+@test "a host that is too slow at first still measures" {
+    stand_in "unhidden=3"
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    equal "$(tuned parameter.block_size),$(tuned parameter.num_load)" 256,1
+}
+
+@test "each problem is tuned for itself" {
+    sweep <<'INI'
+[scale]
+n = 2^12, 2^14, 2^16
+num_load = 1, 4
+block_size = 256
+INI
+    autotune --config sweep.ini
+    exits 0
+    equal "$(tuned problem.n | sort -n | tr '\n' ' ')" "4096 16384 65536 "
+    # 64 blocks are the best: 2^16 elements need four of them a thread
+    equal "$(grep -A40 'problem.n = 65536' results/tuned.ini | sed -n 's/^parameter.num_load = //p' | head -n 1)" 4
+    equal "$(grep -A40 'problem.n = 16384' results/tuned.ini | sed -n 's/^parameter.num_load = //p' | head -n 1)" 1
+}
+
+@test "two dimensions, shared memory above 48 KB, scratch, loops, types, cooperation" {
+    autotune --config "$sweeps/shapes.ini" --format json
+    exits 0
+    lacks out wrong_result launch_error fault timeout load_error compile_error
+    equal "$(tuned kernel | sort -u | tr '\n' ' ')" "rounds sum tile tree types "
+    equal "$(tuned kernel | grep -c types)" 6
+    equal "$(tuned problem.value_type | sort | tr '\n' ' ')" "bfloat16 double float half int64 int8 "
+}
+
+@test "the cache state is recorded: warm where the template says so" {
+    autotune --config "$sweeps/shapes.ini" --kernel tree --kernel sum
+    exits 0
+    equal "$(tuned cache | sort | tr '\n' ' ')" "cold warm "
+}
+
+@test "--tuned and --results choose where" {
+    autotune --config "$sweeps/scale.ini" --tuned mine.ini --results there
+    exits 0
+    equal "$(tuned kernel mine.ini)" scale
+    [ ! -e results ]
+    ls there/stand-in-h200/scale*.csv
+}
+
+@test "--kernel tunes that one alone" {
+    autotune --config "$sweeps/shapes.ini" --kernel tile
+    exits 0
+    equal "$(tuned kernel)" tile
+}
+
+@test "--quiet leaves standard error empty" {
+    autotune --config "$sweeps/scale.ini" --quiet
+    exits 0
+    [ ! -s err ]
+}
+
+@test "results go to standard output, progress to standard error, without control characters" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    [ -s out ]
+    ! grep -q $'[\r\e]' out err
+}
+
+@test "one compile worker finds what many find" {
+    autotune --config "$sweeps/scale.ini" --jobs 1
+    exits 0
+    equal "$(tuned parameter.block_size),$(tuned parameter.num_load)" 256,1
+}
+
+@test "no worker outlives the run" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    equal "$(alive)" ""
+}
+
+@test "a template that changed is tuned again" {
+    mkdir templates
+    cp "$sweeps"/templates/scale.* templates
+    sed 's/^templates = .*/templates = templates/' "$sweeps/scale.ini" >sweep.ini
+    autotune --config sweep.ini
+    exits 0
+    first=$(tuned template_hash)
+    sed -i '1s/^/\/\/ a remark\n/' templates/scale.cu
+    autotune --config sweep.ini
+    exits 0
+    [ "$(tuned template_hash)" != "$first" ]
+    equal "$(tuned kernel)" scale
+}
+
+@test "values that are added later are tuned, the others are not measured again" {
+    printf '[scale]\nblock_size = 256\nnum_load = 4, 16\n' | sweep
+    autotune --config sweep.ini
+    exits 0
+    equal "$(tuned parameter.num_load)" 4
+    printf '[scale]\nblock_size = 256\nnum_load = 1, 4, 16\n' | sweep
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 3
+    equal "$(tuned parameter.num_load)" 1
+}
