@@ -221,6 +221,14 @@ CUresult cuGetProcAddress(const char *symbol, void **function, int version, cuui
     return found == CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
+/* NVRTC opens the driver too, calls this and trusts it to be there; a refusal is all it needs. */
+CUresult cuGetExportTable(const void **table, const CUuuid *id)
+{
+    (void)id;
+    *table = NULL;
+    return CUDA_ERROR_NOT_FOUND;
+}
+
 /* --- Devices -------------------------------------------------------------------------------------
  */
 
