@@ -32,6 +32,7 @@ struct CUevent_st {
     struct CUevent_st *next;
 };
 
+static bool opened; /* by cuGetProcAddress; NVRTC opens the library as well, and is not counted */
 static bool initialised;
 static struct CUctx_st contexts[DEVICES_MAX];
 static struct CUctx_st *current;
@@ -54,7 +55,7 @@ enum need { NEED_NOTHING, NEED_INIT, NEED_CONTEXT };
 
 static CUresult begin(enum call call, enum need need)
 {
-    CUresult asked = control_call(call);
+    CUresult asked = opened ? control_call(call) : CUDA_SUCCESS;
     if (call != CALL_cuEventQuery)
         last_polled = NULL;
     if (need == NEED_NOTHING)
@@ -202,6 +203,7 @@ CUresult cuGetProcAddress(const char *symbol, void **function, int version, cuui
                           CUdriverProcAddressQueryResult *status)
 {
     (void)flags;
+    opened = true;
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     *function = NULL;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
