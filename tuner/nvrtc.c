@@ -103,9 +103,8 @@ static bool read_architectures(struct nvrtc *nvrtc)
 }
 
 /*
- * Opens `file`: a path, or a name for the linker's cache. The library finds libnvrtc-builtins
- * beside itself, hence by its real path. On failure nothing is open and *reason, a new string, says
- * why.
+ * Opens `file`: a path, or a name for the linker's cache. On failure nothing is open and *reason, a
+ * new string, says why.
  */
 static bool open_library(struct nvrtc *nvrtc, const char *file, char **reason)
 {
@@ -246,6 +245,20 @@ static char *library_path(const struct nvrtc *nvrtc)
     return path != NULL ? path : alloc_format("/%s", information.dli_fname);
 }
 
+/*
+ * NVRTC opens libnvrtc-builtins by its bare name, which the linker's cache has for an installed
+ * toolkit but not for Python packages: opened here by its path, it is there already. Where it is
+ * not beside the library, NVRTC is left to find it.
+ */
+static void open_builtins(const struct nvrtc *nvrtc)
+{
+    const char *slash = strrchr(nvrtc->path, '/');
+    char *file = alloc_format("%.*s/libnvrtc-builtins.so.%s", (int)(slash - nvrtc->path),
+                              nvrtc->path, nvrtc->version);
+    (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); /* for the life of the process, as NVRTC's own is */
+    free(file);
+}
+
 int nvrtc_open(struct nvrtc **nvrtc, struct error *error)
 {
     const char *wanted = getenv("AUTOTUNE_NVRTC");
@@ -270,6 +283,7 @@ int nvrtc_open(struct nvrtc **nvrtc, struct error *error)
     *nvrtc = alloc_zeroed(1, sizeof **nvrtc);
     **nvrtc = opened;
     (*nvrtc)->path = library_path(*nvrtc);
+    open_builtins(*nvrtc);
     find_headers(*nvrtc);
     return 0;
 }
