@@ -298,7 +298,8 @@ static size_t edit_distance(const char *a, const char *b)
 const char *ini_nearest(const char *name, const char *const *known)
 {
     const char *nearest = NULL;
-    size_t least = strlen(name) / 3 + 1;
+    size_t letters = strlen(name);
+    size_t least = letters > 1 ? (letters + 2) / 3 : 0; /* one letter is near to every other */
     for (; *known != NULL; known++) {
         size_t distance = edit_distance(name, *known);
         if (distance <= least && (nearest == NULL || distance < least)) {

@@ -40,7 +40,7 @@ struct ini_entry *ini_get(struct ini *ini, const char *section, const char *key)
 
 /*
  * The name among `known` (ended by NULL) with the fewest edits to `name`, or NULL where none is
- * near (more than a third of its letters).
+ * near (more than a third of its letters, rounded up).
  */
 const char *ini_nearest(const char *name, const char *const *known);
 
