@@ -101,15 +101,17 @@ static int append_range(struct value_list *list, char *item, char *dots, const c
         multiply = *step_text == '*';
         step_text += multiply ? 1 + strspn(step_text + 1, " \t") : 0;
     }
-    const char *texts[3] = {item, tail + strspn(tail, " \t"), step_text};
+    const char *texts[3] = {item, tail, step_text};
     int status = 0;
     for (size_t i = 0; i < 3 && status == 0; i++) {
         if (texts[i] == NULL)
             continue;
-        char *trimmed = alloc_string_n(texts[i], strcspn(texts[i], " \t"));
-        if (value_parse(trimmed, &bounds[i], NULL) != 0 || bounds[i].kind != VALUE_INTEGER)
+        char **parts; /* one: without the blanks around it */
+        size_t count = text_split(texts[i], ',', &parts);
+        if (count != 1 || value_parse(parts[0], &bounds[i], NULL) != 0 ||
+            bounds[i].kind != VALUE_INTEGER)
             status = fail(file, line, whole, shape, error);
-        free(trimmed);
+        text_split_release(parts, count);
     }
     int64_t step = bounds[2].as.integer;
     if (status == 0 && (bounds[0].as.integer > bounds[1].as.integer || step < 1 ||
