@@ -52,33 +52,37 @@ unsigned char element_poison(enum element_type type)
     return types[type].floating ? 0xff : 0xa5;
 }
 
-/* Rounds the bits of a float to their upper half: bfloat16, ties to even. */
-static uint16_t bfloat16_bits(float number)
-{
-    uint32_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    if (isnan(number))
-        return (uint16_t)(bits >> 16 | 0x40u);
-    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
+/* A binary format of 16 bits, as IEEE 754 has them: sign, exponent, fraction. */
+struct narrow {
+    int fraction_bits;
+    int least_exponent; /* of two: the weight of a subnormal's last place */
+    unsigned infinity;  /* its bits */
+};
 
-/* IEEE 754 binary16, ties to even; scaling by powers of two is exact, nearbyint does the rounding.
- */
-static uint16_t half_bits(double number)
+static const struct narrow half = {10, -24, 0x7c00};
+static const struct narrow bfloat16 = {7, -133, 0x7f80};
+
+/* `number` to the nearest, ties to even, in one step (through float it could be rounded twice).
+ * Scaling by powers of two is exact; nearbyint does the rounding. */
+static uint16_t narrow_bits(const struct narrow *format, double number)
 {
-    uint16_t sign = signbit(number) ? 0x8000 : 0;
-    double magnitude = fabs(number);
+    unsigned sign = signbit(number) ? 0x8000 : 0;
+    unsigned hidden = 1u << format->fraction_bits; /* the bit that is not stored */
     if (isnan(number))
-        return 0x7e00;
-    if (magnitude >= 65520.0)
-        return (uint16_t)(sign | 0x7c00);
+        return (uint16_t)(format->infinity | hidden >> 1);
+    if (isinf(number))
+        return (uint16_t)(sign | format->infinity);
     int exponent = 0;
-    (void)frexp(magnitude, &exponent);
-    int unit = exponent - 11 > -24 ? exponent - 11 : -24; /* weight of the last place */
-    unsigned steps = (unsigned)nearbyint(ldexp(magnitude, -unit));
-    /* steps < 1024 only when subnormal; a carry to 2048 moves into the exponent by itself */
-    unsigned bits = steps < 1024 ? steps : ((unsigned)(unit + 24) << 10) + steps;
-    return (uint16_t)(sign | bits);
+    (void)frexp(number, &exponent);
+    int unit = exponent - 1 - format->fraction_bits; /* weight of the last place */
+    unit = unit > format->least_exponent ? unit : format->least_exponent;
+    unsigned steps = (unsigned)nearbyint(ldexp(fabs(number), -unit));
+    /* fewer steps only when subnormal; a carry moves into the exponent by itself */
+    unsigned bits =
+        steps < hidden
+            ? steps
+            : ((unsigned)(unit - format->least_exponent) << format->fraction_bits) + steps;
+    return (uint16_t)(sign | (bits < format->infinity ? bits : format->infinity));
 }
 
 static bool integer_fits(enum element_type type, long long integer)
@@ -116,7 +120,7 @@ bool element_store(enum element_type type, long long integer, double real, void 
         return true;
     case ELEMENT_HALF:
     case ELEMENT_BFLOAT16:
-        bits = type == ELEMENT_HALF ? half_bits(real) : bfloat16_bits(single);
+        bits = narrow_bits(type == ELEMENT_HALF ? &half : &bfloat16, real);
         memcpy(slot, &bits, sizeof bits);
         return true;
     default:
