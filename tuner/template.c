@@ -9,16 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a launch's expressions may name beyond parameters, problem and device. */
-static const char *const figure_names[] = {
-    "registers",     "spill_bytes",   "static_shared_bytes", "shared_bytes",
-    "blocks_per_sm", "block_threads", "occupancy",           NULL};
+/* Compiled figures: what a launch's expressions and what constraints may name beyond parameters,
+ * problem and device. */
+static const char *const launch_figure_names[] = {
+    "registers", "spill_bytes", "static_shared_bytes", "blocks_per_sm", "block_threads", NULL};
+static const char *const figure_names[] = {"registers",     "spill_bytes", "shared_bytes",
+                                           "blocks_per_sm", "occupancy",   NULL};
 
-/* Keys of a sweep's kernel section and names of our own, which no parameter may have. */
+/* Keys of a sweep's kernel section, names of our own and Lua's keywords, which no parameter may
+ * have. */
 static const char *const reserved_names[] = {
-    "template", "constraint", "cache",    "iteration", "reference",  "and",       "or",  "not",
-    "yes",      "no",         "true",     "false",     "nil",        "min",       "max", "abs",
-    "floor",    "ceil",       "ceil_div", "round_up",  "log2_floor", "log2_ceil", NULL};
+    "template", "constraint", "cache",    "iteration", "reference",  "and",       "or",    "not",
+    "yes",      "no",         "true",     "false",     "nil",        "min",       "max",   "abs",
+    "floor",    "ceil",       "ceil_div", "round_up",  "log2_floor", "log2_ceil", "break", "do",
+    "else",     "elseif",     "end",      "for",       "function",   "goto",      "if",    "local",
+    "repeat",   "return",     "then",     "until",     "while",      NULL};
 
 /* A growing list of names, always ended by NULL. */
 struct names {
@@ -55,7 +60,7 @@ struct loader {
     struct error *error;
     struct names fixed;   /* problem values, device attributes: the same for all variants */
     struct names base;    /* parameters and fixed */
-    struct names buffers; /* base and the buffers' names */
+    struct names buffers; /* the buffers' names and `reference` */
     struct names grids;   /* base and NAME_grid, NAME_block of all launches */
     char **made;          /* names made here: NAME_grid, NAME_block */
     size_t made_count;
@@ -115,21 +120,35 @@ static char *resolve_path(const struct loader *loader, const char *path)
 /* -- names and values ----------------------------------------------------------------------------
  */
 
-static int check_name(const struct loader *loader, const char *name, int line)
+static int check_letters(const struct loader *loader, const char *name, int line)
 {
     size_t length = strlen(name);
     if (length < 1 || length > 31 || !islower((unsigned char)name[0]) ||
         strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != length)
         return fail(loader, line,
                     "name '%s' is not up to 31 lower-case letters, digits and underscores", name);
+    return 0;
+}
+
+/* That a new name means nothing else. */
+static int check_unused(const struct loader *loader, const char *name, int line)
+{
+    const struct template *template = loader->template;
     if (names_have(reserved_names, name) || names_have(figure_names, name) ||
-        names_have(gpu_binding_names(), name))
+        names_have(launch_figure_names, name) || names_have(gpu_binding_names(), name))
         return fail(loader, line, "name '%s' means something else in expressions; choose another",
                     name);
-    if (template_parameter(loader->template, name) != NULL ||
-        template_problem_value(loader->template, name) != NULL)
-        return fail(loader, line, "name '%s' is given twice", name);
-    return 0;
+    bool used = template_parameter(template, name) != NULL ||
+                template_problem_value(template, name) != NULL;
+    for (size_t i = 0; i < template->buffer_count && !used; i++)
+        used = strcmp(template->buffers[i].name, name) == 0;
+    return used ? fail(loader, line, "name '%s' is given twice", name) : 0;
+}
+
+static int check_name(const struct loader *loader, const char *name, int line)
+{
+    int status = check_letters(loader, name, line);
+    return status != 0 ? status : check_unused(loader, name, line);
 }
 
 /* "two_pass | atomic | last_block", or one number. */
@@ -181,15 +200,15 @@ static int read_parameters(struct loader *loader, const char *section, bool comp
             return status;
         /* a word can only reach a kernel as a definition */
         parameter.compiled = compiled || parameter.words != NULL;
+        if (is_problem)
+            *ARRAY_APPEND(template->problem, template->problem_count) = parameter;
+        else
+            *ARRAY_APPEND(template->parameters, template->parameter_count) = parameter;
         if (parameter.compiled && strlen(parameter.name) < 2)
             return fail(loader, entry->line,
                         "name '%s' is one letter, which as a macro would break the compiler's own "
                         "headers; choose a longer one",
                         entry->key);
-        if (is_problem)
-            *ARRAY_APPEND(template->problem, template->problem_count) = parameter;
-        else
-            *ARRAY_APPEND(template->parameters, template->parameter_count) = parameter;
     }
     return 0;
 }
@@ -532,6 +551,8 @@ static int read_loop_name(struct loader *loader, const char *section, struct lau
     if (entry == NULL)
         return 0;
     int status = check_name(loader, entry->value, entry->line);
+    if (status == 0 && names_have(loader->grids.items, entry->value))
+        status = fail(loader, entry->line, "name '%s' is given twice", entry->value);
     if (status != 0)
         return status;
     launch->loop = entry->value;
@@ -546,7 +567,7 @@ static int read_launch(struct loader *loader, const char *section, struct launch
     struct ini_entry *entry;
     bool main = false;
     names_add_all(&known, loader->base.items);
-    names_add_all(&known, figure_names);
+    names_add_all(&known, launch_figure_names);
     for (size_t i = 0; loader->grids.items != NULL && i + 1 < loader->made_count; i += 2) {
         if (&loader->template->launches[i / 2] == launch)
             break;
@@ -562,6 +583,12 @@ static int read_launch(struct loader *loader, const char *section, struct launch
         status = read_key(loader, section, "when", &loader->base, &launch->when);
     if (status == 0)
         status = read_geometry(loader, section, &known, launch);
+    for (size_t i = 0; i < launch->argument_count && status == 0; i++)
+        if (expression_uses(launch->arguments[i].expression, "reference"))
+            status = fail(loader, launch->line,
+                          "launch '%s' has 'reference' among its arguments, which only the "
+                          "reference of an [expect] section has",
+                          launch->name);
     if (status == 0 && (launch->grid_count == 0 || launch->block_count == 0))
         status =
             need(loader, section, launch->line, launch->grid_count == 0 ? "grid" : "block", &entry);
@@ -718,6 +745,7 @@ static int collect_members(struct loader *loader)
             struct buffer *buffer = ARRAY_APPEND(template->buffers, template->buffer_count);
             *buffer = (struct buffer){.name = dot + 1, .line = entry->line};
         } else if (entry->section[0] == 'l') {
+            status = check_letters(loader, dot + 1, entry->line);
             struct launch *launch = ARRAY_APPEND(template->launches, template->launch_count);
             *launch = (struct launch){.name = dot + 1, .line = entry->line};
         } else {
@@ -736,7 +764,24 @@ static int collect_members(struct loader *loader)
     return 0;
 }
 
-static void collect_names(struct loader *loader)
+/* NAME_grid and NAME_block of every launch. */
+static int collect_grids(struct loader *loader)
+{
+    struct template *template = loader->template;
+    int status = 0;
+    for (size_t i = 0; i < template->launch_count && status == 0; i++) {
+        const struct launch *launch = &template->launches[i];
+        for (int j = 0; j < 2 && status == 0; j++) {
+            char **made = ARRAY_APPEND(loader->made, loader->made_count);
+            *made = alloc_format("%s_%s", launch->name, j == 0 ? "grid" : "block");
+            names_add(&loader->grids, *made);
+            status = check_unused(loader, *made, launch->line);
+        }
+    }
+    return status;
+}
+
+static int collect_names(struct loader *loader)
 {
     struct template *template = loader->template;
     for (size_t i = 0; i < template->problem_count; i++)
@@ -746,13 +791,6 @@ static void collect_names(struct loader *loader)
         names_add(&loader->base, template->parameters[i].name);
     names_add_all(&loader->base, loader->fixed.items);
     names_add_all(&loader->grids, loader->base.items);
-    for (size_t i = 0; i < template->launch_count; i++) {
-        for (int j = 0; j < 2; j++) {
-            char **made = ARRAY_APPEND(loader->made, loader->made_count);
-            *made = alloc_format("%s_%s", template->launches[i].name, j == 0 ? "grid" : "block");
-            names_add(&loader->grids, *made);
-        }
-    }
     for (size_t i = 0; i < template->buffer_count; i++)
         names_add(&loader->buffers, template->buffers[i].name);
     names_add(&loader->buffers, "reference");
@@ -760,6 +798,7 @@ static void collect_names(struct loader *loader)
     names_add_all(&constraint, loader->base.items);
     names_add_all(&constraint, figure_names);
     template->constraint_names = constraint.items;
+    return collect_grids(loader);
 }
 
 static int read_members(struct loader *loader)
@@ -801,6 +840,16 @@ static int read_constraints(struct loader *loader)
     return 0;
 }
 
+static void read_options(struct template *template, const char *text)
+{
+    char **parts;
+    size_t count = text_split(text, ' ', &parts);
+    for (size_t i = 0; i < count; i++)
+        if (parts[i][0] != '\0') /* between two blanks */
+            *ARRAY_APPEND(template->options, template->option_count) = alloc_string(parts[i]);
+    text_split_release(parts, count);
+}
+
 /* [kernel]: the source with its include folders, options, description, cache state. */
 static int read_kernel(struct loader *loader)
 {
@@ -814,8 +863,8 @@ static int read_kernel(struct loader *loader)
     char *path = resolve_path(loader, source != NULL ? source->value : file);
     char **folders = NULL;
     size_t folder_count = include != NULL ? text_split(include->value, ',', &folders) : 0;
-    template->option_count =
-        options != NULL ? text_split(options->value, ' ', &template->options) : 0;
+    if (options != NULL)
+        read_options(template, options->value);
     template->description = description != NULL ? description->value : "";
     template->cold = cache == NULL || strcmp(cache->value, "warm") != 0;
     int status = 0;
@@ -858,10 +907,10 @@ static int load(struct loader *loader)
         status = read_parameters(loader, "problem", false);
     if (status == 0)
         status = collect_members(loader);
-    if (status != 0)
-        return status;
-    collect_names(loader);
-    status = read_members(loader);
+    if (status == 0)
+        status = collect_names(loader);
+    if (status == 0)
+        status = read_members(loader);
     if (status == 0)
         status = read_constraints(loader);
     if (status == 0)
