@@ -14,8 +14,10 @@ struct evaluation {
     const struct template *template;
     const struct kernel_lookup *lookup;
     struct error *error;
-    struct bindings local;    /* figures, loop variable, buffers' names */
-    struct scope local_scope; /* `local`, then NAME_grid of earlier launches, then the caller's */
+    struct bindings local;    /* loop variable, buffers' names */
+    struct bindings figures;  /* of the launch at hand */
+    struct scope local_scope; /* local, figures, NAME_grid of earlier launches, the caller's */
+    struct scope figures_scope;
     struct scope names_scope;
 };
 
@@ -135,16 +137,18 @@ static int read_arguments(struct evaluation *evaluation, const struct launch *la
 /* -- launches ------------------------------------------------------------------------------------
  */
 
-static void bind_integer(struct evaluation *evaluation, const char *name, int64_t integer)
+static void bind_figure(struct evaluation *evaluation, const char *name, int64_t figure)
 {
-    bindings_set(&evaluation->local, name, value_integer(integer));
+    bindings_set(&evaluation->figures, name, value_integer(figure));
 }
 
+/* Drops the figures of the launch before. */
 static void bind_info(struct evaluation *evaluation, const struct kernel_info *info)
 {
-    bind_integer(evaluation, "registers", info->registers);
-    bind_integer(evaluation, "spill_bytes", info->spill_bytes);
-    bind_integer(evaluation, "static_shared_bytes", info->static_shared_bytes);
+    bindings_release(&evaluation->figures);
+    bind_figure(evaluation, "registers", info->registers);
+    bind_figure(evaluation, "spill_bytes", info->spill_bytes);
+    bind_figure(evaluation, "static_shared_bytes", info->static_shared_bytes);
 }
 
 int64_t step_threads(const struct step *step)
@@ -203,13 +207,13 @@ static int make_step(struct evaluation *evaluation, size_t index, const struct l
     int64_t threads = step_threads(step);
     if (threads > INT32_MAX)
         return out_of_range(evaluation, launch->line, "block", threads, launch->name);
-    bind_integer(evaluation, "block_threads", threads);
+    bind_figure(evaluation, "block_threads", threads);
     status = read_shared(evaluation, launch, step);
     if (status == 0 && evaluation->lookup != NULL) {
         status = evaluation->lookup->blocks_per_sm(evaluation->lookup->user, launch->entry,
                                                    (int)threads, step->dynamic_shared_bytes,
                                                    blocks_per_sm, evaluation->error);
-        bind_integer(evaluation, "blocks_per_sm", *blocks_per_sm);
+        bind_figure(evaluation, "blocks_per_sm", *blocks_per_sm);
     }
     if (status == 0)
         status =
@@ -275,7 +279,7 @@ static int add_loop(struct evaluation *evaluation, size_t index, const struct la
     for (int64_t iteration = 0; status == 0; iteration++) {
         bool more = false;
         bindings_set(&evaluation->local, launch->loop, variable);
-        bind_integer(evaluation, "iteration", iteration);
+        bindings_set(&evaluation->local, "iteration", value_integer(iteration));
         status = expression_boolean(launch->condition, &evaluation->local_scope, &more,
                                     evaluation->error);
         if (status != 0 || !more)
@@ -302,7 +306,14 @@ static void begin(struct evaluation *evaluation, const struct scope *scope)
     }
     bindings_set(&evaluation->local, "reference", value_word("reference"));
     evaluation->names_scope = (struct scope){&schedule->names, scope};
-    evaluation->local_scope = (struct scope){&evaluation->local, &evaluation->names_scope};
+    evaluation->figures_scope = (struct scope){&evaluation->figures, &evaluation->names_scope};
+    evaluation->local_scope = (struct scope){&evaluation->local, &evaluation->figures_scope};
+}
+
+static void end(struct evaluation *evaluation)
+{
+    bindings_release(&evaluation->local);
+    bindings_release(&evaluation->figures);
 }
 
 static void bind_inactive(struct schedule *schedule, const struct template *template)
@@ -347,7 +358,7 @@ int schedule_make(struct schedule *schedule, const struct template *template,
     bind_inactive(schedule, template);
     for (size_t i = 0; i < template->launch_count && status == 0; i++)
         status = add_launch(&evaluation, i);
-    bindings_release(&evaluation.local);
+    end(&evaluation);
     if (status != 0)
         schedule_release(schedule);
     return status;
@@ -363,7 +374,7 @@ int schedule_reference(struct schedule *schedule, const struct template *templat
     begin(&evaluation, scope);
     step = ARRAY_APPEND(schedule->steps, schedule->step_count);
     int status = make_step(&evaluation, 0, &expectation->reference, step, &blocks_per_sm);
-    bindings_release(&evaluation.local);
+    end(&evaluation);
     if (status == 0 && (step_blocks(step) == 0 || step_threads(step) == 0)) {
         step_release(step);
         schedule->step_count = 0;
