@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void upper_case(char *text)
 {
@@ -19,9 +20,10 @@ static void add_definition(struct options *options, const char *name, struct val
     value_text(value, text);
     if (value.kind == VALUE_WORD)
         upper_case(text);
+    const char *point = value.kind == VALUE_REAL && strpbrk(text, ".e") == NULL ? ".0" : "";
     *ARRAY_APPEND(options->items, options->count) =
         value.kind == VALUE_WORD ? alloc_format("-D%s=%s_%s", macro, macro, text)
-                                 : alloc_format("-D%s=%s", macro, text);
+                                 : alloc_format("-D%s=%s%s", macro, text, point);
     free(macro);
 }
 

@@ -16,7 +16,8 @@ struct options {
 
 /*
  * The NVRTC options of a variant: the template's include folders and options, and a definition for
- * every compiled parameter and problem word: -DBLOCK_SIZE=256, -DFINISH=FINISH_ATOMIC. Launch
+ * every compiled parameter and problem word: -DBLOCK_SIZE=256, -DFINISH=FINISH_ATOMIC; a real
+ * number stays one in C: -DSCALE=2.0. Launch
  * parameters and numbers of the problem are not among them, so that variants which differ only
  * there share a cubin.
  */
