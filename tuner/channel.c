@@ -83,6 +83,8 @@ int channel_next(struct channel *channel, json_t **message, struct error *error)
                    ? 0
                    : error_set(error, ERROR_WORKER, "a message is longer than 64 MiB");
     size_t length = (size_t)(newline - channel->buffer);
+    if (length > LINE_LIMIT)
+        return error_set(error, ERROR_WORKER, "a message is longer than 64 MiB");
     json_error_t reason;
     *message = json_loadb(channel->buffer, length, 0, &reason);
     channel->used -= length + 1;
@@ -110,10 +112,25 @@ int channel_receive(struct channel *channel, json_t **message, struct error *err
     }
 }
 
+/* Text that is not UTF-8 (a path, a message that was cut) loses what JSON cannot hold. */
+static json_t *json_text(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string != NULL)
+        return string;
+    char *ascii = alloc_string(text);
+    for (char *p = ascii; *p != '\0'; p++)
+        *p = (unsigned char)*p < 0x80 ? *p : '?';
+    string = json_string(ascii);
+    free(ascii);
+    return string;
+}
+
 json_t *message_from_error(const struct error *error)
 {
-    return json_pack("{s:s, s:i, s:s, s:i, s:s}", "event", "error", "code", (int)error->code,
-                     "file", error->file, "line", error->line, "message", error->message);
+    return json_pack("{s:s, s:i, s:o, s:i, s:o}", "event", "error", "code", (int)error->code,
+                     "file", json_text(error->file), "line", error->line, "message",
+                     json_text(error->message));
 }
 
 int message_error(const json_t *message, struct error *error)
