@@ -1,8 +1,31 @@
 // Barriers over all blocks of a grid. Every block must be resident, or those that wait hold the
 // place of those that have not started: the launch must be refused where the grid does not fit.
 //
-// BARRIER picks the algorithm (see grid_barrier.cu). All keep their state in global memory between
-// launches: it starts as zeros, belongs to one launch at a time and to one size of grid for ever.
+// BARRIER     the algorithm, one struct each below.
+// ARRIVE      how a block announces itself where it counts arrivals. returning: the add returns the
+// count,
+//             so that the last block need not poll. silent: nothing returns and polling starts
+//             sooner, which pays where the poll finds the barrier complete at once.
+// POLL        acquire: every poll is an acquire. relaxed: polls carry no order, one acquire follows
+// the
+//             last; it spares an invalidation of L1 after each poll.
+// POLL_DELAY  cycles before the first poll. A poll that comes too early stands in the way of the
+// arrivals
+//             on their way to the same word, and the next poll comes a round trip later.
+// FAN_IN      blocks a group, for tree and cluster.
+//
+// All keep their state in global memory between launches: it starts as zeros, and belongs to one
+// launch at a time and to grids of one size. Counts only grow and have 64 bits, so they do not wrap
+// in a lifetime. A block learns the number of barriers completed so far from the count itself: no
+// later barrier can complete before the block has arrived there.
+//
+// Why they are correct: the first __syncthreads hands the writes of the block to its thread 0,
+// which releases them with its arrival. Arrivals are read-modify-writes, and each continues the
+// release sequences of those before it; so whoever acquires the complete count acquires from every
+// block. The second
+// __syncthreads hands that on to the block. Less is wrong: without the release, an arrival may be
+// seen before the block's writes; without the acquire, a block may go on with what its L1 held
+// before.
 #ifndef BARRIERS_CUH
 #define BARRIERS_CUH
 
@@ -10,58 +33,107 @@
 
 #define BARRIER_LOCK 0
 #define BARRIER_LOCK_FREE 1
-#define BARRIER_COOPERATIVE 2
-#define BARRIER_NONE 3
+#define BARRIER_LOCK_FREE_PARALLEL 2
+#define BARRIER_GATHER 3
+#define BARRIER_SENSE 4
+#define BARRIER_TREE 5
+#define BARRIER_CLUSTER 6
+#define BARRIER_COOPERATIVE 7
+#define BARRIER_NONE 8
+#define ARRIVE_RETURNING 0
+#define ARRIVE_SILENT 1
+#define POLL_ACQUIRE 0
+#define POLL_RELAXED 1
 
 #ifndef BARRIER
 #define BARRIER BARRIER_LOCK
+#endif
+#ifndef ARRIVE
+#define ARRIVE ARRIVE_RETURNING
+#endif
+#ifndef POLL
+#define POLL POLL_ACQUIRE
+#endif
+#ifndef POLL_DELAY
+#define POLL_DELAY 0
+#endif
+#ifndef FAN_IN
+#define FAN_IN 4
+#endif
+
+// For the declaration of a kernel that waits at a barrier.
+#if BARRIER == BARRIER_CLUSTER
+#define BARRIER_CLUSTERS __cluster_dims__(FAN_IN, 1, 1)
+#else
+#define BARRIER_CLUSTERS
 #endif
 
 #if BARRIER == BARRIER_COOPERATIVE
 #include <cooperative_groups.h>
 #endif
 
-// Words of 32 bits that the state takes for a grid of `blocks`: a line for the counter, and the
-// flags.
-#define BARRIER_LINE_WORDS 32
+#define LINE_WORDS 32 // of 32 bits: every word that is polled has a line of 128 bytes to itself
 
-// One counter of arrivals, which only grows (64 bits: it does not wrap in a lifetime). Each block
-// adds one and waits until the count reaches the next multiple of the grid's size. Order: bar.sync
-// hands the block's writes to thread 0, whose add releases them; each add continues the release
-// sequence of the earlier ones, so the load that sees the full count acquires from every block, and
-// so does the add that completes it. The second bar.sync hands that on to the block.
-struct LockBarrier {
+// Waits until *word has reached `target`, and acquires. The relaxed polls and the acquire after
+// them read one location in program order, so the acquire sees what they saw or something newer.
+template <typename Word> __device__ void wait_for(const Word *word, Word target)
+{
+    if (POLL_DELAY > 0) {
+        pause(POLL_DELAY);
+    }
+#if POLL == POLL_RELAXED
+    while (load_relaxed(word) < target) {
+    }
+    load_acquire(word);
+#else
+    while (load_acquire(word) < target) {
+    }
+#endif
+}
+
+// One more arrival at *count, and the wait until there are `target`.
+__device__ inline void arrive_and_wait(uint64 *count, uint64 target)
+{
+#if ARRIVE == ARRIVE_SILENT
+    add_release(count, 1);
+    wait_for(count, target);
+#else
+    if (add_acquire_release(count, 1) + 1 < target) {
+        wait_for(count, target);
+    }
+#endif
+}
+
+#if BARRIER == BARRIER_LOCK
+// One counter of arrivals. Each block adds one and waits for the next multiple of the grid's size.
+struct GridBarrier {
     uint64 *count;
     uint64 target;
 
-    __device__ explicit LockBarrier(uint32 *state) : count((uint64 *)state), target(0)
+    __device__ explicit GridBarrier(uint32 *state) : count((uint64 *)state)
     {
+        target = load_relaxed(count) / gridDim.x * gridDim.x;
     }
     __device__ void wait()
     {
+        target += gridDim.x;
         __syncthreads();
         if (threadIdx.x == 0) {
-            uint64 arrived = add_acquire_release(count, 1) + 1;
-            target = target == 0 ? (arrived + gridDim.x - 1) / gridDim.x * gridDim.x
-                                 : target + gridDim.x;
-            while (arrived < target) {
-                arrived = load_acquire(count);
-            }
+            arrive_and_wait(count, target);
         }
         __syncthreads();
     }
 };
 
-// A flag a block, which holds the number of barriers the block has reached; thread 0 of each block
-// waits for one flag after the other. A block may be one barrier ahead, never more, so flags are
-// compared by their difference, which survives wrapping. Order: thread 0 releases its block's
-// writes with its flag, and acquires each other block's with theirs.
-struct LockFreeBarrier {
-    uint32 *flags;
-    uint32 reached;
+#elif BARRIER == BARRIER_LOCK_FREE
+// A flag a block, which holds the number of barriers that the block has reached; thread 0 of each
+// block waits for one flag after the other. Every flag is a release and an acquire of its own.
+struct GridBarrier {
+    uint64 *flags;
+    uint64 reached;
 
-    __device__ explicit LockFreeBarrier(uint32 *state)
-        : flags(state + BARRIER_LINE_WORDS), reached(load_relaxed(flags + blockIdx.x))
+    __device__ explicit GridBarrier(uint32 *state)
+        : flags((uint64 *)state), reached(load_relaxed(flags + blockIdx.x))
     {
     }
     __device__ void wait()
@@ -71,18 +143,173 @@ struct LockFreeBarrier {
         if (threadIdx.x == 0) {
             store_release(flags + blockIdx.x, reached);
             for (uint32 block = 0; block < gridDim.x; block++) {
-                while ((int)(load_acquire(flags + block) - reached) < 0) {
-                }
+                wait_for(flags + block, reached);
             }
         }
         __syncthreads();
     }
 };
 
-#if BARRIER == BARRIER_COOPERATIVE
+#elif BARRIER == BARRIER_LOCK_FREE_PARALLEL
+// The same flags, but each thread waits for one of them (or for every blockDim.x-th); the second
+// __syncthreads gathers what the threads have acquired.
+struct GridBarrier {
+    uint64 *flags;
+    uint64 reached;
+
+    __device__ explicit GridBarrier(uint32 *state)
+        : flags((uint64 *)state), reached(load_relaxed(flags + blockIdx.x))
+    {
+    }
+    __device__ void wait()
+    {
+        reached++;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            store_release(flags + blockIdx.x, reached);
+        }
+        for (uint32 block = threadIdx.x; block < gridDim.x; block += blockDim.x) {
+            wait_for(flags + block, reached);
+        }
+        __syncthreads();
+    }
+};
+
+#elif BARRIER == BARRIER_GATHER
+// Flags as above, but block 0 alone waits for them, its threads in parallel, and then lets all go
+// with one word. Its release passes on what its threads acquired: its __syncthreads lies between.
+struct GridBarrier {
+    uint64 *go;
+    uint64 *flags;
+    uint64 reached;
+
+    __device__ explicit GridBarrier(uint32 *state)
+        : go((uint64 *)state), flags((uint64 *)(state + LINE_WORDS)), reached(load_relaxed(go))
+    {
+    }
+    __device__ void wait()
+    {
+        reached++;
+        __syncthreads();
+        if (blockIdx.x == 0) {
+            gather();
+        } else if (threadIdx.x == 0) {
+            store_release(flags + blockIdx.x, reached);
+            wait_for(go, reached);
+        }
+        __syncthreads();
+    }
+    __device__ void gather()
+    {
+        for (uint32 block = threadIdx.x; block < gridDim.x; block += blockDim.x) {
+            if (block > 0) {
+                wait_for(flags + block, reached);
+            }
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            store_release(go, reached);
+        }
+    }
+};
+
+#elif BARRIER == BARRIER_SENSE
+// Sense-reversing: a counter that starts again by itself, and a word that the last arrival changes
+// while the others wait for the change. Arrivals and polls do not meet at one word, but the way to
+// the word is one more release.
+struct GridBarrier {
+    uint32 *count;
+    uint64 *sense;
+    uint64 reached;
+
+    __device__ explicit GridBarrier(uint32 *state)
+        : count(state), sense((uint64 *)(state + LINE_WORDS)), reached(load_relaxed(sense))
+    {
+    }
+    __device__ void wait()
+    {
+        reached++;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            if (increment_acquire_release(count, gridDim.x - 1) == gridDim.x - 1) {
+                store_release(sense, reached);
+            } else {
+                wait_for(sense, reached);
+            }
+        }
+        __syncthreads();
+    }
+};
+
+#elif BARRIER == BARRIER_TREE
+// Two levels: FAN_IN blocks count at a word of their own, the last of them counts at the root,
+// where all wait. Fewer arrivals at one word, one more round trip.
+struct GridBarrier {
+    uint64 *root;
+    uint64 *group;
+    uint64 members;
+    uint64 groups;
+    uint64 reached;
+
+    __device__ explicit GridBarrier(uint32 *state)
+    {
+        const uint32 index = blockIdx.x / FAN_IN;
+        groups = (gridDim.x + FAN_IN - 1) / FAN_IN;
+        members = min(FAN_IN, (int)(gridDim.x - index * FAN_IN));
+        root = (uint64 *)state;
+        group = (uint64 *)(state + (1 + index) * LINE_WORDS);
+        reached = load_relaxed(root) / groups;
+    }
+    __device__ void wait()
+    {
+        reached++;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            if (add_acquire_release(group, 1) + 1 == reached * members) {
+                arrive_and_wait(root, reached * groups);
+            } else {
+                wait_for(root, reached * groups);
+            }
+        }
+        __syncthreads();
+    }
+};
+
+#elif BARRIER == BARRIER_CLUSTER
+// The blocks of a cluster meet at the hardware's own barrier, which orders memory among them; the
+// first of them counts for all. Needs compute capability 9.0 and a grid of whole clusters.
+struct GridBarrier {
+    uint64 *count;
+    uint64 clusters;
+    uint64 target;
+
+    __device__ explicit GridBarrier(uint32 *state)
+        : count((uint64 *)state), clusters(gridDim.x / FAN_IN)
+    {
+        target = load_relaxed(count) / clusters * clusters;
+    }
+    __device__ void wait()
+    {
+        target += clusters;
+        cluster_sync();
+        if (blockIdx.x % FAN_IN == 0 && threadIdx.x == 0) {
+            arrive_and_wait(count, target);
+        }
+        cluster_sync();
+    }
+    static __device__ void cluster_sync()
+    {
+        asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;"
+                     :
+                     :
+                     : "memory");
+    }
+};
+
+#elif BARRIER == BARRIER_COOPERATIVE
 // The toolkit's own, under a cooperative launch.
-struct CooperativeBarrier {
-    __device__ explicit CooperativeBarrier(uint32 *)
+struct GridBarrier {
+    __device__ explicit GridBarrier(uint32 *)
     {
     }
     __device__ void wait()
@@ -90,11 +317,11 @@ struct CooperativeBarrier {
         cooperative_groups::this_grid().sync();
     }
 };
-#endif
 
+#else
 // No barrier between blocks: wrong, and there to be caught.
-struct NoBarrier {
-    __device__ explicit NoBarrier(uint32 *)
+struct GridBarrier {
+    __device__ explicit GridBarrier(uint32 *)
     {
     }
     __device__ void wait()
@@ -102,15 +329,6 @@ struct NoBarrier {
         __syncthreads();
     }
 };
-
-#if BARRIER == BARRIER_LOCK
-typedef LockBarrier GridBarrier;
-#elif BARRIER == BARRIER_LOCK_FREE
-typedef LockFreeBarrier GridBarrier;
-#elif BARRIER == BARRIER_COOPERATIVE
-typedef CooperativeBarrier GridBarrier;
-#else
-typedef NoBarrier GridBarrier;
 #endif
 
 #endif

@@ -3,8 +3,14 @@
 // BARRIER       lock: one counter, an atomic add a block, spin until it reaches a multiple of the
 // grid.
 //               lock_free: a flag a block; thread 0 of each block polls all flags in turn.
+//               lock_free_parallel: each thread polls one flag.
+//               gather: block 0 polls all flags and releases the others with one word.
+//               sense: a counter that resets itself, and a word that the last arrival changes.
+//               tree: groups of FAN_IN blocks count, and the last of each counts at the root.
+//               cluster: clusters of FAN_IN blocks meet in hardware, and one of each counts.
 //               cooperative: grid.sync() of cooperative groups.
 //               none: no barrier at all. Always ends as wrong_result.
+// ARRIVE, POLL, POLL_DELAY: details of waiting, explained in barriers.cuh.
 // BLOCK_SIZE    threads a block. The barrier itself needs one; the others wait at bar.sync.
 //
 // TEST (part of the problem) says what happens between barriers:
@@ -44,9 +50,7 @@ struct Sum {
 __device__ void come_late(uint64 round)
 {
     if (round % gridDim.x == blockIdx.x) {
-        const int64 start = clock64();
-        while (clock64() - start < LATE_CYCLES) {
-        }
+        pause(LATE_CYCLES);
     }
 }
 
@@ -98,7 +102,7 @@ __device__ uint64 total_round(GridBarrier &barrier, const int *in, uint64 n, uin
 }
 
 // Every block's result goes into out[0], the largest, and out[1], the complement of the smallest.
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+extern "C" __global__ void BARRIER_CLUSTERS __launch_bounds__(BLOCK_SIZE)
     grid_barrier(const int *in, uint64 n, uint64 rounds, uint32 *slots, uint32 *state, uint64 *out)
 {
     GridBarrier barrier(state);

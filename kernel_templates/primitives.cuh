@@ -29,6 +29,13 @@ __device__ __forceinline__ uint32 load_relaxed(const uint32 *from)
     return value;
 }
 
+__device__ __forceinline__ uint64 load_relaxed(const uint64 *from)
+{
+    uint64 value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+    return value;
+}
+
 __device__ __forceinline__ uint32 load_acquire(const uint32 *from)
 {
     uint32 value;
@@ -48,9 +55,19 @@ __device__ __forceinline__ void store_relaxed(uint32 *to, uint32 value)
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(to), "r"(value) : "memory");
 }
 
+__device__ __forceinline__ void store_relaxed(uint64 *to, uint64 value)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
+}
+
 __device__ __forceinline__ void store_release(uint32 *to, uint32 value)
 {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(to), "r"(value) : "memory");
+}
+
+__device__ __forceinline__ void store_release(uint64 *to, uint64 value)
+{
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
 }
 
 // Adds and returns the old value.
@@ -64,6 +81,12 @@ __device__ __forceinline__ uint64 add_acquire_release(uint64 *to, uint64 value)
     return old;
 }
 
+// Adds and does not wait for the old value.
+__device__ __forceinline__ void add_release(uint64 *to, uint64 value)
+{
+    asm volatile("red.add.release.gpu.global.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
+}
+
 // Counts 0, 1, … limit, 0, 1, … and returns the old value: a counter that resets itself.
 __device__ __forceinline__ uint32 increment_acquire_release(uint32 *to, uint32 limit)
 {
@@ -73,6 +96,16 @@ __device__ __forceinline__ uint32 increment_acquire_release(uint32 *to, uint32 l
                  : "l"(to), "r"(limit)
                  : "memory");
     return old;
+}
+
+// Orders nothing; lets `cycles` of the multiprocessor's clock pass.
+__device__ __forceinline__ void pause(uint32 cycles)
+{
+    uint32 start, now;
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(start) : : "memory");
+    do {
+        asm volatile("mov.u32 %0, %%clock;" : "=r"(now) : : "memory");
+    } while (now - start < cycles);
 }
 
 // ---- Vector loads

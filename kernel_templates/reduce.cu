@@ -1,0 +1,456 @@
+// One number from n: sum, minimum, maximum, product, or a bitwise operation.
+//
+// Every thread accumulates a share of the input in registers, a block combines its threads'
+// results, and a finish combines the blocks'. The parameters are independent of each other:
+//
+// BLOCK_SIZE    threads a block, whole warps. Large blocks leave fewer partial results to combine;
+// small
+//               ones start and end more smoothly.
+// NUM_LOAD      loads that each thread has in flight before it uses the first, and as many
+// accumulators.
+//               Little's law: bytes in flight an SM = latency × bandwidth / SMs, some 28 KB on an
+//               H200.
+// VECTOR_WIDTH  elements a load. 16 bytes a load need the fewest instructions for the same bytes.
+// MIN_BLOCKS    blocks that shall fit on an SM: the second launch bound, which caps registers. 0
+// leaves
+//               it out.
+// LOAD          cached: an ordinary load.
+//               once: around L1, since nothing is read twice.
+//               bulk: the copy engine of compute capability 9.0 fills STAGES buffers of STAGE_BYTES
+//               in shared memory: bytes in flight cost neither registers nor instructions.
+// ORDER         grid_stride: neighbouring blocks read neighbouring memory at the same time.
+//               chunked: each block reads one stretch of its own, which opens fewer DRAM pages per
+//               block.
+// FINISH        two_pass: a second launch of one block combines the partial results.
+//               atomic: every block adds to the result, which a launch before has cleared (sums
+//               only). last_block: the block that arrives last combines the partial results; one
+//               launch in all. gather: block 0 waits for each block's result, which travels in one
+//               word with the mark that it is there: no fence, no atomic. Blocks must be
+//               co-resident. grid_barrier: a barrier over all blocks (BARRIER), then block 0
+//               combines.
+// VALUE_TYPE and OPERATION (part of the problem): see value_types.cuh.
+#include "value_types.cuh"
+
+#define LOAD_CACHED 0
+#define LOAD_ONCE 1
+#define LOAD_BULK 2
+#define ORDER_GRID_STRIDE 0
+#define ORDER_CHUNKED 1
+#define FINISH_TWO_PASS 0
+#define FINISH_ATOMIC 1
+#define FINISH_LAST_BLOCK 2
+#define FINISH_GATHER 3
+#define FINISH_GRID_BARRIER 4
+
+#ifndef BLOCK_SIZE
+#define BLOCK_SIZE 256
+#endif
+#ifndef NUM_LOAD
+#define NUM_LOAD 4
+#endif
+#ifndef VECTOR_WIDTH
+#define VECTOR_WIDTH 4
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 0
+#endif
+#ifndef LOAD
+#define LOAD LOAD_CACHED
+#endif
+#ifndef STAGES
+#define STAGES 3
+#endif
+#ifndef STAGE_BYTES
+#define STAGE_BYTES 16384
+#endif
+#ifndef ORDER
+#define ORDER ORDER_GRID_STRIDE
+#endif
+#ifndef FINISH
+#define FINISH FINISH_TWO_PASS
+#endif
+
+#if FINISH == FINISH_GRID_BARRIER
+#include "barriers.cuh"
+#endif
+
+#if MIN_BLOCKS > 0
+#define LAUNCH_BOUNDS __launch_bounds__(BLOCK_SIZE, MIN_BLOCKS)
+#else
+#define LAUNCH_BOUNDS __launch_bounds__(BLOCK_SIZE)
+#endif
+
+// What one load brings; a bulk copy is used in pieces of 16 bytes.
+#if LOAD == LOAD_BULK
+#define GROUP_SIZE (16 / (int)sizeof(Value))
+#else
+#define GROUP_SIZE VECTOR_WIDTH
+#endif
+typedef Vector<Value, GROUP_SIZE> Group;
+
+__device__ __forceinline__ Accumulator combine_group(Accumulator result, const Group &group)
+{
+#pragma unroll
+    for (int i = 0; i < GROUP_SIZE; i++) {
+        result = Operation::combine(result, widen(group.element[i]));
+    }
+    return result;
+}
+
+// ---- A thread's share of the input
+// ------------------------------------------------------------------
+
+#if LOAD == LOAD_BULK
+
+__device__ __forceinline__ uint32 shared_address(const void *pointer)
+{
+    return (uint32)__cvta_generic_to_shared(pointer);
+}
+
+// Starts the copy of `bytes` into a stage; its barrier opens when they have all arrived.
+__device__ void start_copy(uint64 *full, void *stage, const void *from, uint32 bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :
+                 : "r"(shared_address(full)), "r"(bytes)
+                 : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1], %2, [%3];"
+                 :
+                 : "r"(shared_address(stage)), "l"(from), "r"(bytes), "r"(shared_address(full))
+                 : "memory");
+}
+
+__device__ void wait_full(uint64 *full, uint32 parity)
+{
+    uint32 done;
+    do {
+        asm volatile("{\n\t.reg .pred done;\n\t"
+                     "mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n\t"
+                     "selp.u32 %0, 1, 0, done;\n\t}"
+                     : "=r"(done)
+                     : "r"(shared_address(full)), "r"(parity)
+                     : "memory");
+    } while (!done);
+}
+
+__device__ __forceinline__ Accumulator combine_stage(Accumulator result, const Group *stage,
+                                                     uint32 groups)
+{
+    constexpr uint32 WHOLE = STAGE_BYTES / 16;
+    if (groups == WHOLE) {
+#pragma unroll 8
+        for (uint32 i = threadIdx.x; i < WHOLE; i += BLOCK_SIZE) {
+            result = combine_group(result, stage[i]);
+        }
+    } else {
+        for (uint32 i = threadIdx.x; i < groups; i += BLOCK_SIZE) {
+            result = combine_group(result, stage[i]);
+        }
+    }
+    return result;
+}
+
+// Tile t of STAGE_BYTES goes to block t % gridDim.x. Thread 0 keeps STAGES copies under way; the
+// __syncthreads says that all threads have read a stage before it is filled again.
+__device__ Accumulator accumulate_groups(const Group *groups, uint64 count)
+{
+    extern __shared__ __align__(128) char stages[];
+    __shared__ uint64 full[STAGES];
+    constexpr uint64 TILE = STAGE_BYTES / 16;
+    const uint64 tiles = (count + TILE - 1) / TILE;
+
+    auto groups_of = [&](uint64 tile) {
+        return (uint32)(count - tile * TILE < TILE ? count - tile * TILE : TILE);
+    };
+    auto start = [&](uint64 tile, uint32 stage) {
+        start_copy(full + stage, stages + stage * STAGE_BYTES, groups + tile * TILE,
+                   groups_of(tile) * 16);
+    };
+
+    if (threadIdx.x == 0) {
+        for (uint32 stage = 0; stage < STAGES; stage++) {
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                         :
+                         : "r"(shared_address(full + stage))
+                         : "memory");
+        }
+        asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); // the engine sees them
+        for (uint32 stage = 0; stage < STAGES; stage++) {
+            const uint64 tile = blockIdx.x + (uint64)stage * gridDim.x;
+            if (tile < tiles) {
+                start(tile, stage);
+            }
+        }
+    }
+    __syncthreads();
+
+    Accumulator result = Operation::identity();
+    uint32 stage = 0;
+    uint32 parity = 0;
+    for (uint64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        wait_full(full + stage, parity);
+        result =
+            combine_stage(result, (const Group *)(stages + stage * STAGE_BYTES), groups_of(tile));
+        __syncthreads();
+        const uint64 next = tile + (uint64)STAGES * gridDim.x;
+        if (threadIdx.x == 0 && next < tiles) {
+            start(next, stage);
+        }
+        if (++stage == STAGES) {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+    return result;
+}
+
+#else
+
+__device__ __forceinline__ Group load_group(const Group *from)
+{
+#if LOAD == LOAD_ONCE
+    return load_once(from);
+#else
+    return load_cached(from);
+#endif
+}
+
+// Groups `first`, `first + stride`, … below `end`, NUM_LOAD of them in flight at a time.
+__device__ __forceinline__ Accumulator accumulate_share(const Group *groups, uint64 first,
+                                                        uint64 stride, uint64 end)
+{
+    Accumulator results[NUM_LOAD];
+#pragma unroll
+    for (int j = 0; j < NUM_LOAD; j++) {
+        results[j] = Operation::identity();
+    }
+    for (; first + (NUM_LOAD - 1) * stride < end; first += NUM_LOAD * stride) {
+        Group loaded[NUM_LOAD];
+#pragma unroll
+        for (int j = 0; j < NUM_LOAD; j++) {
+            loaded[j] = load_group(groups + first + j * stride);
+        }
+#pragma unroll
+        for (int j = 0; j < NUM_LOAD; j++) {
+            results[j] = combine_group(results[j], loaded[j]);
+        }
+    }
+    // Fewer than NUM_LOAD are left; they too are all in flight at once.
+#pragma unroll
+    for (int j = 0; j < NUM_LOAD - 1; j++) {
+        if (first + j * stride < end) {
+            results[j] = combine_group(results[j], load_group(groups + first + j * stride));
+        }
+    }
+#pragma unroll
+    for (int j = 1; j < NUM_LOAD; j++) {
+        results[0] = Operation::combine(results[0], results[j]);
+    }
+    return results[0];
+}
+
+__device__ __forceinline__ Accumulator accumulate_groups(const Group *groups, uint64 count)
+{
+#if ORDER == ORDER_CHUNKED
+    // Whole lines of 128 bytes, so that no two blocks share one.
+    constexpr uint64 LINE = sizeof(Group) < 128 ? 128 / sizeof(Group) : 1;
+    const uint64 chunk = ((count + gridDim.x - 1) / gridDim.x + LINE - 1) / LINE * LINE;
+    const uint64 begin = blockIdx.x * chunk;
+    const uint64 end = begin + chunk < count ? begin + chunk : count;
+    return accumulate_share(groups, begin + threadIdx.x, BLOCK_SIZE, end);
+#else
+    return accumulate_share(groups, (uint64)blockIdx.x * BLOCK_SIZE + threadIdx.x,
+                            (uint64)gridDim.x * BLOCK_SIZE, count);
+#endif
+}
+
+#endif
+
+// The elements behind the last whole group: one each for the first threads.
+__device__ __forceinline__ Accumulator accumulate_rest(const Value *in, uint64 n)
+{
+    const uint64 rest = n % GROUP_SIZE;
+    if (blockIdx.x == 0 && threadIdx.x < rest) {
+        return widen(in[n - rest + threadIdx.x]);
+    }
+    return Operation::identity();
+}
+
+// ---- The finishes
+// -----------------------------------------------------------------------------------
+
+// One block combines the blocks' results.
+__device__ void combine_partials(const Accumulator *partials, uint32 count, Value *out)
+{
+    Accumulator result = Operation::identity();
+    for (uint32 i = threadIdx.x; i < count; i += BLOCK_SIZE) {
+        result = Operation::combine(result, partials[i]);
+    }
+    result = block_reduce<Operation, BLOCK_SIZE>(result);
+    if (threadIdx.x == 0) {
+        *out = narrow(result);
+    }
+}
+
+#if FINISH == FINISH_TWO_PASS
+
+__device__ void finish(Accumulator result, Accumulator *partials, uint32 *, Value *)
+{
+    if (threadIdx.x == 0) {
+        partials[blockIdx.x] = result;
+    }
+}
+
+#elif FINISH == FINISH_ATOMIC
+
+__device__ void finish(Accumulator result, Accumulator *, uint32 *, Value *out)
+{
+    if (threadIdx.x == 0) {
+#if VALUE_TYPE == VALUE_TYPE_INT64
+        atomicAdd((uint64 *)out, (uint64)result); // two's complement: the same bits
+#else
+        atomicAdd(out, result);
+#endif
+    }
+}
+
+#elif FINISH == FINISH_LAST_BLOCK
+
+// Thread 0 releases its block's result with the ticket and, holding the last ticket, has acquired
+// all the others': each increment continues the release sequence of those before it. The barrier
+// hands that on to the other threads. The ticket counter is back at zero for the next launch.
+__device__ void finish(Accumulator result, Accumulator *partials, uint32 *ticket, Value *out)
+{
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        partials[blockIdx.x] = result;
+        last = increment_acquire_release(ticket, gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last) {
+        combine_partials(partials, gridDim.x, out);
+    }
+}
+
+#elif FINISH == FINISH_GATHER
+
+// 32 bits of a result and, above them, the mark that they are there. One 64-bit access moves both,
+// so they need no order among themselves and relaxed accesses do. A slot starts as zero and is
+// emptied by its reader, for the next launch.
+constexpr int SLOT_WORDS = sizeof(Accumulator) / 4;
+union Slot {
+    Accumulator result;
+    uint32 word[SLOT_WORDS];
+};
+
+__device__ __forceinline__ void put(uint64 *slots, uint32 index, Accumulator result)
+{
+    Slot slot;
+    slot.result = result;
+#pragma unroll
+    for (int i = 0; i < SLOT_WORDS; i++) {
+        store_relaxed(slots + index * SLOT_WORDS + i, 1ULL << 32 | slot.word[i]);
+    }
+}
+
+__device__ __forceinline__ Accumulator take(uint64 *slots, uint32 index)
+{
+    Slot slot;
+#pragma unroll
+    for (int i = 0; i < SLOT_WORDS; i++) {
+        uint64 *from = slots + index * SLOT_WORDS + i;
+        uint64 word;
+        do {
+            word = load_relaxed(from);
+        } while (word >> 32 == 0);
+        slot.word[i] = (uint32)word;
+        *from = 0;
+    }
+    return slot.result;
+}
+
+__device__ void finish(Accumulator result, Accumulator *partials, uint32 *, Value *out)
+{
+    uint64 *slots = (uint64 *)partials;
+    if (blockIdx.x > 0) {
+        if (threadIdx.x == 0) {
+            put(slots, blockIdx.x, result);
+        }
+        return;
+    }
+    if (threadIdx.x > 0) {
+        result = Operation::identity();
+    }
+    for (uint32 i = threadIdx.x; i < gridDim.x; i += BLOCK_SIZE) {
+        if (i > 0) {
+            result = Operation::combine(result, take(slots, i));
+        }
+    }
+    __syncthreads(); // before block_reduce uses its shared memory again
+    result = block_reduce<Operation, BLOCK_SIZE>(result);
+    if (threadIdx.x == 0) {
+        *out = narrow(result);
+    }
+}
+
+#else
+
+__device__ void finish(Accumulator result, Accumulator *partials, uint32 *state, Value *out)
+{
+    GridBarrier barrier(state);
+    if (threadIdx.x == 0) {
+        partials[blockIdx.x] = result;
+    }
+    barrier.wait();
+    if (blockIdx.x == 0) {
+        combine_partials(partials, gridDim.x, out);
+    }
+}
+
+#endif
+
+// `partials` has 16 bytes a block, zero at first; `state` is zero at first (a ticket, or a
+// barrier's).
+extern "C" __global__ void LAUNCH_BOUNDS reduce(const Value *__restrict__ in, uint64 n,
+                                                Accumulator *partials, uint32 *state, Value *out)
+{
+    Accumulator result = accumulate_groups((const Group *)in, n / GROUP_SIZE);
+    result = Operation::combine(result, accumulate_rest(in, n));
+    result = block_reduce<Operation, BLOCK_SIZE>(result);
+    finish(result, partials, state, out);
+}
+
+#if FINISH == FINISH_TWO_PASS
+extern "C" __global__ void LAUNCH_BOUNDS reduce_finish(const Accumulator *__restrict__ partials,
+                                                       uint32 count, Value *out)
+{
+    combine_partials(partials, count, out);
+}
+#endif
+
+#if FINISH == FINISH_ATOMIC
+extern "C" __global__ void reduce_clear(Value *out)
+{
+    *out = 0;
+}
+#endif
+
+// Slow and obviously right: one block, one accumulator a thread, in a type that is exact for the
+// inputs.
+extern "C" __global__ void reduce_reference(const Value *in, Exact *out, uint64 n)
+{
+    __shared__ Exact results[1024];
+    Exact result = Operation::identity();
+    for (uint64 i = threadIdx.x; i < n; i += blockDim.x) {
+        result = Operation::combine(result, (Exact)widen(in[i]));
+    }
+    results[threadIdx.x] = result;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (uint32 i = 1; i < blockDim.x; i++) {
+            result = Operation::combine(result, results[i]);
+        }
+        *out = result;
+    }
+}
