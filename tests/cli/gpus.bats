@@ -73,7 +73,7 @@ load helper
     autotune --config "$sweeps/scale.ini"
     exits 0
     rm -rf results/*.db* results/*sqlite* results/record*
-    stand_in "best_block=1024"
+    stand_in "best_block=1024" "best_grid=16"
     autotune --config "$sweeps/scale.ini"
     exits 0
     equal "$(grep -c '^gpu = ' results/tuned.ini)" 1
@@ -98,6 +98,6 @@ INI
     autotune --config sweep.ini
     [ "$code" -eq 3 ] || exits 1
     cat out err >said
-    has said memory
+    has said OUT_OF_MEMORY
     grep -qE '[0-9]+(\.[0-9]+)? ?(bytes|[MG]i?B)' said
 }

@@ -8,10 +8,16 @@ load helper
     grep -qE '^autotune [0-9]+\.[0-9]+\.[0-9]+$' out
 }
 
-@test "--help names every command and option" {
+@test "--help names every command and exit code" {
     autotune --help
     exits 0
-    has out --config --arch check devices report --device --jobs --tuned --results --kernel --format --quiet --version
+    has out tune check devices report "0 done" "1 nothing valid" "2 usage" "3 device" "4 a worker" "130 interrupted"
+}
+
+@test "--help of the default command names its options" {
+    autotune tune --help
+    exits 0
+    has out --config --arch --device --jobs --tuned --results --kernel --format --quiet --help
 }
 
 @test "each command has help of its own" {
@@ -23,7 +29,7 @@ load helper
 }
 
 @test "no config is an error that says what to do" {
-    autotune
+    autotune tune
     exits 2
     has err --config
     [ ! -s out ]
@@ -32,7 +38,7 @@ load helper
 @test "a config that is not there" {
     autotune --config nowhere.ini
     exits 2
-    has err "'nowhere.ini'"
+    has err nowhere.ini
 }
 
 @test "an unknown option" {
@@ -41,10 +47,10 @@ load helper
     has err "--confg"
 }
 
-@test "an unknown command, with the nearest" {
+@test "an unknown command" {
     autotune chekc --config "$sweeps/scale.ini"
     exits 2
-    has err "'chekc'" check
+    has err "'chekc'" --help
 }
 
 @test "an unknown kernel, with the nearest" {

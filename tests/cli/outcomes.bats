@@ -29,7 +29,7 @@ outcome_of() {
     autotune --config "$sweeps/outcomes.ini"
     exits 0
     has out CUDA_ERROR_ILLEGAL_ADDRESS CUDA_ERROR_LAUNCH_FAILED CUDA_ERROR_INVALID_VALUE \
-        "this variant does not compile" "'in'" "'out'"
+        "#error directive" "'in'" "'out'"
     for outcome in measured compile_error wrong_result timeout fault launch_error not_resident constraint; do
         has out $outcome
     done

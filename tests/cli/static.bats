@@ -24,7 +24,7 @@ no_gpu() {
     autotune --config "$sweeps/scale.ini" --arch sm_90
     exits 0
     grep -qiE 'static|nothing (was|is) timed|not timed' out
-    has out scale sm_90 registers occupancy
+    has out scale sm_90 regs occ.
     [ ! -e results/tuned.ini ]
     ls results/static-sm_90/*.csv
 }

@@ -43,6 +43,7 @@ tuned() {
     exits 0
     cp results/tuned.ini before
     stand_in "log = $scratch/calls"
+    sleep 1 # the date would be another
     autotune --config "$sweeps/scale.ini"
     exits 0
     cat out err >said

@@ -143,7 +143,8 @@ template <typename T> uint64_t whole(void *parameter)
 {
     if constexpr (std::is_integral_v<T>) {
         T value = *static_cast<T *>(parameter);
-        return value > 0 ? static_cast<uint64_t>(value) : 0;
+        bool counts = value > 0 && static_cast<uint64_t>(value) < 1ull << 32;
+        return counts ? static_cast<uint64_t>(value) : 0;
     } else {
         (void)parameter;
         return 0;

@@ -19,7 +19,7 @@ struct kernel;
 /* The host version of an entry; NULL where there is none. */
 const struct kernel *kernel_find(const char *entry);
 
-/* The largest whole number among the arguments: as many elements are counted as work. */
+/* The largest whole number below 2^32 among the arguments: as many elements are counted as work. */
 uint64_t kernel_elements(const struct kernel *kernel, void **parameters);
 
 /* What becomes of a launch. */
