@@ -29,6 +29,7 @@
 //               co-resident. grid_barrier: a barrier over all blocks (BARRIER), then block 0
 //               combines.
 // VALUE_TYPE and OPERATION (part of the problem): see value_types.cuh.
+#include "reduce_reference.cuh"
 #include "value_types.cuh"
 
 #define LOAD_CACHED 0
@@ -435,22 +436,3 @@ extern "C" __global__ void reduce_clear(Value *out)
     *out = 0;
 }
 #endif
-
-// Slow and obviously right: one block, one accumulator a thread, in a type that is exact for the
-// inputs.
-extern "C" __global__ void reduce_reference(const Value *in, Exact *out, uint64 n)
-{
-    __shared__ Exact results[1024];
-    Exact result = Operation::identity();
-    for (uint64 i = threadIdx.x; i < n; i += blockDim.x) {
-        result = Operation::combine(result, (Exact)widen(in[i]));
-    }
-    results[threadIdx.x] = result;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        for (uint32 i = 1; i < blockDim.x; i++) {
-            result = Operation::combine(result, results[i]);
-        }
-        *out = result;
-    }
-}

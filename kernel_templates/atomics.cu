@@ -1,0 +1,136 @@
+// Many threads, one result: the sum (or product) of n numbers through atomics in global memory.
+//
+// METHOD      racy: read, combine, write, without an atomic. Loses updates: always ends as
+// wrong_result.
+//             atomic: one atomic add an element (sums only).
+//             cas: the same from compare-and-swap, which gives any operation: read, combine, and
+//             try again if someone else was faster. thread_local: a thread combines its elements in
+//             a register; one atomic a thread. warp_aggregated: and the warp combines its threads;
+//             one atomic a warp. block_aggregated: and the block its warps; one atomic a block.
+// BLOCK_SIZE  threads a block.
+// Fewer, fatter threads (a smaller grid) make the last three cheaper still.
+//
+// Relaxed order is enough: each update is whole by itself, and the end of the kernel publishes the
+// last.
+//
+// OPERATION (part of the problem): sum; or product of 2x + 1, odd so that it never becomes zero.
+#include "value_types.cuh"
+
+#define METHOD_RACY 0
+#define METHOD_ATOMIC 1
+#define METHOD_CAS 2
+#define METHOD_THREAD_LOCAL 3
+#define METHOD_WARP_AGGREGATED 4
+#define METHOD_BLOCK_AGGREGATED 5
+
+#ifndef METHOD
+#define METHOD METHOD_ATOMIC
+#endif
+#ifndef BLOCK_SIZE
+#define BLOCK_SIZE 256
+#endif
+
+template <typename T> __device__ T contribution(T value)
+{
+    return OPERATION == OPERATION_PRODUCT ? 2 * value + 1 : value;
+}
+
+// The word that compare-and-swap works on.
+template <int BYTES> struct Word;
+template <> struct Word<4> {
+    typedef uint32 type;
+};
+template <> struct Word<8> {
+    typedef uint64 type;
+};
+
+// Compares bits, not numbers: a NaN, which equals nothing, would keep the loop from ending.
+__device__ void combine_by_cas(Value *to, Value value)
+{
+    typedef Word<sizeof(Value)>::type Bits;
+    union Both {
+        Value value;
+        Bits bits;
+    };
+    Both expected;
+    expected.value = *(volatile Value *)to;
+    for (;;) {
+        Both wanted;
+        wanted.value = Operation::combine(expected.value, value);
+        Both found;
+        found.bits = atomicCAS((Bits *)to, expected.bits, wanted.bits);
+        if (found.bits == expected.bits) {
+            return;
+        }
+        expected = found;
+    }
+}
+
+__device__ void combine_atomically(Value *to, Value value)
+{
+#if OPERATION != OPERATION_SUM || METHOD == METHOD_CAS
+    combine_by_cas(to, value);
+#elif VALUE_TYPE == VALUE_TYPE_INT64
+    atomicAdd((uint64 *)to, (uint64)value); // two's complement: the same bits
+#else
+    atomicAdd(to, value);
+#endif
+}
+
+__device__ void combine_racily(Value *to, Value value)
+{
+    volatile Value *shared_by_all = to;
+    *shared_by_all = Operation::combine(*shared_by_all, value);
+}
+
+extern "C" __global__ void atomics_clear(Value *out)
+{
+    *out = Operation::identity();
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    atomics(const Value *__restrict__ in, uint64 n, Value *out)
+{
+    const uint64 stride = (uint64)gridDim.x * BLOCK_SIZE;
+    Value mine = Operation::identity();
+    for (uint64 i = (uint64)blockIdx.x * BLOCK_SIZE + threadIdx.x; i < n; i += stride) {
+        const Value value = contribution(in[i]);
+#if METHOD == METHOD_RACY
+        combine_racily(out, value);
+#elif METHOD == METHOD_ATOMIC || METHOD == METHOD_CAS
+        combine_atomically(out, value);
+#else
+        mine = Operation::combine(mine, value);
+#endif
+    }
+#if METHOD == METHOD_THREAD_LOCAL
+    combine_atomically(out, mine);
+#elif METHOD == METHOD_WARP_AGGREGATED
+    mine = warp_reduce<Operation>(mine);
+    if (threadIdx.x % WARP_SIZE == 0) {
+        combine_atomically(out, mine);
+    }
+#elif METHOD == METHOD_BLOCK_AGGREGATED
+    mine = block_reduce<Operation, BLOCK_SIZE>(mine);
+    if (threadIdx.x == 0) {
+        combine_atomically(out, mine);
+    }
+#endif
+}
+
+extern "C" __global__ void atomics_reference(const Value *in, Exact *out, uint64 n)
+{
+    __shared__ Exact results[1024];
+    Exact result = Operation::identity();
+    for (uint64 i = threadIdx.x; i < n; i += blockDim.x) {
+        result = Operation::combine(result, contribution((Exact)in[i]));
+    }
+    results[threadIdx.x] = result;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (uint32 i = 1; i < blockDim.x; i++) {
+            result = Operation::combine(result, results[i]);
+        }
+        *out = result;
+    }
+}

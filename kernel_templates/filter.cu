@@ -1,0 +1,307 @@
+// Stream compaction: the elements above a threshold, packed, and how many there are.
+//
+// METHOD      how the elements that pass find their places.
+//             atomic: each takes the next place with an atomic add.
+//             warp_aggregated: one add a warp, for all its lanes that pass; ranks from a ballot.
+//             block_aggregated: one add a tile; ranks from a scan over the block.
+//             ordered: as block_aggregated, but the tile's first place is the number of elements
+//             that pass in all tiles before it: the order of the input stays (decoupled look-back,
+//             Merrill and Garland 2016). With the others the order of the output is free.
+// BLOCK_SIZE  threads a block, whole warps.
+// NUM_LOAD    elements a thread holds at once; a tile has BLOCK_SIZE * NUM_LOAD.
+// VALUE_TYPE (part of the problem): see value_types.cuh.
+#include "value_types.cuh"
+
+#define METHOD_ATOMIC 0
+#define METHOD_WARP_AGGREGATED 1
+#define METHOD_BLOCK_AGGREGATED 2
+#define METHOD_ORDERED 3
+
+#ifndef METHOD
+#define METHOD METHOD_ATOMIC
+#endif
+#ifndef BLOCK_SIZE
+#define BLOCK_SIZE 256
+#endif
+#ifndef NUM_LOAD
+#define NUM_LOAD 4
+#endif
+
+#define WARPS (BLOCK_SIZE / WARP_SIZE)
+#define TILE_SIZE (BLOCK_SIZE * NUM_LOAD)
+
+__device__ __forceinline__ bool passes(Value value, float threshold)
+{
+    return widen(value) > (Accumulator)threshold;
+}
+
+// The lanes below this one that are set in `ballot`.
+__device__ __forceinline__ uint32 rank_in(uint32 ballot)
+{
+    return __popc(ballot & ((1u << threadIdx.x % WARP_SIZE) - 1));
+}
+
+__device__ __forceinline__ uint64 take_places(uint64 *count, uint32 places)
+{
+    return atomicAdd(count, (uint64)places);
+}
+
+#if METHOD == METHOD_ATOMIC
+
+__device__ void write_passing(const Value *loaded, const bool *pass, uint64, Value *out,
+                              uint64 *count, uint64 *)
+{
+#pragma unroll
+    for (int j = 0; j < NUM_LOAD; j++) {
+        if (pass[j]) {
+            out[take_places(count, 1)] = loaded[j];
+        }
+    }
+}
+
+#elif METHOD == METHOD_WARP_AGGREGATED
+
+__device__ void write_passing(const Value *loaded, const bool *pass, uint64, Value *out,
+                              uint64 *count, uint64 *)
+{
+    uint32 ballots[NUM_LOAD];
+    uint32 total = 0;
+#pragma unroll
+    for (int j = 0; j < NUM_LOAD; j++) {
+        ballots[j] = __ballot_sync(FULL_WARP, pass[j]);
+        total += __popc(ballots[j]);
+    }
+    uint64 place = 0;
+    if (threadIdx.x % WARP_SIZE == 0 && total > 0) {
+        place = take_places(count, total);
+    }
+    place = __shfl_sync(FULL_WARP, place, 0);
+#pragma unroll
+    for (int j = 0; j < NUM_LOAD; j++) {
+        if (pass[j]) {
+            out[place + rank_in(ballots[j])] = loaded[j];
+        }
+        place += __popc(ballots[j]);
+    }
+}
+
+#else
+
+// An exclusive sum over `values`, which the whole block has filled; returns the total, in every
+// thread. The first warp does it, 32 values at a time.
+__device__ uint32 scan_exclusive(uint32 *values, int count)
+{
+    __shared__ uint32 total;
+    __syncthreads();
+    if (threadIdx.x < WARP_SIZE) {
+        uint32 before = 0;
+        for (int first = 0; first < count; first += WARP_SIZE) {
+            const int i = first + threadIdx.x;
+            const uint32 value = i < count ? values[i] : 0;
+            uint32 sum = value;
+            for (int distance = 1; distance < WARP_SIZE; distance *= 2) {
+                const uint32 below = __shfl_up_sync(FULL_WARP, sum, distance);
+                sum += (int)threadIdx.x >= distance ? below : 0;
+            }
+            if (i < count) {
+                values[i] = before + sum - value;
+            }
+            before += __shfl_sync(FULL_WARP, sum, WARP_SIZE - 1);
+        }
+        if (threadIdx.x == 0) {
+            total = before;
+        }
+    }
+    __syncthreads();
+    return total;
+}
+
+#if METHOD == METHOD_ORDERED
+
+// What a tile has published about itself: a count and, in the lowest two bits, what it counts. Both
+// move in one 64-bit access, so relaxed order is enough: nothing else is read on the strength of
+// it.
+#define STATUS_NOTHING 0
+#define STATUS_OWN 1    // elements that pass in this tile
+#define STATUS_PREFIX 2 // in this tile and all before it
+
+// The places taken by all tiles before `tile`. The first warp looks back 32 tiles at a time, adds
+// up what they hold, and is done at the first prefix it meets. Tiles are handed out in the order in
+// which blocks start, so every tile before this one belongs to a block that is running or done, and
+// the wait ends.
+__device__ uint64 look_back(uint64 *status, uint64 tile, uint32 own)
+{
+    const uint32 lane = threadIdx.x;
+    if (lane == 0 && tile > 0) {
+        store_relaxed(status + tile, (uint64)own << 2 | STATUS_OWN);
+    }
+    uint64 before = 0;
+    bool done = tile == 0;
+    for (int64 last = (int64)tile - 1; !done; last -= WARP_SIZE) {
+        const int64 i = last - (int64)lane;
+        uint64 word = STATUS_PREFIX; // before the first tile: nothing
+        if (i >= 0) {
+            do {
+                word = load_relaxed(status + i);
+            } while ((word & 3) == STATUS_NOTHING);
+        }
+        const uint32 prefixes = __ballot_sync(FULL_WARP, (word & 3) == STATUS_PREFIX);
+        const uint32 nearest = prefixes == 0 ? WARP_SIZE - 1 : __ffs(prefixes) - 1;
+        uint64 sum = lane <= nearest ? word >> 2 : 0;
+        for (int distance = WARP_SIZE / 2; distance > 0; distance /= 2) {
+            sum += __shfl_xor_sync(FULL_WARP, sum, distance);
+        }
+        before += sum;
+        done = prefixes != 0;
+    }
+    if (lane == 0) {
+        store_relaxed(status + tile, (before + own) << 2 | STATUS_PREFIX);
+    }
+    return before;
+}
+
+#endif
+
+// The first place for this tile, in every thread.
+__device__ uint64 place_of_tile(uint64 tile, uint32 own, uint64 *count, uint64 *status)
+{
+    __shared__ uint64 first;
+    if (threadIdx.x < WARP_SIZE) {
+#if METHOD == METHOD_ORDERED
+        const uint64 before = look_back(status, tile, own);
+        if (threadIdx.x == 0) {
+            first = before;
+            if (tile == gridDim.x - 1) {
+                *count = before + own;
+            }
+        }
+#else
+        if (threadIdx.x == 0) {
+            first = take_places(count, own);
+        }
+#endif
+    }
+    __syncthreads();
+    return first;
+}
+
+// Element j of thread t has index j * BLOCK_SIZE + t in the tile: by j, then warp, then lane.
+__device__ void write_passing(const Value *loaded, const bool *pass, uint64 tile, Value *out,
+                              uint64 *count, uint64 *status)
+{
+    __shared__ uint32 places[NUM_LOAD * WARPS];
+    const uint32 warp = threadIdx.x / WARP_SIZE;
+    uint32 ballots[NUM_LOAD];
+#pragma unroll
+    for (int j = 0; j < NUM_LOAD; j++) {
+        ballots[j] = __ballot_sync(FULL_WARP, pass[j]);
+        if (threadIdx.x % WARP_SIZE == 0) {
+            places[j * WARPS + warp] = __popc(ballots[j]);
+        }
+    }
+    const uint32 own = scan_exclusive(places, NUM_LOAD * WARPS);
+    const uint64 first = place_of_tile(tile, own, count, status);
+#pragma unroll
+    for (int j = 0; j < NUM_LOAD; j++) {
+        if (pass[j]) {
+            out[first + places[j * WARPS + warp] + rank_in(ballots[j])] = loaded[j];
+        }
+    }
+}
+
+#endif
+
+// Which tile this block works on, in every thread.
+__device__ uint64 tile_of_block(uint32 *ticket)
+{
+#if METHOD == METHOD_ORDERED
+    __shared__ uint32 taken;
+    if (threadIdx.x == 0) {
+        taken = atomicAdd(ticket, 1);
+    }
+    __syncthreads();
+    return taken;
+#else
+    return blockIdx.x;
+#endif
+}
+
+// Before each run: no places are taken, no tile has said anything.
+extern "C" __global__ void filter_clear(uint64 *count, uint32 *ticket, uint64 *status, uint64 tiles)
+{
+    const uint64 i = (uint64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i == 0) {
+        *count = 0;
+        *ticket = 0;
+    }
+    if (METHOD == METHOD_ORDERED && i < tiles) {
+        status[i] = 0;
+    }
+}
+
+// One block a tile.
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    filter(const Value *__restrict__ in, uint64 n, float threshold, Value *out, uint64 *count,
+           uint32 *ticket, uint64 *status)
+{
+    const uint64 tile = tile_of_block(ticket);
+    const uint64 first = tile * TILE_SIZE + threadIdx.x;
+    Value loaded[NUM_LOAD];
+    bool pass[NUM_LOAD];
+#pragma unroll
+    for (int j = 0; j < NUM_LOAD; j++) {
+        const uint64 i = first + j * BLOCK_SIZE;
+        if (i < n) {
+            loaded[j] = load_once(in + i);
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < NUM_LOAD; j++) {
+        pass[j] = first + j * BLOCK_SIZE < n && passes(loaded[j], threshold);
+    }
+    write_passing(loaded, pass, tile, out, count, status);
+}
+
+// One block: every thread has a stretch of the input, counts in it, and writes behind those before
+// it.
+extern "C" __global__ void filter_reference(const Value *in, uint64 n, float threshold, Exact *out)
+{
+    __shared__ uint64 counts[1024];
+    const uint64 stretch = (n + blockDim.x - 1) / blockDim.x;
+    const uint64 begin = threadIdx.x * stretch < n ? threadIdx.x * stretch : n;
+    const uint64 end = begin + stretch < n ? begin + stretch : n;
+    uint64 place = 0;
+    for (uint64 i = begin; i < end; i++) {
+        place += passes(in[i], threshold);
+    }
+    counts[threadIdx.x] = place;
+    __syncthreads();
+    place = 0;
+    for (uint32 i = 0; i < threadIdx.x; i++) {
+        place += counts[i];
+    }
+    for (uint64 i = begin; i < end; i++) {
+        if (passes(in[i], threshold)) {
+            out[place++] = widen(in[i]);
+        }
+    }
+}
+
+extern "C" __global__ void filter_count_reference(const Value *in, uint64 n, float threshold,
+                                                  uint64 *count)
+{
+    __shared__ uint64 total;
+    if (threadIdx.x == 0) {
+        total = 0;
+    }
+    __syncthreads();
+    uint64 mine = 0;
+    for (uint64 i = threadIdx.x; i < n; i += blockDim.x) {
+        mine += passes(in[i], threshold);
+    }
+    atomicAdd(&total, mine);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        *count = total;
+    }
+}

@@ -1,0 +1,106 @@
+// The first rungs of the published ladder of reductions: one element a thread, launched again and
+// again until one value is left. They are here to be measured against; reduce.cu has the rungs
+// above.
+//
+// SCHEME      naive: every launch adds, to each element, the one `stride` behind it, in global
+// memory;
+//             log2(n) launches that each read and write everything.
+//             divergent: a block reduces its elements in shared memory; threads whose index is a
+//             multiple of 2 * stride work, so that every warp runs with few lanes. interleaved: the
+//             working threads are neighbours, but their strides meet in the same banks. sequential:
+//             stride halves from the top: neighbours work on neighbours. shuffle: warps reduce
+//             through registers; shared memory only between warps.
+// BLOCK_SIZE  threads a block, a power of two; a launch leaves one value of that many.
+#include "reduce_reference.cuh"
+#include "value_types.cuh"
+
+#define SCHEME_NAIVE 0
+#define SCHEME_DIVERGENT 1
+#define SCHEME_INTERLEAVED 2
+#define SCHEME_SEQUENTIAL 3
+#define SCHEME_SHUFFLE 4
+
+#ifndef SCHEME
+#define SCHEME SCHEME_NAIVE
+#endif
+#ifndef BLOCK_SIZE
+#define BLOCK_SIZE 256
+#endif
+
+#if SCHEME == SCHEME_NAIVE
+
+// After this launch element i stands for the elements i to i + 2 * stride - 1. Two buffers take
+// turns, since another thread still reads what this one would overwrite.
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    reduce_neighbours(const Value *from, Value *to, uint64 n, uint64 stride, Value *out)
+{
+    const uint64 i = (uint64)blockIdx.x * BLOCK_SIZE + threadIdx.x;
+    Value result = i < n ? from[i] : Operation::identity();
+    if (i + stride < n) {
+        result = Operation::combine(result, from[i + stride]);
+    }
+    if (i < n) {
+        to[i] = result;
+    }
+    if (i == 0 && 2 * stride >= n) {
+        *out = result;
+    }
+}
+
+#else
+
+#if SCHEME == SCHEME_SHUFFLE
+
+__device__ Value reduce_elements(Value value)
+{
+    return block_reduce<Operation, BLOCK_SIZE>(value);
+}
+
+#else
+
+__device__ Value reduce_elements(Value value)
+{
+    __shared__ Value values[BLOCK_SIZE];
+    const uint32 thread = threadIdx.x;
+    values[thread] = value;
+    __syncthreads();
+#if SCHEME == SCHEME_DIVERGENT
+    for (uint32 stride = 1; stride < BLOCK_SIZE; stride *= 2) {
+        if (thread % (2 * stride) == 0) {
+            values[thread] = Operation::combine(values[thread], values[thread + stride]);
+        }
+        __syncthreads();
+    }
+#elif SCHEME == SCHEME_INTERLEAVED
+    for (uint32 stride = 1; stride < BLOCK_SIZE; stride *= 2) {
+        const uint32 index = 2 * stride * thread;
+        if (index < BLOCK_SIZE) {
+            values[index] = Operation::combine(values[index], values[index + stride]);
+        }
+        __syncthreads();
+    }
+#else
+    for (uint32 stride = BLOCK_SIZE / 2; stride > 0; stride /= 2) {
+        if (thread < stride) {
+            values[thread] = Operation::combine(values[thread], values[thread + stride]);
+        }
+        __syncthreads();
+    }
+#endif
+    return values[0];
+}
+
+#endif
+
+// `count` elements become one a block.
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    reduce_blocks(const Value *from, Value *to, uint64 count)
+{
+    const uint64 i = (uint64)blockIdx.x * BLOCK_SIZE + threadIdx.x;
+    const Value result = reduce_elements(i < count ? from[i] : Operation::identity());
+    if (threadIdx.x == 0) {
+        to[blockIdx.x] = result;
+    }
+}
+
+#endif

@@ -1,0 +1,26 @@
+// What every reduction must give.
+#ifndef REDUCE_REFERENCE_CUH
+#define REDUCE_REFERENCE_CUH
+
+#include "value_types.cuh"
+
+// Slow and obviously right: one block, one accumulator a thread, in a type that is exact for the
+// inputs.
+extern "C" __global__ void reduce_reference(const Value *in, Exact *out, uint64 n)
+{
+    __shared__ Exact results[1024];
+    Exact result = Operation::identity();
+    for (uint64 i = threadIdx.x; i < n; i += blockDim.x) {
+        result = Operation::combine(result, (Exact)widen(in[i]));
+    }
+    results[threadIdx.x] = result;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (uint32 i = 1; i < blockDim.x; i++) {
+            result = Operation::combine(result, results[i]);
+        }
+        *out = result;
+    }
+}
+
+#endif

@@ -1,0 +1,209 @@
+// C = alpha * A * B + beta * C in float32, all row by row: A is m by k, B is k by n, C is m by n.
+// The worked example of registers against occupancy, and of launch bounds.
+//
+// METHOD            naive: a thread an element of C, everything from global memory (and its
+// caches).
+//                   tiled: a block computes a tile of C from tiles of A and B in shared memory, and
+//                   each thread a smaller tile of it in registers.
+// BLOCK_DIM         naive: threads of a block in each direction.
+// TILE_M, TILE_N    tiled: rows and columns of a block's tile. Large tiles read A and B less often.
+// TILE_K            tiled: how deep a step goes. Deeper steps wait less often at barriers.
+// THREAD_M,         tiled: rows and columns of a thread's tile, multiples of 4. Each value from
+// shared THREAD_N          memory serves that many multiplications; the tile takes as many
+// registers. MIN_BLOCKS        blocks that shall fit on an SM: the second launch bound. It caps
+// registers, and what
+//                   does not fit spills. 0 leaves it out.
+#include "primitives.cuh"
+
+#define METHOD_NAIVE 0
+#define METHOD_TILED 1
+
+#ifndef METHOD
+#define METHOD METHOD_NAIVE
+#endif
+#ifndef BLOCK_DIM
+#define BLOCK_DIM 16
+#endif
+#ifndef TILE_M
+#define TILE_M 64
+#endif
+#ifndef TILE_N
+#define TILE_N 64
+#endif
+#ifndef TILE_K
+#define TILE_K 16
+#endif
+#ifndef THREAD_M
+#define THREAD_M 4
+#endif
+#ifndef THREAD_N
+#define THREAD_N 4
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 0
+#endif
+
+#if METHOD == METHOD_NAIVE
+#define THREADS (BLOCK_DIM * BLOCK_DIM)
+#else
+#define THREADS (TILE_M / THREAD_M * (TILE_N / THREAD_N))
+#endif
+#if MIN_BLOCKS > 0
+#define LAUNCH_BOUNDS __launch_bounds__(THREADS, MIN_BLOCKS)
+#else
+#define LAUNCH_BOUNDS __launch_bounds__(THREADS)
+#endif
+
+#if METHOD == METHOD_NAIVE
+
+extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
+                                               const float *__restrict__ a,
+                                               const float *__restrict__ b, float beta, float *c)
+{
+    const int row = blockIdx.y * BLOCK_DIM + threadIdx.y;
+    const int column = blockIdx.x * BLOCK_DIM + threadIdx.x;
+    if (row >= m || column >= n) {
+        return;
+    }
+    float sum = 0;
+    for (int i = 0; i < k; i++) {
+        sum += a[(int64)row * k + i] * b[(int64)i * n + column];
+    }
+    const int64 at = (int64)row * n + column;
+    c[at] = alpha * sum + beta * c[at];
+}
+
+#else
+
+// A tile of A or B on its way from global to shared memory, spread over the block's threads.
+// Outside the matrix it is zero. The registers let the loads of the next step run under the
+// arithmetic of this one.
+template <int ROWS, int COLUMNS> struct Transfer {
+    static_assert(ROWS * COLUMNS % THREADS == 0, "every thread moves as many");
+    static constexpr int COUNT = ROWS * COLUMNS / THREADS;
+    float values[COUNT];
+
+    __device__ __forceinline__ void load(const float *matrix, int rows, int columns, int row,
+                                         int column)
+    {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            const int at = i * THREADS + threadIdx.x;
+            const int y = row + at / COLUMNS;
+            const int x = column + at % COLUMNS;
+            values[i] = y < rows && x < columns ? matrix[(int64)y * columns + x] : 0;
+        }
+    }
+    template <int STRIDE> __device__ __forceinline__ void store(float (*tile)[STRIDE])
+    {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            const int at = i * THREADS + threadIdx.x;
+            tile[at / COLUMNS][at % COLUMNS] = values[i];
+        }
+    }
+    template <int STRIDE> __device__ __forceinline__ void store_transposed(float (*tile)[STRIDE])
+    {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            const int at = i * THREADS + threadIdx.x;
+            tile[at % COLUMNS][at / COLUMNS] = values[i];
+        }
+    }
+};
+
+// Index i of the `COUNT` rows (or columns) of thread `thread` in a tile of SIZE: groups of 4
+// neighbours, the groups spread over the tile, so that neighbouring threads read neighbouring 16
+// bytes.
+template <int SIZE, int COUNT> __device__ __forceinline__ int place_of(int thread, int i)
+{
+    return i / 4 * (SIZE / (COUNT / 4)) + thread * 4 + i % 4;
+}
+
+template <int SIZE, int COUNT>
+__device__ __forceinline__ void load_fragment(float *fragment, const float *line, int thread)
+{
+#pragma unroll
+    for (int i = 0; i < COUNT; i += 4) {
+        const float4 four = *(const float4 *)(line + place_of<SIZE, COUNT>(thread, i));
+        fragment[i] = four.x;
+        fragment[i + 1] = four.y;
+        fragment[i + 2] = four.z;
+        fragment[i + 3] = four.w;
+    }
+}
+
+#define PADDING                                                                                    \
+    4 // keeps the columns of the transposed tile in different banks, and 16 bytes aligned
+
+extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
+                                               const float *__restrict__ a,
+                                               const float *__restrict__ b, float beta, float *c)
+{
+    __shared__ __align__(16) float tile_a[TILE_K][TILE_M + PADDING]; // transposed: k first
+    __shared__ __align__(16) float tile_b[TILE_K][TILE_N];
+    const int row = blockIdx.y * TILE_M;
+    const int column = blockIdx.x * TILE_N;
+    const int thread_row = threadIdx.x / (TILE_N / THREAD_N);
+    const int thread_column = threadIdx.x % (TILE_N / THREAD_N);
+    Transfer<TILE_M, TILE_K> next_a;
+    Transfer<TILE_K, TILE_N> next_b;
+    float sums[THREAD_M][THREAD_N] = {};
+
+    next_a.load(a, m, k, row, 0);
+    next_b.load(b, k, n, 0, column);
+    for (int step = 0; step < k; step += TILE_K) {
+        next_a.store_transposed(tile_a);
+        next_b.store(tile_b);
+        __syncthreads();
+        if (step + TILE_K < k) {
+            next_a.load(a, m, k, row, step + TILE_K);
+            next_b.load(b, k, n, step + TILE_K, column);
+        }
+#pragma unroll
+        for (int i = 0; i < TILE_K; i++) {
+            float of_a[THREAD_M];
+            float of_b[THREAD_N];
+            load_fragment<TILE_M, THREAD_M>(of_a, tile_a[i], thread_row);
+            load_fragment<TILE_N, THREAD_N>(of_b, tile_b[i], thread_column);
+#pragma unroll
+            for (int y = 0; y < THREAD_M; y++) {
+#pragma unroll
+                for (int x = 0; x < THREAD_N; x++) {
+                    sums[y][x] += of_a[y] * of_b[x];
+                }
+            }
+        }
+        __syncthreads();
+    }
+
+#pragma unroll
+    for (int y = 0; y < THREAD_M; y++) {
+        const int to_row = row + place_of<TILE_M, THREAD_M>(thread_row, y);
+#pragma unroll
+        for (int x = 0; x < THREAD_N; x++) {
+            const int to_column = column + place_of<TILE_N, THREAD_N>(thread_column, x);
+            if (to_row < m && to_column < n) {
+                const int64 at = (int64)to_row * n + to_column;
+                c[at] = alpha * sums[y][x] + beta * c[at];
+            }
+        }
+    }
+}
+
+#endif
+
+// A thread an element, in double.
+extern "C" __global__ void sgemm_reference(int m, int n, int k, float alpha, const float *a,
+                                           const float *b, float beta, const float *c, double *out)
+{
+    const int64 at = (int64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= (int64)m * n) {
+        return;
+    }
+    double sum = 0;
+    for (int i = 0; i < k; i++) {
+        sum += (double)a[at / n * k + i] * b[(int64)i * n + at % n];
+    }
+    out[at] = alpha * sum + beta * c[at];
+}
