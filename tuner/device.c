@@ -24,6 +24,8 @@ struct device {
     bool open;
     struct device_request request; /* of the open problem, to open it again */
     double slowest_s;              /* run so far */
+    json_t *trials[DEVICE_TRIALS]; /* sent and not answered, the oldest first */
+    size_t trial_count;
     unsigned losses;
 };
 
@@ -97,6 +99,8 @@ void device_free(struct device *device)
     if (device == NULL)
         return;
     worker_stop(&device->worker);
+    while (device->trial_count > 0)
+        json_decref(device->trials[--device->trial_count]);
     free(device);
 }
 
@@ -196,13 +200,17 @@ int device_open(struct device *device, const struct device_request *request, dou
     return status;
 }
 
-/* A worker that is lost is replaced at once, with the same problem open. */
+/* A worker that is lost is replaced at once, with the same problem open and the same trials queued.
+ */
 static int replace(struct device *device, struct error *error)
 {
     worker_stop(&device->worker);
     device->greeted = false;
     device->losses++;
-    return open_again(device, NULL, error);
+    int status = open_again(device, NULL, error);
+    for (size_t i = 0; i < device->trial_count && status == 0; i++)
+        status = channel_send(&device->worker.channel, json_incref(device->trials[i]), error);
+    return status;
 }
 
 unsigned device_losses(const struct device *device)
@@ -236,11 +244,11 @@ static bool take_failure(const json_t *reply, struct device_answer *answer, bool
 }
 
 /*
- * One request and its reply, which is NULL where the variant is at fault: `answer` says how. A
- * worker that passes the deadline gives a timeout, one that dies a fault.
+ * The reply to the request sent longest ago, which is NULL where the variant is at fault: `answer`
+ * says how. A worker that passes the deadline gives a timeout, one that dies a fault.
  */
-static int call(struct device *device, json_t *request, double timeout_s, const char *event,
-                json_t **reply, struct device_answer *answer, struct error *error)
+static int take_reply(struct device *device, double timeout_s, const char *event, json_t **reply,
+                      struct device_answer *answer, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
     bool timed_out;
@@ -248,9 +256,7 @@ static int call(struct device *device, json_t *request, double timeout_s, const 
     json_t *message;
     *reply = NULL;
     set_answer(answer, OUTCOME_MEASURED, "");
-    int status = channel_send(&device->worker.channel, request, error);
-    if (status == 0)
-        status = receive(device, timeout_s, &message, &timed_out, reason, error);
+    int status = receive(device, timeout_s, &message, &timed_out, reason, error);
     if (status < 0)
         return status;
     if (status == 0) {
@@ -267,6 +273,15 @@ static int call(struct device *device, json_t *request, double timeout_s, const 
     else
         json_decref(message);
     return status;
+}
+
+/* One request and its reply. */
+static int call(struct device *device, json_t *request, double timeout_s, const char *event,
+                json_t **reply, struct device_answer *answer, struct error *error)
+{
+    *reply = NULL;
+    int status = channel_send(&device->worker.channel, request, error);
+    return status != 0 ? status : take_reply(device, timeout_s, event, reply, answer, error);
 }
 
 static int64_t member(const json_t *reply, const char *key)
@@ -288,6 +303,13 @@ static void take_figures(const json_t *reply, struct result *result)
     result->operations = json_number_value(json_object_get(reply, "operations"));
 }
 
+static void take_loaded(const json_t *reply, struct result *result, struct device_answer *answer)
+{
+    const char *entry = json_string_value(json_object_get(reply, "entry"));
+    take_figures(reply, result);
+    (void)snprintf(answer->entry, sizeof answer->entry, "%s", entry != NULL ? entry : "");
+}
+
 int device_load(struct device *device, int64_t id, const char *cubin,
                 const struct bindings *parameters, struct result *result,
                 struct device_answer *answer, struct error *error)
@@ -296,13 +318,16 @@ int device_load(struct device *device, int64_t id, const char *cubin,
     json_t *request = json_pack("{s:s, s:I, s:s, s:o}", "do", "load", "id", (json_int_t)id, "cubin",
                                 cubin, "parameters", bindings_to_json(parameters));
     int status = call(device, request, LOAD_TIMEOUT_S, "loaded", &reply, answer, error);
-    if (reply != NULL) {
-        const char *entry = json_string_value(json_object_get(reply, "entry"));
-        take_figures(reply, result);
-        (void)snprintf(answer->entry, sizeof answer->entry, "%s", entry != NULL ? entry : "");
-    }
+    if (reply != NULL)
+        take_loaded(reply, result, answer);
     json_decref(reply);
     return status;
+}
+
+static void note_run(struct device *device, const json_t *reply)
+{
+    double run_s = (double)member(reply, "run_ns") * 1e-9;
+    device->slowest_s = run_s > device->slowest_s ? run_s : device->slowest_s;
 }
 
 /* Ten times the slowest run seen, and at least what the sweep says. */
@@ -320,10 +345,8 @@ int device_verify(struct device *device, int64_t id, int runs, struct device_ans
     json_t *request =
         json_pack("{s:s, s:I, s:i}", "do", "verify", "id", (json_int_t)id, "runs", runs);
     int status = call(device, request, launch_timeout(device), "verified", &reply, answer, error);
-    if (reply != NULL) {
-        double run_s = (double)member(reply, "run_ns") * 1e-9;
-        device->slowest_s = run_s > device->slowest_s ? run_s : device->slowest_s;
-    }
+    if (reply != NULL)
+        note_run(device, reply);
     json_decref(reply);
     return status;
 }
@@ -348,6 +371,45 @@ int device_unload(struct device *device, int64_t id, struct error *error)
     struct device_answer answer;
     int status = call(device, json_pack("{s:s, s:I}", "do", "unload", "id", (json_int_t)id),
                       LOAD_TIMEOUT_S, "unloaded", &reply, &answer, error);
+    json_decref(reply);
+    return status;
+}
+
+/* -- trials --------------------------------------------------------------------------------------
+ */
+
+int device_trial_send(struct device *device, const char *cubin, const struct bindings *parameters,
+                      size_t samples, struct error *error)
+{
+    json_t *request = json_pack("{s:s, s:s, s:o, s:I}", "do", "trial", "cubin", cubin, "parameters",
+                                bindings_to_json(parameters), "samples", (json_int_t)samples);
+    device->trials[device->trial_count++] = json_incref(request);
+    return channel_send(&device->worker.channel, request, error);
+}
+
+static void forget_oldest_trial(struct device *device)
+{
+    json_decref(device->trials[0]);
+    device->trial_count--;
+    memmove(device->trials, device->trials + 1, device->trial_count * sizeof *device->trials);
+}
+
+int device_trial_take(struct device *device, struct result *result, struct trial_times *times,
+                      struct device_answer *answer, struct error *error)
+{
+    json_t *reply;
+    *times = (struct trial_times){0};
+    forget_oldest_trial(device); /* it is on its way: a successor gets only those behind it */
+    int status = take_reply(device, launch_timeout(device), "tried", &reply, answer, error);
+    if (reply == NULL)
+        return status;
+    take_loaded(reply, result, answer);
+    (void)read_numbers(json_object_get(reply, "samples_ns"), &result->samples_ns,
+                       &result->sample_count);
+    note_run(device, reply);
+    times->load_ns = member(reply, "load_ns");
+    times->verify_ns = member(reply, "run_ns") + member(reply, "again_ns");
+    times->measure_ns = member(reply, "measure_ns");
     json_decref(reply);
     return status;
 }

@@ -69,6 +69,25 @@ int device_measure(struct device *device, int64_t id, size_t count, double **sam
 
 int device_unload(struct device *device, int64_t id, struct error *error);
 
+/*
+ * A trial loads, verifies, samples and unloads a variant in one request. Trials are queued
+ * (device_trial_send, at most DEVICE_TRIALS at once) and answered in order (device_trial_take), so
+ * that the GPU has the next one when it is done with one; other calls must wait until none is
+ * queued. Where a trial costs the worker, those behind it are sent again to its successor.
+ */
+enum { DEVICE_TRIALS = 2 };
+int device_trial_send(struct device *device, const char *cubin, const struct bindings *parameters,
+                      size_t samples, struct error *error);
+
+/* Where the worker's time went. */
+struct trial_times {
+    int64_t load_ns, verify_ns, measure_ns;
+};
+
+/* The answer to the oldest trial: figures, metrics and samples into `result`. */
+int device_trial_take(struct device *device, struct result *result, struct trial_times *times,
+                      struct device_answer *answer, struct error *error);
+
 /* How many workers were lost so far: whoever keeps variants loaded compares it. */
 unsigned device_losses(const struct device *device);
 

@@ -20,6 +20,8 @@ struct device_worker {
     struct device_problem problem;
     bool has_support;
     bool open;
+    bool damaged;         /* a variant wrote where it must not: open again before the next trial */
+    json_t *open_request; /* of the open problem */
     struct device_variant *variants;
     size_t variant_count;
 };
@@ -133,8 +135,25 @@ static int open_problem(struct device_worker *worker, const json_t *request,
     status = device_problem_open(&worker->problem, &worker->device, &problem, error);
     compilation_release(&reference);
     worker->open = status == 0;
+    worker->damaged = false;
     if (status == 0)
         status = verify_prepare(&worker->problem, error);
+    return status;
+}
+
+/* Makes everything anew: a write out of bounds may have hit any buffer, expected results included.
+ */
+static int repair(struct device_worker *worker, struct error *error)
+{
+    struct bindings values = {0};
+    if (!worker->damaged)
+        return 0;
+    close_problem(worker);
+    int status =
+        bindings_from_json(&values, json_object_get(worker->open_request, "problem"), error);
+    if (status == 0)
+        status = open_problem(worker, worker->open_request, &values, error);
+    bindings_release(&values);
     return status;
 }
 
@@ -146,6 +165,8 @@ static int do_open(struct device_worker *worker, const json_t *request, struct a
     if (text_of(request, "template") == NULL || text_of(request, "support") == NULL)
         return error_set(error, ERROR_WORKER, "'open' needs 'template' and 'support'");
     close_problem(worker);
+    json_decref(worker->open_request);
+    worker->open_request = json_deep_copy(request);
     int status = bindings_from_json(&values, json_object_get(request, "problem"), error);
     if (status == 0)
         status = load_support(worker, text_of(request, "support"), error);
@@ -245,48 +266,72 @@ static int need_variant(struct device_worker *worker, const json_t *request,
     return error_set(error, ERROR_WORKER, "variant %" PRId64 " is not loaded", id);
 }
 
+/* How a variant's results are checked: verify_run() or verify_again(). */
+typedef int verification(struct device_problem *problem, struct device_variant *variant,
+                         enum finding *finding, char reason[VERIFY_REASON_BYTES],
+                         struct error *error);
+
+static int verify_variant(struct device_worker *worker, struct device_variant *variant,
+                          verification *verify, struct answer *answer, struct error *error)
+{
+    char reason[VERIFY_REASON_BYTES] = "";
+    enum finding finding = FINDING_RIGHT;
+    int status = to_outcome(worker, verify(&worker->problem, variant, &finding, reason, error),
+                            OUTCOME_LAUNCH_ERROR, answer);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED && finding != FINDING_RIGHT) {
+        answer->outcome = OUTCOME_WRONG_RESULT;
+        worker->damaged = finding == FINDING_DAMAGE;
+        (void)error_set(error, ERROR_OK, "%s", reason);
+    }
+    return status;
+}
+
 static int do_verify(struct device_worker *worker, const json_t *request, struct answer *answer,
                      struct error *error)
 {
     struct device_variant *variant;
-    char reason[VERIFY_REASON_BYTES] = "";
-    bool right = true;
     int64_t runs = json_integer_value(json_object_get(request, "runs"));
-    int status = need_variant(worker, request, &variant, error);
     int64_t start = clock_ns();
-    for (int64_t i = 0; (i < runs || i == 0) && status == 0 && right; i++)
-        status = verify_run(&worker->problem, variant, &right, reason, error);
+    int status = need_variant(worker, request, &variant, error);
+    for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
+         i++)
+        status = verify_variant(worker, variant, verify_run, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        answer->reply = json_pack("{s:s, s:I}", "event", "verified", "run_ns",
+                                  (json_int_t)(clock_ns() - start));
+    answer->lost = answer->lost || worker->damaged; /* the other loaded variants share the damage */
+    return status;
+}
+
+/* Takes the samples that the request asks for into `*list`, a new reference. */
+static int measure_variant(struct device_worker *worker, const json_t *request,
+                           struct device_variant *variant, json_t **list, struct answer *answer,
+                           struct error *error)
+{
+    json_int_t count = json_integer_value(json_object_get(request, "samples"));
+    if (count < 1 || count > SAMPLE_LIMIT)
+        return error_set(error, ERROR_WORKER, "'samples' is not from 1 to 100000");
+    double *samples_ns = alloc_zeroed((size_t)count, sizeof *samples_ns);
+    int status = measure_samples(&worker->measure, &worker->problem, variant, (size_t)count,
+                                 samples_ns, error);
     status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
-    if (status != 0 || answer->outcome != OUTCOME_MEASURED)
-        return status;
-    if (!right) {
-        answer->outcome = OUTCOME_WRONG_RESULT;
-        return error_set(error, ERROR_OK, "%s", reason);
-    }
-    answer->reply = json_pack("{s:s, s:b, s:I}", "event", "verified", "right", 1, "run_ns",
-                              (json_int_t)(clock_ns() - start));
-    return 0;
+    *list = status == 0 && answer->outcome == OUTCOME_MEASURED ? numbers(samples_ns, (size_t)count)
+                                                               : NULL;
+    free(samples_ns);
+    return status;
 }
 
 static int do_measure(struct device_worker *worker, const json_t *request, struct answer *answer,
                       struct error *error)
 {
     struct device_variant *variant;
-    json_int_t count = json_integer_value(json_object_get(request, "samples"));
-    if (count < 1 || count > SAMPLE_LIMIT)
-        return error_set(error, ERROR_WORKER, "'samples' is not from 1 to 100000");
+    json_t *list = NULL;
     int status = need_variant(worker, request, &variant, error);
-    if (status != 0)
-        return status;
-    double *samples_ns = alloc_zeroed((size_t)count, sizeof *samples_ns);
-    status = measure_samples(&worker->measure, &worker->problem, variant, (size_t)count, samples_ns,
-                             error);
-    status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        answer->reply = json_pack("{s:s, s:o, s:I}", "event", "measured", "samples_ns",
-                                  numbers(samples_ns, (size_t)count), "late_batches",
-                                  (json_int_t)worker->measure.late_batches);
-    free(samples_ns);
+    if (status == 0)
+        status = measure_variant(worker, request, variant, &list, answer, error);
+    if (list != NULL)
+        answer->reply = json_pack("{s:s, s:o, s:I}", "event", "measured", "samples_ns", list,
+                                  "late_samples", (json_int_t)worker->measure.late_samples);
     return status;
 }
 
@@ -300,6 +345,55 @@ static int do_unload(struct device_worker *worker, const json_t *request, struct
     unload_variant(worker, variant);
     answer->reply = json_pack("{s:s}", "event", "unloaded");
     return 0;
+}
+
+/* Runs once and checks, takes samples, checks what the last of them left. */
+static int try_variant(struct device_worker *worker, const json_t *request,
+                       struct device_variant *variant, struct answer *answer, struct error *error)
+{
+    json_t *list = NULL;
+    int64_t start = clock_ns();
+    int status = verify_variant(worker, variant, verify_run, answer, error);
+    int64_t run_end = clock_ns();
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        status = measure_variant(worker, request, variant, &list, answer, error);
+    int64_t measure_end = clock_ns();
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        status = verify_variant(worker, variant, verify_again, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED) {
+        json_t *reply = answer->reply;
+        json_object_set_new(reply, "event", json_string("tried"));
+        json_object_set_new(reply, "run_ns", json_integer(run_end - start));
+        json_object_set_new(reply, "measure_ns", json_integer(measure_end - run_end));
+        json_object_set_new(reply, "again_ns", json_integer(clock_ns() - measure_end));
+        json_object_set(reply, "samples_ns", list);
+    }
+    json_decref(list);
+    return status;
+}
+
+static int do_trial(struct device_worker *worker, const json_t *request, struct answer *answer,
+                    struct error *error)
+{
+    struct bindings parameters = {0};
+    struct device_variant variant = {0};
+    const char *path = text_of(request, "cubin");
+    if (!worker->open || path == NULL)
+        return error_set(error, ERROR_WORKER, "'trial' needs an open problem and a 'cubin'");
+    int64_t start = clock_ns();
+    int status = repair(worker, error);
+    if (status == 0)
+        status = bindings_from_json(&parameters, json_object_get(request, "parameters"), error);
+    if (status == 0)
+        status = load_variant(worker, &variant, path, &parameters, answer, error);
+    if (answer->reply != NULL)
+        json_object_set_new(answer->reply, "load_ns", json_integer(clock_ns() - start));
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        status = try_variant(worker, request, &variant, answer, error);
+    if (!answer->lost)
+        device_variant_unload(&variant, &worker->problem);
+    bindings_release(&parameters);
+    return status;
 }
 
 static int do_close(struct device_worker *worker, const json_t *request, struct answer *answer,
@@ -318,8 +412,8 @@ static const struct {
     int (*serve)(struct device_worker *worker, const json_t *request, struct answer *answer,
                  struct error *error);
 } requests[] = {
-    {"open", do_open},       {"load", do_load},     {"verify", do_verify},
-    {"measure", do_measure}, {"unload", do_unload}, {"close", do_close},
+    {"open", do_open},     {"load", do_load},   {"verify", do_verify}, {"measure", do_measure},
+    {"unload", do_unload}, {"trial", do_trial}, {"close", do_close},
 };
 
 static int serve(struct device_worker *worker, const json_t *request, struct answer *answer,
@@ -337,13 +431,14 @@ static int serve(struct device_worker *worker, const json_t *request, struct ans
 
 static json_t *make_message(const struct answer *answer, int status, const struct error *error)
 {
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        return answer->reply;
+    json_decref(answer->reply); /* what was known before it failed */
     if (status != 0)
         return message_from_error(error);
-    if (answer->outcome != OUTCOME_MEASURED)
-        return json_pack("{s:s, s:s, s:s, s:b}", "event", "failed", "outcome",
-                         outcome_name(answer->outcome), "reason", error->message, "lost",
-                         (int)answer->lost);
-    return answer->reply;
+    return json_pack("{s:s, s:s, s:s, s:b}", "event", "failed", "outcome",
+                     outcome_name(answer->outcome), "reason", error->message, "lost",
+                     (int)answer->lost);
 }
 
 /* Requests one after the other; ends with the channel or with the context. */
@@ -407,6 +502,7 @@ int device_worker_run(struct channel *channel, int ordinal, struct error *error)
         (void)channel_send(channel, message_from_error(error), NULL);
     else if (ordinal >= 0)
         status = serve_all(&worker, channel, error);
+    json_decref(worker.open_request);
     free(worker.variants); /* the context's memory goes with the process */
     return status;
 }

@@ -1,16 +1,16 @@
 #include "measure.h"
 
 enum {
-    FIRST_HOLD_NS = 4000, /* for each queued call: about what one takes on a slow host */
-    MOST_HOLD_NS = 200000,
+    MOST_HOLD_NS = 2000000,
     QUEUE_LIMIT = 512, /* calls in flight; the driver's queue holds 1024 */
+    CALL_NS = 3000,    /* about what queueing one takes; only a first guess */
     ATTEMPTS = 8,
 };
 
 int measure_init(struct measure *measure, struct device_context *device, struct error *error)
 {
-    *measure = (struct measure){.hold_ns = FIRST_HOLD_NS};
-    int status = CUDA(device, cuEventCreate, &measure->held, CU_EVENT_DISABLE_TIMING);
+    int status = 0;
+    *measure = (struct measure){0};
     for (size_t i = 0; i < MEASURE_BATCH && status == 0; i++) {
         status = CUDA(device, cuEventCreate, &measure->begin[i], CU_EVENT_DEFAULT);
         if (status == 0)
@@ -19,14 +19,15 @@ int measure_init(struct measure *measure, struct device_context *device, struct 
     return status;
 }
 
-static int queue_hold(struct measure *measure, struct device_context *device, size_t calls,
+static int queue_hold(const struct measure *measure, struct device_context *device,
                       struct error *error)
 {
-    unsigned long long ns = measure->hold_ns * (calls + 4);
+    unsigned long long ns = measure->hold_ns;
     void *arguments[] = {&ns};
-    int status = CUDA(device, cuLaunchKernel, device->support[SUPPORT_delay], 1, 1, 1, 1, 1, 1, 0,
-                      device->stream, arguments, NULL);
-    return status != 0 ? status : CUDA(device, cuEventRecord, measure->held, device->stream);
+    if (ns == 0)
+        return 0;
+    return CUDA(device, cuLaunchKernel, device->support[SUPPORT_delay], 1, 1, 1, 1, 1, 1, 0,
+                device->stream, arguments, NULL);
 }
 
 static int queue_flush(struct device_problem *problem, struct error *error)
@@ -40,88 +41,111 @@ static int queue_flush(struct device_problem *problem, struct error *error)
     return device_launch_support(problem->device, SUPPORT_read, count, arguments, error);
 }
 
+static int queue_run(struct device_problem *problem, const struct device_variant *variant,
+                     struct error *error)
+{
+    struct device_context *device = problem->device;
+    if (variant != NULL)
+        return device_variant_run(variant, problem, error);
+    return CUDA(device, cuLaunchKernel, device->support[SUPPORT_empty], 1, 1, 1, 1, 1, 1, 0,
+                device->stream, NULL, NULL);
+}
+
+/* `*late` says that the GPU had passed the opening event when the closing one was queued. */
 static int queue_sample(struct measure *measure, struct device_problem *problem,
-                        const struct device_variant *variant, size_t index, struct error *error)
+                        const struct device_variant *variant, size_t index, bool *late,
+                        struct error *error)
 {
     struct device_context *device = problem->device;
     int status = variant != NULL ? device_problem_restore(problem, error) : 0;
     if (status == 0)
         status = queue_flush(problem, error);
     if (status == 0)
+        status = queue_hold(measure, device, error);
+    if (status == 0)
         status = CUDA(device, cuEventRecord, measure->begin[index], device->stream);
     if (status == 0)
-        status = variant != NULL ? device_variant_run(variant, problem, error)
-                                 : CUDA(device, cuLaunchKernel, device->support[SUPPORT_empty], 1,
-                                        1, 1, 1, 1, 1, 0, device->stream, NULL, NULL);
+        status = queue_run(problem, variant, error);
     if (status == 0)
         status = CUDA(device, cuEventRecord, measure->end[index], device->stream);
-    return status;
+    if (status != 0)
+        return status;
+    CUresult begun = device->driver.cuEventQuery(measure->begin[index]);
+    *late = begun == CUDA_SUCCESS;
+    return begun == CUDA_ERROR_NOT_READY ? 0 : device_check(device, begun, "cuEventQuery", error);
 }
 
 /* Calls that one sample queues. */
 static size_t sample_calls(const struct device_problem *problem,
                            const struct device_variant *variant)
 {
-    size_t calls = 3 + (variant != NULL ? variant->schedule.step_count : 1);
+    size_t calls = 4 + (variant != NULL ? variant->schedule.step_count : 1);
     for (size_t i = 0; i < problem->template.buffer_count; i++)
         calls += problem->pristine[i].base != 0;
     return calls;
 }
 
-/* One batch; `*late` says that the host was still queueing when the stream went on. */
+/* Appends the times of the batch's samples that were not late. */
+static int read_batch(struct measure *measure, struct device_context *device, size_t count,
+                      const bool *late, double *samples_ns, size_t *taken, struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        float milliseconds = 0;
+        if (late[i]) {
+            measure->late_samples++;
+            continue;
+        }
+        int status =
+            CUDA(device, cuEventElapsedTime, &milliseconds, measure->begin[i], measure->end[i]);
+        if (status != 0)
+            return status;
+        samples_ns[(*taken)++] = (double)milliseconds * 1e6;
+    }
+    return 0;
+}
+
 static int run_batch(struct measure *measure, struct device_problem *problem,
                      const struct device_variant *variant, size_t count, bool *late,
                      struct error *error)
 {
-    struct device_context *device = problem->device;
-    int status = queue_hold(measure, device, count * sample_calls(problem, variant), error);
+    int status = 0;
     for (size_t i = 0; i < count && status == 0; i++)
-        status = queue_sample(measure, problem, variant, i, error);
-    if (status != 0)
-        return status;
-    CUresult held = device->driver.cuEventQuery(measure->held);
-    *late = held == CUDA_SUCCESS;
-    if (held != CUDA_SUCCESS && held != CUDA_ERROR_NOT_READY)
-        return device_check(device, held, "cuEventQuery", error);
-    return device_synchronise(device, error);
+        status = queue_sample(measure, problem, variant, i, &late[i], error);
+    return status != 0 ? status : device_synchronise(problem->device, error);
 }
 
-static int read_batch(struct measure *measure, struct device_context *device, size_t count,
-                      double *samples_ns, struct error *error)
+static void lengthen_hold(struct measure *measure, size_t calls)
 {
-    int status = 0;
-    for (size_t i = 0; i < count && status == 0; i++) {
-        float milliseconds = 0;
-        status =
-            CUDA(device, cuEventElapsedTime, &milliseconds, measure->begin[i], measure->end[i]);
-        samples_ns[i] = (double)milliseconds * 1e6;
-    }
-    return status;
+    uint64_t wanted = measure->hold_ns > 0 ? 2 * measure->hold_ns : (uint64_t)CALL_NS * calls;
+    measure->hold_ns = wanted < MOST_HOLD_NS ? wanted : MOST_HOLD_NS;
 }
 
 int measure_samples(struct measure *measure, struct device_problem *problem,
                     const struct device_variant *variant, size_t count, double *samples_ns,
                     struct error *error)
 {
-    size_t most = QUEUE_LIMIT / sample_calls(problem, variant);
+    size_t calls = sample_calls(problem, variant);
+    size_t most = QUEUE_LIMIT / calls;
+    size_t taken = 0;
     most = most < 1 ? 1 : most < MEASURE_BATCH ? most : MEASURE_BATCH;
-    for (size_t done = 0; done < count;) {
-        size_t batch = count - done < most ? count - done : most;
-        bool late = true;
-        for (int attempt = 0; attempt < ATTEMPTS && late; attempt++) {
-            int status = run_batch(measure, problem, variant, batch, &late, error);
-            if (status != 0)
-                return status;
-            if (late) {
-                measure->late_batches++;
-                measure->hold_ns =
-                    measure->hold_ns * 2 < MOST_HOLD_NS ? measure->hold_ns * 2 : MOST_HOLD_NS;
-            }
-        }
-        int status = read_batch(measure, problem->device, batch, samples_ns + done, error);
+    measure->hold_ns =
+        problem->cold ? 0 : (uint64_t)CALL_NS * calls; /* reading the L2 holds, too */
+    for (unsigned attempt = 0; taken < count;) {
+        size_t batch = count - taken < most ? count - taken : most;
+        size_t before = taken;
+        bool late[MEASURE_BATCH] = {false};
+        int status = run_batch(measure, problem, variant, batch, late, error);
+        if (attempt == ATTEMPTS) /* this host cannot do better: late samples are better than none */
+            for (size_t i = 0; i < batch; i++)
+                late[i] = false;
+        if (status == 0)
+            status = read_batch(measure, problem->device, batch, late, samples_ns, &taken, error);
         if (status != 0)
             return status;
-        done += batch;
+        if (taken - before < batch && attempt < ATTEMPTS) {
+            lengthen_hold(measure, calls);
+            attempt++;
+        }
     }
     return 0;
 }

@@ -2,11 +2,13 @@
  * How long one run of a variant takes: the GPU's own time between two events, with the host's
  * latency out of it.
  *
- * A batch of samples is queued behind a kernel that holds the stream back until the host is done
- * queueing; where the host was too slow, the batch is thrown away and the hold made longer. Before
- * each sample, outside its events: read_write buffers are restored, and for a cold cache twice the
- * L2's size is read, so that what the L2 holds is clean and none of it the kernel's (a memset would
- * leave dirty lines, whose write-back falls into the sample).
+ * Samples are queued ahead of the GPU: everything up to a sample's closing event must be queued
+ * before the GPU reaches its opening one. What keeps the GPU back is the work in front of the
+ * opening event: read_write buffers are restored; for a cold cache twice the L2's size is read, so
+ * that what the L2 holds is clean and none of it the kernel's (a memset would leave dirty lines,
+ * whose write-back falls into the sample); and where that is too short, a kernel holds the stream.
+ * A sample that the GPU began before the host was done is thrown away and taken again, with a
+ * longer hold.
  *
  * The time between two events with an empty kernel is not zero; measure_samples() with no variant
  * measures it in the same way, and reports state it beside the figures.
@@ -22,10 +24,9 @@
 enum { MEASURE_BATCH = 32 };
 
 struct measure {
-    CUevent held; /* when the holding kernel ended */
     CUevent begin[MEASURE_BATCH], end[MEASURE_BATCH];
-    uint64_t hold_ns;      /* how long the next batch is held back, for each queued call */
-    uint64_t late_batches; /* thrown away because the host was too slow */
+    uint64_t hold_ns;      /* in front of each sample */
+    uint64_t late_samples; /* thrown away because the host was too slow */
 };
 
 int measure_init(struct measure *measure, struct device_context *device, struct error *error);

@@ -15,6 +15,19 @@ void timings_stage(struct timings *timings, enum timing_stage stage)
     timings->stage = stage;
 }
 
+void timings_share(struct timings *timings, int64_t load_ns, int64_t verify_ns, int64_t measure_ns)
+{
+    int64_t now = clock_ns();
+    double sum = (double)load_ns + (double)verify_ns + (double)measure_ns;
+    double elapsed = (double)(now - timings->since_ns);
+    int64_t load = sum > 0 ? (int64_t)(elapsed * (double)load_ns / sum) : 0;
+    int64_t verify = sum > 0 ? (int64_t)(elapsed * (double)verify_ns / sum) : 0;
+    timings->total_ns[TIMING_LOAD] += load;
+    timings->total_ns[TIMING_VERIFY] += verify;
+    timings->total_ns[TIMING_MEASURE] += now - timings->since_ns - load - verify;
+    timings->since_ns = now;
+}
+
 void timings_print(struct timings *timings, FILE *stream)
 {
     static const char *const texts[] = {

@@ -39,6 +39,12 @@ struct timings {
 void timings_start(struct timings *timings);
 void timings_stage(struct timings *timings, enum timing_stage stage);
 
+/*
+ * Ends the present stage and shares its time since the last change among LOAD, VERIFY and MEASURE
+ * in the proportion of the worker's own times, since that is what it was waited for.
+ */
+void timings_share(struct timings *timings, int64_t load_ns, int64_t verify_ns, int64_t measure_ns);
+
 /* One line a stage, and the sum. */
 void timings_print(struct timings *timings, FILE *stream);
 

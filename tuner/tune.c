@@ -12,8 +12,7 @@
 
 enum {
     SCREENING_SAMPLES = 5,
-    VERIFYING_RUNS = 2, /* the second finds what the first left behind: a counter, a flag */
-    FINAL_BATCH = 3,    /* samples a round, whose median is the round's */
+    FINAL_BATCH = 3, /* samples a round, whose median is the round's */
 };
 
 int tune_request_support(struct pool *pool, struct compile_job **job, struct error *error)
@@ -67,47 +66,56 @@ static int unload(struct tuning *tuning, size_t index, struct error *error)
     return device_unload(tuning->device, (int64_t)index, error);
 }
 
-static int verify_and_screen(struct tuning *tuning, struct plan *plan, size_t index,
-                             struct device_answer *answer, struct error *error)
+/* The variants of a screening that are on their way. */
+struct screening {
+    struct tuning *tuning;
+    struct plan *plan;
+    size_t *pending; /* not begun */
+    size_t pending_count;
+    size_t trials[DEVICE_TRIALS]; /* queued on the device, the oldest first */
+    size_t trial_count;
+};
+
+/* Sends the variant to the GPU, unless the compiler's figures have settled its outcome. */
+static int begin_trial(struct screening *screening, size_t index, struct error *error)
 {
+    struct tuning *tuning = screening->tuning;
+    struct plan *plan = screening->plan;
     struct result *result = &plan->study.results[index];
-    timings_stage(tuning->timings, TIMING_VERIFY);
-    int status = device_verify(tuning->device, (int64_t)index, VERIFYING_RUNS, answer, error);
-    if (status != 0 || answer->outcome != OUTCOME_MEASURED)
-        return status;
-    timings_stage(tuning->timings, TIMING_MEASURE);
-    free(result->samples_ns);
-    result->samples_ns = NULL;
-    result->sample_count = 0;
-    status = device_measure(tuning->device, (int64_t)index, SCREENING_SAMPLES, &result->samples_ns,
-                            &result->sample_count, answer, error);
-    summarise(result);
-    return status;
-}
-
-static int screen_on_device(struct tuning *tuning, struct plan *plan, size_t index,
-                            struct error *error)
-{
-    struct device_answer answer;
-    int status = load(tuning, plan, index, &answer, error);
-    bool loaded = status == 0 && answer.outcome == OUTCOME_MEASURED;
-    unsigned losses = device_losses(tuning->device);
-    if (loaded)
-        status = verify_and_screen(tuning, plan, index, &answer, error);
-    if (loaded && status == 0 && device_losses(tuning->device) == losses)
-        status = unload(tuning, index, error);
-    if (status == 0)
-        plan_conclude(plan, index, answer.outcome, answer.reason);
-    return status;
-}
-
-static int screen(struct tuning *tuning, struct plan *plan, size_t index, struct error *error)
-{
     bool go_on;
+    timings_stage(tuning->timings, TIMING_SPACE);
     int status = inspect_variant(plan, index, &go_on, error);
-    if (status == 0 && go_on)
-        status = screen_on_device(tuning, plan, index, error);
-    return status != 0 ? status : keep(tuning, plan, index, "screening", error);
+    if (status != 0)
+        return status;
+    if (!go_on)
+        return keep(tuning, plan, index, "screening", error);
+    screening->trials[screening->trial_count++] = index;
+    return device_trial_send(tuning->device, plan->jobs[index]->path, &result->parameters,
+                             SCREENING_SAMPLES, error);
+}
+
+static int end_trial(struct screening *screening, struct error *error)
+{
+    struct tuning *tuning = screening->tuning;
+    struct plan *plan = screening->plan;
+    size_t index = screening->trials[0];
+    struct result *result = &plan->study.results[index];
+    const struct figures_source source = plan_figures_source(plan, index);
+    struct device_answer answer;
+    struct trial_times times;
+    timings_stage(tuning->timings, TIMING_MEASURE);
+    int status = device_trial_take(tuning->device, result, &times, &answer, error);
+    timings_share(tuning->timings, times.load_ns, times.verify_ns, times.measure_ns);
+    if (status != 0)
+        return status;
+    screening->trial_count--;
+    memmove(screening->trials, screening->trials + 1,
+            screening->trial_count * sizeof *screening->trials);
+    if (answer.outcome == OUTCOME_MEASURED)
+        figures_limit(&source, answer.entry, &result->figures);
+    summarise(result);
+    plan_conclude(plan, index, answer.outcome, answer.reason);
+    return keep(tuning, plan, index, "screening", error);
 }
 
 /* The variants that are not known, shuffled so that slow drift does not favour a corner of the
@@ -124,37 +132,39 @@ static size_t *shuffled_pending(const struct plan *plan, size_t *count)
     return pending;
 }
 
-/* Moves the first pending variant that is compiled to the front; waits where none is. */
-static int next_compiled(struct tuning *tuning, const struct plan *plan, size_t *pending,
-                         size_t count, struct error *error)
+/* Takes a pending variant whose cubin is there; false where there is none yet. */
+static bool take_compiled(struct screening *screening, size_t *index)
 {
-    for (;;) {
-        for (size_t i = 0; i < count; i++) {
-            if (!plan->jobs[pending[i]]->done)
-                continue;
-            size_t found = pending[i];
-            pending[i] = pending[0];
-            pending[0] = found;
-            return 0;
-        }
-        timings_stage(tuning->timings, TIMING_COMPILE);
-        int status = pool_serve(tuning->pool, -1, -1, true, error);
-        if (status < 0)
-            return status;
+    for (size_t i = screening->pending_count; i-- > 0;) {
+        if (!screening->plan->jobs[screening->pending[i]]->done)
+            continue;
+        *index = screening->pending[i];
+        screening->pending[i] = screening->pending[--screening->pending_count];
+        return true;
     }
+    return false;
+}
+
+/* One step: begin a trial where one can begin, else take an answer, else wait for the compiler. */
+static int screen_step(struct screening *screening, struct error *error)
+{
+    size_t index;
+    if (screening->trial_count < DEVICE_TRIALS && take_compiled(screening, &index))
+        return begin_trial(screening, index, error);
+    if (screening->trial_count > 0)
+        return end_trial(screening, error);
+    timings_stage(screening->tuning->timings, TIMING_COMPILE);
+    return pool_serve(screening->tuning->pool, -1, -1, true, error);
 }
 
 static int screen_all(struct tuning *tuning, struct plan *plan, struct error *error)
 {
-    size_t count;
-    size_t *pending = shuffled_pending(plan, &count);
+    struct screening screening = {.tuning = tuning, .plan = plan};
+    screening.pending = shuffled_pending(plan, &screening.pending_count);
     int status = 0;
-    for (size_t i = 0; i < count && status == 0; i++) {
-        status = next_compiled(tuning, plan, pending + i, count - i, error);
-        if (status == 0)
-            status = screen(tuning, plan, pending[i], error);
-    }
-    free(pending);
+    while (status == 0 && (screening.pending_count > 0 || screening.trial_count > 0))
+        status = screen_step(&screening, error);
+    free(screening.pending);
     return status;
 }
 

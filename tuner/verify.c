@@ -101,14 +101,14 @@ static int queue_guard(struct device_problem *problem, CUdeviceptr guard, size_t
 }
 
 static int queue_buffer_checks(struct device_problem *problem, const struct device_variant *variant,
-                               size_t index, struct error *error)
+                               size_t index, bool inputs, struct error *error)
 {
     const struct device_buffer *buffer = buffer_of(problem, variant, index);
     size_t slot = buffer_slot(problem, index);
     int status = queue_guard(problem, buffer->base, slot + GUARD_SLOT, error);
     if (status == 0)
         status = queue_guard(problem, buffer->data + buffer->bytes, slot + GUARD_SLOT, error);
-    if (status == 0 && problem->template.buffers[index].access == ACCESS_READ)
+    if (status == 0 && inputs && problem->template.buffers[index].access == ACCESS_READ)
         status = queue_checksum(problem, buffer, slot, error);
     return status;
 }
@@ -185,7 +185,7 @@ static bool judge_unordered(const struct device_problem *problem, size_t index,
     return false;
 }
 
-static bool judge_buffer(struct device_problem *problem, size_t index,
+static bool judge_buffer(const struct device_problem *problem, size_t index, bool inputs,
                          char reason[VERIFY_REASON_BYTES])
 {
     const uint64_t *found = &problem->slot_values[buffer_slot(problem, index)];
@@ -196,7 +196,7 @@ static bool judge_buffer(struct device_problem *problem, size_t index,
                        buffer->name);
         return false;
     }
-    if (buffer->access == ACCESS_READ && found[0] != problem->checksums[index]) {
+    if (inputs && buffer->access == ACCESS_READ && found[0] != problem->checksums[index]) {
         (void)snprintf(reason, VERIFY_REASON_BYTES, "input '%s' was changed", buffer->name);
         return false;
     }
@@ -285,28 +285,48 @@ static int run_once(struct device_problem *problem, struct device_variant *varia
 }
 
 static int queue_checks(struct device_problem *problem, const struct device_variant *variant,
-                        struct error *error)
+                        bool inputs, struct error *error)
 {
     int status = clear_slots(problem, true, error);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
         status = queue_expectation(problem, i, error);
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
-        status = queue_buffer_checks(problem, variant, i, error);
+        status = queue_buffer_checks(problem, variant, i, inputs, error);
     return status != 0 ? status : fetch_slots(problem, error);
 }
 
-int verify_run(struct device_problem *problem, struct device_variant *variant, bool *right,
-               char reason[VERIFY_REASON_BYTES], struct error *error)
+static enum finding judge(struct device_problem *problem, bool inputs,
+                          char reason[VERIFY_REASON_BYTES])
 {
-    *right = true;
-    int status = run_once(problem, variant, error);
+    for (size_t i = 0; i < problem->template.buffer_count; i++)
+        if (!judge_buffer(problem, i, inputs, reason))
+            return FINDING_DAMAGE;
+    for (size_t i = 0; i < problem->template.expectation_count; i++)
+        if (problem->template.expectations[i].compare == COMPARE_UNORDERED
+                ? !judge_unordered(problem, i, reason)
+                : !judge_comparison(problem, i, reason))
+            return FINDING_WRONG;
+    return FINDING_RIGHT;
+}
+
+static int check(struct device_problem *problem, const struct device_variant *variant, bool inputs,
+                 enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error)
+{
+    int status = queue_checks(problem, variant, inputs, error);
     if (status == 0)
-        status = queue_checks(problem, variant, error);
-    for (size_t i = 0; i < problem->template.buffer_count && status == 0 && *right; i++)
-        *right = judge_buffer(problem, i, reason);
-    for (size_t i = 0; i < problem->template.expectation_count && status == 0 && *right; i++)
-        *right = problem->template.expectations[i].compare == COMPARE_UNORDERED
-                     ? judge_unordered(problem, i, reason)
-                     : judge_comparison(problem, i, reason);
+        *finding = judge(problem, inputs, reason);
     return status;
+}
+
+int verify_run(struct device_problem *problem, struct device_variant *variant,
+               enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error)
+{
+    int status = run_once(problem, variant, error);
+    return status != 0 ? status : check(problem, variant, true, finding, reason, error);
+}
+
+int verify_again(struct device_problem *problem, struct device_variant *variant,
+                 enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error)
+{
+    return check(problem, variant, false, finding, reason, error);
 }
