@@ -10,9 +10,10 @@ start() {
 
 # launched N: waits until the stand-in has logged N launches
 launched() {
-    local i
+    local i count
     for i in $(seq 600); do
-        [ "$(grep -c cuLaunchKernel calls 2>/dev/null)" -ge "$1" ] && return
+        count=$(grep -c cuLaunchKernel calls 2>/dev/null) || true
+        [ "${count:-0}" -ge "$1" ] && return
         sleep 0.02
     done
     echo "never launched"
