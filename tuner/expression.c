@@ -334,6 +334,8 @@ static int take_token(struct expression *expression, const char *text, size_t *l
         *length = string_length(text);
         return *length > 0 ? 0 : fail(expression, error, "text that is no word at", text);
     }
+    if (strncmp(text, "<<", 2) == 0 || strncmp(text, ">>", 2) == 0)
+        return fail(expression, error, "multiply or divide by a power of two for", "<< or >>");
     *length = operator_length(text);
     if (*length > 0)
         return 0;
