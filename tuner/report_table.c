@@ -2,6 +2,7 @@
 
 #include "alloc.h"
 #include "occupancy.h"
+#include "report_text.h"
 #include "table.h"
 
 #include <inttypes.h>
@@ -12,8 +13,6 @@
 enum {
     MEASURED_ROWS = 10, /* where the caller does not say */
     SHOWN_REASONS = 5,  /* of each outcome */
-    REASON_BYTES = 100,
-    TERMINAL_WIDTH = 120,
 };
 
 /* What the table of one study shows. */
@@ -25,27 +24,11 @@ struct view {
     bool times;
     bool bytes;
     bool operations;
+    bool noise;
     bool spills;
-    bool outcomes; /* a column of them: rows that are not all of one kind */
+    bool no_spills; /* of any variant, shown or not */
+    bool outcomes;  /* a column of them: rows that are not all of one kind */
 };
-
-/* The parameters' names and order are those of the first result: all results of a study share them.
- */
-static const struct bindings *parameters_of(const struct study *study)
-{
-    return &study->results[0].parameters;
-}
-
-static bool parameter_varies(const struct study *study, size_t index)
-{
-    const struct binding *first = &parameters_of(study)->items[index];
-    for (size_t i = 1; i < study->result_count; i++) {
-        const struct value *value = bindings_find(&study->results[i].parameters, first->name);
-        if (value == NULL || !value_equal(*value, first->value))
-            return true;
-    }
-    return false;
-}
 
 static size_t count_rows(const struct study *study, size_t top)
 {
@@ -57,20 +40,21 @@ static size_t count_rows(const struct study *study, size_t top)
 
 static struct view view_of(const struct study *study, size_t top)
 {
-    size_t parameter_count = study->result_count > 0 ? parameters_of(study)->count : 0;
-    struct view view = {.study = study, .times = !study->environment.static_mode};
+    struct view view = {
+        .study = study, .times = !study->environment.static_mode, .no_spills = true};
+    view.noise = view.times;
     view.ranking = alloc_zeroed(study->result_count, sizeof *view.ranking);
     study_rank(study, view.ranking);
     view.rows = count_rows(study, top);
-    view.varies = alloc_zeroed(parameter_count, sizeof *view.varies);
-    for (size_t i = 0; i < parameter_count; i++)
-        view.varies[i] = parameter_varies(study, i);
+    view.varies = report_varying(study);
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
         view.bytes = view.bytes || (view.times && result->bytes > 0);
         view.operations = view.operations || (view.times && result->operations > 0);
-        view.spills = view.spills || result->figures.spill_bytes > 0;
+        view.no_spills = view.no_spills && result->figures.spill_bytes == 0;
     }
+    for (size_t i = 0; i < view.rows; i++)
+        view.spills = view.spills || study->results[view.ranking[i]].figures.spill_bytes > 0;
     for (size_t i = 0; i < view.rows; i++)
         view.outcomes = view.outcomes || study->results[view.ranking[i]].outcome !=
                                              study->results[view.ranking[0]].outcome;
@@ -83,20 +67,7 @@ static void view_release(struct view *view)
     free(view->varies);
 }
 
-#define CELL_BYTES 64
-
-/* Four significant digits, as far as they come before or behind the point; no exponent. */
-static char *number_text(double number, char buffer[CELL_BYTES])
-{
-    int decimals = number < 1 ? 4 : number < 10 ? 3 : number < 100 ? 2 : number < 1000 ? 1 : 0;
-    (void)snprintf(buffer, CELL_BYTES, "%.*f", decimals, number);
-    return buffer;
-}
-
-static char *time_text(double time_ns, char buffer[CELL_BYTES])
-{
-    return number_text(time_ns / 1000, buffer);
-}
+#define CELL_BYTES REPORT_NUMBER_BYTES
 
 static void cell_integer(struct table *table, int64_t integer)
 {
@@ -110,7 +81,7 @@ static void cell_rate(struct table *table, double work, const struct summary *ti
 {
     char buffer[CELL_BYTES] = "-";
     if (work > 0 && time->median_ns > 0)
-        (void)number_text(work / time->median_ns, buffer);
+        (void)report_number(work / time->median_ns, buffer);
     table_cell(table, buffer);
 }
 
@@ -119,8 +90,8 @@ static void cell_interval(struct table *table, const struct summary *time)
     char low[CELL_BYTES];
     char high[CELL_BYTES];
     char buffer[2 * CELL_BYTES];
-    (void)snprintf(buffer, sizeof buffer, "%s-%s", time_text(time->low_ns, low),
-                   time_text(time->high_ns, high));
+    (void)snprintf(buffer, sizeof buffer, "%s-%s", report_time(time->low_ns, low),
+                   report_time(time->high_ns, high));
     table_cell(table, buffer);
 }
 
@@ -137,8 +108,9 @@ static void add_columns(struct table *table, const struct view *view)
         table_column(table, "", TABLE_LEFT); /* the winner's and the ties' marks */
         table_column(table, "time us", TABLE_RIGHT);
         table_column(table, "95 % interval", TABLE_RIGHT);
-        table_column(table, "noise %", TABLE_RIGHT);
     }
+    if (view->noise)
+        table_column(table, "noise %", TABLE_RIGHT);
     if (view->bytes)
         table_column(table, "GB/s", TABLE_RIGHT);
     if (view->operations)
@@ -150,7 +122,7 @@ static void add_columns(struct table *table, const struct view *view)
     table_column(table, "blocks /SM", TABLE_RIGHT);
     table_column(table, "occ. %", TABLE_RIGHT);
     table_column(table, "limited by", TABLE_LEFT);
-    const struct bindings *parameters = parameters_of(view->study);
+    const struct bindings *parameters = report_parameters(view->study);
     for (size_t i = 0; i < parameters->count; i++) {
         bool word = parameters->items[i].value.kind == VALUE_WORD;
         if (view->varies[i])
@@ -166,9 +138,10 @@ static void add_times(struct table *table, const struct view *view, size_t index
     char buffer[CELL_BYTES];
     bool winner = view->study->has_winner && view->study->winner == index;
     table_cell(table, winner ? "*" : result->tied ? "=" : "");
-    table_cell(table, time_text(result->time.median_ns, buffer));
+    table_cell(table, report_time(result->time.median_ns, buffer));
     cell_interval(table, &result->time);
-    cell_percent(table, result->time.relative_iqr, 1);
+    if (view->noise)
+        cell_percent(table, result->time.relative_iqr, 1);
 }
 
 static void add_figures(struct table *table, const struct view *view, const struct figures *figures)
@@ -198,7 +171,7 @@ static void add_row(struct table *table, const struct view *view, size_t index)
     if (view->operations)
         cell_rate(table, result->operations, &result->time);
     add_figures(table, view, &result->figures);
-    const struct bindings *names = parameters_of(view->study);
+    const struct bindings *names = report_parameters(view->study);
     for (size_t i = 0; i < names->count; i++) {
         const struct value *value = bindings_find(&result->parameters, names->items[i].name);
         char buffer[VALUE_TEXT_BYTES];
@@ -209,16 +182,35 @@ static void add_row(struct table *table, const struct view *view, size_t index)
         table_cell(table, outcome_name(result->outcome));
 }
 
-static void print_rows(FILE *stream, const struct view *view)
+static struct table *build_table(const struct view *view)
 {
-    if (view->rows == 0)
-        return;
     struct table *table = table_new();
     add_columns(table, view);
     for (size_t i = 0; i < view->rows; i++)
         add_row(table, view, view->ranking[i]);
+    return table;
+}
+
+/* Where the columns are too many for the terminal, what follows from others goes: GFLOP/s beside
+ * GB/s, then the noise beside the interval. */
+static void print_rows(FILE *stream, const struct view *view)
+{
+    struct view narrow = *view;
+    if (view->rows == 0)
+        return;
+    struct table *table = build_table(&narrow);
+    while (table_width(table) > REPORT_TERMINAL_WIDTH && (narrow.noise || narrow.operations)) {
+        if (narrow.operations && narrow.bytes)
+            narrow.operations = false;
+        else if (narrow.noise)
+            narrow.noise = false;
+        else
+            break;
+        table_free(table);
+        table = build_table(&narrow);
+    }
     fputc('\n', stream);
-    table_print(table, TERMINAL_WIDTH, stream);
+    table_print(table, REPORT_TERMINAL_WIDTH, stream);
     table_free(table);
 }
 
@@ -244,7 +236,7 @@ static void print_heading(FILE *stream, const struct study *study)
                 "\n%s, %" PRId64 " SMs, driver %s, NVRTC %s, autotune %s, %s L2, "
                 "empty kernel %s us, %s\n",
                 gpu->arch, gpu->attributes[GPU_sm_count], gpu->driver, environment->nvrtc,
-                environment->autotune, study->cache, time_text(study->empty_kernel_ns, buffer),
+                environment->autotune, study->cache, report_time(study->empty_kernel_ns, buffer),
                 environment->date);
     free(problem);
 }
@@ -254,7 +246,7 @@ static void print_constants(FILE *stream, const struct view *view)
 {
     if (view->study->result_count == 0)
         return;
-    const struct bindings *parameters = parameters_of(view->study);
+    const struct bindings *parameters = report_parameters(view->study);
     const char *separator = "all variants: ";
     for (size_t i = 0; i < parameters->count; i++) {
         char buffer[VALUE_TEXT_BYTES];
@@ -264,7 +256,7 @@ static void print_constants(FILE *stream, const struct view *view)
                 value_text(parameters->items[i].value, buffer));
         separator = ", ";
     }
-    if (!view->spills) {
+    if (view->no_spills) {
         fprintf(stream, "%sno spills", separator);
         separator = ", ";
     }
@@ -272,62 +264,10 @@ static void print_constants(FILE *stream, const struct view *view)
         fputc('\n', stream);
 }
 
-/* Why variants failed: one line of text and how many share it. */
-struct reason {
-    char *text;
-    size_t count;
-};
-
-/* The first line of a reason, cut between letters; a new string. */
-static char *reason_line(const char *reason)
-{
-    if (reason == NULL || reason[0] == '\0')
-        return alloc_string("no reason was given");
-    size_t length = strcspn(reason, "\r\n");
-    if (length <= REASON_BYTES)
-        return alloc_string_n(reason, length);
-    length = REASON_BYTES;
-    while (length > 0 && ((unsigned char)reason[length] & 0xc0) == 0x80)
-        length--;
-    return alloc_format("%.*s...", (int)length, reason);
-}
-
-static int compare_reasons(const void *left, const void *right)
-{
-    const struct reason *a = left;
-    const struct reason *b = right;
-    int order = (a->count < b->count) - (a->count > b->count);
-    return order != 0 ? order : strcmp(a->text, b->text);
-}
-
-/* The reasons of an outcome, the most frequent first; a new array of new texts. */
-static struct reason *collect_reasons(const struct study *study, enum outcome outcome,
-                                      size_t *count)
-{
-    struct reason *reasons = NULL;
-    *count = 0;
-    for (size_t i = 0; i < study->result_count; i++) {
-        if (study->results[i].outcome != outcome)
-            continue;
-        char *text = reason_line(study->results[i].reason);
-        size_t j = 0;
-        while (j < *count && strcmp(reasons[j].text, text) != 0)
-            j++;
-        if (j < *count)
-            free(text);
-        else
-            ARRAY_APPEND(reasons, *count)->text = text;
-        reasons[j].count++;
-    }
-    if (*count > 1)
-        qsort(reasons, *count, sizeof *reasons, compare_reasons);
-    return reasons;
-}
-
 static void print_failures(FILE *stream, const struct study *study, enum outcome outcome)
 {
     size_t count = 0;
-    struct reason *reasons = collect_reasons(study, outcome, &count);
+    struct reason *reasons = report_reasons(study, outcome, &count);
     size_t rest = 0;
     if (count > 0)
         fprintf(stream, "\n%s (%s):\n", outcome_name(outcome), outcome_meaning(outcome));
@@ -336,12 +276,11 @@ static void print_failures(FILE *stream, const struct study *study, enum outcome
             fprintf(stream, "  %5zu  %s\n", reasons[i].count, reasons[i].text);
         else
             rest += reasons[i].count;
-        free(reasons[i].text);
     }
     if (rest > 0)
         fprintf(stream, "  %5zu  for %zu other reasons, which --format csv lists\n", rest,
                 count - SHOWN_REASONS);
-    free(reasons);
+    report_reasons_free(reasons, count);
 }
 
 static void print_counts(FILE *stream, const struct study *study)
@@ -366,21 +305,6 @@ static void print_counts(FILE *stream, const struct study *study)
             print_failures(stream, study, (enum outcome)i);
 }
 
-/* "block_size=512 num_load=8": what tells the variant from the others; a new string. */
-static char *distinction(const struct view *view, const struct result *result)
-{
-    struct bindings varying = {0};
-    const struct bindings *names = parameters_of(view->study);
-    for (size_t i = 0; i < names->count; i++) {
-        const struct value *value = bindings_find(&result->parameters, names->items[i].name);
-        if (view->varies[i] && value != NULL)
-            bindings_set(&varying, names->items[i].name, *value);
-    }
-    char *text = varying.count > 0 ? bindings_text(&varying) : alloc_string("the only variant");
-    bindings_release(&varying);
-    return text;
-}
-
 static void print_ties(FILE *stream, const struct view *view)
 {
     const struct study *study = view->study;
@@ -390,8 +314,8 @@ static void print_ties(FILE *stream, const struct view *view)
         if (!result->tied || view->ranking[i] == study->winner)
             continue;
         char buffer[CELL_BYTES];
-        char *text = distinction(view, result);
-        fprintf(stream, "tied:   %s, %s us\n", text, time_text(result->time.median_ns, buffer));
+        char *text = report_distinction(study, view->varies, result);
+        fprintf(stream, "tied:   %s, %s us\n", text, report_time(result->time.median_ns, buffer));
         free(text);
         any = true;
     }
@@ -409,9 +333,9 @@ static void print_winner(FILE *stream, const struct view *view)
     }
     const struct result *winner = &study->results[study->winner];
     char buffer[CELL_BYTES];
-    char *text = distinction(view, winner);
+    char *text = report_distinction(study, view->varies, winner);
     fprintf(stream, "\nwinner: %s, %s us (median of %zu samples)\n", text,
-            time_text(winner->time.median_ns, buffer), winner->time.count);
+            report_time(winner->time.median_ns, buffer), winner->time.count);
     free(text);
     print_ties(stream, view);
 }
@@ -425,6 +349,8 @@ static void print_study(FILE *stream, const struct study *study, size_t top)
     print_counts(stream, study);
     if (!study->environment.static_mode)
         print_winner(stream, &view);
+    report_headroom(stream, study, view.ranking, view.rows);
+    report_effects(stream, study);
     view_release(&view);
 }
 

@@ -128,13 +128,18 @@ static void print_text(const struct column *column, const char *text, size_t len
     *pending += column->alignment == TABLE_LEFT ? padding : 0;
 }
 
-/* The blanks between columns: two, or one where two do not fit. */
-static size_t gap_of(const struct table *table, size_t width)
+size_t table_width(const struct table *table)
 {
     size_t total = 0;
     for (size_t i = 0; i < table->column_count; i++)
-        total += 2 + column_width(&table->columns[i]);
-    return total <= width ? 2 : 1;
+        total += 1 + column_width(&table->columns[i]);
+    return total;
+}
+
+/* The blanks between columns: two, or one where two do not fit. */
+static size_t gap_of(const struct table *table, size_t width)
+{
+    return table_width(table) + table->column_count <= width ? 2 : 1;
 }
 
 static void print_headings(const struct table *table, size_t gap, FILE *stream)

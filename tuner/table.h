@@ -27,6 +27,9 @@ void table_column(struct table *table, const char *heading, enum table_alignment
 /* The next cell, a copy of `text`; the one behind the last column begins a new row. */
 void table_cell(struct table *table, const char *text);
 
+/* The length of the longest line, columns one blank apart: the least that table_print() needs. */
+size_t table_width(const struct table *table);
+
 /*
  * Prints headings and rows, columns two blanks apart, or one where lines would be longer than
  * `width`. Look at ferror(stream) for failures.

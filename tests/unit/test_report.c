@@ -98,7 +98,15 @@ static void test_table_of_measurements(void **state)
         "\n"
         "winner: block_size=512 finish=two_pass, 24.10 us (median of 3 samples)\n"
         "tied:   block_size=256 finish=last_block, 24.01 us\n"
-        "a tie goes to fewer registers, then to fewer threads a block\n");
+        "a tie goes to fewer registers, then to fewer threads a block\n"
+        "\n"
+        "share of the variance of the time that each parameter explains: alone, with its "
+        "interactions (total),\n"
+        "and that among the variants within a factor of two of the best (near):\n"
+        "              alone  total  near\n"
+        "  parameter       %      %     %  value and best us\n"
+        "  finish       26.0   76.0  76.0  two_pass*24.10, last_block 24.01\n"
+        "  block_size   24.0   74.0  74.0  256 24.01, 512*24.10, 1024 none\n");
     study_release(&study);
 }
 
@@ -126,7 +134,21 @@ static void test_table_of_static_mode(void **state)
                    "1 compile_error\n"
                    "\n"
                    "compile_error (the compiler refused it, crashed or ran out of time):\n"
-                   "      1  reduce.cu(3): error: \"x\" is undefined, twice\n");
+                   "      1  reduce.cu(3): error: \"x\" is undefined, twice\n"
+                   "\n"
+                   "occupancy below 100 %, and what one step less would give:\n"
+                   "  threads        shared  blocks  occ.  limited\n"
+                   "   /block  regs       B     /SM     %  by       more occupancy with\n"
+                   "      512    48    4224       4    75  threads  registers <= 32: 100 %\n"
+                   "      512    40     128       4    50  threads  registers <= 32: 100 %\n"
+                   "\n"
+                   "share of the variance of the occupancy that each parameter explains: alone, "
+                   "with its interactions (total),\n"
+                   "and that among the variants within a factor of two of the best (near):\n"
+                   "              alone  total  near\n"
+                   "  parameter       %      %     %  value and best occ. %\n"
+                   "  block_size   51.9   76.9  90.9  256 75, 512*100, 1024 25\n"
+                   "  finish       23.1   48.1  90.9  two_pass*100, last_block 75\n");
     study_release(&study);
 }
 
@@ -175,6 +197,35 @@ static void test_table_of_a_large_sweep_fits_the_terminal(void **state)
     free(text);
     text = print(&study, 1, REPORT_TABLE, 25);
     assert_int_equal(count_text(text, "registers+shared"), 25);
+    free(text);
+    study_release(&study);
+}
+
+/* More columns than the terminal holds: what follows from others goes. */
+static void test_table_drops_columns_that_follow_from_others(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_subject(&study);
+    for (int64_t i = 0; i < 64; i++) {
+        struct result *result = ARRAY_APPEND(study.results, study.result_count);
+        bindings_set(&result->parameters, "block_size", value_integer(i % 2 ? 1024 : 64));
+        bindings_set(&result->parameters, "num_load", value_integer(i % 3 ? 16 : 1));
+        bindings_set(&result->parameters, "vector_width", value_integer(i % 5 ? 4 : 1));
+        bindings_set(&result->parameters, "load", value_word(i % 4 ? "cached" : "once"));
+        bindings_set(&result->parameters, "finish", value_word(i % 7 ? "last_block" : "atomic"));
+        bindings_set(&result->parameters, "grid_factor", value_integer(i % 6 ? 2 : 1));
+        result->outcome = OUTCOME_MEASURED;
+        result->bytes = result->operations = 1e9;
+        fixture_figures(result, 168, 49152);
+        result->figures.limiters = OCCUPANCY_LIMIT_THREADS | OCCUPANCY_LIMIT_REGISTERS;
+        fixture_times(result, 1234567 + (double)i);
+    }
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    *strstr(text, "variants of") = '\0'; /* sentences are as long as they are */
+    assert_in_range(longest_line(strstr(text, "\n\n")), 80, 120);
+    assert_null(strstr(text, "GFLOP/s"));
+    assert_non_null(strstr(text, "GB/s"));
     free(text);
     study_release(&study);
 }
@@ -332,7 +383,7 @@ static void test_csv_files_lie_in_their_gpus_folder(void **state)
     struct error error;
     fixture_study(&study);
     assert_int_equal(report_write_csv("results", &study, &error), 0);
-    char *text = scratch_read("results/nvidia-h200/reduce_sum-n=16777216-tolerance=0.1.csv");
+    char *text = scratch_read("results/nvidia-h200/reduce_sum-n-16777216-tolerance-0.1.csv");
     assert_non_null(text);
     assert_string_equal(text, CSV_HEADER CSV_STUDY);
     free(text);
@@ -378,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_table_of_measurements),
         cmocka_unit_test(test_table_of_static_mode),
         cmocka_unit_test(test_table_of_a_large_sweep_fits_the_terminal),
+        cmocka_unit_test(test_table_drops_columns_that_follow_from_others),
         cmocka_unit_test(test_table_says_what_is_missing),
         cmocka_unit_test(test_table_groups_reasons),
         cmocka_unit_test(test_long_reasons_are_cut_between_letters),
