@@ -1,6 +1,7 @@
 #include "command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 int command_parse(int argc, const char **argv, const struct poptOption *options,
                   const char *summary, struct error *error)
@@ -26,6 +27,19 @@ int command_parse(int argc, const char **argv, const struct poptOption *options,
                            left, argv[0]);
     poptFreeContext(context);
     return status != 0 ? status : help;
+}
+
+void command_options_release(struct command_options *options)
+{
+    free(options->config);
+    free(options->arch);
+    free(options->tuned);
+    free(options->results);
+    free(options->format);
+    for (size_t i = 0; options->kernels != NULL && options->kernels[i] != NULL; i++)
+        free(options->kernels[i]);
+    free(options->kernels);
+    *options = (struct command_options){0};
 }
 
 int command_check(const struct command_options *options, bool needs_config,

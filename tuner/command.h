@@ -30,6 +30,9 @@ struct command_options {
     int top;
 };
 
+/* Frees what popt allocated. */
+void command_options_release(struct command_options *options);
+
 /* Every option once, for the commands' tables. */
 #define OPTION_CONFIG(o)                                                                           \
     {                                                                                              \

@@ -81,7 +81,7 @@ int command_check_sweep(int argc, const char **argv, struct error *error)
                       "Example: autotune check --config configs/sweep.ini",
                       error);
     if (status != 0)
-        return status < 0 ? status : 0;
+        goto done;
     status = command_check(&options, true, &format, error);
     if (status == 0)
         status = gpu_from_arch(options.arch != NULL ? options.arch : "sm_90", &gpu, error);
@@ -92,5 +92,7 @@ int command_check_sweep(int argc, const char **argv, struct error *error)
     for (size_t i = 0; i < sweep.kernel_count && status == 0; i++)
         status = print_kernel(&sweep.kernels[i], &gpu, error);
     sweep_release(&sweep);
-    return status;
+done:
+    command_options_release(&options);
+    return status < 0 ? status : 0;
 }

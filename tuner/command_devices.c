@@ -45,7 +45,7 @@ int command_devices(int argc, const char **argv, struct error *error)
                       "use.\nExample: autotune devices --format json",
                       error);
     if (status != 0)
-        return status < 0 ? status : 0;
+        goto done;
     status = command_check(&options, false, &format, error);
     if (status == 0 && format == REPORT_CSV)
         status = error_set(error, ERROR_USAGE, "devices are printed as table or json, not csv");
@@ -58,5 +58,7 @@ int command_devices(int argc, const char **argv, struct error *error)
     if (status == 0 && count == 0)
         status = error_set(error, ERROR_DEVICE, "the driver finds no GPU");
     free(gpus);
-    return status;
+done:
+    command_options_release(&options);
+    return status < 0 ? status : 0;
 }

@@ -52,7 +52,7 @@ int command_report(int argc, const char **argv, struct error *error)
                                "Example: autotune report --kernel reduce_sum --format csv",
                                error);
     if (status != 0)
-        return status < 0 ? status : 0;
+        goto done;
     status = command_check(&options, false, &format, error);
     char *path =
         alloc_format("%s/record.sqlite", options.results != NULL ? options.results : "results");
@@ -70,5 +70,7 @@ int command_report(int argc, const char **argv, struct error *error)
     free(studies);
     record_close(record);
     free(path);
-    return status;
+done:
+    command_options_release(&options);
+    return status < 0 ? status : 0;
 }

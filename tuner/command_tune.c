@@ -46,6 +46,7 @@ static void run_release(struct run *run)
     device_free(run->device);
     pool_free(run->pool);
     sweep_release(&run->sweep);
+    command_options_release(&run->options);
 }
 
 /* -- starting ------------------------------------------------------------------------------------
@@ -316,16 +317,15 @@ int command_tune(int argc, const char **argv, struct error *error)
                       "--config FILE\n\nTunes every kernel of the sweep and writes the best "
                       "configurations.\nExample: autotune --config configs/sweep.ini",
                       error);
-    if (status != 0)
-        return status < 0 ? status : 0;
-    status = command_check(options, true, &run.format, error);
-    if (status != 0)
-        return status;
-    interrupt_install();
-    describe_run(&run, argc, argv);
-    status = run_sweep(&run, error);
-    if (options->timings)
-        timings_print(&run.timings, stderr);
+    if (status == 0)
+        status = command_check(options, true, &run.format, error);
+    if (status == 0) {
+        interrupt_install();
+        describe_run(&run, argc, argv);
+        status = run_sweep(&run, error);
+        if (options->timings)
+            timings_print(&run.timings, stderr);
+    }
     run_release(&run);
-    return status;
+    return status < 0 ? status : 0;
 }

@@ -38,5 +38,6 @@ int command_worker(int argc, const char **argv, struct error *error)
                  ? compile_worker_run(&channel, error)
                  : device_worker_run(&channel, argc > 2 ? atoi(argv[2]) : 0, error);
     channel_release(&channel);
+    error->message[0] = '\0'; /* it went through the channel */
     return status;
 }

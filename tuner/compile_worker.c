@@ -85,6 +85,9 @@ int compile_worker_run(struct channel *channel, struct error *error)
 {
     struct nvrtc *nvrtc;
     json_t *message;
+    /* Where there is a driver, NVRTC keeps its results in the driver's cache, and a result from
+     * there comes without the log that has the kernels' figures. The cache is ours to keep. */
+    (void)setenv("CUDA_CACHE_DISABLE", "1", 1);
     int status = nvrtc_open(&nvrtc, error);
     if (status != 0) {
         (void)channel_send(channel, message_from_error(error), NULL);

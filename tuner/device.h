@@ -76,8 +76,8 @@ int device_unload(struct device *device, int64_t id, struct error *error);
  * queued. Where a trial costs the worker, those behind it are sent again to its successor.
  */
 enum { DEVICE_TRIALS = 2 };
-int device_trial_send(struct device *device, const char *cubin, const struct bindings *parameters,
-                      size_t samples, struct error *error);
+void device_trial_send(struct device *device, const char *cubin, const struct bindings *parameters,
+                       size_t samples);
 
 /* Where the worker's time went. */
 struct trial_times {

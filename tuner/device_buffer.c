@@ -4,8 +4,34 @@
 
 #include <inttypes.h>
 
+int device_arena_new(struct device_context *device, struct device_arena *arena, uint64_t size,
+                     struct error *error)
+{
+    *arena = (struct device_arena){.size = size};
+    return CUDA(device, cuMemAlloc, &arena->base, size);
+}
+
+void device_arena_free(struct device_context *device, struct device_arena *arena)
+{
+    if (arena->base != 0)
+        (void)device->driver.cuMemFree(arena->base);
+    *arena = (struct device_arena){0};
+}
+
+static bool take_from_arena(struct device_arena *arena, uint64_t bytes,
+                            struct device_buffer *buffer)
+{
+    uint64_t rounded = (bytes + 511) / 512 * 512;
+    if (arena == NULL || arena->base == 0 || rounded > arena->size - arena->used)
+        return false;
+    buffer->base = arena->base + arena->used;
+    buffer->borrowed = true;
+    arena->used += rounded;
+    return true;
+}
+
 static int allocate(struct device_context *device, struct device_buffer *buffer,
-                    struct error *error)
+                    struct device_arena *arena, struct error *error)
 {
     uint64_t total;
     size_t free_bytes = 0;
@@ -14,6 +40,8 @@ static int allocate(struct device_context *device, struct device_buffer *buffer,
     if (__builtin_add_overflow(rounded, 2 * GUARD_BYTES, &total))
         return error_set(error, ERROR_CONFIG, "a buffer of %" PRIu64 " bytes is too large",
                          buffer->bytes);
+    if (take_from_arena(arena, total, buffer))
+        return 0;
     CUresult result = device->driver.cuMemAlloc(&buffer->base, total);
     if (result != CUDA_ERROR_OUT_OF_MEMORY)
         return device_check(device, result, "cuMemAlloc", error);
@@ -27,7 +55,8 @@ static int allocate(struct device_context *device, struct device_buffer *buffer,
 }
 
 int device_buffer_new(struct device_context *device, struct device_buffer *buffer,
-                      enum element_type type, uint64_t length, struct error *error)
+                      struct device_arena *arena, enum element_type type, uint64_t length,
+                      struct error *error)
 {
     *buffer = (struct device_buffer){.type = type, .length = length};
     if (__builtin_mul_overflow(length, (uint64_t)element_bytes(type), &buffer->bytes) ||
@@ -35,7 +64,7 @@ int device_buffer_new(struct device_context *device, struct device_buffer *buffe
         return error_set(error, ERROR_CONFIG,
                          "a buffer of %" PRIu64 " elements does not fit in 63 bits of bytes",
                          length);
-    int status = allocate(device, buffer, error);
+    int status = allocate(device, buffer, arena, error);
     if (status != 0)
         return status;
     buffer->data = buffer->base + GUARD_BYTES;
@@ -51,7 +80,7 @@ int device_buffer_new(struct device_context *device, struct device_buffer *buffe
 
 void device_buffer_free(struct device_context *device, struct device_buffer *buffer)
 {
-    if (buffer->base != 0)
+    if (buffer->base != 0 && !buffer->borrowed)
         (void)device->driver.cuMemFree(buffer->base);
     *buffer = (struct device_buffer){0};
 }

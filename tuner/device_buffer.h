@@ -22,14 +22,29 @@ struct device_buffer {
     enum element_type type;
     uint64_t length; /* elements */
     uint64_t bytes;  /* of the data */
+    bool borrowed;   /* from an arena: not freed by itself */
 };
 
 /*
- * Allocates `length` elements and fills the guards. Returns 0 or ERROR_DEVICE
- * (CUDA_ERROR_OUT_OF_MEMORY says how much was wanted and is free).
+ * Memory that small buffers are cut from, since cuMemAlloc and cuMemFree cost more than a short
+ * kernel. Emptied as a whole: set `used` to 0 when no buffer from it is in use.
+ */
+struct device_arena {
+    CUdeviceptr base; /* 0: none */
+    uint64_t size, used;
+};
+
+int device_arena_new(struct device_context *device, struct device_arena *arena, uint64_t size,
+                     struct error *error);
+void device_arena_free(struct device_context *device, struct device_arena *arena);
+
+/*
+ * Allocates `length` elements, from `arena` (NULL: none) where they fit, and fills the guards.
+ * Returns 0 or ERROR_DEVICE (CUDA_ERROR_OUT_OF_MEMORY says how much was wanted and is free).
  */
 int device_buffer_new(struct device_context *device, struct device_buffer *buffer,
-                      enum element_type type, uint64_t length, struct error *error);
+                      struct device_arena *arena, enum element_type type, uint64_t length,
+                      struct error *error);
 void device_buffer_free(struct device_context *device, struct device_buffer *buffer);
 
 /* Fills as the template says; FILL_NONE poisons. A file must hold exactly the buffer's elements, in

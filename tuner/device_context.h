@@ -24,7 +24,7 @@
     X(fill)                                                                                        \
     X(compare)                                                                                     \
     X(checksum)                                                                                    \
-    X(check_guard)
+    X(check_guards)
 
 enum support_kernel {
 #define X(name) SUPPORT_##name,

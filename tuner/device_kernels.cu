@@ -21,10 +21,17 @@ enum { FILL_CONSTANT, FILL_UNIFORM, FILL_INTEGERS, FILL_COUNTING };
 /* enum compare_kind, in its order */
 enum { COMPARE_EXACT, COMPARE_ABSOLUTE, COMPARE_RELATIVE };
 
-struct comparison {
+struct comparison { /* starts as zeros */
     u64 mismatches;     /* elements that differ */
-    u64 first;          /* lowest index among them */
+    u64 first_inverted; /* ~(the lowest index among them) */
     u64 unwritten;      /* elements that still hold the poison, where the reference wrote */
+};
+
+enum { GUARDS = 16, GUARD_BYTES = 4096 };
+
+struct guards {
+    const u8 *guard[GUARDS];
+    u64 *damaged[GUARDS]; /* counts the damaged bytes of each */
 };
 
 #ifdef __CUDACC__
@@ -208,7 +215,7 @@ extern "C" __global__ void autotune_fill(void *buffer, u64 count, int type, int 
 /*
  * Compares `count` elements of `out` (of `type`, poisoned with the byte `poison` before the run) with those of
  * `reference` (of `reference_type`, poisoned likewise before the reference's run). An element that the
- * reference left poisoned must be poisoned in `out`. `result` starts as {0, all ones, 0}.
+ * reference left poisoned must be poisoned in `out`.
  */
 extern "C" __global__ void autotune_compare(const void *out, int type, const void *reference,
                                             int reference_type, u64 count, int kind,
@@ -228,8 +235,8 @@ extern "C" __global__ void autotune_compare(const void *out, int type, const voi
         bool left_out = out_bits == out_poison;
         bool left_reference = reference_bits == reference_poison;
         bool same;
-        if (left_out || left_reference) {
-            same = left_out && left_reference;
+        if (left_out && left_reference) {
+            same = true;
         } else if (kind == COMPARE_EXACT && type == reference_type && type < HALF) {
             same = out_bits == reference_bits;
         } else {
@@ -242,8 +249,8 @@ extern "C" __global__ void autotune_compare(const void *out, int type, const voi
         }
         if (!same) {
             atomicAdd(&result->mismatches, 1ull);
-            atomicMin(&result->first, i);
-            if (left_out)
+            atomicMax(&result->first_inverted, ~i);
+            if (left_out) /* or a result that looks like it, and is wrong all the same */
                 atomicAdd(&result->unwritten, 1ull);
         }
     }
@@ -274,13 +281,14 @@ extern "C" __global__ void autotune_checksum(const void *buffer, int bytes, u64 
     atomicAdd(&sums[2], poisoned);
 }
 
-/* Counts in `*damaged` the bytes of `count` that are not `pattern`. */
-extern "C" __global__ void autotune_check_guard(const u8 *guard, u64 count, int pattern,
-                                                u64 *damaged)
+/* Counts the bytes of each of `count` guards that are not `pattern`; a block a guard. */
+extern "C" __global__ void autotune_check_guards(struct guards guards, int count, int pattern)
 {
-    u64 wrong = 0;
-    GRID_STRIDE(i, count)
-    wrong += guard[i] != (u8)pattern;
-    if (wrong != 0)
-        atomicAdd(damaged, wrong);
+    for (u32 g = blockIdx.x; g < (u32)count; g += gridDim.x) {
+        u64 wrong = 0;
+        for (u32 i = threadIdx.x; i < GUARD_BYTES; i += blockDim.x)
+            wrong += guards.guard[g][i] != (u8)pattern;
+        if (wrong != 0)
+            atomicAdd(guards.damaged[g], wrong);
+    }
 }

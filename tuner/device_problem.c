@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ARENA_BYTES = 16 * 1024 * 1024 };
+
 /* -- steps ---------------------------------------------------------------------------------------
  */
 
@@ -62,7 +64,8 @@ static int allow_shared(struct device_problem *problem, CUfunction function, int
 
 static int make_buffer(struct device_problem *problem, const char *type,
                        const struct expression *length, const struct scope *scope,
-                       struct device_buffer *buffer, struct error *error)
+                       struct device_arena *arena, struct device_buffer *buffer,
+                       struct error *error)
 {
     enum element_type element;
     int64_t elements;
@@ -72,7 +75,8 @@ static int make_buffer(struct device_problem *problem, const char *type,
     if (status == 0 && elements < 0)
         status = error_set(error, ERROR_CONFIG, "length '%s' is negative", expression_text(length));
     if (status == 0)
-        status = device_buffer_new(problem->device, buffer, element, (uint64_t)elements, error);
+        status =
+            device_buffer_new(problem->device, buffer, arena, element, (uint64_t)elements, error);
     return status;
 }
 
@@ -92,7 +96,8 @@ static int make_pristine(struct device_problem *problem, size_t index, struct er
 {
     struct device_buffer *buffer = &problem->buffers[index];
     struct device_buffer *pristine = &problem->pristine[index];
-    int status = device_buffer_new(problem->device, pristine, buffer->type, buffer->length, error);
+    int status =
+        device_buffer_new(problem->device, pristine, NULL, buffer->type, buffer->length, error);
     return status != 0 ? status : device_buffer_copy(problem->device, pristine, buffer, error);
 }
 
@@ -107,8 +112,8 @@ static int make_buffers(struct device_problem *problem, const struct scope *scop
         const struct buffer *buffer = &template->buffers[i];
         if (buffer->access == ACCESS_SCRATCH)
             continue;
-        int status =
-            make_buffer(problem, buffer->type, buffer->length, scope, &problem->buffers[i], error);
+        int status = make_buffer(problem, buffer->type, buffer->length, scope, NULL,
+                                 &problem->buffers[i], error);
         if (status == 0)
             status = device_buffer_fill(problem->device, &problem->buffers[i], &buffer->fill, scope,
                                         error);
@@ -191,7 +196,7 @@ static int make_expectation(struct device_problem *problem, size_t index, CUmodu
         status = error_set_at(error, ERROR_CONFIG, problem->template.path, expectation->line,
                               "comparing in any order needs a reference of the buffer's own type");
     if (status == 0)
-        status = device_buffer_new(problem->device, expected, type, buffer->length, error);
+        status = device_buffer_new(problem->device, expected, NULL, type, buffer->length, error);
     if (status == 0 && expectation->kind == EXPECT_REFERENCE)
         status = device_buffer_poison(problem->device, expected, error);
     if (status == 0)
@@ -262,6 +267,8 @@ int device_problem_open(struct device_problem *problem, struct device_context *d
     }
     if (status == 0)
         status = make_flush(problem, error);
+    if (status == 0)
+        status = device_arena_new(device, &problem->arena, ARENA_BYTES, error);
     if (status != 0)
         device_problem_close(problem);
     return status;
@@ -284,6 +291,7 @@ void device_problem_close(struct device_problem *problem)
         (void)device->driver.cuMemFree(problem->slots);
     if (problem->flush != 0)
         (void)device->driver.cuMemFree(problem->flush);
+    device_arena_free(device, &problem->arena);
     free(problem->slot_values);
     free(problem->checksums);
     free(problem->expected_sums);
@@ -378,8 +386,8 @@ static int make_scratch(struct device_variant *variant, struct device_problem *p
         const struct buffer *buffer = &template->buffers[i];
         if (buffer->access != ACCESS_SCRATCH)
             continue;
-        int status =
-            make_buffer(problem, buffer->type, buffer->length, scope, &variant->scratch[i], error);
+        int status = make_buffer(problem, buffer->type, buffer->length, scope, &problem->arena,
+                                 &variant->scratch[i], error);
         if (status == 0)
             status = device_buffer_fill(problem->device, &variant->scratch[i], &buffer->fill, scope,
                                         error);
@@ -417,6 +425,8 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
     struct module_lookup lookup = {.problem = problem};
     const struct kernel_lookup functions = {&lookup, lookup_info, lookup_blocks_per_sm};
     bindings_copy(&variant->parameters, parameters);
+    problem->loaded++;
+    variant->counted = true;
     *outcome = OUTCOME_LOAD_ERROR;
     int status = CUDA(device, cuModuleLoadData, &variant->module, cubin);
     if (status != 0)
@@ -448,6 +458,9 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem)
 {
     free_buffers(problem->device, variant->scratch, problem->template.buffer_count);
+    problem->loaded -= variant->counted;
+    if (problem->loaded == 0)
+        problem->arena.used = 0;
     for (size_t i = 0; variant->arguments != NULL && i < variant->schedule.step_count; i++)
         free(variant->arguments[i]);
     free(variant->arguments);
@@ -456,7 +469,6 @@ void device_variant_unload(struct device_variant *variant, struct device_problem
     if (variant->module != NULL)
         (void)problem->device->driver.cuModuleUnload(variant->module);
     bindings_release(&variant->parameters);
-    free(variant->cubin_path);
     *variant = (struct device_variant){0};
 }
 

@@ -24,6 +24,8 @@ struct device_problem {
     uint64_t *expected_sums;        /* their checksums, as verify.c lays them out */
     CUdeviceptr slots;              /* where the checking kernels put their findings */
     uint64_t *slot_values;          /* the host's copy */
+    struct device_arena arena;      /* of the variants' scratch buffers */
+    size_t loaded;                  /* variants that may hold buffers of the arena */
     CUdeviceptr flush;              /* read through to empty the L2 of anything else */
     uint64_t flush_bytes;
     bool cold;
@@ -49,7 +51,7 @@ void device_problem_close(struct device_problem *problem);
 
 struct device_variant {
     int64_t id;
-    char *cubin_path;
+    bool counted; /* in problem->loaded */
     CUmodule module;
     struct schedule schedule;
     CUfunction *functions;         /* of each step */

@@ -32,6 +32,7 @@
     X(cuMemFree, 3020)                                                                             \
     X(cuMemcpyHtoD, 3020)                                                                          \
     X(cuMemcpyDtoH, 3020)                                                                          \
+    X(cuMemcpyDtoHAsync, 3020)                                                                     \
     X(cuMemcpyDtoDAsync, 3020)                                                                     \
     X(cuMemsetD8Async, 3020)                                                                       \
     X(cuModuleLoadData, 2000)                                                                      \

@@ -14,7 +14,7 @@ void inspect_compile_reason(const struct compile_job *job, char *reason, size_t 
                        job->failure[0] != '\0' ? job->failure : "refused without a message");
         return;
     }
-    while (found > log && found[-1] != '\n')
+    while (found > log && found[-1] != '\n' && found[-1] != '/') /* the file without its folder */
         found--;
     (void)snprintf(reason, size, "%.*s", (int)strcspn(found, "\n"), found);
 }

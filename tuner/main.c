@@ -65,7 +65,7 @@ int main(int argc, const char **argv)
 {
     struct error error = {0};
     int status = run(argc, argv, &error);
-    if (status < 0)
+    if (status < 0 && error.message[0] != '\0')
         error_print(&error, stderr);
     if (fflush(stdout) != 0 && status == 0)
         status = ERROR_RECORD;

@@ -361,6 +361,8 @@ static struct text_list all_options(const struct nvrtc *nvrtc, const char *arch,
         *ARRAY_APPEND(list.items, list.count) = alloc_string("-std=c++17");
     if (figures)
         *ARRAY_APPEND(list.items, list.count) = alloc_string("--ptxas-options=-v");
+    if (nvrtc->major >= 13) /* a result from the driver's cache comes without the figures' log */
+        *ARRAY_APPEND(list.items, list.count) = alloc_string("--no-cache");
     for (size_t i = 0; i < nvrtc->include_options.count; i++)
         *ARRAY_APPEND(list.items, list.count) = alloc_string(nvrtc->include_options.items[i]);
     return list;

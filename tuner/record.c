@@ -99,6 +99,14 @@ static int add_study(struct record *record, const struct study *study, const cha
 static int read_results(struct record *record, int64_t id, int64_t winner, struct study *study,
                         struct error *error);
 
+/* What is complete was measured then, and by that command. */
+static void take_origin(struct environment *environment, sqlite3_stmt *row)
+{
+    get_string(row, 4, environment->date, sizeof environment->date);
+    free(environment->command);
+    environment->command = alloc_string(get_text(row, 5));
+}
+
 /* Looks for an earlier study of the same subject; `*id` is 0 where there is none. */
 static int take_up(struct record *record, struct study *study, const char *problem, int64_t *id,
                    struct error *error)
@@ -117,6 +125,8 @@ static int take_up(struct record *record, struct study *study, const char *probl
         double empty_kernel_ns = sqlite3_column_double(query.statement, 3);
         if (empty_kernel_ns > 0)
             study->empty_kernel_ns = empty_kernel_ns;
+        if (complete)
+            take_origin(&study->environment, query.statement);
     } else if (status != SQLITE_DONE) {
         result = record_failed(record, error);
     }

@@ -37,8 +37,8 @@ void record_close(struct record *record); /* NULL is allowed */
  * Starts a study (everything but its results), or takes up an earlier one that is about the same:
  * same kernel, template hash, problem, GPU name and architecture, driver, NVRTC version, cache
  * state and mode. Its stored results are then added to study->results, and study->complete,
- * has_winner and winner are as stored. With `afresh` the earlier one is left in the record but not
- * taken up. `*id` names the study from now on.
+ * has_winner and winner, and the date and command of a complete one, are as stored. With `afresh`
+ * the earlier one is left in the record but not taken up. `*id` names the study from now on.
  */
 int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
                  struct error *error);

@@ -9,7 +9,7 @@
 #define STATEMENTS(X)                                                                              \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
     X(COMMIT, "COMMIT")                                                                            \
-    X(FIND_STUDY, "SELECT id, complete, winner, empty_kernel_ns FROM study"                        \
+    X(FIND_STUDY, "SELECT id, complete, winner, empty_kernel_ns, date, command FROM study"         \
                   " WHERE kernel = ? AND problem = ? AND gpu = ? AND arch = ? AND mode = ?"        \
                   " AND cache = ? AND template_hash = ? AND driver = ? AND nvrtc = ?"              \
                   " ORDER BY id DESC LIMIT 1")                                                     \

@@ -53,12 +53,13 @@ static char *gpu_folder(const struct environment *environment)
     return name;
 }
 
-/* "reduce_sum-n=1024-value_type=float.csv"; a new string. */
+/* "reduce_sum-n-1024-value_type-float.csv": names without characters that shells and archives
+ * mind; a new string. */
 static char *file_name(const struct study *study)
 {
     char *problem = bindings_text(&study->problem);
-    for (char *blank = problem; (blank = strchr(blank, ' ')) != NULL;)
-        *blank = '-';
+    for (char *other = problem; (other = strpbrk(other, " =")) != NULL;)
+        *other = '-';
     char *name = alloc_format("%s%s%s.csv", study->kernel, problem[0] != '\0' ? "-" : "", problem);
     free(problem);
     return name;

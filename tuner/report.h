@@ -41,7 +41,7 @@ int report_print(FILE *stream, const struct study *studies, size_t count,
  * Writes FOLDER/<gpu>/<kernel>[-<problem>].csv for the study, beside and renamed; makes the
  * folders.
  * `<gpu>` is the GPU's name in lower case with '-' for anything else ("nvidia-h200"), in static
- * mode "static-sm_90"; `<problem>` is "n=1024-value_type=float".
+ * mode "static-sm_90"; `<problem>` is "n-1024-value_type-float".
  */
 int report_write_csv(const char *folder, const struct study *study, struct error *error);
 

@@ -2,6 +2,7 @@
 
 #include "alloc.h"
 
+#include <dirent.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,36 @@ static char *beside(const char *path, const char *name)
     return joined;
 }
 
+static int is_ini(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 4 && strcmp(entry->d_name + length - 4, ".ini") == 0;
+}
+
+/* The template in the folders whose name is nearest to `name`; a new string, or NULL. */
+static char *nearest_template(const struct sweep *sweep, const char *const *folders,
+                              const char *name)
+{
+    char *nearest = NULL;
+    for (size_t i = 0; folders[i] != NULL && nearest == NULL; i++) {
+        struct dirent **files = NULL;
+        char *path = beside(sweep->path, folders[i]);
+        int count = scandir(path, &files, is_ini, alphasort);
+        free(path);
+        const char **names = alloc_zeroed(count > 0 ? (size_t)count + 1 : 1, sizeof *names);
+        for (int j = 0; j < count; j++) {
+            files[j]->d_name[strlen(files[j]->d_name) - 4] = '\0';
+            names[j] = files[j]->d_name;
+        }
+        nearest = alloc_string(ini_nearest(name, names));
+        for (int j = 0; j < count; j++)
+            free(files[j]);
+        free(files);
+        free(names);
+    }
+    return nearest;
+}
+
 /* The file of template `name`; a new string, or NULL with an error. */
 static char *find_template(struct sweep *sweep, const char *name, int line, struct error *error)
 {
@@ -46,12 +77,16 @@ static char *find_template(struct sweep *sweep, const char *name, int line, stru
             return file;
         free(file);
     }
-    char *first = beside(sweep->path, folders[0]);
-    (void)error_set_at(error, ERROR_CONFIG, sweep->path, line,
-                       "there is no template '%s.ini' in '%s'%s; name its folder with 'templates' "
-                       "in [sweep]",
-                       name, first, folder != NULL ? "" : " or the usual folders");
-    free(first);
+    char *nearest = nearest_template(sweep, folders, name);
+    if (nearest != NULL)
+        (void)error_set_at(error, ERROR_CONFIG, sweep->path, line,
+                           "there is no template '%s'; did you mean '%s'?", name, nearest);
+    else
+        (void)error_set_at(error, ERROR_CONFIG, sweep->path, line,
+                           "there is no template '%s.ini' in '%s'%s; name its folder with "
+                           "'templates' in [sweep]",
+                           name, folders[0], folder != NULL ? "" : " or the usual folders");
+    free(nearest);
     return NULL;
 }
 
@@ -223,12 +258,10 @@ static int read_seconds(struct sweep *sweep, const char *key, double fallback, d
     return 0;
 }
 
-static int read_output(struct sweep *sweep, const char *key, const char *fallback,
-                       const char **path)
+static const char *read_output(struct sweep *sweep, const char *key, const char *fallback)
 {
     const struct ini_entry *entry = ini_get(&sweep->ini, sweep_section, key);
-    *path = entry != NULL && entry->value[0] != '\0' ? entry->value : fallback;
-    return 0;
+    return entry != NULL && entry->value[0] != '\0' ? entry->value : fallback;
 }
 
 static int check_sweep_keys(const struct sweep *sweep, struct error *error)
@@ -250,8 +283,8 @@ static int check_sweep_keys(const struct sweep *sweep, struct error *error)
 static int read_settings(struct sweep *sweep, struct error *error)
 {
     int status = check_sweep_keys(sweep, error);
-    (void)read_output(sweep, "tuned", "results/tuned.ini", &sweep->tuned);
-    (void)read_output(sweep, "results", "results", &sweep->results);
+    sweep->tuned = read_output(sweep, "tuned", "results/tuned.ini");
+    sweep->results = read_output(sweep, "results", "results");
     if (status == 0)
         status = read_seconds(sweep, "launch_timeout_s", 2.0, &sweep->launch_timeout_s, error);
     if (status == 0)

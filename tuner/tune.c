@@ -11,7 +11,9 @@
 #include <string.h>
 
 enum {
-    SCREENING_SAMPLES = 5,
+    SCREENING_SAMPLES = 3,
+    CLOSER_VARIANTS = 64, /* at most so many get a closer look before the finals */
+    CLOSER_SAMPLES = 6,
     FINAL_BATCH = 3, /* samples a round, whose median is the round's */
 };
 
@@ -29,16 +31,13 @@ int tune_request_support(struct pool *pool, struct compile_job **job, struct err
 /* -- screening -----------------------------------------------------------------------------------
  */
 
-/* Puts a variant's result into the record and on the progress line. */
+/* Puts a variant's result into the record. */
 static int keep(struct tuning *tuning, struct plan *plan, size_t index, const char *phase,
                 struct error *error)
 {
     const struct result *result = &plan->study.results[index];
     timings_stage(tuning->timings, TIMING_RECORD);
-    int status = record_result(tuning->record, plan->record_id, result, phase, error);
-    if (phase[0] == 's')
-        progress_add(tuning->progress, plan->study.kernel, result->outcome, result->time.median_ns);
-    return status;
+    return record_result(tuning->record, plan->record_id, result, phase, error);
 }
 
 static void summarise(struct result *result)
@@ -74,7 +73,20 @@ struct screening {
     size_t pending_count;
     size_t trials[DEVICE_TRIALS]; /* queued on the device, the oldest first */
     size_t trial_count;
+    size_t samples; /* of a trial */
+    bool first;     /* not a closer look at variants that have samples */
 };
+
+/* Puts a variant's outcome into the record and on the progress line. */
+static int keep_screened(struct screening *screening, size_t index, struct error *error)
+{
+    struct tuning *tuning = screening->tuning;
+    const struct study *study = &screening->plan->study;
+    const struct result *result = &study->results[index];
+    if (screening->first)
+        progress_add(tuning->progress, study->kernel, result->outcome, result->time.median_ns);
+    return keep(tuning, screening->plan, index, "screening", error);
+}
 
 /* Sends the variant to the GPU, unless the compiler's figures have settled its outcome. */
 static int begin_trial(struct screening *screening, size_t index, struct error *error)
@@ -88,10 +100,11 @@ static int begin_trial(struct screening *screening, size_t index, struct error *
     if (status != 0)
         return status;
     if (!go_on)
-        return keep(tuning, plan, index, "screening", error);
+        return keep_screened(screening, index, error);
     screening->trials[screening->trial_count++] = index;
-    return device_trial_send(tuning->device, plan->jobs[index]->path, &result->parameters,
-                             SCREENING_SAMPLES, error);
+    device_trial_send(tuning->device, plan->jobs[index]->path, &result->parameters,
+                      screening->samples);
+    return 0;
 }
 
 static int end_trial(struct screening *screening, struct error *error)
@@ -115,7 +128,7 @@ static int end_trial(struct screening *screening, struct error *error)
         figures_limit(&source, answer.entry, &result->figures);
     summarise(result);
     plan_conclude(plan, index, answer.outcome, answer.reason);
-    return keep(tuning, plan, index, "screening", error);
+    return keep_screened(screening, index, error);
 }
 
 /* The variants that are not known, shuffled so that slow drift does not favour a corner of the
@@ -157,13 +170,67 @@ static int screen_step(struct screening *screening, struct error *error)
     return pool_serve(screening->tuning->pool, -1, -1, true, error);
 }
 
-static int screen_all(struct tuning *tuning, struct plan *plan, struct error *error)
+static int screen_all(struct screening *screening, struct error *error)
 {
-    struct screening screening = {.tuning = tuning, .plan = plan};
-    screening.pending = shuffled_pending(plan, &screening.pending_count);
     int status = 0;
-    while (status == 0 && (screening.pending_count > 0 || screening.trial_count > 0))
-        status = screen_step(&screening, error);
+    while (status == 0 && (screening->pending_count > 0 || screening->trial_count > 0))
+        status = screen_step(screening, error);
+    free(screening->pending);
+    return status;
+}
+
+/* A few samples of every variant that is not known. */
+static int screen_pending(struct tuning *tuning, struct plan *plan, struct error *error)
+{
+    struct screening screening = {
+        .tuning = tuning, .plan = plan, .samples = SCREENING_SAMPLES, .first = true};
+    screening.pending = shuffled_pending(plan, &screening.pending_count);
+    return screen_all(&screening, error);
+}
+
+static struct contender contender_of(const struct result *result, size_t order)
+{
+    return (struct contender){.samples_ns = result->samples_ns,
+                              .count =
+                                  result->outcome == OUTCOME_MEASURED ? result->sample_count : 0,
+                              .registers = result->figures.registers,
+                              .block_threads = result->figures.block_threads,
+                              .order = order};
+}
+
+/* Those who could still win by so few samples, at most `most`, marked in a new array. */
+static bool *choose(const struct tuning *tuning, const struct study *study, unsigned most,
+                    size_t *count)
+{
+    struct race_rules rules = tuning->rules;
+    struct contender *contenders = alloc_zeroed(study->result_count, sizeof *contenders);
+    bool *chosen = alloc_zeroed(study->result_count, sizeof *chosen);
+    rules.finalists = most;
+    for (size_t i = 0; i < study->result_count; i++)
+        contenders[i] = contender_of(&study->results[i], i);
+    *count = race_finalists(contenders, study->result_count, &rules, chosen);
+    free(contenders);
+    return chosen;
+}
+
+/* Where more could still win than the finals hold, a closer look at these decides who goes there.
+ */
+static int screen_closer(struct tuning *tuning, struct plan *plan, struct error *error)
+{
+    struct screening screening = {.tuning = tuning, .plan = plan, .samples = CLOSER_SAMPLES};
+    size_t count;
+    bool *chosen = choose(tuning, &plan->study, CLOSER_VARIANTS, &count);
+    int status = 0;
+    for (size_t i = 0; i < plan->study.result_count && status == 0; i++) {
+        if (!chosen[i] || count <= tuning->rules.finalists)
+            continue;
+        *ARRAY_APPEND(screening.pending, screening.pending_count) = i;
+        if (plan->jobs[i] == NULL) /* its samples are from the record */
+            status = plan_request(plan, tuning->pool, i, error);
+    }
+    free(chosen);
+    if (status == 0)
+        return screen_all(&screening, error);
     free(screening.pending);
     return status;
 }
@@ -183,39 +250,25 @@ struct finals {
     uint64_t random;
 };
 
-static struct contender contender_of(const struct result *result, size_t order)
-{
-    return (struct contender){.samples_ns = result->samples_ns,
-                              .count =
-                                  result->outcome == OUTCOME_MEASURED ? result->sample_count : 0,
-                              .registers = result->figures.registers,
-                              .block_threads = result->figures.block_threads,
-                              .order = order};
-}
-
 static void choose_finalists(struct finals *finals)
 {
     const struct study *study = &finals->plan->study;
-    struct contender *all = alloc_zeroed(study->result_count, sizeof *all);
-    bool *chosen = alloc_zeroed(study->result_count, sizeof *chosen);
-    for (size_t i = 0; i < study->result_count; i++)
-        all[i] = contender_of(&study->results[i], i);
-    (void)race_finalists(all, study->result_count, &finals->tuning->rules, chosen);
+    size_t chosen_count;
     size_t contender_count = 0;
+    bool *chosen = choose(finals->tuning, study, finals->tuning->rules.finalists, &chosen_count);
     for (size_t i = 0; i < study->result_count; i++) {
         if (!chosen[i])
             continue;
         *ARRAY_APPEND(finals->indices, finals->count) = i;
         struct contender *contender = ARRAY_APPEND(finals->contenders, contender_count);
-        *contender = all[i];
+        *contender = contender_of(&study->results[i], i);
         contender->samples_ns = NULL;
         contender->count = 0;
     }
+    free(chosen);
     finals->rounds_ns = alloc_zeroed(finals->count, sizeof *finals->rounds_ns);
     finals->samples_ns = alloc_zeroed(finals->count, sizeof *finals->samples_ns);
     finals->sample_counts = alloc_zeroed(finals->count, sizeof *finals->sample_counts);
-    free(all);
-    free(chosen);
 }
 
 static void finals_release(struct finals *finals)
@@ -459,9 +512,15 @@ int tune_plan(struct tuning *tuning, struct plan *plan, struct error *error)
     progress_problem(tuning->progress);
     int status = open_problem(tuning, plan, error);
     if (status == 0)
-        status = screen_all(tuning, plan, error);
+        status = screen_pending(tuning, plan, error);
     if (status == 0)
-        status = hold_finals(tuning, plan, error);
+        status = screen_closer(tuning, plan, error);
+    /* finals in which everyone fails after all are held again among those left */
+    do {
+        if (status == 0)
+            status = hold_finals(tuning, plan, error);
+    } while (status == 0 && !plan->study.has_winner &&
+             study_count(&plan->study, OUTCOME_MEASURED) > 0);
     if (status != 0)
         return status;
     plan->study.complete = true;

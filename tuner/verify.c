@@ -7,7 +7,7 @@
 #include <string.h>
 
 /*
- * Findings, in 64-bit slots: for each expectation a comparison {mismatches, first, unwritten} or a
+ * Findings, in 64-bit slots: for each expectation a comparison {mismatches, ~first, unwritten} or a
  * checksum {ordered, unordered, poisoned}; for each buffer a checksum (inputs only) and the number
  * of damaged guard bytes.
  */
@@ -90,26 +90,52 @@ static int queue_expectation(struct device_problem *problem, size_t index, struc
                : queue_compare(problem, index, error);
 }
 
-static int queue_guard(struct device_problem *problem, CUdeviceptr guard, size_t slot,
-                       struct error *error)
+/* As device_kernels.cu has them. */
+enum { GUARDS = 16 };
+struct guards {
+    CUdeviceptr guard[GUARDS];
+    CUdeviceptr damaged[GUARDS];
+};
+
+static int launch_guards(struct device_problem *problem, struct guards *guards, int count,
+                         struct error *error)
 {
-    CUdeviceptr damaged = slot_pointer(problem, slot);
-    unsigned long long count = GUARD_BYTES;
     int pattern = GUARD_PATTERN;
-    void *arguments[] = {&guard, &count, &pattern, &damaged};
-    return device_launch_support(problem->device, SUPPORT_check_guard, count, arguments, error);
+    void *arguments[] = {guards, &count, &pattern};
+    if (count == 0)
+        return 0;
+    return device_launch_support(problem->device, SUPPORT_check_guards, (uint64_t)count * 256,
+                                 arguments, error);
 }
 
-static int queue_buffer_checks(struct device_problem *problem, const struct device_variant *variant,
-                               size_t index, bool inputs, struct error *error)
+/* All buffers' guards, in as few launches as their number allows. */
+static int queue_guards(struct device_problem *problem, const struct device_variant *variant,
+                        struct error *error)
 {
-    const struct device_buffer *buffer = buffer_of(problem, variant, index);
-    size_t slot = buffer_slot(problem, index);
-    int status = queue_guard(problem, buffer->base, slot + GUARD_SLOT, error);
-    if (status == 0)
-        status = queue_guard(problem, buffer->data + buffer->bytes, slot + GUARD_SLOT, error);
-    if (status == 0 && inputs && problem->template.buffers[index].access == ACCESS_READ)
-        status = queue_checksum(problem, buffer, slot, error);
+    struct guards guards;
+    int count = 0;
+    int status = 0;
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++) {
+        const struct device_buffer *buffer = buffer_of(problem, variant, i);
+        CUdeviceptr damaged = slot_pointer(problem, buffer_slot(problem, i) + GUARD_SLOT);
+        guards.guard[count] = buffer->base;
+        guards.damaged[count++] = damaged;
+        guards.guard[count] = buffer->data + buffer->bytes;
+        guards.damaged[count++] = damaged;
+        if (count == GUARDS) {
+            status = launch_guards(problem, &guards, count, error);
+            count = 0;
+        }
+    }
+    return status != 0 ? status : launch_guards(problem, &guards, count, error);
+}
+
+static int queue_inputs(struct device_problem *problem, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
+        if (problem->template.buffers[i].access == ACCESS_READ)
+            status = queue_checksum(problem, &problem->buffers[i], buffer_slot(problem, i), error);
     return status;
 }
 
@@ -156,12 +182,13 @@ static bool judge_comparison(struct device_problem *problem, size_t index,
     char expected[32];
     if (found[0] == 0)
         return true;
-    element_text(problem, out, found[1], actual);
-    element_text(problem, &problem->expected[index], found[1], expected);
+    uint64_t first = ~found[1];
+    element_text(problem, out, first, actual);
+    element_text(problem, &problem->expected[index], first, expected);
     (void)snprintf(reason, VERIFY_REASON_BYTES,
                    "%s[%" PRIu64 "] is %s, expected %s; %" PRIu64 " of %" PRIu64
                    " elements differ, %" PRIu64 " were not written",
-                   name, found[1], actual, expected, found[0], out->length, found[2]);
+                   name, first, actual, expected, found[0], out->length, found[2]);
     return false;
 }
 
@@ -206,24 +233,18 @@ static bool judge_buffer(const struct device_problem *problem, size_t index, boo
 /* -- running them --------------------------------------------------------------------------------
  */
 
-/* All slots to zero, but for comparisons the lowest differing index to the highest number. */
-static int clear_slots(struct device_problem *problem, bool comparing, struct error *error)
+static int clear_slots(struct device_problem *problem, struct error *error)
 {
-    memset(problem->slot_values, 0, slot_count(problem) * sizeof(uint64_t));
-    for (size_t i = 0; comparing && i < problem->template.expectation_count; i++)
-        if (problem->template.expectations[i].compare != COMPARE_UNORDERED)
-            problem->slot_values[expectation_slot(i) + 1] = UINT64_MAX;
-    return CUDA(problem->device, cuMemcpyHtoD, problem->slots, problem->slot_values,
-                slot_count(problem) * sizeof(uint64_t));
+    return CUDA(problem->device, cuMemsetD8Async, problem->slots, 0,
+                slot_count(problem) * sizeof(uint64_t), problem->device->stream);
 }
 
+/* Waits for everything before it in the stream. */
 static int fetch_slots(struct device_problem *problem, struct error *error)
 {
-    int status = device_synchronise(problem->device, error);
-    if (status == 0)
-        status = CUDA(problem->device, cuMemcpyDtoH, problem->slot_values, problem->slots,
-                      slot_count(problem) * sizeof(uint64_t));
-    return status;
+    int status = CUDA(problem->device, cuMemcpyDtoHAsync, problem->slot_values, problem->slots,
+                      slot_count(problem) * sizeof(uint64_t), problem->device->stream);
+    return status != 0 ? status : device_synchronise(problem->device, error);
 }
 
 /* A reference that writes nothing would pass a variant that writes nothing. */
@@ -242,12 +263,11 @@ static int check_reference(const struct device_problem *problem, size_t index, s
 
 static int queue_preparation(struct device_problem *problem, struct error *error)
 {
-    int status = clear_slots(problem, false, error);
+    int status = clear_slots(problem, error);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
         status = queue_checksum(problem, &problem->expected[i], expectation_slot(i), error);
-    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
-        if (problem->template.buffers[i].access == ACCESS_READ)
-            status = queue_checksum(problem, &problem->buffers[i], buffer_slot(problem, i), error);
+    if (status == 0)
+        status = queue_inputs(problem, error);
     return status != 0 ? status : fetch_slots(problem, error);
 }
 
@@ -269,9 +289,9 @@ int verify_prepare(struct device_problem *problem, struct error *error)
     return status;
 }
 
-/* Inputs as they were, outputs poisoned, one run. */
-static int run_once(struct device_problem *problem, struct device_variant *variant,
-                    struct error *error)
+/* Queues: inputs as they were, outputs poisoned, one run. */
+static int queue_run(struct device_problem *problem, struct device_variant *variant,
+                     struct error *error)
 {
     int status = device_problem_restore(problem, error);
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
@@ -279,19 +299,19 @@ static int run_once(struct device_problem *problem, struct device_variant *varia
             status = device_buffer_poison(problem->device, &problem->buffers[i], error);
     if (status == 0)
         status = device_variant_run(variant, problem, error);
-    if (status == 0)
-        status = device_synchronise(problem->device, error);
     return status;
 }
 
 static int queue_checks(struct device_problem *problem, const struct device_variant *variant,
                         bool inputs, struct error *error)
 {
-    int status = clear_slots(problem, true, error);
+    int status = clear_slots(problem, error);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
         status = queue_expectation(problem, i, error);
-    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
-        status = queue_buffer_checks(problem, variant, i, inputs, error);
+    if (status == 0)
+        status = queue_guards(problem, variant, error);
+    if (status == 0 && inputs)
+        status = queue_inputs(problem, error);
     return status != 0 ? status : fetch_slots(problem, error);
 }
 
@@ -321,7 +341,7 @@ static int check(struct device_problem *problem, const struct device_variant *va
 int verify_run(struct device_problem *problem, struct device_variant *variant,
                enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error)
 {
-    int status = run_once(problem, variant, error);
+    int status = queue_run(problem, variant, error);
     return status != 0 ? status : check(problem, variant, true, finding, reason, error);
 }
 

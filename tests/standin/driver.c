@@ -448,6 +448,20 @@ CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
     return CUDA_SUCCESS;
 }
 
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    BEGIN(cuMemcpyDtoHAsync, NEED_CONTEXT);
+    (void)stream; /* to pageable memory, as here, it waits as cuMemcpyDtoH does */
+    CUresult waited = wait_for_all();
+    if (waited != CUDA_SUCCESS)
+        return waited;
+    if (to == NULL || !memory_holds(from, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(to, host_address(from), bytes);
+    clock_advance((double)bytes / HOST_BYTES_PER_NS);
+    return CUDA_SUCCESS;
+}
+
 static bool is_stream(CUstream stream)
 {
     const struct CUstream_st *known = streams;

@@ -37,10 +37,10 @@ template <typename T> T atomicAdd(T *address, std::common_type_t<T> value)
     return old;
 }
 
-template <typename T> T atomicMin(T *address, std::common_type_t<T> value)
+template <typename T> T atomicMax(T *address, std::common_type_t<T> value)
 {
     T old = *address;
-    if (value < old)
+    if (value > old)
         *address = value;
     return old;
 }
@@ -189,7 +189,7 @@ const struct kernel kernels[] = {
     KERNEL(own, autotune_fill),
     KERNEL(own, autotune_compare),
     KERNEL(own, autotune_checksum),
-    KERNEL(own, autotune_check_guard),
+    KERNEL(own, autotune_check_guards),
     KERNEL(scale, scale_good),
     KERNEL(scale, scale_wrong),
     KERNEL(scale, scale_partial),
