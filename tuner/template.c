@@ -471,12 +471,13 @@ static int read_argument(struct loader *loader, const char *text, int line,
                          const struct names *known, struct argument *argument)
 {
     size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789");
-    int type = text[word] == ' ' ? element_from_name(text, word) : -1;
+    int type = isspace((unsigned char)text[word]) ? element_from_name(text, word) : -1;
     argument->is_buffer = type < 0;
-    if (type >= 0)
+    if (type >= 0) {
         argument->type = (enum element_type)type;
-    int status =
-        read_expression(loader, type >= 0 ? text + word : text, line, known, &argument->expression);
+        text += word + strspn(text + word, " \t");
+    }
+    int status = read_expression(loader, text, line, known, &argument->expression);
     if (status != 0 || !argument->is_buffer)
         return status;
     for (size_t i = 0; i < expression_name_count(argument->expression); i++) {
