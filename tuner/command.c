@@ -52,8 +52,8 @@ int command_check(const struct command_options *options, bool needs_config,
     if (known < 0)
         return error_set(error, ERROR_USAGE, "unknown format '%s'; there are table, csv and json",
                          options->format);
-    if (options->jobs < 0 || options->top < 0 || options->device < 0)
-        return error_set(error, ERROR_USAGE, "--jobs, --top and --device take no negative number");
+    if (options->top < 0 || options->device < 0)
+        return error_set(error, ERROR_USAGE, "--top and --device take no negative number");
     *format = (enum report_format)known;
     return 0;
 }

@@ -9,9 +9,12 @@
 #include "report.h"
 #include "sweep.h"
 
+#include <limits.h>
 #include <popt.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+enum { JOBS_ALL = INT_MIN }; /* --jobs was not given: one worker a core */
 
 /* Options of all commands; each command's table names those it takes. Strings are popt's and live
  * on. */

@@ -80,7 +80,8 @@ static void describe_run(struct run *run, int argc, const char **argv)
 static int start_workers(struct run *run, struct error *error)
 {
     char *cache = cubin_default_folder();
-    struct pool_options options = {.workers = (size_t)run->options.jobs,
+    int jobs = run->options.jobs;
+    struct pool_options options = {.workers = jobs != JOBS_ALL ? (size_t)jobs : 0,
                                    .compile_timeout_s = run->sweep.compile_timeout_s,
                                    .cache_folder = cache};
     int status = pool_new(&run->pool, &options, error);
@@ -295,7 +296,7 @@ static int run_sweep(struct run *run, struct error *error)
 
 int command_tune(int argc, const char **argv, struct error *error)
 {
-    struct run run = {0};
+    struct run run = {.options.jobs = JOBS_ALL};
     struct command_options *options = &run.options;
     const struct poptOption table[] = {OPTION_CONFIG(options),
                                        OPTION_ARCH(options),
@@ -319,6 +320,8 @@ int command_tune(int argc, const char **argv, struct error *error)
                       error);
     if (status == 0)
         status = command_check(options, true, &run.format, error);
+    if (status == 0 && options->jobs < 1 && options->jobs != JOBS_ALL)
+        status = error_set(error, ERROR_USAGE, "--jobs takes a number from 1");
     if (status == 0) {
         interrupt_install();
         describe_run(&run, argc, argv);

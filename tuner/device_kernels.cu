@@ -41,6 +41,16 @@ __device__ static u64 global_timer_ns()
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
     return ns;
 }
+
+/* Adds every thread's value to *sum; all threads of the block must come here. One atomic a warp: one a thread would
+ * take longer than reading the data. */
+__device__ static void add_by_warp(u64 *sum, u64 value)
+{
+    for (int offset = 16; offset > 0; offset /= 2)
+        value += __shfl_down_sync(0xffffffffu, value, offset);
+    if (threadIdx.x % 32 == 0 && value != 0)
+        atomicAdd(sum, value);
+}
 #endif
 
 #define GRID_STRIDE(i, count)                                                                      \
@@ -276,9 +286,9 @@ extern "C" __global__ void autotune_checksum(const void *buffer, int bytes, u64 
         ordered += mix(hash ^ i);
         poisoned += bits == pattern;
     }
-    atomicAdd(&sums[0], ordered);
-    atomicAdd(&sums[1], unordered);
-    atomicAdd(&sums[2], poisoned);
+    add_by_warp(&sums[0], ordered);
+    add_by_warp(&sums[1], unordered);
+    add_by_warp(&sums[2], poisoned);
 }
 
 /* Counts the bytes of each of `count` guards that are not `pattern`; a block a guard. */

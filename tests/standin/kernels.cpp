@@ -45,6 +45,12 @@ template <typename T> T atomicMax(T *address, std::common_type_t<T> value)
     return old;
 }
 
+/* Of device_kernels.cu, where one thread is not the whole grid. */
+inline void add_by_warp(unsigned long long *sum, unsigned long long value)
+{
+    *sum += value;
+}
+
 inline void __syncthreads()
 {
 }

@@ -2,8 +2,8 @@
  * What a loaded table is made of. Private to libtuned, which shares nothing with the tuner: no
  * allocation goes unchecked here, and nothing aborts.
  */
-#ifndef TUNED_LIBRARY_TABLE_H
-#define TUNED_LIBRARY_TABLE_H
+#ifndef TUNED_LIBRARY_LOOKUP_H
+#define TUNED_LIBRARY_LOOKUP_H
 
 #include "../include/autotune/tuned.h"
 

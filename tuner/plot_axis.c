@@ -1,0 +1,82 @@
+#include "plot_axis.h"
+
+#include <math.h>
+
+static const double LOG_FROM =
+    4; /* the factor between the ends from which on an axis is logarithmic */
+
+struct plot_axis plot_axis_log(double low, double high)
+{
+    double room = pow(fmax(high / low, 2), 0.06);
+    return (struct plot_axis){.low = low / room, .high = high * room, .log = true};
+}
+
+struct plot_axis plot_axis_of(double low, double high)
+{
+    if (low > 0 && high / low >= LOG_FROM)
+        return plot_axis_log(low, high);
+    double room = 0.06 * (high - low);
+    if (room <= 0)
+        room = high != 0 ? 0.06 * fabs(high) : 1;
+    return (struct plot_axis){.low = low - room, .high = high + room};
+}
+
+void plot_quote(const char *text, FILE *script)
+{
+    fputc('\'', script);
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            fputc('\'', script);
+        fputc(*text >= ' ' || *text < 0 ? *text : ' ', script);
+    }
+    fputc('\'', script);
+}
+
+static void write_label(char name, const char *label, FILE *script)
+{
+    fprintf(script, "set %clabel ", name);
+    plot_quote(label, script);
+    fputs(" textcolor rgb c_muted\n", script);
+}
+
+/* 1, 2, 5, 10, 20 …; over many decades 1, 10, 100 … */
+static void write_log_tics(const struct plot_axis *axis, char name, FILE *script)
+{
+    static const double digits[] = {1, 2, 5};
+    double decades = log10(axis->high / axis->low);
+    size_t count = decades > 3.5 ? 1 : 3;
+    const char *separator = "";
+    fprintf(script, "set logscale %c\nset %ctics (", name, name);
+    for (double decade = pow(10, floor(log10(axis->low))); decade <= axis->high; decade *= 10)
+        for (size_t i = 0; i < count; i++) {
+            double tic = digits[i] * decade;
+            if (tic < axis->low || tic > axis->high)
+                continue;
+            fprintf(script, "%s'%.10g' %.10g", separator, tic, tic);
+            separator = ", ";
+        }
+    fputs(")\n", script);
+}
+
+void plot_axis_write(const struct plot_axis *axis, char name, const char *label, FILE *script)
+{
+    fprintf(script, "set %crange [%.10g:%.10g]\n", name, axis->low, axis->high);
+    if (axis->log)
+        write_log_tics(axis, name, script);
+    else
+        fprintf(script, "set format %c '%%.10g'\n", name);
+    write_label(name, label, script);
+}
+
+void plot_axis_write_words(char name, const char *label, char *const *texts, size_t count,
+                           FILE *script)
+{
+    fprintf(script, "set %crange [-0.5:%zu.5]\nset %ctics scale 0 (", name, count - 1, name);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i > 0 ? ", " : "", script);
+        plot_quote(texts[i], script);
+        fprintf(script, " %zu", i);
+    }
+    fputs(")\n", script);
+    write_label(name, label, script);
+}
