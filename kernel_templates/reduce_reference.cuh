@@ -19,7 +19,7 @@ extern "C" __global__ void reduce_reference(const Value *in, Exact *out, uint64 
         for (uint32 i = 1; i < blockDim.x; i++) {
             result = Operation::combine(result, results[i]);
         }
-        *out = result;
+        *out = widen(narrow((Accumulator)result)); // as the result's own type holds it
     }
 }
 

@@ -1,0 +1,493 @@
+// Times tuned kernels against what the CUDA toolkit offers for the same job, both in one run,
+// sample by sample in turn. Built and fed by peers.py.
+//
+// Reads one benchmark a line from standard input and writes one line of CSV for each result:
+//   benchmark,type,n,ours_us,peer,peer_us,ratio
+// where ratio = peer_us / ours_us, so above 1 ours is faster. The lines read are
+//   reduce_sum   TYPE N CUBIN BLOCK ELEMENTS_PER_BLOCK BLOCKS_PER_SM GRID_FACTOR SHARED_BYTES
+//   filter       TYPE N CUBIN BLOCK ELEMENTS_PER_BLOCK
+//   grid_barrier CUBIN BLOCK GRID
+//   sgemm        M N K CUBIN BLOCK_X BLOCK_Y TILE_M TILE_N
+//
+// Every sample starts with an L2 that holds other data, put there by reading, so that no write-back
+// falls into the sample. _hidden: the launches wait in the queue behind that reading. _included:
+// the GPU is idle when the launch is made, between two events.
+#include <cooperative_groups.h>
+#include <cub/cub.cuh>
+#include <cuda.h>
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+static void check(cudaError_t status, const char *what)
+{
+    if (status != cudaSuccess) {
+        fprintf(stderr, "peers: %s: %s\n", what, cudaGetErrorString(status));
+        exit(3);
+    }
+}
+
+static void check(CUresult status, const char *what)
+{
+    if (status != CUDA_SUCCESS) {
+        const char *name = "unknown error";
+        cuGetErrorName(status, &name);
+        fprintf(stderr, "peers: %s: %s\n", what, name);
+        exit(3);
+    }
+}
+
+#define CHECK(call) check(call, #call)
+
+template <typename T> static T *allocate(size_t count)
+{
+    void *pointer = nullptr;
+    CHECK(cudaMalloc(&pointer, std::max<size_t>(count * sizeof(T), 256)));
+    return static_cast<T *>(pointer);
+}
+
+// ---- Kernels of the benchmark itself
+// ----------------------------------------------------------------
+
+static __global__ void read_all(const float4 *from, size_t count, float *sink)
+{
+    float sum = 0;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
+         i += (size_t)gridDim.x * blockDim.x) {
+        const float4 four = from[i];
+        sum += four.x + four.y + four.z + four.w;
+    }
+    if (sum == 0.125f) {
+        *sink = sum;
+    }
+}
+
+// Whole numbers from -8 to 8, for which sums are exact in any order.
+template <typename T> static __global__ void fill(T *to, size_t count)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
+         i += (size_t)gridDim.x * blockDim.x) {
+        uint64_t bits = i * 0x9e3779b97f4a7c15u;
+        bits ^= bits >> 29;
+        bits *= 0xbf58476d1ce4e5b9u;
+        to[i] = T((float)(int)((bits >> 40) % 17) - 8.0f);
+    }
+}
+
+template <typename T> static __global__ void sum_exactly(const T *from, size_t count, double *sum)
+{
+    double mine = 0;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
+         i += (size_t)gridDim.x * blockDim.x) {
+        mine += (double)(float)from[i];
+    }
+    atomicAdd(sum, mine);
+}
+
+static __global__ void grid_sync(int rounds)
+{
+    for (int i = 0; i < rounds; i++) {
+        cooperative_groups::this_grid().sync();
+    }
+}
+
+static __global__ void empty_kernel()
+{
+}
+
+// ---- Timing
+// -----------------------------------------------------------------------------------------
+
+class Clock
+{
+  public:
+    Clock()
+    {
+        CHECK(cudaEventCreate(&start));
+        CHECK(cudaEventCreate(&stop));
+        flushed = allocate<float>(FLUSH_BYTES / sizeof(float));
+        CHECK(cudaMemset(flushed, 0, FLUSH_BYTES));
+    }
+    float hidden(const std::function<void()> &run)
+    {
+        flush();
+        return measure(run);
+    }
+    float included(const std::function<void()> &run)
+    {
+        flush();
+        CHECK(cudaDeviceSynchronize());
+        return measure(run);
+    }
+
+  private:
+    static constexpr size_t FLUSH_BYTES = 256 << 20; // several times any L2
+    cudaEvent_t start, stop;
+    float *flushed;
+
+    void flush()
+    {
+        read_all<<<1024, 512>>>((const float4 *)flushed, FLUSH_BYTES / sizeof(float4), flushed);
+    }
+    float measure(const std::function<void()> &run)
+    {
+        CHECK(cudaEventRecord(start));
+        run();
+        CHECK(cudaEventRecord(stop));
+        CHECK(cudaEventSynchronize(stop));
+        float ms = 0;
+        CHECK(cudaEventElapsedTime(&ms, start, stop));
+        return ms * 1000;
+    }
+};
+
+static float median(std::vector<float> samples)
+{
+    std::nth_element(samples.begin(), samples.begin() + samples.size() / 2, samples.end());
+    return samples[samples.size() / 2];
+}
+
+typedef float (Clock::*Way)(const std::function<void()> &);
+
+static void report(const std::string &benchmark, const std::string &type, size_t n, float ours,
+                   const char *peer, float peer_us)
+{
+    printf("%s,%s,%zu,%.3f,%s,%.3f,%.3f\n", benchmark.c_str(), type.c_str(), n, ours, peer, peer_us,
+           peer_us / ours);
+    fflush(stdout);
+}
+
+// Both ways of timing, in turn: ours, the peer, ours, …
+static void compare(Clock &clock, const std::string &benchmark, const std::string &type, size_t n,
+                    const std::function<void()> &ours, const char *peer,
+                    const std::function<void()> &theirs)
+{
+    static const struct {
+        const char *suffix;
+        Way way;
+    } ways[] = {{"_hidden", &Clock::hidden}, {"_included", &Clock::included}};
+    const int samples = n >= 1u << 28 ? 51 : 201;
+    for (const auto &way : ways) {
+        std::vector<float> a, b;
+        for (int i = 0; i < samples; i++) {
+            a.push_back((clock.*way.way)(ours));
+            b.push_back((clock.*way.way)(theirs));
+        }
+        report(benchmark + way.suffix, type, n, median(a), peer, median(b));
+    }
+}
+
+static void fail(const std::string &benchmark, const std::string &type, size_t n)
+{
+    fprintf(stderr, "peers: %s of %zu %s gave a wrong result\n", benchmark.c_str(), n,
+            type.c_str());
+    exit(1);
+}
+
+// ---- Our kernels
+// ------------------------------------------------------------------------------------
+
+struct Kernel {
+    CUmodule module = nullptr;
+    CUfunction function = nullptr;
+
+    Kernel(const std::string &cubin, const char *entry)
+    {
+        CHECK(cuModuleLoad(&module, cubin.c_str()));
+        function = get(entry);
+    }
+    ~Kernel()
+    {
+        cuModuleUnload(module);
+    }
+    CUfunction get(const char *entry) const
+    {
+        CUfunction found = nullptr;
+        CHECK(cuModuleGetFunction(&found, module, entry));
+        return found;
+    }
+    // Also allows the kernel its dynamic shared memory.
+    int blocks_per_sm(int block, size_t shared_bytes) const
+    {
+        if (shared_bytes > 0) {
+            CHECK(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                     (int)shared_bytes));
+        }
+        int blocks = 0;
+        CHECK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, block, shared_bytes));
+        return blocks;
+    }
+};
+
+static void launch(CUfunction function, dim3 grid, dim3 block, size_t shared_bytes,
+                   std::vector<void *> arguments)
+{
+    CHECK(cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                         (unsigned)shared_bytes, nullptr, arguments.data(), nullptr));
+}
+
+static int sm_count()
+{
+    int count = 0;
+    CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0));
+    return count;
+}
+
+template <typename T>
+static void bench_reduce(Clock &clock, const std::string &type, std::istream &line)
+{
+    size_t n = 0, shared_bytes = 0;
+    long long elements_per_block = 0;
+    int block = 0;
+    double blocks_per_sm = 0, grid_factor = 0;
+    std::string cubin;
+    line >> n >> cubin >> block >> elements_per_block >> blocks_per_sm >> grid_factor >>
+        shared_bytes;
+
+    const Kernel kernel(cubin, "reduce");
+    const int resident_per_sm = kernel.blocks_per_sm(block, shared_bytes);
+    if (blocks_per_sm == 0) {
+        blocks_per_sm = resident_per_sm * grid_factor;
+    }
+    const long long work = ((long long)n + elements_per_block - 1) / elements_per_block;
+    const int grid =
+        std::max(1, (int)std::min((double)work, std::floor(blocks_per_sm * sm_count())));
+
+    T *in = allocate<T>(n);
+    T *out = allocate<T>(2);
+    uint64_t *partials = allocate<uint64_t>(2 * grid);
+    uint32_t *state = allocate<uint32_t>(32 * (1 + grid));
+    double *exact = allocate<double>(1);
+    CHECK(cudaMemset(partials, 0, 16 * (size_t)grid));
+    CHECK(cudaMemset(state, 0, 128 * (1 + (size_t)grid)));
+    CHECK(cudaMemset(exact, 0, sizeof *exact));
+    fill<<<1024, 256>>>(in, n);
+    sum_exactly<<<1024, 256>>>(in, n, exact);
+
+    uint64_t count = n;
+    const std::function<void()> ours = [&] {
+        launch(kernel.function, grid, block, shared_bytes, {&in, &count, &partials, &state, &out});
+    };
+    void *temporary = nullptr;
+    size_t temporary_bytes = 0;
+    CHECK(cub::DeviceReduce::Sum(temporary, temporary_bytes, in, out + 1, (int)n));
+    temporary = allocate<char>(temporary_bytes);
+    const std::function<void()> theirs = [&] {
+        cub::DeviceReduce::Sum(temporary, temporary_bytes, in, out + 1, (int)n);
+    };
+
+    for (int i = 0; i < 3; i++) {
+        CHECK(cudaMemset(out, 0xff, sizeof *out));
+        ours();
+        theirs();
+        T got;
+        double wanted;
+        CHECK(cudaMemcpy(&got, out, sizeof got, cudaMemcpyDeviceToHost));
+        CHECK(cudaMemcpy(&wanted, exact, sizeof wanted, cudaMemcpyDeviceToHost));
+        if ((double)(float)got != (double)(float)T((float)wanted)) {
+            fail("reduce_sum", type, n);
+        }
+    }
+    compare(clock, "reduce_sum", type, n, ours, "cub::DeviceReduce::Sum", theirs);
+    for (void *pointer :
+         {(void *)in, (void *)out, (void *)partials, (void *)state, (void *)exact, temporary}) {
+        CHECK(cudaFree(pointer));
+    }
+}
+
+struct Above {
+    float threshold;
+    template <typename T> __device__ bool operator()(T value) const
+    {
+        return (float)value > threshold;
+    }
+};
+
+template <typename T>
+static void bench_filter(Clock &clock, const std::string &type, const std::string &benchmark,
+                         std::istream &line)
+{
+    size_t n = 0, elements_per_block = 0;
+    int block = 0;
+    std::string cubin;
+    line >> n >> cubin >> block >> elements_per_block;
+    const Kernel kernel(cubin, "filter");
+    const CUfunction clear = kernel.get("filter_clear");
+    uint64_t tiles = (n + elements_per_block - 1) / elements_per_block;
+
+    T *in = allocate<T>(n);
+    T *out = allocate<T>(n);
+    uint64_t *count = allocate<uint64_t>(1);
+    int *their_count = allocate<int>(1);
+    uint32_t *ticket = allocate<uint32_t>(1);
+    uint64_t *status = allocate<uint64_t>(tiles);
+    fill<<<1024, 256>>>(in, n);
+
+    uint64_t elements = n;
+    float threshold = 0;
+    const std::function<void()> ours = [&] {
+        launch(clear, (unsigned)std::max<uint64_t>(1, (tiles + 255) / 256), 256, 0,
+               {&count, &ticket, &status, &tiles});
+        launch(kernel.function, (unsigned)tiles, block, 0,
+               {&in, &elements, &threshold, &out, &count, &ticket, &status});
+    };
+    void *temporary = nullptr;
+    size_t temporary_bytes = 0;
+    const Above above = {threshold};
+    CHECK(cub::DeviceSelect::If(temporary, temporary_bytes, in, out, their_count, (int)n, above));
+    temporary = allocate<char>(temporary_bytes);
+    const std::function<void()> theirs = [&] {
+        cub::DeviceSelect::If(temporary, temporary_bytes, in, out, their_count, (int)n, above);
+    };
+
+    ours();
+    theirs();
+    uint64_t got = 0;
+    int wanted = 0;
+    CHECK(cudaMemcpy(&got, count, sizeof got, cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(&wanted, their_count, sizeof wanted, cudaMemcpyDeviceToHost));
+    if (got != (uint64_t)wanted) {
+        fail(benchmark, type, n);
+    }
+    compare(clock, benchmark, type, n, ours, "cub::DeviceSelect::If", theirs);
+    for (void *pointer : {(void *)in, (void *)out, (void *)count, (void *)their_count,
+                          (void *)ticket, (void *)status, temporary}) {
+        CHECK(cudaFree(pointer));
+    }
+}
+
+// The time of one barrier is the slope between two numbers of rounds, which leaves out the launch
+// and the checked rounds at the kernel's end.
+static void bench_barrier(Clock &clock, std::istream &line)
+{
+    static const int ROUNDS = 2000;
+    int block = 0, grid = 0;
+    std::string cubin;
+    line >> cubin >> block >> grid;
+    const Kernel kernel(cubin, "grid_barrier");
+    int *in = allocate<int>(1);
+    uint32_t *slots = allocate<uint32_t>(2 * grid);
+    uint32_t *state = allocate<uint32_t>(32 * (1 + grid));
+    uint64_t *out = allocate<uint64_t>(2);
+    CHECK(cudaMemset(state, 0, 128 * (1 + (size_t)grid)));
+
+    const auto ours = [&](uint64_t rounds) {
+        CHECK(cudaMemset(slots, 0, 8 * (size_t)grid));
+        CHECK(cudaMemset(out, 0, 16));
+        return clock.hidden([&] {
+            uint64_t n = 0;
+            std::vector<void *> arguments = {&in, &n, &rounds, &slots, &state, &out};
+            CHECK(cuLaunchCooperativeKernel(kernel.function, grid, 1, 1, block, 1, 1, 0, nullptr,
+                                            arguments.data()));
+        });
+    };
+    const auto theirs = [&](int rounds) {
+        return clock.hidden([&] {
+            void *arguments[] = {&rounds};
+            CHECK(
+                cudaLaunchCooperativeKernel((void *)grid_sync, grid, block, arguments, 0, nullptr));
+        });
+    };
+    std::vector<float> a, b;
+    for (int i = 0; i < 31; i++) {
+        a.push_back((ours(2 * ROUNDS) - ours(ROUNDS)) / ROUNDS);
+        b.push_back((theirs(2 * ROUNDS) - theirs(ROUNDS)) / ROUNDS);
+    }
+    uint64_t result[2];
+    CHECK(cudaMemcpy(result, out, sizeof result, cudaMemcpyDeviceToHost));
+    if (result[0] != ~result[1]) {
+        fail("grid_barrier", "", (size_t)grid * block);
+    }
+    report("grid_barrier", "", (size_t)grid * block, median(a), "cooperative_groups::grid::sync",
+           median(b));
+    for (void *pointer : {(void *)in, (void *)slots, (void *)state, (void *)out}) {
+        CHECK(cudaFree(pointer));
+    }
+}
+
+// Against the arithmetic roof: two operations a cycle for each of the 128 float lanes of an SM.
+static void bench_sgemm(Clock &clock, std::istream &line)
+{
+    int m = 0, n = 0, k = 0, tile_m = 0, tile_n = 0, clock_khz = 0;
+    dim3 block;
+    std::string cubin;
+    line >> m >> n >> k >> cubin >> block.x >> block.y >> tile_m >> tile_n;
+    const Kernel kernel(cubin, "sgemm");
+    float *a = allocate<float>((size_t)m * k);
+    float *b = allocate<float>((size_t)k * n);
+    float *c = allocate<float>((size_t)m * n);
+    fill<<<1024, 256>>>(a, (size_t)m * k);
+    fill<<<1024, 256>>>(b, (size_t)k * n);
+    fill<<<1024, 256>>>(c, (size_t)m * n);
+    float alpha = 1, beta = 0;
+    const dim3 grid((n + tile_n - 1) / tile_n, (m + tile_m - 1) / tile_m);
+    std::vector<float> samples;
+    for (int i = 0; i < 51; i++) {
+        samples.push_back(clock.hidden([&] {
+            launch(kernel.function, grid, block, 0, {&m, &n, &k, &alpha, &a, &b, &beta, &c});
+        }));
+    }
+    CHECK(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0));
+    const double flop_per_us = 2.0 * 128 * sm_count() * clock_khz / 1e3;
+    report("sgemm_hidden", "float", (size_t)m, median(samples), "arithmetic roof",
+           (float)(2.0 * m * n * k / flop_per_us));
+    for (void *pointer : {(void *)a, (void *)b, (void *)c}) {
+        CHECK(cudaFree(pointer));
+    }
+}
+
+int main()
+{
+    CHECK(cudaFree(nullptr)); // creates the context that the driver's calls use
+    Clock clock;
+    std::vector<float> hidden, included;
+    for (int i = 0; i < 201; i++) {
+        hidden.push_back(clock.hidden([] { empty_kernel<<<1, 32>>>(); }));
+        included.push_back(clock.included([] { empty_kernel<<<1, 32>>>(); }));
+    }
+    fprintf(stderr, "peers: an empty kernel: %.2f us hidden, %.2f us included\n", median(hidden),
+            median(included));
+
+    std::string text;
+    while (std::getline(std::cin, text)) {
+        std::istringstream line(text);
+        std::string benchmark, type;
+        line >> benchmark;
+        if (benchmark == "grid_barrier") {
+            bench_barrier(clock, line);
+        } else if (benchmark == "sgemm") {
+            bench_sgemm(clock, line);
+        } else if (benchmark == "reduce_sum") {
+            line >> type;
+            if (type == "float") {
+                bench_reduce<float>(clock, type, line);
+            } else if (type == "int32") {
+                bench_reduce<int>(clock, type, line);
+            } else if (type == "double") {
+                bench_reduce<double>(clock, type, line);
+            } else if (type == "half") {
+                bench_reduce<__half>(clock, type, line);
+            }
+        } else if (benchmark == "filter" || benchmark == "filter_ordered") {
+            line >> type;
+            if (type == "float") {
+                bench_filter<float>(clock, type, benchmark, line);
+            } else if (type == "int32") {
+                bench_filter<int>(clock, type, benchmark, line);
+            }
+        } else {
+            fprintf(stderr, "peers: unknown benchmark '%s'\n", benchmark.c_str());
+            return 2;
+        }
+    }
+    return 0;
+}

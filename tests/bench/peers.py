@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Compares the tuned kernels with CUB and cooperative groups on the GPU at hand.
+
+Reads the configurations from a tuned INI, compiles them and peers.cu with nvcc, runs all in one process,
+and writes RESULTS/<gpu>/peers.csv and, to standard output, a table for the README.
+
+Usage: peers.py [--tuned results/tuned.ini] [--results results] [--arch sm_90] [--build build/peers]
+"""
+import argparse
+import configparser
+import math
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TEMPLATES = os.path.join(SOURCE, "kernel_templates")
+
+
+def run(command, **options):
+    return subprocess.run(command, check=True, text=True, **options)
+
+
+def read_tuned(path, gpu):
+    """The tuned entries for `gpu`, each a flat dictionary."""
+    parser = configparser.ConfigParser(
+        interpolation=None, strict=True, comment_prefixes=(";", "#"), delimiters=("=",)
+    )
+    with open(path, encoding="utf-8") as stream:
+        parser.read_file(stream)
+    return [dict(parser[section]) for section in parser.sections() if parser[section]["gpu"] == gpu]
+
+
+def number(entry, name):
+    return float(entry[name]) if "." in entry[name] else int(entry[name])
+
+
+class Peers:
+    """Compiles tuned entries and keeps the lines that peers reads."""
+
+    def __init__(self, nvcc, arch, build):
+        self.nvcc, self.arch, self.build = nvcc, arch, build
+        self.lines = []
+
+    def cubin(self, source, entry):
+        """Compiles an entry with its parameters and words as definitions; returns the cubin's path."""
+        definitions = []
+        for key, value in entry.items():
+            kind, _, name = key.partition(".")
+            is_word = re.fullmatch("[a-z][a-z0-9_]*", value) is not None
+            if kind == "parameter" or kind == "problem" and is_word:
+                word = f"{name}_{value}" if is_word else value
+                definitions.append(f"-D{name.upper()}={word.upper()}")
+        path = os.path.join(self.build, f"{len(self.lines)}.cubin")
+        run([self.nvcc, "-cubin", f"-arch={self.arch}", "-o", path, *definitions,
+             os.path.join(TEMPLATES, source)])
+        return path
+
+    def add(self, *words):
+        self.lines.append(" ".join(str(word) for word in words))
+
+    def reduce_sum(self, entry):
+        if entry["parameter.finish"] not in ("last_block", "gather"):
+            return  # more than one launch, or a cooperative one
+        block = number(entry, "parameter.block_size")
+        bulk = entry["parameter.load"] == "bulk"
+        shared = number(entry, "parameter.stages") * number(entry, "parameter.stage_bytes")
+        elements = block * number(entry, "parameter.num_load") * number(entry, "parameter.vector_width")
+        self.add("reduce_sum", entry["problem.value_type"], number(entry, "problem.n"),
+                 self.cubin("reduce.cu", entry), block, elements,
+                 number(entry, "parameter.blocks_per_sm_wanted"),
+                 number(entry, "parameter.grid_factor"), shared if bulk else 0)
+
+    def filter(self, entry):
+        if number(entry, "problem.n") == 0 or entry["problem.value_type"] not in ("float", "int32"):
+            return
+        ordered = entry["parameter.method"] == "ordered"
+        block = number(entry, "parameter.block_size")
+        self.add("filter_ordered" if ordered else "filter", entry["problem.value_type"],
+                 number(entry, "problem.n"), self.cubin("filter.cu", entry), block,
+                 block * number(entry, "parameter.num_load"))
+
+    def grid_barrier(self, entry):
+        if entry["problem.test"] != "latency":
+            return
+        grid = number(entry, "sm_count") * number(entry, "parameter.blocks_per_sm_wanted")
+        self.add("grid_barrier", self.cubin("grid_barrier.cu", entry),
+                 number(entry, "parameter.block_size"), grid)
+
+    def sgemm(self, entry):
+        naive = entry["parameter.method"] == "naive"
+        side = number(entry, "parameter.block_dim")
+        tile = [number(entry, f"parameter.tile_{axis}") for axis in "mn"]
+        threads = math.prod(size // number(entry, f"parameter.thread_{axis}")
+                            for size, axis in zip(tile, "mn"))
+        shape = [side, side, side, side] if naive else [threads, 1, *tile]
+        self.add("sgemm", *(number(entry, f"problem.{axis}") for axis in "mnk"),
+                 self.cubin("sgemm.cu", entry), *shape)
+
+    def add_entry(self, entry):
+        methods = {"reduce_sum": self.reduce_sum, "filter": self.filter, "sgemm": self.sgemm,
+                   "filter_ordered": self.filter, "grid_barrier": self.grid_barrier}
+        method = methods.get(entry["template"])
+        if method:
+            method(entry)
+
+
+def table(rows):
+    """The README's table, and the geometric means of what has several sizes."""
+    lines = ["| benchmark | type | n | ours µs | peer | peer µs | ratio |", "|---|---|---|---|---|---|---|"]
+    groups = {}
+    for row in rows:
+        benchmark, kind, _, _, peer, _, ratio = row
+        lines.append("| " + " | ".join(row) + " |")
+        groups.setdefault((benchmark, kind, peer), []).append(float(ratio))
+    lines.append("")
+    for (benchmark, kind, peer), ratios in groups.items():
+        mean = math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
+        lines.append(f"{benchmark} {kind} against {peer}: geometric mean {mean:.3f}, least {min(ratios):.3f}")
+    return "\n".join(lines)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--tuned", default="results/tuned.ini")
+    options.add_argument("--results", default="results")
+    options.add_argument("--arch", help="default: the GPU's own")
+    options.add_argument("--nvcc", default="nvcc")
+    options.add_argument("--build", default="build/peers")
+    options = options.parse_args()
+
+    query = run(["nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader"],
+                capture_output=True).stdout.splitlines()[0]
+    gpu, capability, driver = (field.strip() for field in query.split(","))
+    arch = options.arch or "sm_" + capability.replace(".", "")
+    os.makedirs(options.build, exist_ok=True)
+    peers = Peers(options.nvcc, arch, options.build)
+    for entry in read_tuned(options.tuned, gpu):
+        peers.add_entry(entry)
+    if not peers.lines:
+        sys.exit(f"peers.py: '{options.tuned}' has no kernel with a peer for '{gpu}'; tune first")
+
+    program = os.path.join(options.build, "peers")
+    run([options.nvcc, "-O3", "-std=c++17", f"-arch={arch}", "-o", program,
+         os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers.cu"), "-lcuda"])
+    output = run([program], input="\n".join(peers.lines) + "\n", stdout=subprocess.PIPE).stdout
+    rows = [line.split(",") for line in output.splitlines()]
+
+    folder = os.path.join(options.results, re.sub("[^a-z0-9]", "-", gpu.lower()))
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "peers.csv")
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write("benchmark,type,n,ours_us,peer,peer_us,ratio\n" + output)
+    version = run([options.nvcc, "--version"], capture_output=True).stdout
+    print(f"{gpu}, driver {driver}, CUDA {re.search('release ([0-9.]+)', version).group(1)}; "
+          f"`{shlex.join(sys.argv)}`\n\n{table(rows)}\n\nwritten to {path}")
+
+
+if __name__ == "__main__":
+    main()
