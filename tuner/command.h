@@ -30,6 +30,7 @@ struct command_options {
     int quiet;
     int remeasure;
     int timings;
+    int exhaustive;
     int top;
 };
 
@@ -90,6 +91,13 @@ void command_options_release(struct command_options *options);
     {                                                                                              \
         "remeasure", 0, POPT_ARG_NONE, &(o)->remeasure, 0,                                         \
             "measure again what the record has already", NULL                                      \
+    }
+#define OPTION_EXHAUSTIVE(o)                                                                       \
+    {                                                                                              \
+        "exhaustive", 0, POPT_ARG_INT, &(o)->exhaustive, 0,                                        \
+            "every variant takes part in N rounds of finals, of 3 samples each: slow, for "        \
+            "judging tuners",                                                                      \
+            "N"                                                                                    \
     }
 #define OPTION_TIMINGS(o)                                                                          \
     {                                                                                              \

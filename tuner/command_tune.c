@@ -207,6 +207,10 @@ static int tune_plans(struct run *run, struct error *error)
                             .progress = &run->progress,
                             .timings = &run->timings,
                             .launch_timeout_s = run->sweep.launch_timeout_s};
+    if (run->options.exhaustive > 0)
+        tuning.rules = (struct race_rules){.everyone = true,
+                                           .minimum_rounds = (unsigned)run->options.exhaustive,
+                                           .maximum_rounds = (unsigned)run->options.exhaustive};
     int status = nothing_to_do(run) ? 0 : tune_request_support(run->pool, &tuning.support, error);
     for (size_t i = 0; i < run->plan_count && status == 0; i++) {
         struct plan *plan = &run->plans[i];

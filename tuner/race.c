@@ -79,8 +79,9 @@ size_t race_finalists(const struct contender *contenders, size_t count,
     }
     qsort(candidates, candidate_count, sizeof *candidates, compare_candidates);
     size_t chosen_count = 0;
-    for (size_t i = 0; i < candidate_count && chosen_count < complete.finalists; i++) {
-        if (!could_win(&candidates[i].screening, &candidates[0].screening))
+    size_t most = complete.everyone ? candidate_count : complete.finalists;
+    for (size_t i = 0; i < candidate_count && chosen_count < most; i++) {
+        if (!complete.everyone && !could_win(&candidates[i].screening, &candidates[0].screening))
             continue;
         chosen[candidates[i].index] = true;
         chosen_count++;

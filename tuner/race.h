@@ -27,6 +27,7 @@ struct race_rules {          /* zero members mean the defaults in parentheses */
     unsigned minimum_rounds; /* before anyone is ruled out or a winner named (10) */
     unsigned maximum_rounds; /* then whoever is not separated from the leader is tied (60) */
     unsigned resamples;      /* of the bootstrap (500) */
+    bool everyone;           /* all that have samples reach the finals, and none is ruled out */
 };
 
 /* With the defaults filled in, and maximum_rounds no less than minimum_rounds. */

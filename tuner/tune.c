@@ -222,7 +222,7 @@ static int screen_closer(struct tuning *tuning, struct plan *plan, struct error 
     bool *chosen = choose(tuning, &plan->study, CLOSER_VARIANTS, &count);
     int status = 0;
     for (size_t i = 0; i < plan->study.result_count && status == 0; i++) {
-        if (!chosen[i] || count <= tuning->rules.finalists)
+        if (!chosen[i] || tuning->rules.everyone || count <= tuning->rules.finalists)
             continue;
         *ARRAY_APPEND(screening.pending, screening.pending_count) = i;
         if (plan->jobs[i] == NULL) /* its samples are from the record */

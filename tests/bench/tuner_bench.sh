@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# How fast the tuner is, and how often its winner is the winner, on the GPU of this machine:
+#     tests/bench/tuner_bench.sh BUILD RESULTS
+# Times configs/bench_num_load.ini (504 variants) with an empty cubin cache, a warm one, and with nothing to do, for 1 to 16
+# compile workers; then makes 20 sweeps of it, measures every variant exhaustively (100 interleaved rounds of 3 cold
+# samples), and compares. Writes RESULTS/<gpu>/tuner_bench.csv and RESULTS/<gpu>/tuner_regret.csv. With Kernel Tuner in
+# python3, times that as well (tuner_bench_kernel_tuner.py).
+set -eu
+
+build=$(realpath "${1:?usage: tests/bench/tuner_bench.sh BUILD RESULTS}")
+results=${2:?usage: tests/bench/tuner_bench.sh BUILD RESULTS}
+here=$(realpath "$(dirname "$0")")
+sweeps=${SWEEPS:-20}
+rounds=${ROUNDS:-100}
+mkdir -p "$results"
+results=$(realpath "$results")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$here/../.."
+
+gpu=$("$build/autotune" devices | sed -n '1s/^device 0: \([^,]*\),.*/\1/p' | tr 'A-Z ' 'a-z-')
+mkdir -p "$results/$gpu"
+export AUTOTUNE_CACHE=$scratch/cache
+
+sweep() { # FOLDER OPTION…
+    timeout 300 "$build/autotune" --config configs/bench_num_load.ini --results "$1" --tuned "$1/tuned.ini" \
+        --quiet --top 3 "${@:2}" >"$scratch/out"
+}
+
+timed() { # JOBS CACHE COMMAND…: a line of the CSV
+    local start end
+    start=$(date +%s%N)
+    "${@:3}" 2>"$scratch/timings"
+    end=$(date +%s%N)
+    python3 "$here/tuner_bench.py" line "$1" "$2" $((end - start)) "$scratch/timings"
+}
+
+bench=$results/$gpu/tuner_bench.csv
+python3 "$here/tuner_bench.py" header >"$bench"
+for jobs in 16 8 4 2 1; do
+    [ "$jobs" -le "$(nproc)" ] || continue
+    rm -rf "$AUTOTUNE_CACHE" "$scratch/r"
+    timed "$jobs" empty sweep "$scratch/r" --timings --jobs "$jobs" >>"$bench"
+    rm -rf "$scratch/r"
+    timed "$jobs" warm sweep "$scratch/r" --timings --jobs "$jobs" >>"$bench"
+    timed "$jobs" unchanged sweep "$scratch/r" --timings --jobs "$jobs" >>"$bench"
+done
+column -s, -t "$bench" 2>/dev/null || cat "$bench"
+
+for i in $(seq "$sweeps"); do
+    sweep "$scratch/sweep-$i"
+    "$build/autotune" report --results "$scratch/sweep-$i" --format json >"$scratch/sweep-$i.json"
+done
+sweep "$scratch/truth" --exhaustive "$rounds"
+"$build/autotune" report --results "$scratch/truth" --format json >"$scratch/truth.json"
+python3 "$here/tuner_bench.py" regret "$scratch/truth.json" "$scratch"/sweep-*.json >"$results/$gpu/tuner_regret.csv"
+python3 "$here/tuner_bench.py" summary "$results/$gpu/tuner_regret.csv"
+
+if python3 -c 'import kernel_tuner' 2>/dev/null; then
+    python3 "$here/tuner_bench_kernel_tuner.py" "$scratch/truth.json" >"$results/$gpu/kernel_tuner.csv"
+    cat "$results/$gpu/kernel_tuner.csv"
+fi
