@@ -44,6 +44,7 @@
 #define ARRIVE_SILENT 1
 #define POLL_ACQUIRE 0
 #define POLL_RELAXED 1
+#define POLL_OVERLAPPED 2
 
 #ifndef BARRIER
 #define BARRIER BARRIER_LOCK
@@ -72,7 +73,22 @@
 #include <cooperative_groups.h>
 #endif
 
-#define LINE_WORDS 32 // of 32 bits: every word that is polled has a line of 128 bytes to itself
+#define POLL_SPACING 128 // cycles, about half of a round trip to L2 and back
+#define LINE_WORDS 32    // of 32 bits: every word that is polled has a line of 128 bytes to itself
+
+template <typename Word> __device__ void poll_overlapped(const Word *word, Word target)
+{
+    Word first = load_relaxed(word);
+    pause(POLL_SPACING);
+    Word second = load_relaxed(word);
+    while (first < target) {
+        first = load_relaxed(word);
+        if (second >= target) {
+            return;
+        }
+        second = load_relaxed(word);
+    }
+}
 
 // Waits until *word has reached `target`, and acquires. The relaxed polls and the acquire after
 // them read one location in program order, so the acquire sees what they saw or something newer.
@@ -81,7 +97,10 @@ template <typename Word> __device__ void wait_for(const Word *word, Word target)
     if (POLL_DELAY > 0) {
         pause(POLL_DELAY);
     }
-#if POLL == POLL_RELAXED
+#if POLL == POLL_OVERLAPPED
+    poll_overlapped(word, target);
+    load_acquire(word);
+#elif POLL == POLL_RELAXED
     while (load_relaxed(word) < target) {
     }
     load_acquire(word);

@@ -55,7 +55,7 @@ struct Sum {
 __device__ bool try_lock(Lock *lock)
 {
     uint32 old;
-    asm volatile("atom.cas.acquire.gpu.global.b32 %0, [%1], 0, 1;"
+    asm volatile("atom.acquire.gpu.global.cas.b32 %0, [%1], 0, 1;"
                  : "=r"(old)
                  : "l"(&lock->taken)
                  : "memory");

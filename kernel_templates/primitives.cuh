@@ -74,7 +74,7 @@ __device__ __forceinline__ void store_release(uint64 *to, uint64 value)
 __device__ __forceinline__ uint64 add_acquire_release(uint64 *to, uint64 value)
 {
     uint64 old;
-    asm volatile("atom.add.acq_rel.gpu.global.u64 %0, [%1], %2;"
+    asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], %2;"
                  : "=l"(old)
                  : "l"(to), "l"(value)
                  : "memory");
@@ -84,14 +84,14 @@ __device__ __forceinline__ uint64 add_acquire_release(uint64 *to, uint64 value)
 // Adds and does not wait for the old value.
 __device__ __forceinline__ void add_release(uint64 *to, uint64 value)
 {
-    asm volatile("red.add.release.gpu.global.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
+    asm volatile("red.release.gpu.global.add.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
 }
 
 // Counts 0, 1, … limit, 0, 1, … and returns the old value: a counter that resets itself.
 __device__ __forceinline__ uint32 increment_acquire_release(uint32 *to, uint32 limit)
 {
     uint32 old;
-    asm volatile("atom.inc.acq_rel.gpu.global.u32 %0, [%1], %2;"
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
                  : "=r"(old)
                  : "l"(to), "r"(limit)
                  : "memory");
