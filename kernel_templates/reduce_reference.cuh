@@ -10,12 +10,14 @@ extern "C" __global__ void reduce_reference(const Value *in, Exact *out, uint64 
 {
     __shared__ Exact results[1024];
     Exact result = Operation::identity();
+#pragma unroll 1 // every variant compiles this too
     for (uint64 i = threadIdx.x; i < n; i += blockDim.x) {
         result = Operation::combine(result, (Exact)widen(in[i]));
     }
     results[threadIdx.x] = result;
     __syncthreads();
     if (threadIdx.x == 0) {
+#pragma unroll 1
         for (uint32 i = 1; i < blockDim.x; i++) {
             result = Operation::combine(result, results[i]);
         }
