@@ -264,7 +264,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 
 // One block: every thread has a stretch of the input, counts in it, and writes behind those before
 // it.
-extern "C" __global__ void filter_reference(const Value *in, uint64 n, float threshold, Exact *out)
+extern "C" __global__ void filter_reference(const Value *in, uint64 n, float threshold, Value *out)
 {
     __shared__ uint64 counts[1024];
     const uint64 stretch = (n + blockDim.x - 1) / blockDim.x;
@@ -282,7 +282,7 @@ extern "C" __global__ void filter_reference(const Value *in, uint64 n, float thr
     }
     for (uint64 i = begin; i < end; i++) {
         if (passes(in[i], threshold)) {
-            out[place++] = widen(in[i]);
+            out[place++] = in[i];
         }
     }
 }
