@@ -302,19 +302,13 @@ int command_tune(int argc, const char **argv, struct error *error)
 {
     struct run run = {.options.jobs = JOBS_ALL};
     struct command_options *options = &run.options;
-    const struct poptOption table[] = {OPTION_CONFIG(options),
-                                       OPTION_ARCH(options),
-                                       OPTION_DEVICE(options),
-                                       OPTION_JOBS(options),
-                                       OPTION_TUNED(options),
-                                       OPTION_RESULTS(options),
-                                       OPTION_KERNEL(options),
-                                       OPTION_FORMAT(options),
-                                       OPTION_TOP(options),
-                                       OPTION_REMEASURE(options),
-                                       OPTION_TIMINGS(options),
-                                       OPTION_QUIET(options),
-                                       POPT_TABLEEND};
+    const struct poptOption table[] = {OPTION_CONFIG(options),  OPTION_ARCH(options),
+                                       OPTION_DEVICE(options),  OPTION_JOBS(options),
+                                       OPTION_TUNED(options),   OPTION_RESULTS(options),
+                                       OPTION_KERNEL(options),  OPTION_FORMAT(options),
+                                       OPTION_TOP(options),     OPTION_REMEASURE(options),
+                                       OPTION_TIMINGS(options), OPTION_EXHAUSTIVE(options),
+                                       OPTION_QUIET(options),   POPT_TABLEEND};
     run.progress.quiet = true; /* until there is something to show */
     timings_start(&run.timings);
     int status =
