@@ -36,6 +36,7 @@ void command_options_release(struct command_options *options)
     free(options->tuned);
     free(options->results);
     free(options->format);
+    free(options->output);
     for (size_t i = 0; options->kernels != NULL && options->kernels[i] != NULL; i++)
         free(options->kernels[i]);
     free(options->kernels);
@@ -50,7 +51,8 @@ int command_check(const struct command_options *options, bool needs_config,
         return error_set(error, ERROR_USAGE,
                          "no sweep file; name one with --config, as --config configs/sweep.ini");
     if (known < 0)
-        return error_set(error, ERROR_USAGE, "unknown format '%s'; there are table, csv and json",
+        return error_set(error, ERROR_USAGE,
+                         "unknown format '%s'; there are table, csv, json, html and t4",
                          options->format);
     if (options->top < 0 || options->device < 0)
         return error_set(error, ERROR_USAGE, "--top and --device take no negative number");

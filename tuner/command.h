@@ -24,6 +24,7 @@ struct command_options {
     char *tuned;
     char *results;
     char *format;
+    char *output;
     char **kernels; /* --kernel, ended by NULL */
     int device;
     int jobs;
@@ -75,8 +76,14 @@ void command_options_release(struct command_options *options);
     }
 #define OPTION_FORMAT(o)                                                                           \
     {                                                                                              \
-        "format", 'f', POPT_ARG_STRING, &(o)->format, 0, "table, csv or json (default: table)",    \
-            "F"                                                                                    \
+        "format", 'f', POPT_ARG_STRING, &(o)->format, 0,                                           \
+            "table, csv, json, html or t4 (default: table)", "F"                                   \
+    }
+#define OPTION_OUTPUT(o)                                                                           \
+    {                                                                                              \
+        "output", 'o', POPT_ARG_STRING, &(o)->output, 0,                                           \
+            "write this file, or into this folder/ a file for each study (html: for each kernel)", \
+            "PATH"                                                                                 \
     }
 #define OPTION_TOP(o)                                                                              \
     {                                                                                              \

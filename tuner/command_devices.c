@@ -47,8 +47,9 @@ int command_devices(int argc, const char **argv, struct error *error)
     if (status != 0)
         goto done;
     status = command_check(&options, false, &format, error);
-    if (status == 0 && format == REPORT_CSV)
-        status = error_set(error, ERROR_USAGE, "devices are printed as table or json, not csv");
+    if (status == 0 && format != REPORT_TABLE && format != REPORT_JSON)
+        status = error_set(error, ERROR_USAGE, "devices are printed as table or json, not %s",
+                           options.format);
     if (status == 0)
         status = device_list(&gpus, &count, error);
     if (status == 0 && format == REPORT_JSON)

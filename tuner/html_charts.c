@@ -96,8 +96,8 @@ void chart_scatter(FILE *script, const char *under, const struct point *points, 
     for (int mark = 0; mark < MARK_COUNT; mark++) {
         if (counts[mark] == 0)
             continue;
-        fprintf(script, "%s$%s with points pt 7 ps %.2f lc rgb c_%s", separator, names[mark],
-                sizes[mark], colours[mark]);
+        fprintf(script, "%s$%s with points pt 7 ps %.2f lc rgb c_%s notitle", separator,
+                names[mark], sizes[mark], colours[mark]);
         separator = ", ";
     }
     fputc('\n', script);

@@ -131,9 +131,8 @@ static bool same_columns(const struct study *a, const struct study *b)
     return same_names(&a->problem, &b->problem) && same_names(parameters_of(a), parameters_of(b));
 }
 
-void report_csv(FILE *stream, const struct study *studies, size_t count, size_t top)
+void report_csv(FILE *stream, const struct study *studies, size_t count)
 {
-    (void)top; /* a program reads this: always every variant */
     bool uniform = true;
     for (size_t i = 1; i < count; i++)
         uniform = uniform && same_columns(&studies[0], &studies[i]);

@@ -1,29 +1,10 @@
 #include "report_formats.h"
 
-#include "alloc.h"
 #include "occupancy.h"
+#include "report_text.h"
 
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
-
-/* Text from compilers and drivers may not be UTF-8, or be cut within a letter: then '?' stands in
- * for every byte beyond ASCII. NULL becomes null. */
-static json_t *text_json(const char *text)
-{
-    if (text == NULL)
-        return json_null();
-    json_t *json = json_string(text);
-    if (json != NULL)
-        return json;
-    char *plain = alloc_string(text);
-    for (char *next = plain; *next != '\0'; next++)
-        if ((unsigned char)*next >= 0x80)
-            *next = '?';
-    json = json_string(plain);
-    free(plain);
-    return json;
-}
 
 static json_t *real_json(double real)
 {
@@ -84,7 +65,7 @@ static json_t *result_json(const struct result *result)
     json_t *object = json_object();
     set(object, "parameters", bindings_to_json(&result->parameters));
     set(object, "outcome", json_string(outcome_name(result->outcome)));
-    set(object, "reason", text_json(result->reason));
+    set(object, "reason", report_json_text(result->reason));
     set(object, "figures", figures_json(&result->figures));
     set(object, "time", time_json(&result->time));
     set(object, "bytes", real_json(result->bytes));
@@ -102,19 +83,19 @@ static json_t *study_json(const struct study *study)
 {
     const struct environment *environment = &study->environment;
     json_t *object = json_object();
-    set(object, "kernel", text_json(study->kernel));
-    set(object, "template", text_json(study->template_name));
-    set(object, "template_hash", text_json(study->template_hash));
-    set(object, "description", text_json(study->description));
+    set(object, "kernel", report_json_text(study->kernel));
+    set(object, "template", report_json_text(study->template_name));
+    set(object, "template_hash", report_json_text(study->template_hash));
+    set(object, "description", report_json_text(study->description));
     set(object, "problem", bindings_to_json(&study->problem));
     set(object, "mode", json_string(environment->static_mode ? "static" : "measured"));
-    set(object, "cache", text_json(study->cache));
+    set(object, "cache", report_json_text(study->cache));
     set(object, "gpu", gpu_to_json(&environment->gpu));
-    set(object, "nvrtc", text_json(environment->nvrtc));
-    set(object, "autotune", text_json(environment->autotune));
-    set(object, "host", text_json(environment->host));
-    set(object, "date", text_json(environment->date));
-    set(object, "command", text_json(environment->command));
+    set(object, "nvrtc", report_json_text(environment->nvrtc));
+    set(object, "autotune", report_json_text(environment->autotune));
+    set(object, "host", report_json_text(environment->host));
+    set(object, "date", report_json_text(environment->date));
+    set(object, "command", report_json_text(environment->command));
     set(object, "points", json_integer((json_int_t)study->points));
     set(object, "rejected", json_integer((json_int_t)study->rejected));
     set(object, "empty_kernel_ns", real_json(study->empty_kernel_ns));
@@ -129,9 +110,8 @@ static json_t *study_json(const struct study *study)
 }
 
 /* An array of studies; "winner" is an index into a study's variants. */
-void report_json(FILE *stream, const struct study *studies, size_t count, size_t top)
+void report_json(FILE *stream, const struct study *studies, size_t count)
 {
-    (void)top; /* a program reads this: always every variant */
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
         (void)json_array_append_new(array, study_json(&studies[i]));

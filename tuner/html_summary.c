@@ -1,0 +1,182 @@
+#include "html_parts.h"
+
+#include "report_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void html_text(FILE *stream, const char *text)
+{
+    for (; text != NULL && *text != '\0'; text++) {
+        if (strchr("<>&\"'", *text) != NULL)
+            fprintf(stream, "&#%d;", *text);
+        else
+            fputc(*text, stream);
+    }
+}
+
+/* 24 for 2^24; 0 for what is no power of two, or a small one that needs no help. */
+static int exponent_of(struct value value)
+{
+    int exponent = 0;
+    if (value.kind != VALUE_INTEGER || value.as.integer < 4096 ||
+        (value.as.integer & (value.as.integer - 1)) != 0)
+        return 0;
+    for (int64_t rest = value.as.integer; rest > 1; rest /= 2)
+        exponent++;
+    return exponent;
+}
+
+void html_problem(FILE *stream, const struct bindings *problem)
+{
+    for (size_t i = 0; i < problem->count; i++) {
+        char value[VALUE_TEXT_BYTES];
+        int exponent = exponent_of(problem->items[i].value);
+        fprintf(stream, "%s%s = ", i > 0 ? ", " : "", problem->items[i].name);
+        html_text(stream, value_text(problem->items[i].value, value));
+        if (exponent > 0)
+            fprintf(stream, " (2<sup>%d</sup>)", exponent);
+    }
+}
+
+static const struct result *winner_of(const struct study *study)
+{
+    return study->has_winner && study->results[study->winner].time.median_ns > 0
+               ? &study->results[study->winner]
+               : NULL;
+}
+
+double html_roof_share(const struct study *study, const struct roofs *roofs)
+{
+    const struct result *winner = winner_of(study);
+    if (winner == NULL)
+        return 0;
+    double bytes =
+        roofs->bytes_per_ns > 0 ? winner->bytes / winner->time.median_ns / roofs->bytes_per_ns : 0;
+    double operations = roofs->operations_per_ns > 0
+                            ? winner->operations / winner->time.median_ns / roofs->operations_per_ns
+                            : 0;
+    /* operations of kernels that move nothing are rounds and the like, no floating-point work */
+    return winner->bytes > 0 ? fmax(bytes, operations) : 0;
+}
+
+/* ", 3334 GB/s (68 % of the theoretical 4.917 TB/s)" */
+static void print_rate(FILE *stream, const struct study *study, const struct result *winner,
+                       const struct roofs *roofs)
+{
+    char number[REPORT_NUMBER_BYTES];
+    if (winner->bytes <= 0)
+        return;
+    double rate = winner->bytes / winner->time.median_ns;
+    fprintf(stream, ", %s GB/s", report_number(rate, number));
+    double share = html_roof_share(study, roofs);
+    if (roofs->bytes_per_ns > 0 && share == rate / roofs->bytes_per_ns)
+        fprintf(stream, " (%.0f&nbsp;%% of the %s %s TB/s)", 100 * share,
+                roofs->bytes_measured ? "measured" : "theoretical",
+                report_number(roofs->bytes_per_ns / 1000, number));
+}
+
+static void print_ties(FILE *stream, const struct study *study)
+{
+    size_t tied = 0;
+    for (size_t i = 0; i < study->result_count; i++)
+        tied += study->results[i].tied && i != study->winner;
+    if (tied > 0)
+        fprintf(stream,
+                "; %zu other%s cannot be told apart from it (fewer registers, then fewer "
+                "threads a block decide)",
+                tied, tied > 1 ? "s" : "");
+}
+
+/* What tells the winner apart, as code. */
+static void print_distinction(FILE *stream, const struct study *study, const struct result *result)
+{
+    bool *varying = report_varying(study);
+    char *text = report_distinction(study, varying, result);
+    fputs("<code>", stream);
+    html_text(stream, text);
+    fputs("</code>", stream);
+    free(text);
+    free(varying);
+}
+
+static void print_sentence(FILE *stream, const struct study *study, const struct result *winner,
+                           const struct roofs *roofs)
+{
+    char time[REPORT_NUMBER_BYTES], low[REPORT_NUMBER_BYTES], high[REPORT_NUMBER_BYTES];
+    fputs("On the ", stream);
+    html_text(stream, study->environment.gpu.name);
+    fputs(", ", stream);
+    html_text(stream, study->kernel);
+    fputs(" is fastest with ", stream);
+    print_distinction(stream, study, winner);
+    fprintf(stream, ": <strong>%s&nbsp;µs</strong> (95&nbsp;%% interval %s to %s, %zu samples)",
+            report_time(winner->time.median_ns, time), report_time(winner->time.low_ns, low),
+            report_time(winner->time.high_ns, high), winner->time.count);
+    print_rate(stream, study, winner, roofs);
+    print_ties(stream, study);
+    fputc('.', stream);
+}
+
+void html_winner(FILE *stream, const struct study *study, const struct roofs *roofs)
+{
+    const struct result *winner = winner_of(study);
+    fputs("<p class=\"winner\">", stream);
+    if (study->environment.static_mode) {
+        fputs("Compiled for ", stream);
+        html_text(stream, study->environment.gpu.arch);
+        fputs(", with the limits of the ", stream);
+        html_text(stream, study->environment.gpu.name);
+        fputs("; nothing was run, so nothing is known of times.", stream);
+    } else if (winner != NULL) {
+        print_sentence(stream, study, winner, roofs);
+    } else {
+        fputs(study->complete ? "No winner: no variant was measured." : "No winner yet.", stream);
+    }
+    if (!study->complete)
+        fputs(" This run is not complete; the same command goes on with it.", stream);
+    fputs("</p>\n", stream);
+}
+
+static void overview_row(FILE *stream, const struct study *study, const struct roofs *roofs,
+                         size_t index)
+{
+    const struct result *winner = winner_of(study);
+    char number[REPORT_NUMBER_BYTES];
+    double share = html_roof_share(study, roofs);
+    fprintf(stream, "<tr><td class=\"l\"><a href=\"#s%zu\">", index);
+    html_text(stream, study->kernel);
+    fputs("</a></td><td class=\"l\">", stream);
+    html_problem(stream, &study->problem);
+    fputs("</td><td class=\"l\">", stream);
+    if (study->environment.static_mode)
+        fputs("static ", stream);
+    html_text(stream, study->environment.static_mode ? study->environment.gpu.arch
+                                                     : study->environment.gpu.name);
+    fputs("</td><td class=\"l\">", stream);
+    if (winner != NULL)
+        print_distinction(stream, study, winner);
+    fprintf(stream, "</td><td>%s</td><td>",
+            winner != NULL ? report_time(winner->time.median_ns, number) : "");
+    if (winner != NULL && winner->bytes > 0)
+        fputs(report_number(winner->bytes / winner->time.median_ns, number), stream);
+    fputs("</td><td>", stream);
+    if (share > 0)
+        fprintf(stream, "%.0f&nbsp;%%", 100 * share);
+    fprintf(stream, "</td><td>%zu</td></tr>\n", study->result_count);
+}
+
+void html_overview(FILE *stream, const struct study *studies, const struct roofs *roofs,
+                   size_t count)
+{
+    fputs("<div class=\"scroll\"><table class=\"sortable\"><thead><tr><th class=\"l\">kernel</th>"
+          "<th class=\"l\">problem</th><th class=\"l\">GPU</th><th class=\"l\">fastest</th>"
+          "<th>time, µs</th><th>GB/s</th><th>of the roof</th><th>variants</th></tr></thead>"
+          "<tbody>\n",
+          stream);
+    for (size_t i = 0; i < count; i++)
+        overview_row(stream, &studies[i], &roofs[i], i);
+    fputs("</tbody></table></div>\n", stream);
+}

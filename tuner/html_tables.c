@@ -1,0 +1,362 @@
+#include "html_parts.h"
+
+#include "alloc.h"
+#include "occupancy.h"
+#include "report_headroom.h"
+#include "report_text.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void table_begin(FILE *stream, const char *heading, const char *explanation)
+{
+    fprintf(stream, "<h3>%s</h3>\n", heading);
+    if (explanation[0] != '\0')
+        fprintf(stream, "<p class=\"muted\">%s</p>\n", explanation);
+    fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"sortable\"><thead><tr>", stream);
+}
+
+static void table_body(FILE *stream)
+{
+    fputs("</tr></thead><tbody>\n", stream);
+}
+
+static void table_end(FILE *stream)
+{
+    fputs("</tbody></table></div>\n", stream);
+}
+
+static void head(FILE *stream, const char *text, bool left)
+{
+    fprintf(stream, "<th%s>%s</th>", left ? " class=\"l\"" : "", text);
+}
+
+static void cell(FILE *stream, const char *text, bool left)
+{
+    fputs(left ? "<td class=\"l\">" : "<td>", stream);
+    html_text(stream, text);
+    fputs("</td>", stream);
+}
+
+static void cell_integer(FILE *stream, int64_t integer)
+{
+    fprintf(stream, "<td>%" PRId64 "</td>", integer);
+}
+
+/* -- effects ------------------------------------------------------------------------------------
+ */
+
+static void cell_share(FILE *stream, double share)
+{
+    fprintf(stream, "<td>%.1f&nbsp;%%<meter value=\"%.4f\"></meter></td>", 100 * share, share);
+}
+
+static void cell_levels(FILE *stream, const struct study *study, const struct effects *effects,
+                        const struct effect *effect)
+{
+    size_t best = effect_best_level(effects, effect, study);
+    fputs("<td class=\"l wrap\">", stream);
+    for (size_t i = 0; i < effect->level_count; i++) {
+        const struct effect_level *level = &effect->levels[i];
+        char value[VALUE_TEXT_BYTES];
+        char number[REPORT_NUMBER_BYTES] = "no result";
+        if (level->usable > 0 && effects->of_time)
+            (void)report_time(study->results[level->best].time.median_ns, number);
+        else if (level->usable > 0)
+            (void)snprintf(number, sizeof number, "%.0f %%",
+                           100 * study->results[level->best].figures.occupancy);
+        fprintf(stream, "%s%s", i > 0 ? ", " : "", i == best ? "<b>" : "");
+        html_text(stream, value_text(level->value, value));
+        fprintf(stream, ":&nbsp;%s%s", number, i == best ? "</b>" : "");
+    }
+    fputs("</td>", stream);
+}
+
+void html_effects(FILE *stream, const struct study *study, const struct effects *effects)
+{
+    if (effects->count == 0 || effects->usable < 2)
+        return;
+    table_begin(stream, "What each parameter does",
+                "Shares of the variance: <em>alone</em>, choosing this parameter and knowing "
+                "nothing of the others; <em>total</em>, with its interactions; <em>near</em>, "
+                "total again among the variants within a factor of two of the best.");
+    head(stream, "parameter", true);
+    head(stream, "alone", false);
+    head(stream, "total", false);
+    head(stream, "near", false);
+    head(stream, effects->of_time ? "best at each value, µs" : "best occupancy at each value",
+         true);
+    table_body(stream);
+    for (size_t i = 0; i < effects->count; i++) {
+        fputs("<tr>", stream);
+        cell(stream, effects->items[i].name, true);
+        cell_share(stream, effects->items[i].alone);
+        cell_share(stream, effects->items[i].total);
+        cell_share(stream, effects->items[i].near);
+        cell_levels(stream, study, effects, &effects->items[i]);
+        fputs("</tr>\n", stream);
+    }
+    table_end(stream);
+}
+
+/* -- occupancy ----------------------------------------------------------------------------------
+ */
+
+static int64_t shared_bytes(const struct figures *figures)
+{
+    return figures->static_shared_bytes + figures->dynamic_shared_bytes;
+}
+
+static int compare_figures(const void *left, const void *right, void *context)
+{
+    const struct study *study = context;
+    const struct figures *a = &study->results[*(const size_t *)left].figures;
+    const struct figures *b = &study->results[*(const size_t *)right].figures;
+    const int64_t differences[] = {
+        b->known - a->known,
+        (b->occupancy > a->occupancy) - (b->occupancy < a->occupancy),
+        a->block_threads - b->block_threads,
+        a->registers - b->registers,
+        shared_bytes(a) - shared_bytes(b),
+        a->blocks_per_sm - b->blocks_per_sm,
+    };
+    for (size_t i = 0; i < sizeof differences / sizeof *differences; i++)
+        if (differences[i] != 0)
+            return differences[i] < 0 ? -1 : 1;
+    return 0;
+}
+
+static void headroom_row(FILE *stream, const struct study *study, size_t index, size_t variants)
+{
+    const struct figures *figures = &study->results[index].figures;
+    struct headroom headroom;
+    char limiters[OCCUPANCY_LIMITER_BYTES];
+    char steps[HEADROOM_TEXT_BYTES];
+    headroom_find(&study->environment.gpu, figures, &headroom);
+    (void)headroom_text(&headroom, steps);
+    fprintf(stream, "<tr><td>%zu</td>", variants);
+    cell_integer(stream, figures->block_threads);
+    cell_integer(stream, figures->registers);
+    cell_integer(stream, shared_bytes(figures));
+    cell_integer(stream, figures->blocks_per_sm);
+    fprintf(stream, "<td>%.0f</td>", 100 * figures->occupancy);
+    cell(stream, occupancy_limiter_text(figures->limiters, limiters), true);
+    cell(stream,
+         steps[0] != '\0'                ? steps
+         : figures->occupancy > 1 - 1e-9 ? ""
+                                         : "nothing by itself",
+         true);
+    fputs("</tr>\n", stream);
+}
+
+void html_headroom(FILE *stream, const struct study *study)
+{
+    size_t *order = alloc_zeroed(study->result_count, sizeof *order);
+    size_t known = 0;
+    for (size_t i = 0; i < study->result_count; i++)
+        if (study->results[i].figures.known)
+            order[known++] = i;
+    if (known > 0) {
+        qsort_r(order, known, sizeof *order, compare_figures, (void *)(uintptr_t)study);
+        table_begin(stream, "Occupancy and its limits",
+                    "Variants with the same figures together, and how much less of one resource "
+                    "would let more warps onto an SM.");
+        static const char *const heads[] = {"variants",  "threads a block", "registers",
+                                            "shared, B", "blocks/SM",       "occupancy, %"};
+        for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+            head(stream, heads[i], false);
+        head(stream, "limited by", true);
+        head(stream, "more occupancy with", true);
+        table_body(stream);
+        for (size_t begin = 0, end; begin < known; begin = end) {
+            for (end = begin + 1; end < known && compare_figures(&order[begin], &order[end],
+                                                                 (void *)(uintptr_t)study) == 0;
+                 end++)
+                ;
+            headroom_row(stream, study, order[begin], end - begin);
+        }
+        table_end(stream);
+    }
+    free(order);
+}
+
+/* -- failures -----------------------------------------------------------------------------------
+ */
+
+void html_failures(FILE *stream, const struct study *study)
+{
+    size_t measured = study_count(study, OUTCOME_MEASURED) + study_count(study, OUTCOME_COMPILED);
+    if (measured == study->result_count)
+        return;
+    table_begin(stream, "What failed, and why", "");
+    head(stream, "variants", false);
+    head(stream, "outcome", true);
+    head(stream, "reason", true);
+    table_body(stream);
+    for (int i = 0; i < OUTCOME_COUNT; i++) {
+        size_t count = 0;
+        if (i == OUTCOME_MEASURED || i == OUTCOME_COMPILED)
+            continue;
+        struct reason *reasons = report_reasons(study, (enum outcome)i, &count);
+        for (size_t j = 0; j < count; j++) {
+            fprintf(stream, "<tr><td>%zu</td><td class=\"l\" title=\"%s\">%s</td>",
+                    reasons[j].count, outcome_meaning((enum outcome)i),
+                    outcome_name((enum outcome)i));
+            fputs("<td class=\"l wrap\">", stream);
+            html_text(stream, reasons[j].text);
+            fputs("</td></tr>\n", stream);
+        }
+        report_reasons_free(reasons, count);
+    }
+    table_end(stream);
+}
+
+/* -- all variants -------------------------------------------------------------------------------
+ */
+
+/* The columns that a study needs. */
+struct columns {
+    const bool *varying;
+    bool times;
+    bool bytes;
+    bool operations;
+    bool spills;
+    bool failures;
+};
+
+static struct columns columns_of(const struct study *study, const bool *varying)
+{
+    struct columns columns = {.varying = varying, .times = !study->environment.static_mode};
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        columns.bytes = columns.bytes || (columns.times && result->bytes > 0);
+        columns.operations = columns.operations || (columns.times && result->operations > 0);
+        columns.spills = columns.spills || result->figures.spill_bytes > 0;
+        columns.failures = columns.failures || (result->outcome != OUTCOME_MEASURED &&
+                                                result->outcome != OUTCOME_COMPILED);
+    }
+    return columns;
+}
+
+static void variant_heads(FILE *stream, const struct study *study, const struct columns *columns)
+{
+    const struct bindings *parameters = report_parameters(study);
+    head(stream, "", true);
+    if (columns->times) {
+        head(stream, "time, µs", false);
+        head(stream, "95 % interval", false);
+        head(stream, "noise, %", false);
+    }
+    if (columns->bytes)
+        head(stream, "GB/s", false);
+    if (columns->operations)
+        head(stream, "GFLOP/s", false);
+    for (size_t i = 0; i < parameters->count; i++)
+        if (columns->varying[i])
+            head(stream, parameters->items[i].name, parameters->items[i].value.kind == VALUE_WORD);
+    head(stream, "registers", false);
+    if (columns->spills)
+        head(stream, "spills, B", false);
+    head(stream, "shared, B", false);
+    head(stream, "blocks/SM", false);
+    head(stream, "occupancy, %", false);
+    head(stream, "limited by", true);
+    if (columns->failures) {
+        head(stream, "outcome", true);
+        head(stream, "reason", true);
+    }
+}
+
+static void cell_rate(FILE *stream, double work, const struct summary *time)
+{
+    char number[REPORT_NUMBER_BYTES];
+    bool known = work > 0 && time->median_ns > 0;
+    cell(stream, known ? report_number(work / time->median_ns, number) : "", false);
+}
+
+static void cells_times(FILE *stream, const struct columns *columns, const struct result *result)
+{
+    const struct summary *time = &result->time;
+    char text[REPORT_NUMBER_BYTES], low[REPORT_NUMBER_BYTES], high[REPORT_NUMBER_BYTES];
+    if (columns->times && time->count == 0)
+        fputs("<td></td><td></td><td></td>", stream);
+    else if (columns->times)
+        fprintf(stream, "<td>%s</td><td>%s – %s</td><td>%.1f</td>",
+                report_time(time->median_ns, text), report_time(time->low_ns, low),
+                report_time(time->high_ns, high), 100 * time->relative_iqr);
+    if (columns->bytes)
+        cell_rate(stream, result->bytes, time);
+    if (columns->operations)
+        cell_rate(stream, result->operations, time);
+}
+
+static void cells_figures(FILE *stream, const struct columns *columns,
+                          const struct figures *figures)
+{
+    char limiters[OCCUPANCY_LIMITER_BYTES];
+    if (!figures->known) {
+        for (int i = 0; i < (columns->spills ? 6 : 5); i++)
+            fputs("<td></td>", stream);
+        return;
+    }
+    cell_integer(stream, figures->registers);
+    if (columns->spills)
+        cell_integer(stream, figures->spill_bytes);
+    cell_integer(stream, shared_bytes(figures));
+    cell_integer(stream, figures->blocks_per_sm);
+    fprintf(stream, "<td>%.0f</td>", 100 * figures->occupancy);
+    cell(stream, occupancy_limiter_text(figures->limiters, limiters), true);
+}
+
+static void variant_row(FILE *stream, const struct study *study, const struct columns *columns,
+                        size_t index)
+{
+    const struct result *result = &study->results[index];
+    const struct bindings *names = report_parameters(study);
+    bool winner = study->has_winner && study->winner == index;
+    fprintf(stream, "<tr%s><td class=\"l\">%s</td>",
+            winner         ? " class=\"winner-row\""
+            : result->tied ? " class=\"tie-row\""
+                           : "",
+            winner         ? "winner"
+            : result->tied ? "tied"
+                           : "");
+    cells_times(stream, columns, result);
+    for (size_t i = 0; i < names->count; i++) {
+        const struct value *value = bindings_find(&result->parameters, names->items[i].name);
+        char text[VALUE_TEXT_BYTES] = "";
+        if (!columns->varying[i])
+            continue;
+        if (value != NULL)
+            (void)value_text(*value, text);
+        cell(stream, text, names->items[i].value.kind == VALUE_WORD);
+    }
+    cells_figures(stream, columns, &result->figures);
+    if (columns->failures) {
+        cell(stream, outcome_name(result->outcome), true);
+        fputs("<td class=\"l wrap\">", stream);
+        html_text(stream, result->reason);
+        fputs("</td>", stream);
+    }
+    fputs("</tr>\n", stream);
+}
+
+void html_variants(FILE *stream, const struct study *study)
+{
+    if (study->result_count == 0)
+        return;
+    bool *varying = report_varying(study);
+    struct columns columns = columns_of(study, varying);
+    size_t *ranking = alloc_zeroed(study->result_count, sizeof *ranking);
+    study_rank(study, ranking);
+    table_begin(stream, "All variants", "");
+    variant_heads(stream, study, &columns);
+    table_body(stream);
+    for (size_t i = 0; i < study->result_count; i++)
+        variant_row(stream, study, &columns, ranking[i]);
+    table_end(stream);
+    free(ranking);
+    free(varying);
+}
