@@ -53,6 +53,7 @@ static const struct field {
     {"sm_count", FIELD_INT, false, offsetof(struct tuned_entry, sm_count)},
     {"l2_bytes", FIELD_INT64, false, offsetof(struct tuned_entry, l2_bytes)},
     {"memory_bytes", FIELD_INT64, false, offsetof(struct tuned_entry, memory_bytes)},
+    {"memory_gb_per_s", FIELD_REAL, true, offsetof(struct tuned_entry, memory_gb_per_s)},
     {"driver", FIELD_TEXT, false, offsetof(struct tuned_entry, driver)},
     {"nvrtc", FIELD_TEXT, false, offsetof(struct tuned_entry, nvrtc)},
     {"autotune", FIELD_TEXT, false, offsetof(struct tuned_entry, autotune)},
@@ -147,6 +148,9 @@ static void set_environment(const struct environment *environment, struct tuned_
     entry->sm_count = (int)gpu->attributes[GPU_sm_count];
     entry->l2_bytes = gpu->attributes[GPU_l2_bytes];
     entry->memory_bytes = gpu->memory_bytes;
+    /* two transfers a clock; kHz × bytes = 10^3 bytes a second */
+    entry->memory_gb_per_s = 2.0 * (double)gpu->attributes[GPU_memory_clock_khz] *
+                             (double)gpu->attributes[GPU_memory_bus_bits] / 8 * 1e-6;
     entry->driver = alloc_string(gpu->driver);
     entry->nvrtc = alloc_string(environment->nvrtc);
     entry->autotune = alloc_string(environment->autotune);
@@ -331,6 +335,8 @@ static int read_section(const struct ini *ini, const struct ini_entry *heading_l
 
 static int read_sections(const struct ini *ini, struct tuned *tuned, struct error *error)
 {
+    if (ini->count == 0) /* no entries to point to */
+        return 0;
     const struct ini_entry *stop = ini->entries + ini->count;
     const struct ini_entry *line = ini->entries;
     int result = 0;

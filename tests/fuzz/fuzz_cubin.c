@@ -1,0 +1,70 @@
+/*
+ * Entries of the cubin cache. The checksums of an input are put right first, so that what lies
+ * behind them is met as well; then one bit is turned, and the entry must be refused.
+ */
+#include "cubin.h"
+#include "cubin_elf.h"
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* {"autotune_cubin":1,"line_hash":"32 digits",… */
+enum { HASH_AT = 33, DIGITS = HASH_BYTES - 1 };
+
+static void put_hash(char *at, const void *bytes, size_t size)
+{
+    struct hash *hash = hash_new();
+    char digits[HASH_BYTES];
+    hash_add(hash, bytes, size);
+    hash_finish(hash, digits);
+    memcpy(at, digits, DIGITS);
+}
+
+static void repair(char *bytes, size_t size)
+{
+    static const char key[] = "\"cubin_hash\":\"";
+    const char *end = memchr(bytes, '\n', size);
+    if (end == NULL || end - bytes <= HASH_AT + DIGITS)
+        return;
+    size_t line = (size_t)(end - bytes);
+    char *found = memmem(bytes, line, key, sizeof key - 1);
+    if (found != NULL && (size_t)(end - found) > sizeof key + DIGITS)
+        put_hash(found + sizeof key - 1, end + 1, size - line - 1);
+    put_hash(bytes + HASH_AT, bytes + HASH_AT + DIGITS, line - HASH_AT - DIGITS);
+}
+
+static bool is_accepted(const char *bytes, size_t size, bool with_image)
+{
+    struct compilation compilation;
+    struct error error = {0};
+    bool found = false;
+    int status =
+        cubin_read(fuzz_file("entry", bytes, size), with_image, &compilation, &found, &error);
+    FUZZ_REQUIRE(status == 0);
+    if (found && with_image && compilation.cubin != NULL)
+        for (size_t i = 0; i < compilation.kernel_count; i++)
+            (void)cubin_elf_max_threads(compilation.cubin, compilation.cubin_bytes,
+                                        compilation.kernels[i].entry);
+    compilation_release(&compilation);
+    return found;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 8)
+        return 0;
+    (void)cubin_elf_max_threads(data, size, "all");
+    char *bytes = fuzz_text(data + 4, size - 4);
+    size_t count = size - 4;
+    repair(bytes, count);
+    bool accepted = is_accepted(bytes, count, true);
+    FUZZ_REQUIRE(!accepted || is_accepted(bytes, count, false));
+    if (accepted) {
+        size_t bit = ((size_t)data[0] | (size_t)data[1] << 8 | (size_t)data[2] << 16) % (8 * count);
+        bytes[bit / 8] = (char)(bytes[bit / 8] ^ 1 << bit % 8);
+        FUZZ_REQUIRE(!is_accepted(bytes, count, true));
+    }
+    free(bytes);
+    return 0;
+}

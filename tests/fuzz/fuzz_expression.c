@@ -1,0 +1,62 @@
+/* Expressions, with values for the names they use. */
+#include "expression.h"
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {"n", "block_size", "num_load", "x", "finish", "on", NULL};
+
+static void fill(struct bindings *bindings)
+{
+    bindings_set(bindings, "n", value_integer(INT64_MAX));
+    bindings_set(bindings, "block_size", value_integer(256));
+    bindings_set(bindings, "num_load", value_integer(-3));
+    bindings_set(bindings, "x", value_real(0.5));
+    bindings_set(bindings, "finish", value_word("two_pass"));
+    bindings_set(bindings, "on", value_boolean(true));
+}
+
+static void evaluate(const struct expression *expression, const struct scope *scope)
+{
+    struct value value;
+    struct error error = {0};
+    int64_t integer;
+    double real;
+    bool boolean;
+    int status = expression_value(expression, scope, &value, &error);
+    FUZZ_REQUIRE(status == 0 || (status == ERROR_CONFIG && error.message[0] != '\0'));
+    if (status == 0 && value.kind == VALUE_WORD)
+        FUZZ_REQUIRE(strlen(value.as.word) < SIZE_MAX);
+    (void)expression_integer(expression, scope, &integer, &error);
+    (void)expression_real(expression, scope, &real, &error);
+    (void)expression_boolean(expression, scope, &boolean, &error);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct evaluator *evaluator; /* kept for a while, as a run keeps it */
+    static unsigned uses;
+    struct bindings bindings = {0};
+    struct expression *expression = NULL;
+    struct error error = {0};
+    if (evaluator == NULL)
+        evaluator = evaluator_new();
+    char *text = fuzz_text(data, size);
+    int status = expression_new(&expression, evaluator, text, "sweep.ini", 1, &error);
+    FUZZ_REQUIRE(status == 0 || (status == ERROR_CONFIG && error.message[0] != '\0'));
+    if (status == 0) {
+        struct scope scope = {.bindings = &bindings};
+        fill(&bindings);
+        (void)expression_check_names(expression, names, &error);
+        evaluate(expression, &scope);
+        expression_free(expression);
+        bindings_release(&bindings);
+    }
+    free(text);
+    if (++uses % 1000 == 0) {
+        evaluator_free(evaluator);
+        evaluator = NULL;
+    }
+    return 0;
+}
