@@ -2,6 +2,7 @@
 
 #include "alloc.h"
 #include "device.h"
+#include "gpu_cache.h"
 #include "inspect.h"
 #include "interrupt.h"
 #include "plan.h"
@@ -30,6 +31,8 @@ struct run {
     struct device *device; /* NULL in static mode */
     struct record *record;
     struct environment environment;
+    char *cache;      /* folder of the cubins */
+    bool gpu_assumed; /* taken from the cache: not confirmed by the device worker yet */
     struct plan *plans;
     size_t plan_count;
     struct progress progress;
@@ -42,6 +45,7 @@ static void run_release(struct run *run)
         plan_release(&run->plans[i]);
     free(run->plans);
     free(run->environment.command);
+    free(run->cache);
     record_close(run->record);
     device_free(run->device);
     pool_free(run->pool);
@@ -79,30 +83,53 @@ static void describe_run(struct run *run, int argc, const char **argv)
 
 static int start_workers(struct run *run, struct error *error)
 {
-    char *cache = cubin_default_folder();
+    run->cache = cubin_default_folder();
     int jobs = run->options.jobs;
     struct pool_options options = {.workers = jobs != JOBS_ALL ? (size_t)jobs : 0,
                                    .compile_timeout_s = run->sweep.compile_timeout_s,
-                                   .cache_folder = cache};
+                                   .cache_folder = run->cache};
     int status = pool_new(&run->pool, &options, error);
     if (status == 0 && !run->environment.static_mode)
         status = device_new(&run->device, run->options.device, run->pool, error);
-    free(cache);
     return status;
 }
 
-/* The GPU, real or from the table, and the compiler for it. */
+/* From the table, from the last time, or from the device worker. */
 static int find_gpu(struct run *run, struct error *error)
+{
+    struct gpu *gpu = &run->environment.gpu;
+    if (run->environment.static_mode)
+        return gpu_from_arch(run->options.arch, gpu, error);
+    run->gpu_assumed = gpu_cache_read(run->cache, run->options.device, gpu);
+    if (run->gpu_assumed)
+        return 0;
+    int status = device_gpu(run->device, gpu, error);
+    if (status == 0)
+        gpu_cache_write(run->cache, run->options.device, gpu);
+    return status;
+}
+
+/* Before anything is measured, the device worker has its say on what was taken from the cache. */
+static int confirm_gpu(struct run *run, struct error *error)
+{
+    struct gpu gpu;
+    if (!run->gpu_assumed)
+        return 0;
+    timings_stage(&run->timings, TIMING_CONTEXT);
+    int status = device_gpu(run->device, &gpu, error);
+    if (status != 0 || gpu_equal(&gpu, &run->environment.gpu))
+        return status;
+    gpu_cache_write(run->cache, run->options.device, &gpu);
+    return error_set(error, ERROR_DEVICE,
+                     "device %d is not what it was the last time; run the same command again",
+                     run->options.device);
+}
+
+static int find_compiler(struct run *run, struct error *error)
 {
     struct environment *environment = &run->environment;
     const char *nvrtc;
-    timings_stage(&run->timings, TIMING_CONTEXT);
-    int status = environment->static_mode
-                     ? gpu_from_arch(run->options.arch, &environment->gpu, error)
-                     : device_gpu(run->device, &environment->gpu, error);
-    timings_stage(&run->timings, TIMING_COMPILE);
-    if (status == 0)
-        status = pool_set_arch(run->pool, environment->gpu.arch, error);
+    int status = pool_set_arch(run->pool, environment->gpu.arch, error);
     if (status == 0)
         status = pool_nvrtc_version(run->pool, &nvrtc, error);
     if (status == 0)
@@ -211,7 +238,12 @@ static int tune_plans(struct run *run, struct error *error)
         tuning.rules = (struct race_rules){.everyone = true,
                                            .minimum_rounds = (unsigned)run->options.exhaustive,
                                            .maximum_rounds = (unsigned)run->options.exhaustive};
-    int status = nothing_to_do(run) ? 0 : tune_request_support(run->pool, &tuning.support, error);
+    int status = 0;
+    if (!nothing_to_do(run)) {
+        status = tune_request_support(run->pool, &tuning.support, error);
+        if (status == 0)
+            status = confirm_gpu(run, error);
+    }
     for (size_t i = 0; i < run->plan_count && status == 0; i++) {
         struct plan *plan = &run->plans[i];
         if (!plan_is_complete(plan))
@@ -281,8 +313,12 @@ static int run_sweep(struct run *run, struct error *error)
     status = start_workers(run, error);
     if (status == 0)
         status = open_record(run, error);
+    timings_stage(&run->timings, TIMING_CONTEXT);
     if (status == 0)
         status = find_gpu(run, error);
+    timings_stage(&run->timings, TIMING_COMPILE);
+    if (status == 0)
+        status = find_compiler(run, error);
     if (status == 0)
         status = make_plans(run, error);
     if (status == 0 && nothing_to_do(run) && !run->options.quiet)

@@ -49,11 +49,11 @@ static int launch_step(struct device_problem *problem, const struct step *step, 
                 device->stream, arguments, NULL);
 }
 
-/* More than 48 KB of dynamic shared memory must be asked for. */
+/* More than 48 KB of shared memory, static and dynamic together, must be asked for. */
 static int allow_shared(struct device_problem *problem, CUfunction function, int64_t bytes,
                         struct error *error)
 {
-    if (bytes <= 48 * 1024)
+    if (bytes == 0)
         return 0;
     return CUDA(problem->device, cuFuncSetAttribute, function,
                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);

@@ -311,9 +311,18 @@ static int measure_variant(struct device_worker *worker, const json_t *request,
     json_int_t count = json_integer_value(json_object_get(request, "samples"));
     if (count < 1 || count > SAMPLE_LIMIT)
         return error_set(error, ERROR_WORKER, "'samples' is not from 1 to 100000");
+    double enough_ns = json_number_value(json_object_get(request, "enough_ns"));
+    size_t first = enough_ns > 0 ? 1 : 0; /* a variant that is far too slow shows at once */
     double *samples_ns = alloc_zeroed((size_t)count, sizeof *samples_ns);
-    int status = measure_samples(&worker->measure, &worker->problem, variant, (size_t)count,
-                                 samples_ns, error);
+    int status = 0;
+    if (first > 0)
+        status =
+            measure_samples(&worker->measure, &worker->problem, variant, first, samples_ns, error);
+    if (first > 0 && samples_ns[0] > enough_ns)
+        count = 1;
+    else if (status == 0)
+        status = measure_samples(&worker->measure, &worker->problem, variant, (size_t)count - first,
+                                 samples_ns + first, error);
     status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
     *list = status == 0 && answer->outcome == OUTCOME_MEASURED ? numbers(samples_ns, (size_t)count)
                                                                : NULL;

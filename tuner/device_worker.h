@@ -11,9 +11,10 @@
  * false and a reason
  *     {"do":"measure","id":7,"samples":10}  -> {"event":"measured","samples_ns":[…]}
  *     {"do":"unload","id":7} -> {"event":"unloaded"}
- *     {"do":"trial","cubin":CUBIN,"parameters":{…},"samples":5}
+ *     {"do":"trial","cubin":CUBIN,"parameters":{…},"samples":5,"enough_ns":…}
  *         -> {"event":"tried",figures as loaded,"samples_ns":[…],"load_ns":…,"run_ns":…}  all of
- * the above in one, checked again after the samples
+ * the above in one, checked again after the samples; one sample above
+ *            enough_ns is enough
  *     {"do":"close"} -> {"event":"closed"}
  *
  * CUBIN is the path of an entry of the cubin cache. A variant that fails answers

@@ -20,7 +20,7 @@ void plan_init(struct plan *plan, const struct sweep_kernel *kernel, const struc
     study->kernel = alloc_string(kernel->label);
     study->template_name = alloc_string(kernel->template.name);
     study->template_hash = alloc_string(kernel->template.hash);
-    study->description = alloc_string(kernel->template.description);
+    study->description = alloc_string(kernel->description);
     bindings_copy(&study->problem, problem);
     (void)snprintf(study->cache, sizeof study->cache, "%s", kernel->cold ? "cold" : "warm");
     bindings_copy(&plan->fixed, problem);

@@ -23,7 +23,7 @@ struct race_rules race_rules_complete(struct race_rules rules)
     if (rules.minimum_rounds == 0)
         rules.minimum_rounds = 10;
     if (rules.maximum_rounds == 0)
-        rules.maximum_rounds = 60;
+        rules.maximum_rounds = 150;
     if (rules.maximum_rounds < rules.minimum_rounds)
         rules.maximum_rounds = rules.minimum_rounds;
     if (rules.resamples == 0)

@@ -182,7 +182,7 @@ static int check_keys(const struct sweep *sweep, const struct sweep_kernel *kern
         *ARRAY_APPEND(known, count) = template->parameters[i].name;
     for (size_t i = 0; i < template->problem_count; i++)
         *ARRAY_APPEND(known, count) = template->problem[i].name;
-    static const char *const own[] = {"template", "constraint", "cache", NULL};
+    static const char *const own[] = {"template", "description", "constraint", "cache", NULL};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) /* with the NULL */
         *ARRAY_APPEND(known, count) = own[i];
     int status = 0;
@@ -214,6 +214,7 @@ static int read_cache(struct sweep *sweep, struct sweep_kernel *kernel, struct e
 static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
 {
     const struct ini_entry *name = ini_get(&sweep->ini, kernel->label, "template");
+    const struct ini_entry *description = ini_get(&sweep->ini, kernel->label, "description");
     if (strlen(kernel->label) > KERNEL_NAME_LIMIT || strpbrk(kernel->label, "/ \t") != NULL)
         return error_set_at(error, ERROR_CONFIG, sweep->path, kernel->line,
                             "kernel name '%s' has a blank or '/' or more than 32 bytes",
@@ -224,6 +225,7 @@ static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel, struct 
         return ERROR_CONFIG;
     int status = template_load(&kernel->template, sweep->evaluator, path, error);
     free(path);
+    kernel->description = description != NULL ? description->value : kernel->template.description;
     if (status == 0)
         status = check_keys(sweep, kernel, error);
     if (status == 0)

@@ -17,6 +17,7 @@
 
 struct sweep_kernel {
     const char *label; /* the section's name; the kernel's name in reports and the tuned INI */
+    const char *description; /* the section's, or the template's */
     struct template template;
     struct value_list *values; /* of template.parameters[i]: as listed, or the default */
     struct value_list *problem_values;

@@ -14,6 +14,7 @@ enum {
     SCREENING_SAMPLES = 3,
     CLOSER_VARIANTS = 64, /* at most so many get a closer look before the finals */
     CLOSER_SAMPLES = 6,
+    HOPELESS = 2,    /* a first sample so many times the best median gets no further ones */
     FINAL_BATCH = 3, /* samples a round, whose median is the round's */
 };
 
@@ -74,6 +75,7 @@ struct screening {
     size_t trials[DEVICE_TRIALS]; /* queued on the device, the oldest first */
     size_t trial_count;
     size_t samples; /* of a trial */
+    double best_ns; /* median so far; 0: none yet */
     bool first;     /* not a closer look at variants that have samples */
 };
 
@@ -103,7 +105,7 @@ static int begin_trial(struct screening *screening, size_t index, struct error *
         return keep_screened(screening, index, error);
     screening->trials[screening->trial_count++] = index;
     device_trial_send(tuning->device, plan->jobs[index]->path, &result->parameters,
-                      screening->samples);
+                      screening->samples, HOPELESS * screening->best_ns);
     return 0;
 }
 
@@ -127,6 +129,9 @@ static int end_trial(struct screening *screening, struct error *error)
     if (answer.outcome == OUTCOME_MEASURED)
         figures_limit(&source, answer.entry, &result->figures);
     summarise(result);
+    if (answer.outcome == OUTCOME_MEASURED &&
+        (screening->best_ns <= 0 || result->time.median_ns < screening->best_ns))
+        screening->best_ns = result->time.median_ns;
     plan_conclude(plan, index, answer.outcome, answer.reason);
     return keep_screened(screening, index, error);
 }
