@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
+#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -141,8 +142,8 @@ bool tuned_is_name(const char *text, size_t letters)
     return true;
 }
 
-/* The C locale's strtod, in steps: the caller's locale may write numbers with a comma. Decimal
- * digits, a point and an exponent only. False for anything else. */
+/* strtod() in any locale: the application's may write numbers with a comma. Decimal digits, a point
+ * and an exponent only; false for anything else. */
 static bool read_decimal(const char *text, double *real)
 {
     char plain[LINE_BYTES + 1];

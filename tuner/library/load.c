@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { GPU_LIMIT = 4096 };
+
 double tuned_scale(double number)
 {
     return number < 0 ? -log2(1 - number) : log2(1 + number);
@@ -90,8 +92,7 @@ static const char *keep_in(struct lines *lines, const char *text)
 {
     struct section *section = lines->user;
     struct tuned_table *table = section->table;
-    const char *kept =
-        keep(table->strings, &table->used, table->string_room, text, strlen(text));
+    const char *kept = keep(table->strings, &table->used, table->string_room, text, strlen(text));
     if (kept == NULL)
         (void)lines_fail(lines, "file is not what it was when it was counted");
     return kept;
@@ -198,11 +199,14 @@ static bool same_gpu(const struct tuned_gpu *a, const struct tuned_gpu *b)
            !(a->memory_gb_per_s < b->memory_gb_per_s) && !(a->memory_gb_per_s > b->memory_gb_per_s);
 }
 
+/* NULL where there are more than a file could name in earnest: the search is linear. */
 static const struct tuned_gpu *keep_gpu(struct tuned_table *table, const struct tuned_gpu *gpu)
 {
     size_t i = 0;
     while (i < table->gpu_count && !same_gpu(&table->gpus[i], gpu))
         i++;
+    if (i == GPU_LIMIT)
+        return NULL;
     if (i == table->gpu_count)
         table->gpus[table->gpu_count++] = *gpu; /* as much room as there are headings */
     return &table->gpus[i];
@@ -233,6 +237,8 @@ static int end_section(struct lines *lines)
                           configuration->section, missing);
     }
     configuration->gpu = keep_gpu(table, &section->gpu);
+    if (configuration->gpu == NULL)
+        return lines_fail(lines, "file has more than %d GPUs", GPU_LIMIT);
     configuration->problem = table->problems.items + section->first_problem;
     configuration->problem_count = table->problems.count - section->first_problem;
     configuration->parameters = table->parameters.items + section->first_parameter;
@@ -315,7 +321,7 @@ int tuned_load_text(struct tuned_table **table, const char *name, const char *te
     *table = NULL;
     count_lines(text, length, &lines, &headings);
     struct tuned_table *new = calloc(1, sizeof *new);
-    int code = new != NULL && make_room(new, lines, headings, length)
+    int code = new != NULL &&make_room(new, lines, headings, length)
                    ? read_table(new, name, text, length, error)
                    : tuned_fail(error, TUNED_NO_MEMORY, name, 0, "out of memory");
     if (code == 0)
@@ -411,8 +417,7 @@ static int template_entry(struct lines *lines, const char *key, const char *valu
     struct defaults *defaults = file->defaults;
     if (file->values == NULL || lines->continuation)
         return 0;
-    const char *name =
-        keep(defaults->strings, &defaults->used, defaults->room, key, strlen(key));
+    const char *name = keep(defaults->strings, &defaults->used, defaults->room, key, strlen(key));
     const char *text = name == NULL ? NULL
                                     : keep(defaults->strings, &defaults->used, defaults->room,
                                            value, strcspn(value, " \t|"));
@@ -458,9 +463,8 @@ int tuned_add_template(struct tuned_table *table, const char *path, struct tuned
     if (code != 0)
         return code;
     struct defaults *defaults = calloc(1, sizeof *defaults);
-    code = defaults != NULL
-               ? read_defaults(defaults, path, name, name_length, text, length, error)
-               : tuned_fail(error, TUNED_NO_MEMORY, path, 0, "out of memory");
+    code = defaults != NULL ? read_defaults(defaults, path, name, name_length, text, length, error)
+                            : tuned_fail(error, TUNED_NO_MEMORY, path, 0, "out of memory");
     free(text);
     if (code != 0) {
         defaults_free(defaults);

@@ -7,7 +7,6 @@
 
 #include "../include/autotune/tuned.h"
 
-#include <locale.h>
 #include <stdbool.h>
 
 enum { NAME_LETTERS = 31, WORD_LETTERS = 63 };

@@ -230,7 +230,7 @@ const char *tuned_word_of(const struct tuned_match *match, const char *name, con
 struct tuned_definitions {
     size_t count;
     const char *items[TUNED_PARAMETERS + TUNED_PROBLEM_VALUES]; /* point into `text` */
-    char text[12 * 1024];
+    char text[16 * 1024];
 };
 
 /* Returns 0, or TUNED_INVALID where the query's words are none (lower-case names). `match` must be

@@ -1,0 +1,83 @@
+#include "lookup.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+/*
+ * The driver's interface, as far as it is needed here: its header is not, so that applications
+ * without CUDA can use this library. The numbers are part of the driver's ABI (CUdevice_attribute).
+ */
+enum attribute {
+    SM_COUNT = 16,
+    MEMORY_CLOCK_KHZ = 36,
+    MEMORY_BUS_BITS = 37,
+    L2_BYTES = 38,
+    CAPABILITY_MAJOR = 75,
+    CAPABILITY_MINOR = 76,
+};
+
+struct calls {
+    int (*current_device)(int *device);
+    int (*device_name)(char *name, int length, int device);
+    int (*device_attribute)(int *value, int attribute, int device);
+};
+
+/* dlsym gives an object pointer; ISO C has no cast from it to a function's. */
+static bool find_call(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static int fill(const struct calls *calls, struct tuned_gpu *gpu, int device)
+{
+    int major = 0;
+    int minor = 0;
+    int l2_bytes = 0;
+    int clock_khz = 0;
+    int bus_bits = 0;
+    const struct {
+        enum attribute attribute;
+        int *value;
+    } wanted[] = {{SM_COUNT, &gpu->sm_count},     {L2_BYTES, &l2_bytes},
+                  {MEMORY_CLOCK_KHZ, &clock_khz}, {MEMORY_BUS_BITS, &bus_bits},
+                  {CAPABILITY_MAJOR, &major},     {CAPABILITY_MINOR, &minor}};
+    int failed = calls->device_name(gpu->name, (int)sizeof gpu->name, device);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && failed == 0; i++)
+        failed = calls->device_attribute(wanted[i].value, (int)wanted[i].attribute, device);
+    gpu->compute_capability = 10 * major + minor;
+    gpu->l2_bytes = l2_bytes;
+    /* two transfers a clock; kHz × bytes = 10^3 bytes a second */
+    gpu->memory_gb_per_s = 2.0 * clock_khz * bus_bits / 8 * 1e-6;
+    return failed;
+}
+
+int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *error)
+{
+    struct calls calls;
+    int ordinal = 0;
+    int code = 0;
+    memset(gpu, 0, sizeof *gpu);
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (library == NULL)
+        return tuned_fail(error, TUNED_NO_GPU, NULL, 0,
+                          "no CUDA driver is loaded; make a context first, or describe the GPU "
+                          "yourself");
+    if (!find_call(library, "cuCtxGetDevice", &calls.current_device) ||
+        !find_call(library, "cuDeviceGetName", &calls.device_name) ||
+        !find_call(library, "cuDeviceGetAttribute", &calls.device_attribute))
+        code = tuned_fail(error, TUNED_NO_GPU, NULL, 0,
+                          "the CUDA driver lacks cuCtxGetDevice, cuDeviceGetName or "
+                          "cuDeviceGetAttribute");
+    else if (calls.current_device(&ordinal) != 0)
+        code = tuned_fail(error, TUNED_NO_GPU, NULL, 0,
+                          "no CUDA context is current in this thread; make one first");
+    else if (fill(&calls, gpu, ordinal) != 0)
+        code = tuned_fail(error, TUNED_NO_GPU, NULL, 0,
+                          "the CUDA driver does not describe device %d", ordinal);
+    (void)dlclose(library);
+    if (code == 0 && device != NULL)
+        *device = ordinal;
+    return code;
+}

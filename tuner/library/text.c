@@ -1,0 +1,240 @@
+#include "lookup.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *tuned_rule_text(enum tuned_rule rule)
+{
+    static const char *const texts[] = {
+        [TUNED_NOTHING] = "nothing",
+        [TUNED_EXACT] = "same GPU, same size",
+        [TUNED_NEAREST_SIZE] = "same GPU, nearest size",
+        [TUNED_NEAREST_GPU] = "same compute capability, nearest GPU",
+        [TUNED_SAME_FAMILY] = "same compute-capability family, nearest GPU",
+        [TUNED_DEFAULTS] = "defaults of the template",
+    };
+    return (size_t)rule < sizeof texts / sizeof *texts ? texts[rule] : "unknown rule";
+}
+
+/* Text that is cut where it does not fit, and goes on being counted. */
+struct text {
+    char *buffer;
+    size_t size;
+    size_t length;
+};
+
+static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct text *text, const char *format, ...)
+{
+    bool full = text->length >= text->size;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(full ? NULL : text->buffer + text->length,
+                           full ? 0 : text->size - text->length, format, arguments);
+    va_end(arguments);
+    if (length > 0)
+        text->length += (size_t)length;
+}
+
+static void add_values(struct text *text, const struct tuned_value *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        add(text, "%s%s=", i > 0 ? " " : "", values[i].name);
+        if (values[i].kind == TUNED_INTEGER)
+            add(text, "%lld", (long long)values[i].integer);
+        else if (values[i].kind == TUNED_REAL)
+            add(text, "%g", values[i].real);
+        else
+            add(text, "%s", values[i].text);
+    }
+}
+
+static void add_refused(struct text *text, const struct tuned_match *match)
+{
+    if (match->candidates == 0) {
+        add(text, "; the tuned INI has no configuration of this kernel");
+        return;
+    }
+    add(text, "; of %zu configuration%s of this kernel", match->candidates,
+        match->candidates > 1 ? "s" : "");
+    const struct {
+        size_t count;
+        const char *reason;
+    } refused[] = {
+        {match->refused_versions, "of another version of the template"},
+        {match->refused_problems, "for another problem"},
+        {match->refused_gpus, "for GPUs that are too far"},
+    };
+    const char *separator = "";
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        if (refused[i].count == 0)
+            continue;
+        add(text, "%s %zu %s %s", separator, refused[i].count, refused[i].count > 1 ? "are" : "is",
+            refused[i].reason);
+        separator = ",";
+    }
+}
+
+static void add_from(struct text *text, const struct tuned_match *match)
+{
+    const struct tuned_configuration *from = match->from;
+    add(text, ": [%s] of %s", from->section, from->gpu->name);
+    if (from->problem_count > 0)
+        add(text, ", ");
+    add_values(text, from->problem, from->problem_count);
+    add(text, " (%s", tuned_rule_text(match->rule));
+    if (match->gpu_distance > 0)
+        add(text, ", GPU distance %.2f", match->gpu_distance);
+    if (match->size_distance > 0)
+        add(text, ", size distance %.2f", match->size_distance);
+    if (match->other_version)
+        add(text, ", of another version of the template");
+    add(text, ")");
+}
+
+size_t tuned_explain(const struct tuned_query *query, const struct tuned_match *match, char *buffer,
+                     size_t size)
+{
+    struct text text = {buffer, size, 0};
+    if (size > 0)
+        buffer[0] = '\0';
+    add(&text, "%s", query->kernel);
+    if (query->problem_count > 0)
+        add(&text, " for ");
+    add_values(&text, query->problem, query->problem_count);
+    add(&text, " on %s", query->gpu->name[0] != '\0' ? query->gpu->name : "a GPU");
+    if (match->from != NULL) {
+        add_from(&text, match);
+    } else {
+        add(&text, ": %s", tuned_rule_text(match->rule));
+        add_refused(&text, match);
+    }
+    return text.length;
+}
+
+/* -- definitions ---------------------------------------------------------------------------------
+ */
+
+static size_t put_upper(char *to, const char *from)
+{
+    size_t length = strlen(from);
+    for (size_t i = 0; i < length; i++)
+        to[i] = from[i] >= 'a' && from[i] <= 'z' ? (char)(from[i] - 'a' + 'A')
+                                                 : from[i]; /* in any locale */
+    return length;
+}
+
+/* The names and words were checked when they were read: "-D", a name, '=', and at most a name, '_'
+ * and a word, or a number. */
+static int define(struct tuned_definitions *definitions, size_t *used,
+                  const struct tuned_value *value)
+{
+    enum { LONGEST = 2 + NAME_LETTERS + 1 + NAME_LETTERS + 1 + 2 * WORD_LETTERS + 2 };
+    size_t most = sizeof definitions->items / sizeof *definitions->items;
+    if (definitions->count == most || sizeof definitions->text - *used < LONGEST + 1 ||
+        strlen(value->text) > 2 * WORD_LETTERS)
+        return TUNED_INVALID;
+    char *start = definitions->text + *used;
+    char *next = start;
+    *next++ = '-';
+    *next++ = 'D';
+    next += put_upper(next, value->name);
+    *next++ = '=';
+    if (value->kind == TUNED_WORD) {
+        next += put_upper(next, value->name);
+        *next++ = '_';
+        next += put_upper(next, value->text);
+    } else if (value->kind == TUNED_INTEGER) {
+        next += snprintf(next, 24, "%lld", (long long)value->integer);
+    } else {
+        size_t length = strlen(value->text);
+        memcpy(next, value->text, length);
+        next += length;
+        if (strpbrk(value->text, ".e") == NULL) { /* a real number stays one in C */
+            *next++ = '.';
+            *next++ = '0';
+        }
+    }
+    *next++ = '\0';
+    *used += (size_t)(next - start);
+    definitions->items[definitions->count++] = start;
+    return 0;
+}
+
+static bool has(const struct tuned_value *values, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(values[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The words of `values`, but those that `others` has as well. */
+static int define_words(struct tuned_definitions *definitions, size_t *used,
+                        const struct tuned_value *values, size_t count,
+                        const struct tuned_value *others, size_t other_count)
+{
+    int code = 0;
+    for (size_t i = 0; i < count && code == 0; i++) {
+        if (values[i].kind != TUNED_WORD || has(others, other_count, values[i].name))
+            continue;
+        code = tuned_is_name(values[i].name, NAME_LETTERS) &&
+                       tuned_is_name(values[i].text, WORD_LETTERS)
+                   ? define(definitions, used, &values[i])
+                   : TUNED_INVALID;
+    }
+    return code;
+}
+
+int tuned_define(const struct tuned_table *table, const struct tuned_query *query,
+                 const struct tuned_match *match, struct tuned_definitions *definitions)
+{
+    size_t used = 0;
+    int code = 0;
+    const struct defaults *defaults =
+        tuned_defaults_of(table, tuned_template_of(table, query->kernel));
+    const struct tuned_value *rest = match->from != NULL ? match->from->problem
+                                     : defaults != NULL  ? defaults->problem.items
+                                                         : NULL;
+    size_t rest_count = match->from != NULL ? match->from->problem_count
+                        : defaults != NULL  ? defaults->problem.count
+                                            : 0;
+    definitions->count = 0;
+    for (size_t i = 0; i < match->parameter_count && code == 0; i++)
+        code = define(definitions, &used, &match->parameters[i]);
+    if (code == 0)
+        code = define_words(definitions, &used, query->problem, query->problem_count, NULL, 0);
+    if (code == 0)
+        code = define_words(definitions, &used, rest, rest_count, query->problem,
+                            query->problem_count);
+    return code;
+}
+
+/* -- bundles -------------------------------------------------------------------------------------
+ */
+
+/* A binary runs on its own major compute capability, and the same minor or a later one. */
+static bool runs_on(const struct tuned_gpu *tuned, const struct tuned_gpu *gpu)
+{
+    return tuned->compute_capability / 10 == gpu->compute_capability / 10 &&
+           tuned->compute_capability % 10 <= gpu->compute_capability % 10;
+}
+
+int tuned_cubin_path(const struct tuned_table *table, const struct tuned_query *query,
+                     const struct tuned_match *match, char *path, size_t size)
+{
+    if (table->folder == NULL || match->from == NULL || !runs_on(match->from->gpu, query->gpu))
+        return TUNED_NOT_FOUND;
+    const char *section = match->from->section;
+    const char *blank = strchr(section, ' ');
+    size_t name = blank != NULL ? (size_t)(blank - section) : 0;
+    if (blank == NULL || strlen(match->from->kernel) != name ||
+        strncmp(section, match->from->kernel, name) != 0 ||
+        strspn(blank + 1, "0123456789abcdef") != 8 || strlen(blank + 1) != 8)
+        return TUNED_NOT_FOUND;
+    int length =
+        snprintf(path, size, "%s/cubin/%s-%s.cubin", table->folder, match->from->kernel, blank + 1);
+    return length >= 0 && (size_t)length < size ? 0 : TUNED_INVALID;
+}
