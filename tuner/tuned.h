@@ -39,6 +39,7 @@ struct tuned_entry {
     int sm_count;
     int64_t l2_bytes;
     int64_t memory_bytes;
+    double memory_gb_per_s; /* peak, 10^9 bytes a second; 0 where it is not known */
     char *driver;
     char *nvrtc;
     char *autotune;

@@ -53,6 +53,7 @@ static void assert_entries_equal(const struct tuned_entry *actual,
     assert_int_equal(actual->sm_count, expected->sm_count);
     assert_int_equal(actual->l2_bytes, expected->l2_bytes);
     assert_int_equal(actual->memory_bytes, expected->memory_bytes);
+    assert_real(actual->memory_gb_per_s, expected->memory_gb_per_s);
     assert_string_equal(actual->driver, expected->driver);
     assert_string_equal(actual->nvrtc, expected->nvrtc);
     assert_string_equal(actual->autotune, expected->autotune);
@@ -84,6 +85,7 @@ static void test_entry_says_what_the_study_found(void **state)
     assert_int_equal(strlen(entry.section), 11 + 8);
     assert_int_equal(bindings_find(&entry.parameters, "block_size")->as.integer, 512);
     assert_int_equal(entry.sm_count, 132);
+    assert_true(fabs(entry.memory_gb_per_s - 2 * 3201e3 * 6144 / 8 / 1e6) < 1e-6);
     assert_int_equal(entry.samples, 3);
     assert_int_equal(entry.registers, 32);
     assert_real(entry.median_ns, 24096);
@@ -149,7 +151,7 @@ static void test_plain_inih_reads_it(void **state)
     write_entry("tuned.ini", fixture_entry());
     assert_int_equal(ini_parse("tuned.ini", plain_handler, &reader), 0);
     assert_int_equal(reader.found, 14);
-    assert_int_equal(reader.keys, 15 + 2 + 4 + 10 + 4);
+    assert_int_equal(reader.keys, 16 + 2 + 4 + 10 + 4);
 }
 
 static void test_merging_replaces_the_same_section_only(void **state)
@@ -210,19 +212,19 @@ static void test_refuses_damaged_files_at_their_line(void **state)
 {
     (void)state;
     enum { SECTION = 9 }; /* behind seven lines of comment and an empty one */
-    assert_refused("registers", "registres", SECTION + 29,
+    assert_refused("registers", "registres", SECTION + 30,
                    "unknown key 'registres'; did you mean 'registers'?");
     assert_refused("gpu = NVIDIA H200\n", "", SECTION, "has no key 'gpu'");
     assert_refused("sm_count = 132", "sm_count = many", SECTION + 7,
                    "'many' of key 'sm_count' is not a whole number");
     assert_refused("sm_count = 132", "sm_count = 99999999999", SECTION + 7, "whole number");
     assert_refused("sm_count = 132", "sm_count = -1", SECTION + 7, "whole number");
-    assert_refused("median_ns = 24096", "median_ns = nan", SECTION + 22,
+    assert_refused("median_ns = 24096", "median_ns = nan", SECTION + 23,
                    "'nan' of key 'median_ns'");
-    assert_refused("median_ns = 24096", "median_ns = 24096 ns", SECTION + 22, "'24096 ns'");
-    assert_refused("parameter.block_size = 512", "parameter.block_size = A B", SECTION + 18,
+    assert_refused("median_ns = 24096", "median_ns = 24096 ns", SECTION + 23, "'24096 ns'");
+    assert_refused("parameter.block_size = 512", "parameter.block_size = A B", SECTION + 19,
                    "'A B' of key 'parameter.block_size' is not a number or a lower-case word");
-    assert_refused("tie.1.", "tie.2.", SECTION + 32, "ties are numbered from 1");
+    assert_refused("tie.1.", "tie.2.", SECTION + 33, "ties are numbered from 1");
     assert_refused("; The fastest", "stray = 1\n; ", 1, "'stray' is in no section");
     assert_refused("kernel = reduce_sum", "kernel", SECTION + 1, "");
 }
