@@ -1,10 +1,24 @@
 #include "command.h"
 
+#include "alloc.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-int command_parse(int argc, const char **argv, const struct poptOption *options,
-                  const char *summary, struct error *error)
+/* popt's arguments live as long as its context; a new array of new strings, ended by NULL. */
+static char **copy_arguments(poptContext context)
+{
+    char **copies = NULL;
+    size_t count = 0;
+    const char *argument;
+    while ((argument = poptGetArg(context)) != NULL)
+        *ARRAY_APPEND(copies, count) = alloc_string(argument);
+    *ARRAY_APPEND(copies, count) = NULL;
+    return copies;
+}
+
+int command_parse_arguments(int argc, const char **argv, const struct poptOption *options,
+                            const char *summary, char ***arguments, struct error *error)
 {
     int help = 0;
     struct poptOption table[] = {
@@ -15,18 +29,34 @@ int command_parse(int argc, const char **argv, const struct poptOption *options,
     poptSetOtherOptionHelp(context, summary);
     int result = poptGetNextOpt(context);
     int status = 0;
-    const char *left = poptPeekArg(context);
     if (result < -1)
         status = error_set(error, ERROR_USAGE, "%s: %s; see `autotune %s --help`",
                            poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(result),
                            argv[0]);
     else if (help)
         poptPrintHelp(context, stdout, 0);
-    else if (left != NULL)
-        status = error_set(error, ERROR_USAGE, "unexpected argument '%s'; see `autotune %s --help`",
-                           left, argv[0]);
+    *arguments = copy_arguments(context);
     poptFreeContext(context);
     return status != 0 ? status : help;
+}
+
+void command_arguments_release(char **arguments)
+{
+    for (size_t i = 0; arguments != NULL && arguments[i] != NULL; i++)
+        free(arguments[i]);
+    free(arguments);
+}
+
+int command_parse(int argc, const char **argv, const struct poptOption *options,
+                  const char *summary, struct error *error)
+{
+    char **left;
+    int status = command_parse_arguments(argc, argv, options, summary, &left, error);
+    if (status == 0 && left[0] != NULL)
+        status = error_set(error, ERROR_USAGE, "unexpected argument '%s'; see `autotune %s --help`",
+                           left[0], argv[0]);
+    command_arguments_release(left);
+    return status;
 }
 
 void command_options_release(struct command_options *options)
@@ -37,9 +67,7 @@ void command_options_release(struct command_options *options)
     free(options->results);
     free(options->format);
     free(options->output);
-    for (size_t i = 0; options->kernels != NULL && options->kernels[i] != NULL; i++)
-        free(options->kernels[i]);
-    free(options->kernels);
+    command_arguments_release(options->kernels);
     *options = (struct command_options){0};
 }
 

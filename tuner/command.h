@@ -118,6 +118,12 @@ void command_options_release(struct command_options *options);
 int command_parse(int argc, const char **argv, const struct poptOption *options,
                   const char *summary, struct error *error);
 
+/* The same for a command that takes arguments: they go to `*arguments`, a new array ended by NULL,
+ * whatever is returned. */
+int command_parse_arguments(int argc, const char **argv, const struct poptOption *options,
+                            const char *summary, char ***arguments, struct error *error);
+void command_arguments_release(char **arguments); /* NULL is allowed */
+
 /* Checks what the commands share: --config is there (where `needs_config`), --format is one. */
 int command_check(const struct command_options *options, bool needs_config,
                   enum report_format *format, struct error *error);
