@@ -52,6 +52,7 @@ struct device_answer {
     enum outcome outcome; /* OUTCOME_MEASURED: nothing wrong so far */
     char reason[1024];
     char entry[128]; /* of the main launch, after device_load() */
+    bool again;      /* nothing came of it, since the worker was killed from outside: ask again */
 };
 
 /* Loads variant `id`; `figures` and the metrics as the driver and the template say. */
