@@ -281,6 +281,8 @@ bool effect_best_at_end(const struct effects *effects, const struct effect *effe
         best == effect->level_count || !is_number(effect->levels[0].value) ||
         !is_number(effect->levels[best].value))
         return false;
+    struct value value = effect->levels[best].value;
     *largest = best + 1 == effect->level_count;
-    return best == 0 || *largest;
+    /* a count of one, or none, is not to be lowered */
+    return *largest || (best == 0 && !(value.kind == VALUE_INTEGER && value.as.integer <= 1));
 }

@@ -65,7 +65,8 @@ size_t effect_level_of(const struct effect *effect, const struct result *result)
 
 /*
  * Whether the best level is at an end of the values swept, of three or more numbers, and the
- * parameter matters (1 % or more): values beyond it may be better still.
+ * parameter matters (1 % or more): values beyond it may be better still. A smallest value of 1 or 0
+ * does not count.
  */
 bool effect_best_at_end(const struct effects *effects, const struct effect *effect,
                         const struct study *study, bool *largest);

@@ -4,7 +4,6 @@
 #include "html_charts.h"
 #include "html_parts.h"
 #include "plot.h"
-#include "plot_svg.h"
 #include "report_text.h"
 
 #include <inttypes.h>
@@ -147,8 +146,6 @@ static void print_head(FILE *stream, const struct page *page)
     fputs("</title>\n", stream);
     html_style(stream);
     fputs("</head>\n<body>\n", stream);
-    if (page->plots.count > 0)
-        fputs(plot_svg_symbols, stream);
     fputs("<header>\n<h1>", stream);
     print_title(stream, page);
     fputs("</h1>\n", stream);
@@ -161,7 +158,8 @@ static void print_head(FILE *stream, const struct page *page)
         print_facts(stream, &page->studies[0]);
     fputs("</header>\n", stream);
     if (page->count > 1)
-        html_overview(stream, page->studies, page->roofs, page->count);
+        html_overview(stream, page->studies, page->roofs, page->count, same_kernel(page),
+                      same_gpu(page));
     if (!page->can_plot)
         fputs("<p class=\"muted\">No charts: gnuplot was not found where this page was made. "
               "Install it (Debian: gnuplot-nox) and make the page again.</p>\n",
@@ -176,8 +174,7 @@ static void print_counts(FILE *stream, const struct study *study)
     char number[REPORT_NUMBER_BYTES];
     fputs("<p class=\"muted\">", stream);
     if (!study->environment.static_mode) {
-        html_text(stream, study->cache);
-        fprintf(stream, " L2 before each sample; an empty kernel takes %s µs. ",
+        fprintf(stream, "L2 is %s before each sample; an empty kernel takes %s µs. ", study->cache,
                 report_time(study->empty_kernel_ns, number));
     }
     fprintf(stream, "%zu variant%s of %" PRIu64 " points (%" PRIu64 " rejected by constraints)",

@@ -76,21 +76,50 @@ void chart_bounds(const struct point *points, size_t count, double *low, double 
     }
 }
 
+static int compare_points(const void *left, const void *right)
+{
+    const struct point *a = left;
+    const struct point *b = right;
+    const double differences[] = {(double)a->mark - (double)b->mark, a->x - b->x, a->y - b->y};
+    for (size_t i = 0; i < sizeof differences / sizeof *differences; i++)
+        if (differences[i] != 0)
+            return differences[i] < 0 ? -1 : 1;
+    return 0;
+}
+
+/* The points of one mark as a data block, each place once; returns how many. */
+static size_t write_points(FILE *script, const char *name, const struct point *sorted, size_t count,
+                           enum mark mark)
+{
+    char before[64] = "";
+    size_t written = 0;
+    fprintf(script, "$%s << EOD\n", name);
+    for (size_t i = 0; i < count; i++) {
+        char place[64];
+        (void)snprintf(place, sizeof place, "%.4g %.4g", sorted[i].x, sorted[i].y);
+        if (sorted[i].mark != mark || strcmp(place, before) == 0)
+            continue;
+        fprintf(script, "%s\n", place);
+        strcpy(before, place);
+        written++;
+    }
+    fputs("EOD\n", script);
+    return written;
+}
+
 void chart_scatter(FILE *script, const char *under, const struct point *points, size_t count)
 {
     static const char *const names[MARK_COUNT] = {"plain", "tie", "winner"};
     static const char *const colours[MARK_COUNT] = {"dot", "tie", "winner"};
-    const double sizes[MARK_COUNT] = {count > 300 ? 0.35 : count > 60 ? 0.5 : 0.65, 0.75, 0.95};
-    size_t counts[MARK_COUNT] = {0};
-    for (int mark = 0; mark < MARK_COUNT; mark++) {
-        fprintf(script, "$%s << EOD\n", names[mark]);
-        for (size_t i = 0; i < count; i++)
-            if ((int)points[i].mark == mark) {
-                fprintf(script, "%.6g %.6g\n", points[i].x, points[i].y);
-                counts[mark]++;
-            }
-        fputs("EOD\n", script);
-    }
+    const double sizes[MARK_COUNT] = {count > 300 ? 0.42 : count > 60 ? 0.55 : 0.7, 0.8, 1};
+    size_t counts[MARK_COUNT];
+    struct point *sorted = alloc_zeroed(count, sizeof *sorted);
+    memcpy(sorted, points, count * sizeof *sorted);
+    if (count > 1)
+        qsort(sorted, count, sizeof *sorted, compare_points);
+    for (int mark = 0; mark < MARK_COUNT; mark++)
+        counts[mark] = write_points(script, names[mark], sorted, count, (enum mark)mark);
+    free(sorted);
     fprintf(script, "plot %s", under);
     const char *separator = "";
     for (int mark = 0; mark < MARK_COUNT; mark++) {
@@ -106,7 +135,7 @@ void chart_scatter(FILE *script, const char *under, const struct point *points, 
 /* -- sorted times -------------------------------------------------------------------------------
  */
 
-/* The 95 % intervals of the finalists, as error bars. */
+/* The 95 % intervals of the finalists, as vectors: gnuplot puts a white disc behind error bars. */
 static void write_intervals(FILE *script, const struct study *study, const size_t *ranking,
                             size_t count)
 {
@@ -114,8 +143,8 @@ static void write_intervals(FILE *script, const struct study *study, const size_
     for (size_t i = 0; i < count; i++) {
         const struct result *result = &study->results[ranking[i]];
         if (result->finalist || i == 0)
-            fprintf(script, "%zu %.6g %.6g %.6g\n", i + 1, result->time.median_ns / 1000,
-                    result->time.low_ns / 1000, result->time.high_ns / 1000);
+            fprintf(script, "%zu %.6g 0 %.6g\n", i + 1, result->time.low_ns / 1000,
+                    (result->time.high_ns - result->time.low_ns) / 1000);
     }
     fputs("EOD\n", script);
 }
@@ -127,9 +156,11 @@ static void caption_sorted(struct charts *charts, const struct point *points, si
     for (size_t i = 0; i < count; i++)
         tied += points[i].mark != MARK_PLAIN;
     char ties[96] = "";
-    if (study->has_winner)
-        (void)snprintf(ties, sizeof ties, "%zu of %zu variants are in the winner's tie set. ", tied,
-                       count);
+    if (study->has_winner && tied > 1)
+        (void)snprintf(ties, sizeof ties, "%zu of %zu variants are tied for the first place. ",
+                       tied, count);
+    else if (study->has_winner)
+        (void)snprintf(ties, sizeof ties, "Of %zu variants one wins alone. ", count);
     chart_caption(charts,
                   "%sThe median variant takes %.2f times as long as the fastest, the slowest %.2f "
                   "times. Bars are 95 %% intervals.",
@@ -158,7 +189,7 @@ static void chart_sorted(struct charts *charts)
     plot_axis_write(&x, 'x', "rank", script);
     plot_axis_write(&y, 'y', "time, µs", script);
     write_intervals(script, study, ranking, count);
-    chart_scatter(script, "$intervals with yerrorbars ps 0 lw 1.5 lc rgb c_tie, ", points, count);
+    chart_scatter(script, "$intervals with vectors nohead lw 2 lc rgb c_tie, ", points, count);
     caption_sorted(charts, points, count);
     free(points);
     free(ranking);

@@ -39,18 +39,21 @@ static const char *how(bool was_measured)
     return was_measured ? "measured" : "theoretical";
 }
 
-static void write_roof_labels(FILE *script, const struct roofs *roofs, double x_low, double x_high)
+/* The bandwidth's name right of its line, half way from the first points to the ridge. */
+static void write_roof_labels(FILE *script, const struct roofs *roofs, double x_points,
+                              double x_high)
 {
     char text[96];
     char number[REPORT_NUMBER_BYTES];
-    (void)snprintf(text, sizeof text, "%s TB/s (%s)",
+    double ridge = roofs->operations_per_ns / roofs->bytes_per_ns;
+    double x = x_points < ridge ? sqrt(x_points * ridge) : ridge / 4;
+    (void)snprintf(text, sizeof text, "%s TB/s, %s",
                    report_number(roofs->bytes_per_ns / 1000, number), how(roofs->bytes_measured));
     fputs("set label ", script);
     plot_quote(text, script);
-    fprintf(script, " at %.6g,%.6g left offset 1,-0.6 textcolor rgb c_limit font ',12'\n",
-            x_low * pow(x_high / x_low, 0.12),
-            roofs->bytes_per_ns * x_low * pow(x_high / x_low, 0.12));
-    (void)snprintf(text, sizeof text, "%s TFLOP/s (%s)",
+    fprintf(script, " at %.6g,%.6g left offset 0.8,-0.4 textcolor rgb c_limit font ',12'\n", x,
+            roofs->bytes_per_ns * x);
+    (void)snprintf(text, sizeof text, "%s TFLOP/s, %s",
                    report_number(roofs->operations_per_ns / 1000, number),
                    how(roofs->operations_measured));
     fputs("set label ", script);
@@ -107,7 +110,7 @@ void chart_roofline(struct charts *charts)
         fprintf(script, "$roof << EOD\n%.6g %.6g\n%.6g %.6g\n%.6g %.6g\nEOD\n", x.low,
                 x.low * roofs->bytes_per_ns, ridge, roofs->operations_per_ns, x.high,
                 roofs->operations_per_ns);
-        write_roof_labels(script, roofs, x.low, x.high);
+        write_roof_labels(script, roofs, least, x.high);
         chart_scatter(script, "$roof with lines lw 2 lc rgb c_limit, ", points, count);
         caption_roofline(charts);
     }
@@ -163,7 +166,10 @@ void chart_occupancy(struct charts *charts)
         plot_axis_write(&y, 'y', "time, µs", script);
         chart_scatter(script, "", points, count);
         double loss = loss_at_full(points, count);
-        if (loss > 0)
+        if (loss > 0 && loss < 1.0005)
+            chart_caption(charts, "Resident warps over what an SM can hold. The fastest variant "
+                                  "fills the SM.");
+        else if (loss > 0)
             chart_caption(charts,
                           "Resident warps over what an SM can hold. The fastest variant that fills "
                           "the SM takes %.3f times as long as the fastest of all.",
@@ -279,7 +285,8 @@ void chart_registers(struct charts *charts)
         FILE *script = chart_begin(charts, "Occupancy against registers");
         plot_axis_write(&x, 'x', "registers a thread", script);
         plot_axis_write(&y, 'y', "occupancy, %", script);
-        fputs("set key inside left bottom textcolor rgb c_muted samplen 2 spacing 1.1 font ',12'\n",
+        fputs("set key inside left bottom Left reverse textcolor rgb c_muted samplen 2 spacing 1.1 "
+              "font ',12'\n",
               script);
         for (size_t i = 0; i < block_count; i++)
             write_limit(script, &study->environment.gpu, blocks[i], i, most);
@@ -396,11 +403,12 @@ static void chart_extent(struct charts *charts, bool blocks, struct point *point
     bool each = study->results[0].operations > 0;
     struct plot_axis x = plot_axis_log(least, most);
     struct plot_axis y = plot_axis_of(low, high);
+    x.binary = true;
     FILE *script =
         chart_begin(charts, blocks ? "Latency against blocks" : "Latency against threads");
     plot_axis_write(&x, 'x', blocks ? "blocks of the grid" : "threads of a block", script);
     plot_axis_write(&y, 'y', each ? "time of one operation, µs" : "time, µs", script);
-    fputs("set key above left horizontal textcolor rgb c_muted samplen 1.5\n", script);
+    fputs("set key above left horizontal Left reverse textcolor rgb c_muted samplen 1.5\n", script);
     write_lines(script, study, lines, blocks, points);
     chart_caption(charts, "%s, the best variant at each point%s%s.",
                   each ? "One operation (a round, a barrier)" : "One run",

@@ -8,6 +8,7 @@
 #include "report_roofs.h"
 #include "study.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -25,9 +26,10 @@ void html_script(FILE *stream);
  */
 void html_winner(FILE *stream, const struct study *study, const struct roofs *roofs);
 
-/* A line for each study: problem, winner, time, rate, share of the roof. `roofs`: of each. */
+/* A line for each study: kernel and GPU where they differ, problem, winner, time, rate, share of the
+ * roof. `roofs`: of each. */
 void html_overview(FILE *stream, const struct study *studies, const struct roofs *roofs,
-                   size_t count);
+                   size_t count, bool same_kernel, bool same_gpu);
 
 /* The winner's rate over the roof that limits it; 0 where there is none. */
 double html_roof_share(const struct study *study, const struct roofs *roofs);

@@ -1,5 +1,7 @@
 #include "html_parts.h"
 
+#include "plot_svg.h"
+
 /* The colours named --plot-… are those of plot_svg.h. */
 static const char *const style[] = {
     ":root{color-scheme:light dark;",
@@ -32,9 +34,10 @@ static const char *const style[] = {
     "h1,h2,code{overflow-wrap:anywhere}",
     "p{margin:.4rem 0;max-width:62rem}.muted,figcaption,.facts dt{color:var(--muted)}",
     "code{font:.88em/1.4 ui-monospace,monospace}",
-    ".facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(12rem,1fr));",
-    "gap:.5rem 1.5rem;margin:1rem 0;padding:.8rem 0;border:solid var(--line);border-width:1px 0}",
-    ".facts div{min-width:0}.facts .wide{grid-column:1/-1}",
+    "sup{line-height:0}",
+    ".facts{display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;margin:1rem 0;padding:.8rem "
+    "0;border:solid var(--line);border-width:1px 0}",
+    ".facts div{min-width:0}.facts .wide{flex-basis:100%}",
     ".facts dt{font-size:.8rem}.facts dd{margin:0;overflow-wrap:anywhere}",
     ".winner{border-left:4px solid var(--winner);background:var(--winner-back);",
     "padding:.7rem 1rem;margin:.8rem 0;border-radius:0 6px 6px 0}",
@@ -51,6 +54,7 @@ static const char *const style[] = {
     "figcaption b{display:block;color:var(--text);font-size:1rem}",
     ".plot{display:block;width:100%;height:auto;font:14px system-ui,sans-serif;margin-top:.3rem}",
     ".plot .g{fill:none;stroke:currentColor;stroke-width:1;stroke-linejoin:round}",
+    ".plot circle{stroke:none}",
     ".scroll{overflow:auto;max-height:36rem;border:1px solid var(--line);border-radius:8px;",
     "width:fit-content;max-width:100%}",
     "table{border-collapse:separate;border-spacing:0;font-size:.88rem;line-height:1.35;",
@@ -59,7 +63,7 @@ static const char *const style[] = {
     "border-bottom:1px solid var(--line)}",
     "tr:last-child td{border-bottom:0}",
     "th{background:var(--head);font-weight:600;position:sticky;top:0;vertical-align:bottom}",
-    ".l{text-align:left}td.wrap{white-space:normal;min-width:18rem;max-width:44rem}",
+    ".l{text-align:left}td.wrap{white-space:normal;min-width:min(28rem,70vw)}",
     "tr.winner-row td{background:var(--winner-back);font-weight:600}",
     "tr.tie-row td:first-child,.tie{color:var(--tie)}tr.winner-row td:first-child{color:var("
     "--winner)}",
@@ -67,7 +71,9 @@ static const char *const style[] = {
     "th.sorts{cursor:pointer;user-select:none}th.sorts:hover,th.sorts:focus{color:var(--accent)}",
     "th[aria-sort=ascending]::after{content:' \\2191'}",
     "th[aria-sort=descending]::after{content:' \\2193'}",
-    "meter{width:5rem;height:.7rem;vertical-align:middle;margin-left:.4rem}",
+    ".share{display:inline-block;width:5rem;height:.55rem;margin-left:.5rem;border-radius:3px;",
+    "background:linear-gradient(var(--accent),var(--accent)) 0/var(--share) 100% no-repeat,",
+    "var(--line)}",
     "a{color:var(--accent)}",
     "footer{margin-top:3rem;padding-top:1rem;border-top:1px solid var(--line);font-size:.88rem;",
     "color:var(--muted)}",
@@ -102,6 +108,7 @@ void html_style(FILE *stream)
     fputs("<style>\n", stream);
     for (size_t i = 0; i < sizeof style / sizeof *style; i++)
         fprintf(stream, "%s\n", style[i]);
+    plot_svg_write_style(stream);
     fputs("</style>\n", stream);
 }
 

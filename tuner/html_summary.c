@@ -67,6 +67,9 @@ static void print_rate(FILE *stream, const struct study *study, const struct res
                        const struct roofs *roofs)
 {
     char number[REPORT_NUMBER_BYTES];
+    if (winner->operations > 0 && report_few_operations(study))
+        fprintf(stream, ", %s&nbsp;ns an operation",
+                report_number(winner->time.median_ns / winner->operations, number));
     if (winner->bytes <= 0)
         return;
     double rate = winner->bytes / winner->time.median_ns;
@@ -140,43 +143,61 @@ void html_winner(FILE *stream, const struct study *study, const struct roofs *ro
     fputs("</p>\n", stream);
 }
 
-static void overview_row(FILE *stream, const struct study *study, const struct roofs *roofs,
-                         size_t index)
+static void overview_subject(FILE *stream, const struct study *study, size_t index,
+                             bool same_kernel, bool same_gpu)
+{
+    fprintf(stream, "<tr><td class=\"l\"><a href=\"#s%zu\">", index);
+    if (!same_kernel) {
+        html_text(stream, study->kernel);
+        fputs("</a></td><td class=\"l\">", stream);
+    }
+    html_problem(stream, &study->problem);
+    fputs(same_kernel ? "</a></td>" : "</td>", stream);
+    if (same_gpu)
+        return;
+    fputs(study->environment.static_mode ? "<td class=\"l\">static " : "<td class=\"l\">", stream);
+    html_text(stream, study->environment.static_mode ? study->environment.gpu.arch
+                                                     : study->environment.gpu.name);
+    fputs("</td>", stream);
+}
+
+static void overview_result(FILE *stream, const struct study *study, const struct roofs *roofs,
+                            bool rates)
 {
     const struct result *winner = winner_of(study);
     char number[REPORT_NUMBER_BYTES];
     double share = html_roof_share(study, roofs);
-    fprintf(stream, "<tr><td class=\"l\"><a href=\"#s%zu\">", index);
-    html_text(stream, study->kernel);
-    fputs("</a></td><td class=\"l\">", stream);
-    html_problem(stream, &study->problem);
-    fputs("</td><td class=\"l\">", stream);
-    if (study->environment.static_mode)
-        fputs("static ", stream);
-    html_text(stream, study->environment.static_mode ? study->environment.gpu.arch
-                                                     : study->environment.gpu.name);
-    fputs("</td><td class=\"l\">", stream);
+    fputs("<td class=\"l wrap\">", stream);
     if (winner != NULL)
         print_distinction(stream, study, winner);
-    fprintf(stream, "</td><td>%s</td><td>",
+    fprintf(stream, "</td><td>%s</td>",
             winner != NULL ? report_time(winner->time.median_ns, number) : "");
-    if (winner != NULL && winner->bytes > 0)
-        fputs(report_number(winner->bytes / winner->time.median_ns, number), stream);
-    fputs("</td><td>", stream);
-    if (share > 0)
-        fprintf(stream, "%.0f&nbsp;%%", 100 * share);
-    fprintf(stream, "</td><td>%zu</td></tr>\n", study->result_count);
+    if (rates && winner != NULL && winner->bytes > 0)
+        fprintf(stream, "<td>%s</td><td>%.0f&nbsp;%%</td>",
+                report_number(winner->bytes / winner->time.median_ns, number), 100 * share);
+    else if (rates)
+        fputs("<td></td><td></td>", stream);
+    fprintf(stream, "<td>%zu</td></tr>\n", study->result_count);
 }
 
 void html_overview(FILE *stream, const struct study *studies, const struct roofs *roofs,
-                   size_t count)
+                   size_t count, bool same_kernel, bool same_gpu)
 {
-    fputs("<div class=\"scroll\"><table class=\"sortable\"><thead><tr><th class=\"l\">kernel</th>"
-          "<th class=\"l\">problem</th><th class=\"l\">GPU</th><th class=\"l\">fastest</th>"
-          "<th>time, µs</th><th>GB/s</th><th>of the roof</th><th>variants</th></tr></thead>"
-          "<tbody>\n",
-          stream);
-    for (size_t i = 0; i < count; i++)
-        overview_row(stream, &studies[i], &roofs[i], i);
+    bool rates = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct result *winner = winner_of(&studies[i]);
+        rates = rates || (winner != NULL && winner->bytes > 0);
+    }
+    fprintf(stream,
+            "<div class=\"scroll\"><table class=\"sortable\"><thead><tr>%s"
+            "<th class=\"l\">problem</th>%s<th class=\"l\">fastest</th><th>time, µs</th>"
+            "%s<th>variants</th></tr></thead><tbody>\n",
+            same_kernel ? "" : "<th class=\"l\">kernel</th>",
+            same_gpu ? "" : "<th class=\"l\">GPU</th>",
+            rates ? "<th>GB/s</th><th>of the roof</th>" : "");
+    for (size_t i = 0; i < count; i++) {
+        overview_subject(stream, &studies[i], i, same_kernel, same_gpu);
+        overview_result(stream, &studies[i], &roofs[i], rates);
+    }
     fputs("</tbody></table></div>\n", stream);
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double FULL = 1 - 1e-9; /* occupancies are quotients */
+
 static void table_begin(FILE *stream, const char *heading, const char *explanation)
 {
     fprintf(stream, "<h3>%s</h3>\n", heading);
@@ -50,7 +52,8 @@ static void cell_integer(FILE *stream, int64_t integer)
 
 static void cell_share(FILE *stream, double share)
 {
-    fprintf(stream, "<td>%.1f&nbsp;%%<meter value=\"%.4f\"></meter></td>", 100 * share, share);
+    fprintf(stream, "<td>%.1f&nbsp;%%<i class=\"share\" style=\"--share:%.1f%%\"></i></td>",
+            100 * share, 100 * share);
 }
 
 static void cell_levels(FILE *stream, const struct study *study, const struct effects *effects,
@@ -115,7 +118,6 @@ static int compare_figures(const void *left, const void *right, void *context)
     const struct figures *a = &study->results[*(const size_t *)left].figures;
     const struct figures *b = &study->results[*(const size_t *)right].figures;
     const int64_t differences[] = {
-        b->known - a->known,
         (b->occupancy > a->occupancy) - (b->occupancy < a->occupancy),
         a->block_threads - b->block_threads,
         a->registers - b->registers,
@@ -143,35 +145,47 @@ static void headroom_row(FILE *stream, const struct study *study, size_t index, 
     cell_integer(stream, figures->blocks_per_sm);
     fprintf(stream, "<td>%.0f</td>", 100 * figures->occupancy);
     cell(stream, occupancy_limiter_text(figures->limiters, limiters), true);
-    cell(stream,
-         steps[0] != '\0'                ? steps
-         : figures->occupancy > 1 - 1e-9 ? ""
-                                         : "nothing by itself",
-         true);
+    cell(stream, steps[0] != '\0' ? steps : "nothing by itself", true);
     fputs("</tr>\n", stream);
+}
+
+/* The indices of variants that do not fill the SM, those of the same figures together; a new array.
+ * `*full` counts the others. */
+static size_t *collect_partial(const struct study *study, size_t *count, size_t *full)
+{
+    size_t *order = alloc_zeroed(study->result_count, sizeof *order);
+    *count = *full = 0;
+    for (size_t i = 0; i < study->result_count; i++) {
+        if (study->results[i].figures.known && study->results[i].figures.occupancy < FULL)
+            order[(*count)++] = i;
+        else
+            *full += study->results[i].figures.known;
+    }
+    if (*count > 1)
+        qsort_r(order, *count, sizeof *order, compare_figures, (void *)(uintptr_t)study);
+    return order;
 }
 
 void html_headroom(FILE *stream, const struct study *study)
 {
-    size_t *order = alloc_zeroed(study->result_count, sizeof *order);
-    size_t known = 0;
-    for (size_t i = 0; i < study->result_count; i++)
-        if (study->results[i].figures.known)
-            order[known++] = i;
-    if (known > 0) {
-        qsort_r(order, known, sizeof *order, compare_figures, (void *)(uintptr_t)study);
-        table_begin(stream, "Occupancy and its limits",
-                    "Variants with the same figures together, and how much less of one resource "
-                    "would let more warps onto an SM.");
-        static const char *const heads[] = {"variants",  "threads a block", "registers",
-                                            "shared, B", "blocks/SM",       "occupancy, %"};
+    static const char *const heads[] = {"variants",  "threads a block", "registers",
+                                        "shared, B", "blocks/SM",       "occupancy, %"};
+    size_t count, full;
+    size_t *order = collect_partial(study, &count, &full);
+    char explanation[256];
+    (void)snprintf(explanation, sizeof explanation,
+                   "%zu variant%s the SM. Of the others, those with the same figures together, and "
+                   "how much less of one resource would let more warps onto an SM.",
+                   full, full == 1 ? " fills" : "s fill");
+    if (count > 0) {
+        table_begin(stream, "Occupancy and its limits", explanation);
         for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
             head(stream, heads[i], false);
         head(stream, "limited by", true);
         head(stream, "more occupancy with", true);
         table_body(stream);
-        for (size_t begin = 0, end; begin < known; begin = end) {
-            for (end = begin + 1; end < known && compare_figures(&order[begin], &order[end],
+        for (size_t begin = 0, end; begin < count; begin = end) {
+            for (end = begin + 1; end < count && compare_figures(&order[begin], &order[end],
                                                                  (void *)(uintptr_t)study) == 0;
                  end++)
                 ;
@@ -222,13 +236,16 @@ struct columns {
     bool times;
     bool bytes;
     bool operations;
+    bool few_operations;
     bool spills;
     bool failures;
 };
 
 static struct columns columns_of(const struct study *study, const bool *varying)
 {
-    struct columns columns = {.varying = varying, .times = !study->environment.static_mode};
+    struct columns columns = {.varying = varying,
+                              .times = !study->environment.static_mode,
+                              .few_operations = report_few_operations(study)};
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
         columns.bytes = columns.bytes || (columns.times && result->bytes > 0);
@@ -252,7 +269,7 @@ static void variant_heads(FILE *stream, const struct study *study, const struct 
     if (columns->bytes)
         head(stream, "GB/s", false);
     if (columns->operations)
-        head(stream, "GFLOP/s", false);
+        head(stream, columns->few_operations ? "ns/operation" : "GFLOP/s", false);
     for (size_t i = 0; i < parameters->count; i++)
         if (columns->varying[i])
             head(stream, parameters->items[i].name, parameters->items[i].value.kind == VALUE_WORD);
@@ -288,7 +305,11 @@ static void cells_times(FILE *stream, const struct columns *columns, const struc
                 report_time(time->high_ns, high), 100 * time->relative_iqr);
     if (columns->bytes)
         cell_rate(stream, result->bytes, time);
-    if (columns->operations)
+    if (columns->operations && columns->few_operations)
+        cell(stream,
+             time->count > 0 ? report_number(time->median_ns / result->operations, text) : "",
+             false);
+    else if (columns->operations)
         cell_rate(stream, result->operations, time);
 }
 

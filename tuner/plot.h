@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PLOT_WIDTH = 520, PLOT_HEIGHT = 340 };
+enum { PLOT_WIDTH = 480, PLOT_HEIGHT = 320 };
 
 struct plots {
     FILE *script;

@@ -39,15 +39,16 @@ static void write_label(char name, const char *label, FILE *script)
     fputs(" textcolor rgb c_muted\n", script);
 }
 
-/* 1, 2, 5, 10, 20 …; over many decades 1, 10, 100 … */
+/* 1, 2, 5, 10, 20 …; over many decades 1, 10, 100 …; or powers of two. */
 static void write_log_tics(const struct plot_axis *axis, char name, FILE *script)
 {
     static const double digits[] = {1, 2, 5};
-    double decades = log10(axis->high / axis->low);
-    size_t count = decades > 3.5 ? 1 : 3;
+    double base = axis->binary ? 2 : 10;
+    size_t count = axis->binary || log10(axis->high / axis->low) > 3.5 ? 1 : 3;
     const char *separator = "";
     fprintf(script, "set logscale %c\nset %ctics (", name, name);
-    for (double decade = pow(10, floor(log10(axis->low))); decade <= axis->high; decade *= 10)
+    for (double decade = pow(base, floor(log(axis->low) / log(base))); decade <= axis->high;
+         decade *= base)
         for (size_t i = 0; i < count; i++) {
             double tic = digits[i] * decade;
             if (tic < axis->low || tic > axis->high)

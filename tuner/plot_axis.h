@@ -12,6 +12,7 @@ struct plot_axis {
     double low;
     double high;
     bool log;
+    bool binary; /* tics of a logarithmic axis are powers of two */
 };
 
 /* Numbers from `low` to `high` with room around them; logarithmic where they are positive and a

@@ -18,20 +18,11 @@ void plot_svg_write_colours(FILE *script)
         fprintf(script, "c_%s = '#%06x'\n", colour_names[i], (unsigned)(PLOT_COLOUR_BASE + i));
 }
 
-/* gnuplot's point types 1 to 15, of a radius of 1. */
-const char plot_svg_symbols[] =
-    "<svg width=\"0\" height=\"0\" style=\"position:absolute\" aria-hidden=\"true\"><defs>"
-    "<path id=\"p0\" d=\"M-1,0h2M0,-1v2\" stroke=\"currentColor\" stroke-width=\".3\"/>"
-    "<path id=\"p1\" d=\"M-1,-1L1,1M1,-1L-1,1\" stroke=\"currentColor\" stroke-width=\".4\"/>"
-    "<path id=\"p3\" d=\"M-1,-1h2v2h-2z\" fill=\"none\" stroke=\"currentColor\" "
-    "stroke-width=\".3\"/>"
-    "<path id=\"p4\" d=\"M-1,-1h2v2h-2z\" fill=\"currentColor\"/>"
-    "<circle id=\"p5\" r=\"1\" fill=\"none\" stroke=\"currentColor\" stroke-width=\".3\"/>"
-    "<circle id=\"p6\" r=\"1\" fill=\"currentColor\"/>"
-    "<path id=\"p8\" d=\"M0,-1.33L-1.33,.67L1.33,.67z\" fill=\"currentColor\"/>"
-    "<path id=\"p10\" d=\"M0,1.33L-1.33,-.67L1.33,-.67z\" fill=\"currentColor\"/>"
-    "<path id=\"p12\" d=\"M0,-1.3L1.3,0L0,1.3L-1.3,0z\" fill=\"currentColor\"/>"
-    "</defs></svg>\n";
+void plot_svg_write_style(FILE *stream)
+{
+    for (int i = 0; i < PLOT_COLOUR_COUNT; i++)
+        fprintf(stream, ".p-%s{fill:var(--plot-%s)}\n", colour_names[i], colour_names[i]);
+}
 
 /* -- rewriting ----------------------------------------------------------------------------------
  */
@@ -46,7 +37,6 @@ static const struct {
      "class=\"g\""},
     {" font-family=\"sans-serif\"", ""},
     {" font-size=\"14.00\"", ""},
-    {"xlink:href='#gpPt", "href='#p"},
     {"fill=\"black\"", "fill=\"currentColor\""},
     {"fill = ", "fill="},
     {" shape-rendering='crispEdges'", ""},
@@ -78,7 +68,7 @@ static size_t dropped_length(const char *text)
     return 0;
 }
 
-/* Reads "rgb(  1,   0,  12)" or "#01000c"; the number, or -1; `*length` is what it takes. */
+/* Reads "rgb(  1,   0,  12)"; the number, or -1; `*length` is what it takes. */
 static long read_colour(const char *text, size_t *length)
 {
     unsigned red, green, blue;
@@ -87,6 +77,37 @@ static long read_colour(const char *text, size_t *length)
         return -1;
     *length = (size_t)taken;
     return (long)(red << 16 | green << 8 | blue);
+}
+
+/* The number of a page's colour that `text` begins with; -1 where it begins with none. */
+static int page_colour(const char *text, size_t *length)
+{
+    long colour = read_colour(text, length) - PLOT_COLOUR_BASE;
+    return colour >= 0 && colour < PLOT_COLOUR_COUNT ? (int)colour : -1;
+}
+
+/* A point of type 7, a filled circle, which gnuplot writes as the use of a symbol. Pages have
+ * thousands, hence as short as can be. Returns the bytes of `text` that it takes; 0: no such point.
+ */
+static size_t replace_point(const char *text, FILE *stream)
+{
+    double x, y, radius;
+    int before_colour = 0;
+    int behind = 0;
+    size_t length;
+    if (sscanf(text, "<use xlink:href='#gpPt6' transform='translate(%lf,%lf) scale(%lf)' color='%n",
+               &x, &y, &radius, &before_colour) < 3 ||
+        before_colour == 0)
+        return 0;
+    int colour = page_colour(text + before_colour, &length);
+    if (colour < 0)
+        return 0;
+    (void)sscanf(text + before_colour + length, "'/>%n", &behind);
+    if (behind == 0)
+        return 0;
+    fprintf(stream, "<circle class=\"p-%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>",
+            colour_names[colour], x, y, radius);
+    return (size_t)before_colour + length + (size_t)behind;
 }
 
 /* Writes what stands for the beginning of `text`; returns the bytes of `text` that it stands for, 0
@@ -100,10 +121,12 @@ static size_t replace(const char *text, FILE *stream)
         fputs(replacements[i].instead, stream);
         return strlen(replacements[i].text);
     }
+    if (length == 0)
+        length = replace_point(text, stream);
     if (length > 0 || text[0] != 'r')
         return length;
-    long colour = read_colour(text, &length) - PLOT_COLOUR_BASE;
-    if (colour < 0 || colour >= PLOT_COLOUR_COUNT)
+    int colour = page_colour(text, &length);
+    if (colour < 0)
         return 0;
     fprintf(stream, "var(--plot-%s)", colour_names[colour]);
     return length;

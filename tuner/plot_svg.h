@@ -50,8 +50,8 @@ enum { PLOT_COLOUR_BASE = 0x010000, PLOT_SERIES = 6, PLOT_HEAT = 8 };
 /* Writes c_text = "#010000" and so on for a script. */
 void plot_svg_write_colours(FILE *script);
 
-/* Defines the symbols that the plots of a page share, once, before the first of them. */
-extern const char plot_svg_symbols[];
+/* Writes the rules of a style sheet that the plots need, besides the colours themselves. */
+void plot_svg_write_style(FILE *stream);
 
 /* The document, from `<svg` to before `</svg>`, as an element with `label` as its accessible name;
  * a new string. */

@@ -1,28 +1,11 @@
 #include "report_formats.h"
 
+#include "csv.h"
 #include "occupancy.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
-
-/* A field as RFC 4180 quotes it. Lines end in a plain newline, for the tools of this system. */
-static void print_text(FILE *stream, const char *text)
-{
-    if (text == NULL)
-        return;
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        fputs(text, stream);
-        return;
-    }
-    fputc('"', stream);
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            fputc('"', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
-}
 
 /* The parameters' names come from the first result: all results of a study have the same. */
 static const struct bindings *parameters_of(const struct study *study)
@@ -56,7 +39,7 @@ static void print_values(FILE *stream, const struct bindings *names, const struc
         const struct value *value = bindings_find(values, names->items[i].name);
         char buffer[VALUE_TEXT_BYTES];
         if (value != NULL)
-            print_text(stream, value_text(*value, buffer));
+            csv_text(stream, value_text(*value, buffer));
         fputc(',', stream);
     }
 }
@@ -101,14 +84,14 @@ static void print_times(FILE *stream, const struct result *result)
 static void print_result(FILE *stream, const struct study *study, size_t index)
 {
     const struct result *result = &study->results[index];
-    print_text(stream, study->kernel);
+    csv_text(stream, study->kernel);
     fputc(',', stream);
-    print_text(stream, study->environment.gpu.name);
+    csv_text(stream, study->environment.gpu.name);
     fputc(',', stream);
     print_values(stream, &study->problem, &study->problem);
     print_values(stream, parameters_of(study), &result->parameters);
     fprintf(stream, "%s,", outcome_name(result->outcome));
-    print_text(stream, result->reason);
+    csv_text(stream, result->reason);
     fputc(',', stream);
     print_figures(stream, &result->figures);
     print_times(stream, result);

@@ -24,6 +24,7 @@ struct view {
     bool times;
     bool bytes;
     bool operations;
+    bool few_operations; /* the time of one rather than their rate */
     bool noise;
     bool spills;
     bool no_spills; /* of any variant, shown or not */
@@ -43,6 +44,7 @@ static struct view view_of(const struct study *study, size_t top)
     struct view view = {
         .study = study, .times = !study->environment.static_mode, .no_spills = true};
     view.noise = view.times;
+    view.few_operations = report_few_operations(study);
     view.ranking = alloc_zeroed(study->result_count, sizeof *view.ranking);
     study_rank(study, view.ranking);
     view.rows = count_rows(study, top);
@@ -85,6 +87,14 @@ static void cell_rate(struct table *table, double work, const struct summary *ti
     table_cell(table, buffer);
 }
 
+static void cell_latency(struct table *table, double operations, const struct summary *time)
+{
+    char buffer[CELL_BYTES] = "-";
+    if (operations > 0)
+        (void)report_number(time->median_ns / operations, buffer);
+    table_cell(table, buffer);
+}
+
 static void cell_interval(struct table *table, const struct summary *time)
 {
     char low[CELL_BYTES];
@@ -114,7 +124,7 @@ static void add_columns(struct table *table, const struct view *view)
     if (view->bytes)
         table_column(table, "GB/s", TABLE_RIGHT);
     if (view->operations)
-        table_column(table, "GFLOP/s", TABLE_RIGHT);
+        table_column(table, view->few_operations ? "ns /op" : "GFLOP/s", TABLE_RIGHT);
     table_column(table, "regs", TABLE_RIGHT);
     if (view->spills)
         table_column(table, "spill B", TABLE_RIGHT);
@@ -168,7 +178,9 @@ static void add_row(struct table *table, const struct view *view, size_t index)
         add_times(table, view, index);
     if (view->bytes)
         cell_rate(table, result->bytes, &result->time);
-    if (view->operations)
+    if (view->operations && view->few_operations)
+        cell_latency(table, result->operations, &result->time);
+    else if (view->operations)
         cell_rate(table, result->operations, &result->time);
     add_figures(table, view, &result->figures);
     const struct bindings *names = report_parameters(view->study);

@@ -20,6 +20,20 @@ char *report_time(double time_ns, char buffer[REPORT_NUMBER_BYTES])
     return report_number(time_ns / 1000, buffer);
 }
 
+bool report_few_operations(const struct study *study)
+{
+    bool any = false;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        if (result->operations <= 0 || result->time.median_ns <= 0)
+            continue;
+        if (result->operations >= result->time.median_ns)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 const struct bindings *report_parameters(const struct study *study)
 {
     static const struct bindings none = {0};
