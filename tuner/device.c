@@ -13,6 +13,7 @@ enum {
     OPEN_TIMEOUT_S = 120, /* references are slow by design */
     LOAD_TIMEOUT_S = 60,
     START_FAILURES = 3,
+    KILL_LIMIT = 3, /* in a row, from outside; then the variant is to blame after all */
 };
 
 struct device {
@@ -27,6 +28,8 @@ struct device {
     json_t *trials[DEVICE_TRIALS]; /* sent and not answered, the oldest first */
     size_t trial_count;
     unsigned losses;
+    bool killed;    /* the last worker that died was killed from outside */
+    unsigned kills; /* of that kind since the last reply */
 };
 
 /* -- messages ------------------------------------------------------------------------------------
@@ -42,6 +45,7 @@ static int receive(struct device *device, double timeout_s, json_t **message, bo
     int64_t deadline = clock_ns() + (int64_t)(timeout_s * 1e9);
     struct channel *channel = &device->worker.channel;
     *timed_out = false;
+    device->killed = false;
     for (;;) {
         int status = channel_next(channel, message, error);
         if (status != 0)
@@ -59,7 +63,7 @@ static int receive(struct device *device, double timeout_s, json_t **message, bo
         if (status < 0)
             return status;
         if (status == 0) {
-            worker_bury(&device->worker, reason);
+            device->killed = worker_bury(&device->worker, reason);
             return 0;
         }
     }
@@ -115,7 +119,8 @@ static int await_greeting(struct device *device, struct error *error)
         if (device->worker.pid == 0)
             status = worker_start(&device->worker, "device", device->ordinal, error);
         if (status == 0)
-            status = receive(device, READY_TIMEOUT_S, &message, &timed_out, reason, error);
+            status = receive(device, worker_timeout_s(READY_TIMEOUT_S), &message, &timed_out,
+                             reason, error);
         if (status == 0 && attempt + 1 >= START_FAILURES)
             return error_set(error, ERROR_WORKER, "the device worker %s before it was ready",
                              reason);
@@ -174,7 +179,7 @@ static int try_open(struct device *device, json_t **reply, char reason[WORKER_RE
     if (status != 0)
         return status;
     (void)channel_send(&device->worker.channel, open_message(&device->request), NULL);
-    status = receive(device, OPEN_TIMEOUT_S, reply, &timed_out, reason, error);
+    status = receive(device, worker_timeout_s(OPEN_TIMEOUT_S), reply, &timed_out, reason, error);
     device->greeted = status != 0;
     return status;
 }
@@ -239,6 +244,7 @@ unsigned device_losses(const struct device *device)
 static void set_answer(struct device_answer *answer, enum outcome outcome, const char *reason)
 {
     answer->outcome = outcome;
+    answer->again = false;
     answer->entry[0] = '\0';
     (void)snprintf(answer->reason, sizeof answer->reason, "%s", reason);
 }
@@ -258,9 +264,31 @@ static bool take_failure(const json_t *reply, struct device_answer *answer, bool
     return true;
 }
 
+static void forget_oldest_trial(struct device *device)
+{
+    json_decref(device->trials[0]);
+    device->trial_count--;
+    memmove(device->trials, device->trials + 1, device->trial_count * sizeof *device->trials);
+}
+
+/* A worker has died or passed its deadline: the variant's outcome, and a successor. */
+static int take_loss(struct device *device, bool timed_out, const char *reason,
+                     struct device_answer *answer, struct error *error)
+{
+    bool again = device->killed && ++device->kills < KILL_LIMIT;
+    if (again)
+        answer->again = true;
+    else
+        set_answer(answer, timed_out ? OUTCOME_TIMEOUT : OUTCOME_FAULT, reason);
+    if (device->trial_count > 0 && !again)
+        forget_oldest_trial(device); /* its successor gets only those behind it */
+    return replace(device, error);
+}
+
 /*
  * The reply to the request sent longest ago, which is NULL where the variant is at fault: `answer`
- * says how. A worker that passes the deadline gives a timeout, one that dies a fault.
+ * says how. A worker that passes the deadline gives a timeout, one that dies a fault, unless it was
+ * killed from outside.
  */
 static int take_reply(struct device *device, double timeout_s, const char *event, json_t **reply,
                       struct device_answer *answer, struct error *error)
@@ -274,10 +302,11 @@ static int take_reply(struct device *device, double timeout_s, const char *event
     int status = receive(device, timeout_s, &message, &timed_out, reason, error);
     if (status < 0)
         return status;
-    if (status == 0) {
-        set_answer(answer, timed_out ? OUTCOME_TIMEOUT : OUTCOME_FAULT, reason);
-        return replace(device, error);
-    }
+    if (status == 0)
+        return take_loss(device, timed_out, reason, answer, error);
+    device->kills = 0;
+    if (device->trial_count > 0)
+        forget_oldest_trial(device);
     if (take_failure(message, answer, &lost)) {
         json_decref(message);
         return lost ? replace(device, error) : 0;
@@ -332,7 +361,8 @@ int device_load(struct device *device, int64_t id, const char *cubin,
     json_t *reply;
     json_t *request = json_pack("{s:s, s:I, s:s, s:o}", "do", "load", "id", (json_int_t)id, "cubin",
                                 cubin, "parameters", bindings_to_json(parameters));
-    int status = call(device, request, LOAD_TIMEOUT_S, "loaded", &reply, answer, error);
+    int status =
+        call(device, request, worker_timeout_s(LOAD_TIMEOUT_S), "loaded", &reply, answer, error);
     if (reply != NULL)
         take_loaded(reply, result, answer);
     json_decref(reply);
@@ -385,7 +415,7 @@ int device_unload(struct device *device, int64_t id, struct error *error)
     json_t *reply;
     struct device_answer answer;
     int status = call(device, json_pack("{s:s, s:I}", "do", "unload", "id", (json_int_t)id),
-                      LOAD_TIMEOUT_S, "unloaded", &reply, &answer, error);
+                      worker_timeout_s(LOAD_TIMEOUT_S), "unloaded", &reply, &answer, error);
     json_decref(reply);
     return status;
 }
@@ -394,28 +424,24 @@ int device_unload(struct device *device, int64_t id, struct error *error)
  */
 
 void device_trial_send(struct device *device, const char *cubin, const struct bindings *parameters,
-                       size_t samples)
+                       size_t samples, double enough_ns)
 {
-    json_t *request = json_pack("{s:s, s:s, s:o, s:I}", "do", "trial", "cubin", cubin, "parameters",
-                                bindings_to_json(parameters), "samples", (json_int_t)samples);
+    json_t *request = json_pack("{s:s, s:s, s:o, s:I, s:f}", "do", "trial", "cubin", cubin,
+                                "parameters", bindings_to_json(parameters), "samples",
+                                (json_int_t)samples, "enough_ns", enough_ns);
     device->trials[device->trial_count++] = json_incref(request);
     (void)channel_send(&device->worker.channel, request, NULL);
-}
-
-static void forget_oldest_trial(struct device *device)
-{
-    json_decref(device->trials[0]);
-    device->trial_count--;
-    memmove(device->trials, device->trials + 1, device->trial_count * sizeof *device->trials);
 }
 
 int device_trial_take(struct device *device, struct result *result, struct trial_times *times,
                       struct device_answer *answer, struct error *error)
 {
     json_t *reply;
+    int status;
     *times = (struct trial_times){0};
-    forget_oldest_trial(device); /* it is on its way: a successor gets only those behind it */
-    int status = take_reply(device, launch_timeout(device), "tried", &reply, answer, error);
+    do
+        status = take_reply(device, launch_timeout(device), "tried", &reply, answer, error);
+    while (status == 0 && answer->again);
     if (reply == NULL)
         return status;
     take_loaded(reply, result, answer);

@@ -75,10 +75,11 @@ int device_unload(struct device *device, int64_t id, struct error *error);
  * (device_trial_send, at most DEVICE_TRIALS at once) and answered in order (device_trial_take), so
  * that the GPU has the next one when it is done with one; other calls must wait until none is
  * queued. Where a trial costs the worker, those behind it are sent again to its successor.
+ * A first sample above `enough_ns` (0: no limit) is the only one taken.
  */
 enum { DEVICE_TRIALS = 2 };
 void device_trial_send(struct device *device, const char *cubin, const struct bindings *parameters,
-                       size_t samples);
+                       size_t samples, double enough_ns);
 
 /* Where the worker's time went. */
 struct trial_times {

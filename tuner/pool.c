@@ -15,6 +15,7 @@ enum { READY_TIMEOUT_S = 60, START_FAILURES = 3 };
 
 struct queued_job {
     struct compile_job job; /* first: pointers to it are pointers to this */
+    bool killed;            /* its worker was killed from outside: tried again, once */
     char *name;
     char *text;
     struct options options;
@@ -48,10 +49,15 @@ struct pool {
 /* -- workers -------------------------------------------------------------------------------------
  */
 
+static double ready_timeout_s(void)
+{
+    return worker_timeout_s(READY_TIMEOUT_S);
+}
+
 static int start_worker(struct compile_worker *worker, struct error *error)
 {
     *worker =
-        (struct compile_worker){.deadline_ns = clock_ns() + (int64_t)READY_TIMEOUT_S * 1000000000};
+        (struct compile_worker){.deadline_ns = clock_ns() + (int64_t)(ready_timeout_s() * 1e9)};
     return worker_start(&worker->worker, "compile", NULL, error);
 }
 
@@ -114,13 +120,16 @@ void pool_free(struct pool *pool)
 /* -- jobs ----------------------------------------------------------------------------------------
  */
 
-/* Takes the result from the cache; false where it is not there. */
+/* Takes the result from the cache; false where it is not there. The image is read as well, so that
+ * damage shows while there is a compiler to mend it. */
 static bool take_from_cache(struct pool *pool, struct queued_job *job)
 {
     bool found = false;
-    (void)cubin_read(job->job.path, false, &job->job.compilation, &found, NULL);
+    (void)cubin_read(job->job.path, true, &job->job.compilation, &found, NULL);
     if (!found)
         return false;
+    free(job->job.compilation.cubin);
+    job->job.compilation.cubin = NULL;
     job->job.has_cubin = job->job.compilation.cubin_bytes > 0;
     job->job.done = true;
     pool->counts.done++;
@@ -237,13 +246,17 @@ static void lose_worker(struct pool *pool, struct compile_worker *worker, const 
 {
     char text[WORKER_REASON_BYTES + 64];
     char end[WORKER_REASON_BYTES];
+    bool killed = false;
     if (!worker->ready)
         pool->failed_starts++;
     if (reason != NULL)
         worker_stop(&worker->worker);
     else
-        worker_bury(&worker->worker, end);
-    if (worker->job != NULL) {
+        killed = worker_bury(&worker->worker, end);
+    if (worker->job != NULL && killed && !worker->job->killed) {
+        worker->job->killed = true;
+        enqueue(pool, worker->job, true);
+    } else if (worker->job != NULL) {
         (void)snprintf(text, sizeof text, "the compiler %s", reason != NULL ? reason : end);
         fail_job(pool, worker->job, text);
     }
@@ -324,7 +337,7 @@ static void enforce_deadlines(struct pool *pool)
         if (!has_deadline(worker) || worker->deadline_ns > now)
             continue;
         (void)snprintf(reason, sizeof reason, "did not end within %g s",
-                       worker->ready ? pool->timeout_s : (double)READY_TIMEOUT_S);
+                       worker->ready ? pool->timeout_s : ready_timeout_s());
         lose_worker(pool, worker, reason);
     }
 }

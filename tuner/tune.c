@@ -55,7 +55,7 @@ static int load(struct tuning *tuning, struct plan *plan, size_t index,
     timings_stage(tuning->timings, TIMING_LOAD);
     int status = device_load(tuning->device, (int64_t)index, plan->jobs[index]->path,
                              &result->parameters, result, answer, error);
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED && !answer->again)
         figures_limit(&source, answer->entry, &result->figures);
     return status;
 }
@@ -363,6 +363,8 @@ static int run_round(struct finals *finals, struct error *error)
                                 &count, &answer, error);
         if (status == 0 && answer.outcome != OUTCOME_MEASURED)
             disqualify(finals, who, &answer);
+        else if (status == 0 && answer.again)
+            i--;
         else if (status == 0)
             append_samples(finals, who, batch, count);
         free(batch);
@@ -387,6 +389,8 @@ static int verify_finalists(struct finals *finals, struct error *error)
         status = device_verify(tuning->device, (int64_t)finals->indices[i], 1, &answer, error);
         if (status == 0 && answer.outcome != OUTCOME_MEASURED)
             disqualify(finals, i, &answer);
+        else if (status == 0 && answer.again)
+            i--;
         if (status == 0 && device_losses(tuning->device) != losses)
             status = load_finalists(finals, error);
     }
@@ -440,10 +444,13 @@ static int store_finalists(struct finals *finals, struct error *error)
     return status;
 }
 
+/* A worker that is lost now takes them all with it. */
 static int unload_finalists(struct finals *finals, struct error *error)
 {
     int status = 0;
-    for (size_t i = 0; i < finals->count && status == 0; i++)
+    unsigned losses = device_losses(finals->tuning->device);
+    for (size_t i = 0;
+         i < finals->count && status == 0 && device_losses(finals->tuning->device) == losses; i++)
         if (finals->plan->study.results[finals->indices[i]].outcome == OUTCOME_MEASURED)
             status = unload(finals->tuning, finals->indices[i], error);
     return status;

@@ -4,11 +4,15 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { END_TIMEOUT_MS = 2000 };
 
 extern char **environ;
 
@@ -70,16 +74,40 @@ void worker_stop(struct worker *worker)
     worker->pid = 0;
 }
 
-void worker_bury(struct worker *worker, char reason[WORKER_REASON_BYTES])
+/* Its end, which a driver with a hung kernel may keep it from. */
+static int wait_briefly(pid_t pid)
+{
+    const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
+    int status = 0;
+    for (int waited_ms = 0; waited_ms < END_TIMEOUT_MS; waited_ms += 5) {
+        if (waitpid(pid, &status, WNOHANG) == pid)
+            return status;
+        (void)nanosleep(&pause, NULL);
+    }
+    (void)kill(pid, SIGKILL);
+    (void)wait_for(pid);
+    return EXIT_FAILURE << 8; /* ours, not from outside */
+}
+
+bool worker_bury(struct worker *worker, char reason[WORKER_REASON_BYTES])
 {
     channel_release(&worker->channel);
-    int status = wait_for(worker->pid);
+    int status = wait_briefly(worker->pid);
     worker->pid = 0;
     if (WIFSIGNALED(status))
         (void)snprintf(reason, WORKER_REASON_BYTES, "was killed by signal %d (%s)",
                        WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         (void)snprintf(reason, WORKER_REASON_BYTES, "ended with status %d", WEXITSTATUS(status));
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+double worker_timeout_s(double usual_s)
+{
+    const char *text = getenv("AUTOTUNE_WORKER_TIMEOUT_S");
+    char *end = NULL;
+    double stated = text != NULL ? strtod(text, &end) : 0;
+    return end != NULL && *end == '\0' && stated >= 0.01 && stated <= 86400 ? stated : usual_s;
 }
 
 void worker_enter(void)

@@ -9,6 +9,7 @@
 #include "channel.h"
 #include "error.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct worker {
@@ -25,10 +26,18 @@ void worker_stop(struct worker *worker);
 
 /*
  * For a worker whose channel has ended: waits for it and says how it ended in `reason`, "was killed
- * by signal 11 (Segmentation fault)".
+ * by signal 11 (Segmentation fault)". One that does not end within two seconds is killed. Returns
+ * whether it was killed from outside (SIGKILL, which no kernel and no compiler raises: a person,
+ * or the system for lack of memory), so that what it was doing deserves another try.
  */
 enum { WORKER_REASON_BYTES = 128 };
-void worker_bury(struct worker *worker, char reason[WORKER_REASON_BYTES]);
+bool worker_bury(struct worker *worker, char reason[WORKER_REASON_BYTES]);
+
+/*
+ * Seconds that a worker has to start, to prepare a problem or to load a variant: `usual_s`, or
+ * $AUTOTUNE_WORKER_TIMEOUT_S, for machines on which that is too short and for tests.
+ */
+double worker_timeout_s(double usual_s);
 
 /* In the worker: dies when the coordinator does, leaves Ctrl-C to it. */
 void worker_enter(void);
