@@ -137,6 +137,8 @@ int command_tune(int argc, const char **argv, struct error *error);
 int command_check_sweep(int argc, const char **argv, struct error *error);
 int command_devices(int argc, const char **argv, struct error *error);
 int command_report(int argc, const char **argv, struct error *error);
+int command_explain(int argc, const char **argv, struct error *error);
+int command_merge(int argc, const char **argv, struct error *error);
 int command_worker(int argc, const char **argv, struct error *error);
 
 #endif
