@@ -13,6 +13,8 @@ static const struct command {
     {"check", command_check_sweep, "check a sweep and print its search space"},
     {"devices", command_devices, "list the GPUs"},
     {"report", command_report, "print the stored results again"},
+    {"explain", command_explain, "say which configuration an application would get, and why"},
+    {"merge", command_merge, "merge tuned INIs, keeping the better of two entries"},
     {"worker", command_worker, NULL},
 };
 
