@@ -25,7 +25,7 @@ static void print_answer(const struct command_query *query)
 
 static int explain(struct command_query *query, const struct bindings *values, struct error *error)
 {
-    int status = command_query_load(query, error);
+    int status = command_query_load(query, true, error);
     if (status == 0)
         status = command_query_find_gpu(query, error);
     if (status == 0)

@@ -13,10 +13,10 @@ static int from_library(const struct tuned_error *inner, struct error *error)
     return error_set_at(error, ERROR_CONFIG, inner->file, inner->line, "%s", inner->message);
 }
 
-int command_query_load(struct command_query *query, struct error *error)
+int command_query_load(struct command_query *query, bool needs_kernel, struct error *error)
 {
     struct tuned_error inner;
-    if (query->kernel == NULL)
+    if (needs_kernel && query->kernel == NULL)
         return error_set(error, ERROR_USAGE,
                          "no kernel; name one with --kernel, as --kernel reduce_sum");
     if (tuned_load(&query->table, query->tuned != NULL ? query->tuned : "results/tuned.ini",

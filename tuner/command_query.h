@@ -57,7 +57,7 @@ struct command_query {
     }
 
 /* Loads the table and, where it is named, the template. Returns 0 or an error. */
-int command_query_load(struct command_query *query, struct error *error);
+int command_query_load(struct command_query *query, bool needs_kernel, struct error *error);
 
 /* Finds the GPU that the options name, or the machine's. */
 int command_query_find_gpu(struct command_query *query, struct error *error);

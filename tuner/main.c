@@ -14,7 +14,9 @@ static const struct command {
     {"devices", command_devices, "list the GPUs"},
     {"report", command_report, "print the stored results again"},
     {"explain", command_explain, "say which configuration an application would get, and why"},
+    {"export", command_export, "write tuned configurations as a C header or as -D options"},
     {"merge", command_merge, "merge tuned INIs, keeping the better of two entries"},
+    {"compare", command_compare, "say what changed between two results, and whether it is noise"},
     {"worker", command_worker, NULL},
 };
 
@@ -28,8 +30,9 @@ static void print_help(void)
         if (commands[i].summary != NULL)
             printf("  %-10s%s\n", commands[i].name, commands[i].summary);
     puts("\n`autotune COMMAND --help` lists a command's options.\n\n"
-         "Exit status: 0 done, 1 nothing valid found, 2 usage or configuration, 3 device or "
-         "driver,\n4 a worker, the record or an output file failed, 130 interrupted.\n\n"
+         "Exit status: 0 done, 1 nothing valid found (compare: something is slower), 2 usage or\n"
+         "configuration, 3 device or driver, 4 a worker, the record or an output file failed,\n"
+         "130 interrupted.\n\n"
          "Example: autotune --config configs/sweep.ini");
 }
 
