@@ -23,7 +23,8 @@
     X(DEVICE, -4, 3, "device or driver")                                                           \
     X(WORKER, -5, 4, "worker process")                                                             \
     X(RECORD, -6, 4, "record, cache or output file")                                               \
-    X(INTERRUPTED, -7, 130, "interrupted")
+    X(INTERRUPTED, -7, 130, "interrupted")                                                         \
+    X(SLOWER, -8, 1, "slower outside the noise")
 
 enum error_code {
 #define X(name, value, status, text) ERROR_##name = (value),

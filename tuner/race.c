@@ -8,12 +8,6 @@
 /* Screening never rules out by less than this: a few samples say no more. */
 #define SCREENING_NOISE 0.02
 
-/* Times between CUDA events step by 32 ns on recent GPUs, by 1.024 µs on older ones. */
-#define LARGEST_TIMER_STEP_NS 1100.0
-
-/* Samples this close, relative to their size, differ by the rounding of single precision only. */
-#define SAME_READING 1e-6
-
 struct race_rules race_rules_complete(struct race_rules rules)
 {
     if (!(rules.tie_tolerance > 0))
@@ -159,7 +153,7 @@ static size_t find_leader(const struct contender *contenders, size_t count, size
     return leader;
 }
 
-/* The smallest difference between unequal samples; 0 where it is too large for a timer's step. */
+/* The timer's step by all samples there are. */
 static double timer_step_ns(const struct contender *contenders, size_t count)
 {
     double *samples = NULL;
@@ -169,15 +163,9 @@ static double timer_step_ns(const struct contender *contenders, size_t count)
         for (size_t j = 0; j < contenders[i].count; j++)
             samples[sample_count++] = contenders[i].samples_ns[j];
     }
-    statistics_sort(samples, sample_count);
-    double step = INFINITY;
-    for (size_t i = 1; i < sample_count; i++) {
-        double difference = samples[i] - samples[i - 1];
-        if (difference > SAME_READING * samples[i])
-            step = fmin(step, difference);
-    }
+    double step = statistics_timer_step_ns(samples, sample_count);
     free(samples);
-    return step <= LARGEST_TIMER_STEP_NS ? step : 0.0;
+    return step;
 }
 
 /* The timer's step over the median of one contender, who has samples. */

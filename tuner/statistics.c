@@ -15,6 +15,12 @@
 /* What a ratio to a time of 0 counts as: far outside any real one, and still finite in a sum. */
 #define RATIO_LIMIT 1e9
 
+/* Times between CUDA events step by 32 ns on recent GPUs, by 1.024 µs on older ones. */
+#define LARGEST_TIMER_STEP_NS 1100.0
+
+/* Samples this close, relative to their size, differ by the rounding of single precision only. */
+#define SAME_READING 1e-6
+
 static int compare_doubles(const void *a, const void *b)
 {
     double left = *(const double *)a;
@@ -149,6 +155,22 @@ struct summary statistics_summarise(const double *samples, size_t count)
     return summary;
 }
 
+double statistics_timer_step_ns(const double *samples, size_t count)
+{
+    double *sorted = alloc_zeroed(count, sizeof *sorted);
+    double step = INFINITY;
+    if (count > 0)
+        memcpy(sorted, samples, count * sizeof *sorted);
+    statistics_sort(sorted, count);
+    for (size_t i = 1; i < count; i++) {
+        double difference = sorted[i] - sorted[i - 1];
+        if (difference > SAME_READING * sorted[i])
+            step = fmin(step, difference);
+    }
+    free(sorted);
+    return step <= LARGEST_TIMER_STEP_NS ? step : 0.0;
+}
+
 static double ratio(double a, double b)
 {
     if (a == b)
@@ -226,6 +248,38 @@ struct interval statistics_paired_ratio(const double *a, const double *b, size_t
     interval.low = quantile_of_unsorted(medians, resamples, 0.025);
     interval.high = quantile_of_unsorted(medians, resamples, 0.975);
     free(medians);
+    free(ratios);
+    return interval;
+}
+
+/* The medians of resampled `samples`, a new array. */
+static double *bootstrap_medians(const double *samples, size_t count, unsigned resamples,
+                                 uint64_t seed)
+{
+    double *sorted = alloc_zeroed(count, sizeof *sorted);
+    double *medians = alloc_zeroed(resamples, sizeof *medians);
+    memcpy(sorted, samples, count * sizeof *sorted);
+    statistics_sort(sorted, count);
+    resample_medians(sorted, count, medians, resamples, state_from_seed(seed));
+    free(sorted);
+    return medians;
+}
+
+struct interval statistics_median_ratio(const double *a, size_t a_count, const double *b,
+                                        size_t b_count, unsigned resamples, uint64_t seed)
+{
+    struct interval interval;
+    interval.estimate = ratio(statistics_median(a, a_count), statistics_median(b, b_count));
+    interval.low = interval.high = interval.estimate;
+    if (resamples == 0)
+        return interval;
+    double *ratios = bootstrap_medians(a, a_count, resamples, seed);
+    double *divisors = bootstrap_medians(b, b_count, resamples, seed + 1);
+    for (unsigned i = 0; i < resamples; i++)
+        ratios[i] = ratio(ratios[i], divisors[i]);
+    interval.low = quantile_of_unsorted(ratios, resamples, 0.025);
+    interval.high = quantile_of_unsorted(ratios, resamples, 0.975);
+    free(divisors);
     free(ratios);
     return interval;
 }

@@ -35,6 +35,12 @@ double statistics_median(const double *samples, size_t count);
  */
 struct summary statistics_summarise(const double *samples, size_t count);
 
+/*
+ * The step of the timer that the samples come from: the smallest difference between unequal ones. 0
+ * where all are equal or they are too far apart for a timer's step (1.1 µs).
+ */
+double statistics_timer_step_ns(const double *samples, size_t count);
+
 /* An estimate with its 95 % bootstrap interval. */
 struct interval {
     double estimate;
@@ -51,6 +57,14 @@ struct interval {
  */
 struct interval statistics_paired_ratio(const double *a, const double *b, size_t count,
                                         unsigned resamples, uint64_t seed);
+
+/*
+ * The ratio of the medians of `a` and `b`, which were taken independently of each other, with its
+ * percentile-bootstrap interval: each side is resampled by itself (Efron and Tibshirani 1993,
+ * section 8.3). Counts, seed and finiteness as above; both counts 1 or more.
+ */
+struct interval statistics_median_ratio(const double *a, size_t a_count, const double *b,
+                                        size_t b_count, unsigned resamples, uint64_t seed);
 
 /* The next number of the xorshift64* generator; `*state` must not be 0. */
 uint64_t statistics_random(uint64_t *state);
