@@ -206,6 +206,7 @@ static void find_shares(const struct study *study, struct effects *effects)
         effects->items[p].total = share(squares_within(&sample, order), whole);
     }
     effects->usable = sample.count;
+    effects->varies = whole > 0;
     keep_near(&sample, effects->of_time);
     whole = squares_of_all(&sample, order);
     for (size_t p = 0; p < effects->count && whole > 0; p++) {

@@ -46,6 +46,7 @@ struct effects {
     struct effect *items; /* one for each parameter that varies, the greatest total first */
     size_t count;
     size_t usable; /* variants that count */
+    bool varies;   /* what is explained differs between them */
 };
 
 void effects_find(const struct study *study, struct effects *effects);

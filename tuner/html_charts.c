@@ -87,20 +87,37 @@ static int compare_points(const void *left, const void *right)
     return 0;
 }
 
+/* Points closer than this cannot be told apart. */
+struct grain {
+    double x;
+    double y;
+};
+
+static struct grain grain_of(const struct point *points, size_t count)
+{
+    double left = INFINITY, right = -INFINITY, low, high;
+    chart_bounds(points, count, &low, &high);
+    for (size_t i = 0; i < count; i++) {
+        left = fmin(left, points[i].x);
+        right = fmax(right, points[i].x);
+    }
+    return (struct grain){(right - left) / PLOT_WIDTH / 4, (high - low) / PLOT_HEIGHT / 4};
+}
+
 /* The points of one mark as a data block, each place once; returns how many. */
 static size_t write_points(FILE *script, const char *name, const struct point *sorted, size_t count,
-                           enum mark mark)
+                           enum mark mark, struct grain grain)
 {
-    char before[64] = "";
+    const struct point *before = NULL;
     size_t written = 0;
     fprintf(script, "$%s << EOD\n", name);
     for (size_t i = 0; i < count; i++) {
-        char place[64];
-        (void)snprintf(place, sizeof place, "%.4g %.4g", sorted[i].x, sorted[i].y);
-        if (sorted[i].mark != mark || strcmp(place, before) == 0)
+        const struct point *point = &sorted[i];
+        if (point->mark != mark || (before != NULL && point->x - before->x <= grain.x &&
+                                    fabs(point->y - before->y) <= grain.y))
             continue;
-        fprintf(script, "%s\n", place);
-        strcpy(before, place);
+        fprintf(script, "%.9g %.9g\n", point->x, point->y);
+        before = point;
         written++;
     }
     fputs("EOD\n", script);
@@ -118,7 +135,8 @@ void chart_scatter(FILE *script, const char *under, const struct point *points, 
     if (count > 1)
         qsort(sorted, count, sizeof *sorted, compare_points);
     for (int mark = 0; mark < MARK_COUNT; mark++)
-        counts[mark] = write_points(script, names[mark], sorted, count, (enum mark)mark);
+        counts[mark] = write_points(script, names[mark], sorted, count, (enum mark)mark,
+                                    grain_of(points, count));
     free(sorted);
     fprintf(script, "plot %s", under);
     const char *separator = "";
@@ -143,7 +161,7 @@ static void write_intervals(FILE *script, const struct study *study, const size_
     for (size_t i = 0; i < count; i++) {
         const struct result *result = &study->results[ranking[i]];
         if (result->finalist || i == 0)
-            fprintf(script, "%zu %.6g 0 %.6g\n", i + 1, result->time.low_ns / 1000,
+            fprintf(script, "%zu %.9g 0 %.9g\n", i + 1, result->time.low_ns / 1000,
                     (result->time.high_ns - result->time.low_ns) / 1000);
     }
     fputs("EOD\n", script);
@@ -245,7 +263,7 @@ static void write_best_line(FILE *script, const struct charts *charts, const str
     fputs("$best << EOD\n", script);
     for (size_t i = 0; i < effect->level_count; i++)
         if (effect->levels[i].usable > 0)
-            fprintf(script, "%zu %.6g\n", i,
+            fprintf(script, "%zu %.9g\n", i,
                     chart_number(charts->effects, &charts->study->results[effect->levels[i].best]));
     fputs("EOD\n", script);
 }
@@ -419,8 +437,9 @@ void charts_add(struct charts *charts)
     if (charts->effects->usable < 2)
         return;
     chart_sorted(charts);
-    chart_heat(charts);
-    for (size_t i = 0; i < charts->effects->count; i++)
+    if (charts->effects->varies)
+        chart_heat(charts);
+    for (size_t i = 0; i < charts->effects->count && charts->effects->varies; i++)
         chart_parameter(charts, &charts->effects->items[i]);
     chart_launch(charts);
     chart_roofline(charts);

@@ -51,14 +51,14 @@ static void write_roof_labels(FILE *script, const struct roofs *roofs, double x_
                    report_number(roofs->bytes_per_ns / 1000, number), how(roofs->bytes_measured));
     fputs("set label ", script);
     plot_quote(text, script);
-    fprintf(script, " at %.6g,%.6g left offset 0.8,-0.4 textcolor rgb c_limit font ',12'\n", x,
+    fprintf(script, " at %.9g,%.9g left offset 0.8,-0.4 textcolor rgb c_limit font ',12'\n", x,
             roofs->bytes_per_ns * x);
     (void)snprintf(text, sizeof text, "%s TFLOP/s, %s",
                    report_number(roofs->operations_per_ns / 1000, number),
                    how(roofs->operations_measured));
     fputs("set label ", script);
     plot_quote(text, script);
-    fprintf(script, " at %.6g,%.6g right offset 0,0.6 textcolor rgb c_limit font ',12'\n", x_high,
+    fprintf(script, " at %.9g,%.9g right offset 0,0.6 textcolor rgb c_limit font ',12'\n", x_high,
             roofs->operations_per_ns);
 }
 
@@ -107,7 +107,7 @@ void chart_roofline(struct charts *charts)
         FILE *script = chart_begin(charts, "Roofline");
         plot_axis_write(&x, 'x', "operations a byte", script);
         plot_axis_write(&y, 'y', "GFLOP/s", script);
-        fprintf(script, "$roof << EOD\n%.6g %.6g\n%.6g %.6g\n%.6g %.6g\nEOD\n", x.low,
+        fprintf(script, "$roof << EOD\n%.9g %.9g\n%.9g %.9g\n%.9g %.9g\nEOD\n", x.low,
                 x.low * roofs->bytes_per_ns, ridge, roofs->operations_per_ns, x.high,
                 roofs->operations_per_ns);
         write_roof_labels(script, roofs, least, x.high);
@@ -365,7 +365,7 @@ static void write_lines(FILE *script, const struct study *study, const struct ef
             continue;
         fprintf(script, "$line%zu << EOD\n", i);
         for (size_t j = 0; j < length; j++)
-            fprintf(script, "%.6g %.6g\n", points[j].x, points[j].y);
+            fprintf(script, "%.9g %.9g\n", points[j].x, points[j].y);
         fputs("EOD\n", script);
         if (lines != NULL)
             (void)value_text(lines->levels[i].value, value);

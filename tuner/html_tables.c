@@ -79,7 +79,7 @@ static void cell_levels(FILE *stream, const struct study *study, const struct ef
 
 void html_effects(FILE *stream, const struct study *study, const struct effects *effects)
 {
-    if (effects->count == 0 || effects->usable < 2)
+    if (effects->count == 0 || !effects->varies)
         return;
     table_begin(stream, "What each parameter does",
                 "Shares of the variance: <em>alone</em>, choosing this parameter and knowing "

@@ -167,7 +167,7 @@ void report_effects(FILE *stream, const struct study *study)
 {
     struct effects effects;
     effects_find(study, &effects);
-    if (effects.count > 0 && effects.usable > 1) {
+    if (effects.count > 0 && effects.varies) {
         struct table *table = table_new();
         table_column(table, "parameter", TABLE_LEFT);
         table_column(table, "alone %", TABLE_RIGHT);

@@ -27,7 +27,7 @@ bool report_few_operations(const struct study *study)
         const struct result *result = &study->results[i];
         if (result->operations <= 0 || result->time.median_ns <= 0)
             continue;
-        if (result->operations >= result->time.median_ns)
+        if (result->bytes > 0 || result->operations >= result->time.median_ns)
             return false;
         any = true;
     }

@@ -20,8 +20,8 @@ char *report_number(double number, char buffer[REPORT_NUMBER_BYTES]);
 /* The same, of nanoseconds in microseconds. */
 char *report_time(double time_ns, char buffer[REPORT_NUMBER_BYTES]);
 
-/* Whether operations are so few, less than one a nanosecond in the fastest variant, that the time of
- * one says more than their rate: rounds of a barrier, say. */
+/* Whether no bytes are moved, and operations are so few, less than one a nanosecond in the fastest
+ * variant, that the time of one says more than their rate: rounds of a barrier, say. */
 bool report_few_operations(const struct study *study);
 
 /* Names and order of the parameters: those of the first result, which all others share. */

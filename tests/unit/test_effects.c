@@ -127,6 +127,7 @@ static void test_equal_times_explain_nothing(void **state)
     assert_int_equal(effects.count, 2);
     for (size_t i = 0; i < effects.count; i++) {
         check(&effects.items[i], i == 0 ? "a" : "b", 0, 0);
+        assert_false(effects.varies);
         bool largest;
         assert_false(effect_best_at_end(&effects, &effects.items[i], &study, &largest));
     }

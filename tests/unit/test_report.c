@@ -230,6 +230,58 @@ static void test_table_drops_columns_that_follow_from_others(void **state)
     study_release(&study);
 }
 
+/* A kernel whose operations are rounds of a barrier: GFLOP/s would be 0.0000. */
+static void test_few_operations_are_shown_by_their_time(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    for (size_t i = 0; i < study.result_count; i++) {
+        study.results[i].bytes = 0;
+        study.results[i].operations = 100;
+    }
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    assert_null(strstr(text, "GFLOP/s"));
+    assert_non_null(strstr(text, "  *  24.10  24.10-24.10    0.0  241.0 "));
+    free(text);
+    study_release(&study);
+}
+
+static void test_files_of_a_folder(void **state)
+{
+    (void)state;
+    struct study studies[2];
+    struct error error;
+    const struct report_options html = {.format = REPORT_HTML};
+    const struct report_options t4 = {.format = REPORT_T4};
+    fixture_study(&studies[0]);
+    fixture_study(&studies[1]);
+    bindings_release(&studies[1].problem);
+    bindings_set(&studies[1].problem, "n", value_integer(4096));
+    /* a file for each study, but a page for each kernel */
+    assert_int_equal(report_write("out/", studies, 2, &t4, &error), 0);
+    assert_int_equal(access("out/nvidia-h200/reduce_sum-n-16777216-tolerance-0.1.t4.json", R_OK),
+                     0);
+    assert_int_equal(access("out/nvidia-h200/reduce_sum-n-4096.t4.json", R_OK), 0);
+    assert_int_equal(report_write("out", studies, 2, &html, &error), 0);
+    char *page = scratch_read("out/nvidia-h200/reduce_sum.html");
+    assert_non_null(page);
+    assert_int_equal(count_text(page, "<section "), 2);
+    free(page);
+    /* one file of them all */
+    assert_int_equal(report_write("all.json", studies, 2, &t4, &error), 0);
+    char *text = scratch_read("all.json");
+    assert_int_equal(count_text(text, "\n"), 2);
+    free(text);
+    /* what cannot be written leaves nothing behind */
+    studies[0].environment.static_mode = studies[1].environment.static_mode = true;
+    assert_int_equal(report_write("none.json", studies, 2, &t4, &error), ERROR_USAGE);
+    assert_int_equal(access("none.json", F_OK), -1);
+    assert_int_equal(report_write("out/", studies, 2, &t4, &error), ERROR_USAGE);
+    study_release(&studies[0]);
+    study_release(&studies[1]);
+}
+
 static void test_table_says_what_is_missing(void **state)
 {
     (void)state;
@@ -403,7 +455,7 @@ static void test_a_full_disk_is_an_error(void **state)
     struct study study;
     struct error error = {0};
     fixture_study(&study);
-    for (int format = REPORT_TABLE; format <= REPORT_JSON; format++) {
+    for (int format = REPORT_TABLE; format <= REPORT_T4; format++) {
         struct report_options options = {.format = (enum report_format)format};
         FILE *full = fopen("/dev/full", "w");
         assert_non_null(full);
@@ -420,6 +472,8 @@ static void test_names_of_formats(void **state)
     assert_int_equal(report_format_from_name("table"), REPORT_TABLE);
     assert_int_equal(report_format_from_name("csv"), REPORT_CSV);
     assert_int_equal(report_format_from_name("json"), REPORT_JSON);
+    assert_int_equal(report_format_from_name("html"), REPORT_HTML);
+    assert_int_equal(report_format_from_name("t4"), REPORT_T4);
     assert_int_equal(report_format_from_name("xml"), -1);
 }
 
@@ -430,6 +484,8 @@ int main(void)
         cmocka_unit_test(test_table_of_static_mode),
         cmocka_unit_test(test_table_of_a_large_sweep_fits_the_terminal),
         cmocka_unit_test(test_table_drops_columns_that_follow_from_others),
+        cmocka_unit_test(test_few_operations_are_shown_by_their_time),
+        SCRATCH_TEST(test_files_of_a_folder),
         cmocka_unit_test(test_table_says_what_is_missing),
         cmocka_unit_test(test_table_groups_reasons),
         cmocka_unit_test(test_long_reasons_are_cut_between_letters),

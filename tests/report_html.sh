@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Loads a report in a browser: fails on errors in its console, plots that are missing or empty, anything fetched from
+# elsewhere, a page wider than its window, tables that do not sort. Exit status 77, skipped, without a browser or gnuplot.
+# usage: report_html.sh BUILD_DIR [REPORT.html]   without a report, one is made with the stand-in driver
+set -euo pipefail
+build=$(readlink -f "${1:?usage: report_html.sh BUILD_DIR [REPORT.html]}")
+source=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/..")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+browser=
+for name in chromium chromium-browser google-chrome; do
+    if command -v "$name" >/dev/null; then
+        browser=$name
+        break
+    fi
+done
+if [[ -z $browser ]] || ! command -v gnuplot >/dev/null; then
+    echo "skipped: needs chromium and gnuplot"
+    exit 77
+fi
+
+make_report() { # a measured kernel, failures of every kind, static mode
+    export AUTOTUNE_CACHE=$scratch/cache AUTOTUNE_STANDIN=noise=0.002 LD_LIBRARY_PATH=$build/tests/standin
+    cd "$scratch"
+    "$build/autotune" --config "$source/tests/standin/scale.ini" --quiet >"$scratch/log"
+    "$build/autotune" --config "$source/tests/standin/outcomes.ini" --quiet >"$scratch/log"
+    "$build/autotune" --config "$source/tests/standin/shapes.ini" --quiet >"$scratch/log"
+    "$build/autotune" --config "$source/tests/standin/scale.ini" --arch sm_90 --quiet >"$scratch/log"
+    "$build/autotune" report --format html --output "$scratch/report.html"
+}
+
+# The page with a script before it that keeps errors, and one behind it that looks around and leaves its findings.
+instrument() { # REPORT
+    awk '
+        /^<meta charset/ && !done {
+            done = 1
+            print
+            print "<script>const found=[];addEventListener(\"error\",e=>found.push(`error: ${e.message||e.target.outerHTML}`),true);"
+            print "const say=console.error;console.error=(...a)=>{found.push(`console: ${a}`);say(...a)};</script>"
+            next
+        }
+        /^<\/body>/ {
+            while ((getline line < probe) > 0)
+                print line
+        }
+        { print }' probe="$scratch/probe.html" "$1"
+}
+
+cat >"$scratch/probe.html" <<'HTML'
+<script>
+const check = (holds, text) => holds || found.push(text);
+const name = element => element.closest('figure').querySelector('b').textContent;
+const figures = document.querySelectorAll('figure');
+check(figures.length > 0, 'no figures');
+for (const figure of figures) {
+  const plot = figure.querySelector('svg.plot');
+  if (!plot) { found.push(`no plot: ${figure.textContent}`); continue; }
+  const box = plot.getBoundingClientRect();
+  check(box.width > 200 && box.height > 100, `tiny plot: ${name(plot)}: ${box.width} x ${box.height}`);
+  check(plot.querySelectorAll('text').length > 3, `no texts: ${name(plot)}`);
+  check(plot.querySelectorAll('circle, polygon').length > 0, `no points: ${name(plot)}`);
+  for (const mark of plot.querySelectorAll('circle')) {
+    const paint = getComputedStyle(mark).fill;
+    if (paint === 'none' || paint === 'rgb(0, 0, 0)') { found.push(`unpainted: ${name(plot)}: ${paint}`); break; }
+  }
+  for (const text of plot.querySelectorAll('text')) {
+    const place = text.getBoundingClientRect();
+    if (place.left < box.left - 1 || place.right > box.right + 1) {
+      found.push(`text outside of its plot: ${name(plot)}: ${text.textContent}`);
+      break;
+    }
+  }
+}
+check(document.documentElement.scrollWidth <= innerWidth, `page of ${document.documentElement.scrollWidth} in ${innerWidth}`);
+check(performance.getEntriesByType('resource').length === 0, 'fetches something');
+for (const table of document.querySelectorAll('table.sortable')) {
+  const heads = [...table.tHead.rows[0].cells];
+  for (const row of table.tBodies[0].rows)
+    check(row.cells.length === heads.length, `${row.cells.length} cells under ${heads.length} headings`);
+  heads.forEach((head, index) => {
+    const numbers = () => [...table.tBodies[0].rows].map(row => row.cells[index].textContent.trim())
+        .filter(text => text !== '').map(parseFloat);
+    const sorted = sign => numbers().every((number, i, all) => !i || sign * (number - all[i - 1]) >= 0);
+    if (numbers().some(isNaN)) return;
+    head.click();
+    check(sorted(1), `not ascending: ${head.textContent}`);
+    head.click();
+    check(sorted(-1), `not descending: ${head.textContent}`);
+  });
+}
+const dark = matchMedia('(prefers-color-scheme: dark)').matches;
+const back = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
+check(dark === back[0] < 128, `background ${back} where dark is ${dark}`);
+const report = document.createElement('pre');
+report.id = 'findings';
+report.textContent = `FIGURES ${figures.length} DARK ${dark}\n` + found.map(text => `FOUND ${text}\n`).join('');
+document.body.append(report);
+</script>
+HTML
+
+look() { # WIDTH SCHEME (0 dark, 1 light)
+    local options=(--headless --disable-gpu --user-data-dir="$scratch/profile" --enable-logging=stderr
+        --window-size="$1,1000" --blink-settings="preferredColorScheme=$2" --virtual-time-budget=5000 --dump-dom)
+    ((EUID != 0)) || options+=(--no-sandbox)
+    timeout 100 "$browser" "${options[@]}" "file://$scratch/page.html" >"$scratch/dom" 2>"$scratch/log" || {
+        tail -n 20 "$scratch/log"
+        echo "$browser failed"
+        return 1
+    }
+    # between the tags, with what HTML escapes
+    sed -n '/<pre id="findings">/,/<\/pre>/p' "$scratch/dom" | sed 's/<[^>]*>//g' >"$scratch/findings"
+    grep -E 'CONSOLE.*(rror|Uncaught|Failed)' "$scratch/log" | sed 's/^/FOUND /' >>"$scratch/findings" || true
+    echo "width $1, scheme $2: $(grep FIGURES "$scratch/findings" || echo 'no findings at all')"
+    grep -q FIGURES "$scratch/findings" || return 1
+    if [[ $2 == 0 ]]; then
+        grep -q 'DARK true' "$scratch/findings" || echo "FOUND not dark" >>"$scratch/findings"
+    fi
+    if grep FOUND "$scratch/findings"; then
+        return 1
+    fi
+}
+
+if [[ $# -gt 1 ]]; then
+    cp "$2" "$scratch/report.html"
+else
+    make_report
+fi
+instrument "$scratch/report.html" >"$scratch/page.html"
+status=0
+for width in 500 1400; do
+    for scheme in 0 1; do
+        look "$width" "$scheme" || status=1
+    done
+done
+exit "$status"
