@@ -22,6 +22,8 @@
     X(CompileProgram)                                                                              \
     X(GetCUBINSize)                                                                                \
     X(GetCUBIN)                                                                                    \
+    X(GetPTXSize)                                                                                  \
+    X(GetPTX)                                                                                      \
     X(GetProgramLogSize)                                                                           \
     X(GetProgramLog)
 
@@ -425,6 +427,48 @@ static int compile_once(const struct nvrtc *nvrtc, const char *name, const char 
         status = read_cubin(nvrtc, program, name, compilation, error);
     else if (result != NVRTC_ERROR_COMPILATION && result != NVRTC_ERROR_INVALID_OPTION)
         status = failed(nvrtc, "nvrtcCompileProgram", result, name, compilation->log, error);
+    (void)nvrtc->DestroyProgram(&program);
+    return status;
+}
+
+static int read_ptx(const struct nvrtc *nvrtc, nvrtcProgram program, const char *name, char **ptx,
+                    struct error *error)
+{
+    size_t bytes = 0;
+    nvrtcResult result = nvrtc->GetPTXSize(program, &bytes);
+    if (result != NVRTC_SUCCESS || bytes == 0)
+        return failed(nvrtc, "nvrtcGetPTXSize", result, name, "", error);
+    *ptx = alloc_zeroed(bytes + 1, 1);
+    result = nvrtc->GetPTX(program, *ptx);
+    if (result == NVRTC_SUCCESS)
+        return 0;
+    free(*ptx);
+    *ptx = NULL;
+    return failed(nvrtc, "nvrtcGetPTX", result, name, "", error);
+}
+
+int nvrtc_compile_ptx(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
+                      const char *const *options, size_t option_count, char **ptx,
+                      struct error *error)
+{
+    nvrtcProgram program = NULL;
+    *ptx = NULL;
+    if (!knows_architecture(nvrtc, arch))
+        return unknown_architecture(nvrtc, arch, error);
+    nvrtcResult result = nvrtc->CreateProgram(&program, text, name, 0, NULL, NULL);
+    if (result != NVRTC_SUCCESS)
+        return failed(nvrtc, "nvrtcCreateProgram", result, name, "", error);
+    struct text_list list = all_options(nvrtc, arch, false, options, option_count);
+    result = nvrtc->CompileProgram(program, (int)list.count, (const char *const *)list.items);
+    text_list_release(&list);
+    int status = 0;
+    if (result == NVRTC_SUCCESS) {
+        status = read_ptx(nvrtc, program, name, ptx, error);
+    } else {
+        char *log = read_log(nvrtc, program);
+        status = failed(nvrtc, "nvrtcCompileProgram", result, name, log, error);
+        free(log);
+    }
     (void)nvrtc->DestroyProgram(&program);
     return status;
 }

@@ -67,6 +67,12 @@ int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const
 
 void compilation_release(struct compilation *compilation);
 
+/* The PTX of the same, for people to read: a new string. A program at fault is ERROR_WORKER with
+ * the log. */
+int nvrtc_compile_ptx(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
+                      const char *const *options, size_t option_count, char **ptx,
+                      struct error *error);
+
 /* Reads the kernels' figures out of a log (the part of nvrtc_compile that needs no library): one
  * for each entry function, in the log's order. The caller frees them as compilation_release() does.
  */
