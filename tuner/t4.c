@@ -104,8 +104,10 @@ static json_t *metadata_json(const struct study *study)
 {
     const struct environment *environment = &study->environment;
     json_t *object = json_object();
+    char platform[48];
+    (void)snprintf(platform, sizeof platform, "CUDA %s", environment->gpu.driver);
     set(object, "compute_api", json_string("CUDA"));
-    set(object, "platform", report_json_text(environment->gpu.driver));
+    set(object, "platform", report_json_text(platform));
     set(object, "device", report_json_text(environment->gpu.name));
     set(object, "autotuner", json_string("autotune"));
     set(object, "autotuner_version", report_json_text(environment->autotune));
@@ -135,7 +137,9 @@ int t4_print(FILE *stream, const struct study *studies, size_t count, struct err
         if (studies[i].environment.static_mode)
             continue;
         json_t *object = study_json(&studies[i]);
-        (void)json_dumpf(object, stream, JSON_COMPACT | JSON_PRESERVE_ORDER); /* see ferror() */
+        /* failures: see ferror() */
+        (void)json_dumpf(object, stream,
+                         JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
         fputc('\n', stream);
         json_decref(object);
         printed++;

@@ -124,7 +124,7 @@ static void test_documents_keep_the_schemas_rules(void **state)
 
 static bool is_near(double a, double b)
 {
-    return fabs(a - b) <= 1e-9 * fabs(b);
+    return fabs(a - b) <= 1e-8 * fabs(b);
 }
 
 static void test_a_measured_variant(void **state)
