@@ -140,6 +140,7 @@ int command_report(int argc, const char **argv, struct error *error);
 int command_explain(int argc, const char **argv, struct error *error);
 int command_export(int argc, const char **argv, struct error *error);
 int command_emit(int argc, const char **argv, struct error *error);
+int command_bundle(int argc, const char **argv, struct error *error);
 int command_merge(int argc, const char **argv, struct error *error);
 int command_compare(int argc, const char **argv, struct error *error);
 int command_worker(int argc, const char **argv, struct error *error);

@@ -16,6 +16,7 @@ static const struct command {
     {"explain", command_explain, "say which configuration an application would get, and why"},
     {"export", command_export, "write tuned configurations as a C header or as -D options"},
     {"emit", command_emit, "write the source, PTX or binary of one variant"},
+    {"bundle", command_bundle, "pack tuned configurations, cubins and templates to ship"},
     {"merge", command_merge, "merge tuned INIs, keeping the better of two entries"},
     {"compare", command_compare, "say what changed between two results, and whether it is noise"},
     {"worker", command_worker, NULL},
