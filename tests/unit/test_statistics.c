@@ -257,6 +257,34 @@ static void test_ratio_of_few_and_of_zero(void **state)
 }
 
 /* The generator's published first output for the state 1. */
+/* Medians 20 and 10; whatever is drawn, medians lie within the samples. */
+static void test_ratio_of_medians(void **state)
+{
+    (void)state;
+    const double a[] = {19, 20, 21, 20, 20};
+    const double b[] = {9, 10, 11};
+    struct interval interval = statistics_median_ratio(a, 5, b, 3, 1000, 1);
+    assert_near(interval.estimate, 2, 1e-12);
+    assert_true(interval.low >= 19.0 / 11 && interval.low < 2);
+    assert_true(interval.high <= 21.0 / 9 && interval.high > 2);
+    struct interval again = statistics_median_ratio(a, 5, b, 3, 1000, 1);
+    assert_memory_equal(&interval, &again, sizeof interval);
+    interval = statistics_median_ratio(a, 1, b, 1, 1000, 1);
+    assert_near(interval.estimate, 19.0 / 9, 1e-12);
+    assert_near(interval.low, interval.high, 0);
+}
+
+static void test_timer_step(void **state)
+{
+    (void)state;
+    const double samples[] = {320, 416, 320.00001, 352, 1000000};
+    assert_near(statistics_timer_step_ns(samples, 5), 32, 1e-4);
+    const double far[] = {1000, 5000};
+    assert_near(statistics_timer_step_ns(far, 2), 0, 0);
+    assert_near(statistics_timer_step_ns(samples, 1), 0, 0);
+    assert_near(statistics_timer_step_ns(NULL, 0), 0, 0);
+}
+
 static void test_random_numbers(void **state)
 {
     (void)state;
@@ -299,6 +327,8 @@ int main(void)
         cmocka_unit_test(test_pairing_cancels_drift),
         cmocka_unit_test(test_bootstrap_is_determined_by_its_seed),
         cmocka_unit_test(test_ratio_of_few_and_of_zero),
+        cmocka_unit_test(test_ratio_of_medians),
+        cmocka_unit_test(test_timer_step),
         cmocka_unit_test(test_random_numbers),
         cmocka_unit_test(test_shuffle_is_fair),
     };
