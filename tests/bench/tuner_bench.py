@@ -2,6 +2,7 @@
 
     tuner_bench.py header
     tuner_bench.py line JOBS CACHE WALL_NS TIMINGS   a line of tuner_bench.csv from what --timings printed
+    tuner_bench.py pool STUDIES…                     one study with the samples of all
     tuner_bench.py regret TRUTH SWEEP…               a line a sweep: its winner's true time over the best true time
     tuner_bench.py summary REGRET
 """
@@ -45,6 +46,17 @@ def median(variant):
     return statistics.median(variant["samples_ns"])
 
 
+def pool(*paths):
+    studies = [json.load(open(path, encoding="utf-8"))[0] for path in paths]
+    samples = {}
+    for study in studies:
+        for variant in study["variants"]:
+            samples.setdefault(key(variant), []).extend(variant["samples_ns"])
+    for variant in studies[0]["variants"]:
+        variant["samples_ns"] = samples[key(variant)]
+    json.dump([studies[0]], sys.stdout)
+
+
 def kendall_tau(ranks):
     """Of a list of true ranks in the tuner's order: 1 where it is ascending."""
     pairs = [(a, b) for i, a in enumerate(ranks) for b in ranks[i + 1:]]
@@ -84,4 +96,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "header":
         print(",".join(["jobs", "cache", "wall_s", "variants_per_s"] + NAMES))
     else:
-        {"line": line, "regret": regret, "summary": summary}[sys.argv[1]](*sys.argv[2:])
+        {"line": line, "pool": pool, "regret": regret, "summary": summary}[sys.argv[1]](*sys.argv[2:])

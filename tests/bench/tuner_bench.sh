@@ -2,8 +2,9 @@
 # How fast the tuner is, and how often its winner is the winner, on the GPU of this machine:
 #     tests/bench/tuner_bench.sh BUILD RESULTS
 # Times configs/bench_num_load.ini (504 variants) with an empty cubin cache, a warm one, and with nothing to do, for 1 to 16
-# compile workers; then makes 20 sweeps of it, measures every variant exhaustively (100 interleaved rounds of 3 cold
-# samples), and compares. Writes RESULTS/<gpu>/tuner_bench.csv and RESULTS/<gpu>/tuner_regret.csv. With Kernel Tuner in
+# compile workers; then makes 20 sweeps of it, measures every variant exhaustively, and compares. The truth is pooled over
+# 5 processes, 23 interleaved rounds of 3 cold samples in each (345 samples a variant), since where a process's buffers
+# lie in memory is worth a percent. Writes RESULTS/<gpu>/tuner_bench.csv and RESULTS/<gpu>/tuner_regret.csv. With Kernel Tuner in
 # python3, times that as well (tuner_bench_kernel_tuner.py).
 set -eu
 
@@ -11,7 +12,8 @@ build=$(realpath "${1:?usage: tests/bench/tuner_bench.sh BUILD RESULTS}")
 results=${2:?usage: tests/bench/tuner_bench.sh BUILD RESULTS}
 here=$(realpath "$(dirname "$0")")
 sweeps=${SWEEPS:-20}
-rounds=${ROUNDS:-100}
+truths=${TRUTHS:-5}
+rounds=${ROUNDS:-23}
 mkdir -p "$results"
 results=$(realpath "$results")
 scratch=$(mktemp -d)
@@ -51,8 +53,11 @@ for i in $(seq "$sweeps"); do
     sweep "$scratch/sweep-$i"
     "$build/autotune" report --results "$scratch/sweep-$i" --format json >"$scratch/sweep-$i.json"
 done
-sweep "$scratch/truth" --exhaustive "$rounds"
-"$build/autotune" report --results "$scratch/truth" --format json >"$scratch/truth.json"
+for i in $(seq "$truths"); do
+    sweep "$scratch/truth-$i" --exhaustive "$rounds"
+    "$build/autotune" report --results "$scratch/truth-$i" --format json >"$scratch/truth-$i.json"
+done
+python3 "$here/tuner_bench.py" pool "$scratch"/truth-*.json >"$scratch/truth.json"
 python3 "$here/tuner_bench.py" regret "$scratch/truth.json" "$scratch"/sweep-*.json >"$results/$gpu/tuner_regret.csv"
 python3 "$here/tuner_bench.py" summary "$results/$gpu/tuner_regret.csv"
 

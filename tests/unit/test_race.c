@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define ROUNDS 60
+#define ROUNDS 150
 #define FIELD 16
 
 /* Equal within `tolerance`, and so no NaN. cmocka has had this for doubles only since 2.0. */
@@ -99,7 +99,7 @@ static void test_defaults(void **state)
     assert_near(rules.tie_tolerance, 0.005, 0);
     assert_int_equal(rules.finalists, 16);
     assert_int_equal(rules.minimum_rounds, 10);
-    assert_int_equal(rules.maximum_rounds, 60);
+    assert_int_equal(rules.maximum_rounds, 150);
     assert_int_equal(rules.resamples, 500);
     rules = race_rules_complete((struct race_rules){.tie_tolerance = 0.02, .minimum_rounds = 80});
     assert_near(rules.tie_tolerance, 0.02, 0);
