@@ -2,36 +2,16 @@
 
 #include "alloc.h"
 #include "plot_svg.h"
+#include "program.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-extern char **environ;
-
-enum { LIMIT_MS = 60000, POLL_MS = 2 };
 
 bool plots_possible(void)
 {
-    const char *path = getenv("PATH");
-    char *folders = alloc_string(path != NULL ? path : "/usr/bin:/bin");
-    bool found = false;
-    char *rest = NULL;
-    for (char *folder = strtok_r(folders, ":", &rest); folder != NULL && !found;
-         folder = strtok_r(NULL, ":", &rest)) {
-        char *program = alloc_format("%s/gnuplot", folder);
-        found = access(program, X_OK) == 0;
-        free(program);
-    }
-    free(folders);
+    char *path = program_find("gnuplot");
+    bool found = path != NULL;
+    free(path);
     return found;
 }
 
@@ -80,96 +60,8 @@ FILE *plots_add(struct plots *plots, const char *label)
     return plots->script;
 }
 
-/* -- the process --------------------------------------------------------------------------------
+/* -- drawing ------------------------------------------------------------------------------------
  */
-
-/* Files in memory: the process cannot wait for us, nor we for it, as with pipes. */
-struct streams {
-    int in, out, err;
-};
-
-static void close_streams(const struct streams *streams)
-{
-    (void)close(streams->in);
-    (void)close(streams->out);
-    (void)close(streams->err);
-}
-
-static int write_all(int descriptor, const char *text, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t written = write(descriptor, text, bytes);
-        if (written < 0 && errno != EINTR)
-            return -1;
-        if (written > 0) {
-            text += written;
-            bytes -= (size_t)written;
-        }
-    }
-    return lseek(descriptor, 0, SEEK_SET) < 0 ? -1 : 0;
-}
-
-/* The whole file from its beginning, as a new string; NULL where it cannot be read. */
-static char *read_all(int descriptor)
-{
-    off_t end = lseek(descriptor, 0, SEEK_END);
-    if (end < 0)
-        return NULL;
-    char *text = alloc_zeroed((size_t)end + 1, 1);
-    for (off_t at = 0; at < end;) {
-        ssize_t count = pread(descriptor, text + at, (size_t)(end - at), at);
-        if (count == 0 || (count < 0 && errno != EINTR)) {
-            free(text);
-            return NULL;
-        }
-        at += count > 0 ? count : 0;
-    }
-    return text;
-}
-
-static int open_streams(struct streams *streams, const struct plots *plots, struct error *error)
-{
-    streams->in = memfd_create("plots", MFD_CLOEXEC);
-    streams->out = memfd_create("plots", MFD_CLOEXEC);
-    streams->err = memfd_create("plots", MFD_CLOEXEC);
-    if (streams->in >= 0 && streams->out >= 0 && streams->err >= 0 &&
-        write_all(streams->in, plots->script_text, plots->script_bytes) == 0)
-        return 0;
-    (void)error_set_errno(error, ERROR_RECORD, "cannot make files in memory for gnuplot");
-    close_streams(streams);
-    return ERROR_RECORD;
-}
-
-static int start(const struct streams *streams, pid_t *process)
-{
-    char *arguments[] = {(char[]){"gnuplot"}, (char[]){"-d"}, NULL}; /* -d: no ~/.gnuplot */
-    posix_spawn_file_actions_t actions;
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_adddup2(&actions, streams->in, STDIN_FILENO);
-    (void)posix_spawn_file_actions_adddup2(&actions, streams->out, STDOUT_FILENO);
-    (void)posix_spawn_file_actions_adddup2(&actions, streams->err, STDERR_FILENO);
-    int status = posix_spawnp(process, arguments[0], &actions, NULL, arguments, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return status;
-}
-
-/* The exit status as waitpid() gives it; -1 after a minute, the process then being gone. */
-static int wait_for(pid_t process)
-{
-    int status = 0;
-    for (int waited_ms = 0; waited_ms < LIMIT_MS; waited_ms += POLL_MS) {
-        pid_t ended = waitpid(process, &status, WNOHANG);
-        if (ended == process)
-            return status;
-        if (ended < 0 && errno != EINTR)
-            return -1;
-        (void)nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
-    }
-    (void)kill(process, SIGKILL);
-    while (waitpid(process, &status, 0) < 0 && errno == EINTR)
-        ;
-    return -1;
-}
 
 /* Takes the SVG documents, one behind the other, apart. */
 static int take_svgs(struct plots *plots, const char *output, struct error *error)
@@ -188,22 +80,10 @@ static int take_svgs(struct plots *plots, const char *output, struct error *erro
     return 0;
 }
 
-/* gnuplot's complaint without the blank lines that it begins with. */
-static int complain(int descriptor, int status, struct error *error)
-{
-    if (status == -1)
-        return error_set(error, ERROR_RECORD, "gnuplot did not end within a minute");
-    char *text = read_all(descriptor);
-    const char *complaint = text != NULL ? text + strspn(text, " \t\r\n") : "";
-    (void)error_set(error, ERROR_RECORD, "gnuplot failed: %.1000s", complaint);
-    free(text);
-    return ERROR_RECORD;
-}
-
 int plots_draw(struct plots *plots, struct error *error)
 {
-    struct streams streams;
-    pid_t process;
+    char *arguments[] = {(char[]){"gnuplot"}, (char[]){"-d"}, NULL}; /* -d: no ~/.gnuplot */
+    char *output;
     fputs("unset output\n", plots->script);
     int failed = fclose(plots->script);
     plots->script = NULL;
@@ -211,23 +91,9 @@ int plots_draw(struct plots *plots, struct error *error)
         return error_set_errno(error, ERROR_RECORD, "the plots' script cannot be kept");
     if (plots->count == 0)
         return 0;
-    int result = open_streams(&streams, plots, error);
-    if (result != 0)
-        return result;
-    int status = start(&streams, &process);
-    if (status != 0) {
-        result = error_set(error, ERROR_RECORD, "cannot start gnuplot: %s", strerror(status));
-    } else {
-        status = wait_for(process);
-        if (status != 0)
-            result = complain(streams.err, status, error);
-    }
-    char *output = result == 0 ? read_all(streams.out) : NULL;
-    if (output != NULL)
+    int result = program_run(arguments, plots->script_text, plots->script_bytes, &output, error);
+    if (result == 0)
         result = take_svgs(plots, output, error);
-    else if (result == 0)
-        result = error_set(error, ERROR_RECORD, "gnuplot's plots cannot be read");
     free(output);
-    close_streams(&streams);
     return result;
 }
