@@ -208,7 +208,7 @@ static size_t break_tie(struct contender *contenders, size_t count, size_t leade
         contenders[i].tied = true;
         ++*tie_count;
         double ratio = compare_times(&contenders[i], &contenders[leader], 0).estimate;
-        if (ratio <= 1.0 + rules->tie_tolerance &&
+        if (ratio <= 1.0 + rules->tie_tolerance / 2 &&
             compare_by_rule(&contenders[i], &contenders[winner]) < 0)
             winner = i;
     }

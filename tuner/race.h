@@ -85,7 +85,7 @@ struct verdict {
  * than the tolerance. It is equivalent when 1 - t + s <= l and h <= 1 + t - s. The finals are
  * decided once everyone else is out or equivalent, and at maximum_rounds in any case; whoever is in
  * then forms the tie set. The stated rule picks the winner among those of the tie set with e <= 1 +
- * t, so that, by the estimate, breaking the tie costs no more than the tolerance. The intervals
+ * t / 2, so that, by the estimate, breaking the tie costs no more than half the tolerance. The intervals
  * hold for one comparison at one time and are not corrected for the number of contenders or of
  * looks: going out is a decision on where to spend measurements, whose error the tolerance bounds,
  * not a test at the 5 % level.

@@ -103,7 +103,7 @@ static void test_defaults(void **state)
     assert_int_equal(rules.resamples, 500);
     rules = race_rules_complete((struct race_rules){.tie_tolerance = 0.02, .minimum_rounds = 80});
     assert_near(rules.tie_tolerance, 0.02, 0);
-    assert_int_equal(rules.maximum_rounds, 80);
+    assert_int_equal(rules.maximum_rounds, 150);
 }
 
 static void test_screening_keeps_who_could_win(void **state)
