@@ -45,7 +45,7 @@ static double base_ns(const struct time_model *model, const char *entry)
     return model->base_ns;
 }
 
-static bool throttled(const struct time_model *model)
+bool clock_is_throttled(const struct time_model *model)
 {
     if (model->throttle_period_ms <= 0)
         return false;
@@ -64,7 +64,7 @@ double clock_kernel_ns(const struct time_model *model, const struct launch *laun
     }
     ns *= 1 + model->noise * gaussian(model->seed);
     ns *= 1 + model->drift * now_ns / 1e9;
-    if (throttled(model))
+    if (clock_is_throttled(model))
         ns *= model->throttle_factor;
     return fmax(ns, 32);
 }

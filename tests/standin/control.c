@@ -100,7 +100,7 @@ static int64_t integer(const char *key, const char *text)
 {
     char *end;
     errno = 0;
-    long long x = strtoll(text, &end, 10);
+    long long x = strtoll(text, &end, 0);
     if (end == text || *end != '\0' || errno != 0)
         refuse("'%s = %s' is no whole number", key, text);
     return x;
@@ -176,6 +176,19 @@ static void read_throttle(const char *text)
     settings.time.throttle_factor = number("throttle", rest);
 }
 
+/* PID:PID:... */
+static void read_processes(const char *text)
+{
+    char copy[512];
+    copy_text("processes", text, copy, sizeof copy);
+    char *rest = copy;
+    for (char *pid; (pid = strsep(&rest, ":")) != NULL;) {
+        if (settings.process_count == PROCESSES_MAX)
+            refuse("more than %d processes", PROCESSES_MAX);
+        settings.processes[settings.process_count++] = (unsigned)integer("processes", pid);
+    }
+}
+
 static void set(const char *key, const char *value)
 {
     const struct {
@@ -209,6 +222,18 @@ static void set(const char *key, const char *value)
         settings.driver_version = (int)integer(key, value);
     else if (strcmp(key, "missing") == 0)
         settings.missing = call_from_name(value);
+    else if (strcmp(key, "nvml") == 0)
+        settings.nvml = integer(key, value) != 0;
+    else if (strcmp(key, "sm_clock_mhz") == 0)
+        settings.sm_clock_mhz = (int)integer(key, value);
+    else if (strcmp(key, "throttle_reasons") == 0)
+        settings.throttle_reasons = integer(key, value);
+    else if (strcmp(key, "throttled_readings") == 0)
+        settings.throttled_readings = (uint64_t)integer(key, value);
+    else if (strcmp(key, "processes") == 0)
+        read_processes(value);
+    else if (strcmp(key, "pid_offset") == 0)
+        settings.pid_offset = (int)integer(key, value);
     else if (strcmp(key, "unhidden") == 0)
         settings.unhidden = (uint64_t)integer(key, value);
     else if (strcmp(key, "seed") == 0)
@@ -315,6 +340,9 @@ const struct control *control(void)
         .memory_bytes = (int64_t)4 << 30,
         .driver_version = 13000,
         .missing = CALL_ANY,
+        .nvml = true,
+        .sm_clock_mhz = 1980,
+        .throttle_reasons = 0x4,
         .time = {.base_ns = 10000,
                  .best_block = 256,
                  .best_grid = 64,

@@ -3,7 +3,7 @@
  * LD_LIBRARY_PATH. README.md beside this file says what it models and how it is controlled; this
  * header is what its files share. One thread at a time may call it.
  *
- * A further entry point: add it to DRIVER_FUNCTIONS (tuner/driver.h), then a function in driver.c.
+ * A further entry point of the driver: add it to DRIVER_FUNCTIONS (tuner/driver.h), then a function in driver.c.
  * Until then cuGetProcAddress hands out one that answers CUDA_ERROR_NOT_SUPPORTED.
  */
 #ifndef STANDIN_H
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Only driver.c exports. */
+/* Only driver.c and nvml.c export. */
 #pragma GCC visibility push(hidden)
 
 /* --- control.c: what the environment asks for ------------------------------------------------- */
@@ -40,6 +40,7 @@ struct fault {
 
 #define FAULTS_MAX 16
 #define ENTRY_TIMES_MAX 16
+#define PROCESSES_MAX 64
 
 /* How long a launch takes: see clock_kernel_ns(). */
 struct time_model {
@@ -68,7 +69,14 @@ struct control {
     int64_t memory_bytes;
     int driver_version; /* 13000 */
     enum call missing;  /* not found by cuGetProcAddress; CALL_ANY: none is missing */
-    uint64_t unhidden;  /* the first queries of events that say the work is over already */
+    bool nvml;
+    int sm_clock_mhz;
+    int64_t throttle_reasons;    /* bits that NVML reports while the model throttles */
+    uint64_t throttled_readings; /* the first ones that say so in any case */
+    unsigned processes[PROCESSES_MAX];
+    size_t process_count;
+    int pid_offset;
+    uint64_t unhidden; /* the first queries of events that say the work is over already */
     struct time_model time;
     struct fault faults[FAULTS_MAX];
     size_t fault_count;
@@ -106,6 +114,9 @@ void clock_advance(double ns);
  * throttle_length_ms of every throttle_period_ms, the throttle_factor. Draws a random number.
  */
 double clock_kernel_ns(const struct time_model *model, const struct launch *launch);
+
+/* Whether it is such a time now. */
+bool clock_is_throttled(const struct time_model *model);
 
 /* --- memory.c: device memory is host memory ----------------------------------------------------
  */
