@@ -4,8 +4,9 @@
 // word became less what it was, modulo 2^32. If every update was whole and every returned value
 // true, the changes of all threads add up to the last state less the first, whatever the order was.
 //
-// ATOMIC (part of the problem)  add, sub, bit_and, bit_or, bit_xor, max, min, exch, cas (as an
-// increment). BLOCK_SIZE  threads a block.
+// ATOMIC      (part of the problem) add, sub, bit_and, bit_or, bit_xor, max, min, exch, and cas as
+//             an increment.
+// BLOCK_SIZE  threads a block.
 #include "primitives.cuh"
 
 #define ATOMIC_ADD 0

@@ -1,12 +1,13 @@
 // Many threads, one result: the sum (or product) of n numbers through atomics in global memory.
 //
 // METHOD      racy: read, combine, write, without an atomic. Loses updates: always ends as
-// wrong_result.
+//             wrong_result.
 //             atomic: one atomic add an element (sums only).
 //             cas: the same from compare-and-swap, which gives any operation: read, combine, and
-//             try again if someone else was faster. thread_local: a thread combines its elements in
-//             a register; one atomic a thread. warp_aggregated: and the warp combines its threads;
-//             one atomic a warp. block_aggregated: and the block its warps; one atomic a block.
+//             try again if someone else was faster.
+//             thread_local: a thread combines its elements in a register; one atomic a thread.
+//             warp_aggregated: and the warp combines its threads; one atomic a warp.
+//             block_aggregated: and the block its warps; one atomic a block.
 // BLOCK_SIZE  threads a block.
 // Fewer, fatter threads (a smaller grid) make the last three cheaper still.
 //

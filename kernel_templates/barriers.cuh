@@ -2,16 +2,16 @@
 // place of those that have not started: the launch must be refused where the grid does not fit.
 //
 // BARRIER     the algorithm, one struct each below.
-// ARRIVE      how a block announces itself where it counts arrivals. returning: the add returns the
-// count,
-//             so that the last block need not poll. silent: nothing returns and polling starts
-//             sooner, which pays where the poll finds the barrier complete at once.
-// POLL        acquire: every poll is an acquire. relaxed: polls carry no order, one acquire follows
-// the
-//             last; it spares an invalidation of L1 after each poll.
+// ARRIVE      how a block announces itself where it counts arrivals.
+//             returning: the add returns the count, so that the last block need not poll.
+//             silent: nothing returns and polling starts sooner, which pays where the poll finds
+//             the barrier complete at once.
+// POLL        acquire: every poll is an acquire.
+//             relaxed: polls carry no order, one acquire follows the last; it spares an
+//             invalidation of L1 after each poll.
+//             overlapped: as relaxed, with two polls under way, half a round trip apart.
 // POLL_DELAY  cycles before the first poll. A poll that comes too early stands in the way of the
-// arrivals
-//             on their way to the same word, and the next poll comes a round trip later.
+//             arrivals on their way to the same word, and the next poll comes a round trip later.
 // FAN_IN      blocks a group, for tree and cluster.
 //
 // All keep their state in global memory between launches: it starts as zeros, and belongs to one
@@ -22,10 +22,9 @@
 // Why they are correct: the first __syncthreads hands the writes of the block to its thread 0,
 // which releases them with its arrival. Arrivals are read-modify-writes, and each continues the
 // release sequences of those before it; so whoever acquires the complete count acquires from every
-// block. The second
-// __syncthreads hands that on to the block. Less is wrong: without the release, an arrival may be
-// seen before the block's writes; without the acquire, a block may go on with what its L1 held
-// before.
+// block. The second __syncthreads hands that on to the block. Less is wrong: without the release,
+// an arrival may be seen before the block's writes; without the acquire, a block may go on with
+// what its L1 held before.
 #ifndef BARRIERS_CUH
 #define BARRIERS_CUH
 

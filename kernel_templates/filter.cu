@@ -119,8 +119,7 @@ __device__ uint32 scan_exclusive(uint32 *values, int count)
 #if METHOD == METHOD_ORDERED
 
 // What a tile has published about itself: a count and, in the lowest two bits, what it counts. Both
-// move in one 64-bit access, so relaxed order is enough: nothing else is read on the strength of
-// it.
+// move in one 64-bit access and nothing else is read on the strength of it, so relaxed order will do.
 #define STATUS_NOTHING 0
 #define STATUS_OWN 1    // elements that pass in this tile
 #define STATUS_PREFIX 2 // in this tile and all before it
@@ -262,8 +261,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     write_passing(loaded, pass, tile, out, count, status);
 }
 
-// One block: every thread has a stretch of the input, counts in it, and writes behind those before
-// it.
+// One block: every thread has a stretch of the input, counts in it, and writes behind those before.
 extern "C" __global__ void filter_reference(const Value *in, uint64 n, float threshold, Value *out)
 {
     __shared__ uint64 counts[1024];

@@ -1,23 +1,23 @@
 // A barrier over all blocks, thousands of times in one launch.
 //
-// BARRIER       lock: one counter, an atomic add a block, spin until it reaches a multiple of the
-// grid.
-//               lock_free: a flag a block; thread 0 of each block polls all flags in turn.
-//               lock_free_parallel: each thread polls one flag.
-//               gather: block 0 polls all flags and releases the others with one word.
-//               sense: a counter that resets itself, and a word that the last arrival changes.
-//               tree: groups of FAN_IN blocks count, and the last of each counts at the root.
-//               cluster: clusters of FAN_IN blocks meet in hardware, and one of each counts.
-//               cooperative: grid.sync() of cooperative groups.
-//               none: no barrier at all. Always ends as wrong_result.
+// BARRIER     lock: one counter, an atomic add a block, spin until it reaches a multiple of the
+//             grid.
+//             lock_free: a flag a block; thread 0 of each block polls all flags in turn.
+//             lock_free_parallel: each thread polls one flag.
+//             gather: block 0 polls all flags and releases the others with one word.
+//             sense: a counter that resets itself, and a word that the last arrival changes.
+//             tree: groups of FAN_IN blocks count, and the last of each counts at the root.
+//             cluster: clusters of FAN_IN blocks meet in hardware, and one of each counts.
+//             cooperative: grid.sync() of cooperative groups.
+//             none: no barrier at all. Always ends as wrong_result.
 // ARRIVE, POLL, POLL_DELAY: details of waiting, explained in barriers.cuh.
-// BLOCK_SIZE    threads a block. The barrier itself needs one; the others wait at bar.sync.
+// BLOCK_SIZE  threads a block. The barrier itself needs one; the others wait at bar.sync.
 //
 // TEST (part of the problem) says what happens between barriers:
-//   latency     nothing, so that time / rounds is the barrier's; a few checked rounds follow.
-//   stamps      every block writes the round's number, and after the barrier looks at every other
-//   block's. total       every block adds up its slice of the input, and after the barrier adds up
-//   all slices.
+//   latency   nothing, so that time / rounds is the barrier's; a few checked rounds follow.
+//   stamps    every block writes the round's number, and after the barrier looks at every other
+//             block's.
+//   total     every block adds up its slice of the input, and after the barrier adds up all slices.
 // In a checked round one block, another each time, comes late, so that without a barrier the others
 // are sure to read what it has not written yet.
 #include "barriers.cuh"
@@ -54,8 +54,7 @@ __device__ void come_late(uint64 round)
     }
 }
 
-// A slot a block, two sets that take turns: a block that is a barrier ahead writes into the other
-// set.
+// A slot a block, two sets that take turns: a block that is a barrier ahead writes the other set.
 __device__ uint32 *slots_of(uint32 *slots, uint64 round)
 {
     return slots + round % 2 * gridDim.x;

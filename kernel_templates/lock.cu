@@ -1,13 +1,14 @@
 // Counting the elements above a threshold under a lock, against doing without one.
 //
 // METHOD      block_mutex: a spin lock that one thread of each block takes, for the whole block's
-// count.
+//             count.
 //             thread_mutex: every thread with a passing element takes the lock. Locking, the
 //             critical section and unlocking are one pass of a loop, so that a lane that fails to
-//             lock does not keep the lane that holds the lock from reaching its unlock. spin_mutex:
-//             the same with a spin before the critical section, as one would write it for CPUs.
-//             Before compute capability 7.0 the spinning lanes keep the holder from going on, and
-//             it never ends; since then lanes progress independently. It is here to be recognised.
+//             lock does not keep the lane that holds the lock from reaching its unlock.
+//             spin_mutex: the same with a spin before the critical section, as one would write it
+//             for CPUs. Before compute capability 7.0 the spinning lanes keep the holder from going
+//             on, and it never ends; since then lanes progress independently. It is here to be
+//             recognised.
 //             ticket: blocks are served in the order in which they drew their tickets.
 //             atomic: no lock, one atomic add a passing element.
 //             ballot: no lock, one atomic add a warp.

@@ -19,8 +19,7 @@ typedef unsigned long long uint64;
 #define WARP_SIZE 32
 #define FULL_WARP 0xffffffffu
 
-// ---- Memory order
-// ---------------------------------------------------------------------------------
+// ---- Memory order -------------------------------------------------------------------------------
 
 __device__ __forceinline__ uint32 load_relaxed(const uint32 *from)
 {
@@ -108,8 +107,7 @@ __device__ __forceinline__ void pause(uint32 cycles)
     } while (now - start < cycles);
 }
 
-// ---- Vector loads
-// ---------------------------------------------------------------------------------
+// ---- Vector loads -------------------------------------------------------------------------------
 
 // WIDTH neighbouring elements, aligned so that the compiler moves them in pieces of up to 16 bytes.
 template <typename T, int WIDTH>
@@ -152,8 +150,7 @@ template <typename T> __device__ __forceinline__ T load_once(const T *from)
     return bits.value;
 }
 
-// ---- Warp and block
-// -------------------------------------------------------------------------------
+// ---- Warp and block -----------------------------------------------------------------------------
 
 // OPERATION has a static combine(a, b), associative and commutative, and a static identity().
 template <typename Operation, typename T> __device__ __forceinline__ T warp_reduce(T value)

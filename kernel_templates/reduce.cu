@@ -4,29 +4,28 @@
 // results, and a finish combines the blocks'. The parameters are independent of each other:
 //
 // BLOCK_SIZE    threads a block, whole warps. Large blocks leave fewer partial results to combine;
-// small
-//               ones start and end more smoothly.
+//               small ones start and end more smoothly.
 // NUM_LOAD      loads that each thread has in flight before it uses the first, and as many
-// accumulators.
-//               Little's law: bytes in flight an SM = latency × bandwidth / SMs, some 28 KB on an
-//               H200.
+//               accumulators. Little's law: bytes in flight an SM = latency * bandwidth / SMs,
+//               some 28 KB on an H200.
 // VECTOR_WIDTH  elements a load. 16 bytes a load need the fewest instructions for the same bytes.
-// MIN_BLOCKS    blocks that shall fit on an SM: the second launch bound, which caps registers. 0
-// leaves
-//               it out.
+// MIN_BLOCKS    blocks that shall fit on an SM: the second launch bound, which caps registers.
+//               0 leaves it out.
 // LOAD          cached: an ordinary load.
 //               once: around L1, since nothing is read twice.
 //               bulk: the copy engine of compute capability 9.0 fills STAGES buffers of STAGE_BYTES
 //               in shared memory: bytes in flight cost neither registers nor instructions.
 // ORDER         grid_stride: neighbouring blocks read neighbouring memory at the same time.
-//               chunked: each block reads one stretch of its own, which opens fewer DRAM pages per
+//               chunked: each block reads one stretch of its own, which opens fewer DRAM pages a
 //               block.
 // FINISH        two_pass: a second launch of one block combines the partial results.
 //               atomic: every block adds to the result, which a launch before has cleared (sums
-//               only). last_block: the block that arrives last combines the partial results; one
-//               launch in all. gather: block 0 waits for each block's result, which travels in one
-//               word with the mark that it is there: no fence, no atomic. Blocks must be
-//               co-resident. grid_barrier: a barrier over all blocks (BARRIER), then block 0
+//               only).
+//               last_block: the block that arrives last combines the partial results; one launch
+//               in all.
+//               gather: block 0 waits for each block's result, which travels in one word with the
+//               mark that it is there: no fence, no atomic. Blocks must be co-resident.
+//               grid_barrier: a barrier over all blocks (BARRIER, see barriers.cuh), then block 0
 //               combines.
 // VALUE_TYPE and OPERATION (part of the problem): see value_types.cuh.
 #include "reduce_reference.cuh"
@@ -98,8 +97,7 @@ __device__ __forceinline__ Accumulator combine_group(Accumulator result, const G
     return result;
 }
 
-// ---- A thread's share of the input
-// ------------------------------------------------------------------
+// ---- A thread's share of the input --------------------------------------------------------------
 
 #if LOAD == LOAD_BULK
 
@@ -278,8 +276,7 @@ __device__ __forceinline__ Accumulator accumulate_rest(const Value *in, uint64 n
     return Operation::identity();
 }
 
-// ---- The finishes
-// -----------------------------------------------------------------------------------
+// ---- The finishes -------------------------------------------------------------------------------
 
 // One block combines the blocks' results.
 __device__ void combine_partials(const Accumulator *partials, uint32 count, Value *out)
@@ -411,8 +408,7 @@ __device__ void finish(Accumulator result, Accumulator *partials, uint32 *state,
 
 #endif
 
-// `partials` has 16 bytes a block, zero at first; `state` is zero at first (a ticket, or a
-// barrier's).
+// `partials` has 16 bytes a block, `state` is a ticket or a barrier's; both are zero at first.
 extern "C" __global__ void LAUNCH_BOUNDS reduce(const Value *__restrict__ in, uint64 n,
                                                 Accumulator *partials, uint32 *state, Value *out)
 {

@@ -3,13 +3,13 @@
 // above.
 //
 // SCHEME      naive: every launch adds, to each element, the one `stride` behind it, in global
-// memory;
-//             log2(n) launches that each read and write everything.
+//             memory; log2(n) launches that each read and write everything.
 //             divergent: a block reduces its elements in shared memory; threads whose index is a
-//             multiple of 2 * stride work, so that every warp runs with few lanes. interleaved: the
-//             working threads are neighbours, but their strides meet in the same banks. sequential:
-//             stride halves from the top: neighbours work on neighbours. shuffle: warps reduce
-//             through registers; shared memory only between warps.
+//             multiple of 2 * stride work, so that every warp runs with few lanes.
+//             interleaved: the working threads are neighbours, but their strides meet in the same
+//             banks.
+//             sequential: stride halves from the top: neighbours work on neighbours.
+//             shuffle: warps reduce through registers; shared memory only between warps.
 // BLOCK_SIZE  threads a block, a power of two; a launch leaves one value of that many.
 #include "reduce_reference.cuh"
 #include "value_types.cuh"

@@ -4,8 +4,7 @@
 
 #include "value_types.cuh"
 
-// Slow and obviously right: one block, one accumulator a thread, in a type that is exact for the
-// inputs.
+// Slow and obviously right: one block, one accumulator a thread, in a type exact for the inputs.
 extern "C" __global__ void reduce_reference(const Value *in, Exact *out, uint64 n)
 {
     __shared__ Exact results[1024];

@@ -1,18 +1,18 @@
 // C = alpha * A * B + beta * C in float32, all row by row: A is m by k, B is k by n, C is m by n.
 // The worked example of registers against occupancy, and of launch bounds.
 //
-// METHOD            naive: a thread an element of C, everything from global memory (and its
-// caches).
-//                   tiled: a block computes a tile of C from tiles of A and B in shared memory, and
-//                   each thread a smaller tile of it in registers.
-// BLOCK_DIM         naive: threads of a block in each direction.
-// TILE_M, TILE_N    tiled: rows and columns of a block's tile. Large tiles read A and B less often.
-// TILE_K            tiled: how deep a step goes. Deeper steps wait less often at barriers.
-// THREAD_M,         tiled: rows and columns of a thread's tile, multiples of 4. Each value from
-// shared THREAD_N          memory serves that many multiplications; the tile takes as many
-// registers. MIN_BLOCKS        blocks that shall fit on an SM: the second launch bound. It caps
-// registers, and what
-//                   does not fit spills. 0 leaves it out.
+// METHOD              naive: a thread an element of C, everything from global memory (and its
+//                     caches).
+//                     tiled: a block computes a tile of C from tiles of A and B in shared memory,
+//                     and each thread a smaller tile of it in registers.
+// BLOCK_DIM           naive: threads of a block in each direction.
+// TILE_M, TILE_N      tiled: rows and columns of a block's tile. Large ones reread A and B less.
+// TILE_K              tiled: how deep a step goes. Deeper steps wait less often at barriers.
+// THREAD_M, THREAD_N  tiled: rows and columns of a thread's tile, multiples of 4. Each value from
+//                     shared memory serves that many multiplications; the tile takes as many
+//                     registers.
+// MIN_BLOCKS          blocks that shall fit on an SM: the second launch bound. It caps registers,
+//                     and what does not fit spills. 0 leaves it out.
 #include "primitives.cuh"
 
 #define METHOD_NAIVE 0
@@ -113,8 +113,8 @@ template <int ROWS, int COLUMNS> struct Transfer {
 };
 
 // Index i of the `COUNT` rows (or columns) of thread `thread` in a tile of SIZE: groups of 4
-// neighbours, the groups spread over the tile, so that neighbouring threads read neighbouring 16
-// bytes.
+// neighbours, the groups spread over the tile, so that neighbouring threads read what lies side by
+// side.
 template <int SIZE, int COUNT> __device__ __forceinline__ int place_of(int thread, int i)
 {
     return i / 4 * (SIZE / (COUNT / 4)) + thread * 4 + i % 4;
@@ -133,8 +133,8 @@ __device__ __forceinline__ void load_fragment(float *fragment, const float *line
     }
 }
 
-#define PADDING                                                                                    \
-    4 // keeps the columns of the transposed tile in different banks, and 16 bytes aligned
+// Keeps the columns of the transposed tile in different banks, and 16 bytes aligned.
+#define PADDING 4
 
 extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
                                                const float *__restrict__ a,

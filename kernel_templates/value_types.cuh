@@ -1,11 +1,10 @@
 // The types of numbers that templates work on, chosen by VALUE_TYPE, and the operations that reduce
 // them.
 //
-// Value         what memory holds. half and bfloat16 are bits here: two instructions convert them,
-// and the
-//               toolkit's headers for them would take longer to compile than the kernel.
-// Accumulator   what a thread computes in.
-// Exact         what a reference computes in and writes: the element type autotune compares in.
+// Value        what memory holds. half and bfloat16 are bits here: two instructions convert them,
+//              and the toolkit's headers for them would take longer to compile than the kernel.
+// Accumulator  what a thread computes in.
+// Exact        what a reference computes in and writes: the element type autotune compares in.
 #ifndef VALUE_TYPES_CUH
 #define VALUE_TYPES_CUH
 

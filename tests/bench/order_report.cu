@@ -1,6 +1,6 @@
 // The small report of kernel_templates/thread_order.cu: in which order threads, warps and blocks
 // drew their numbers on this GPU. Build and run:
-//   nvcc -I kernel_templates -o build/thread_order tests/bench/thread_order.cu &&
+//   nvcc -I kernel_templates -o build/thread_order tests/bench/order_report.cu &&
 //   build/thread_order
 #include "../../kernel_templates/thread_order.cu"
 
