@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* popt's arguments live as long as its context; a new array of new strings, ended by NULL. */
 static char **copy_arguments(poptContext context)
@@ -25,7 +26,10 @@ int command_parse_arguments(int argc, const char **argv, const struct poptOption
         {NULL, 0, POPT_ARG_INCLUDE_TABLE, (void *)(uintptr_t)options, 0, "Options:", NULL},
         {"help", 'h', POPT_ARG_NONE, &help, 0, "this help", NULL},
         POPT_TABLEEND};
-    poptContext context = poptGetContext("autotune", argc, argv, table, 0);
+    const char **named = alloc_zeroed((size_t)argc + 1, sizeof *named);
+    memcpy(named, argv, (size_t)argc * sizeof *named);
+    named[0] = "autotune"; /* the summary begins with the command */
+    poptContext context = poptGetContext("autotune", argc, named, table, 0);
     poptSetOtherOptionHelp(context, summary);
     int result = poptGetNextOpt(context);
     int status = 0;
@@ -37,6 +41,7 @@ int command_parse_arguments(int argc, const char **argv, const struct poptOption
         poptPrintHelp(context, stdout, 0);
     *arguments = copy_arguments(context);
     poptFreeContext(context);
+    free(named);
     return status != 0 ? status : help;
 }
 

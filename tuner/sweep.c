@@ -6,6 +6,7 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef AUTOTUNE_DATADIR
@@ -62,6 +63,15 @@ static char *nearest_template(const struct sweep *sweep, const char *const *fold
     return nearest;
 }
 
+/* A sweep of one kernel may have its template's name. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first;
+    struct stat second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
 /* The file of template `name`; a new string, or NULL with an error. */
 static char *find_template(struct sweep *sweep, const char *name, int line, struct error *error)
 {
@@ -73,7 +83,7 @@ static char *find_template(struct sweep *sweep, const char *name, int line, stru
         char *path = beside(sweep->path, folders[i]);
         char *file = alloc_format("%s/%s.ini", path, name);
         free(path);
-        if (access(file, F_OK) == 0)
+        if (access(file, F_OK) == 0 && !is_same_file(file, sweep->path))
             return file;
         free(file);
     }
