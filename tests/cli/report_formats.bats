@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# `report --format html` and `t4`, and `--output`.
+load helper
+
+@test "html: one page that needs nothing else" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    autotune report --format html --output page.html
+    exits 0
+    [ ! -s out ]
+    has page.html "<title>scale on Stand-in H200</title>" "is fastest with" "All variants" "</html>"
+    lacks page.html "http://" "https://" "src="
+    equal "$(grep -c '<tr class="winner-row">' page.html)" 1
+    if command -v gnuplot >/dev/null; then
+        grep -q '<svg class="plot"' page.html
+    fi
+}
+
+@test "html without gnuplot: a page without charts, and a word about it" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    PATH=$scratch/nothing
+    autotune report --format html
+    PATH=/usr/local/bin:/usr/bin:/bin
+    exits 0
+    has out "gnuplot was not found" "All variants"
+    has err "gnuplot was not found"
+}
+
+@test "a folder gets a page for each kernel and a t4 file for each study" {
+    autotune --config "$sweeps/shapes.ini" --kernel tile --kernel types
+    exits 0
+    autotune report --format html --output pages/
+    exits 0
+    equal "$(find pages -name '*.html' | sort | tr '\n' ' ')" "pages/stand-in-h200/tile.html pages/stand-in-h200/types.html "
+    autotune report --kernel types --format t4 --output runs/
+    exits 0
+    equal "$(find runs -name '*.t4.json' | wc -l)" 6
+}
+
+@test "t4: every variant with its validity" {
+    command -v python3 >/dev/null || skip "no python3 to read it"
+    autotune --config "$sweeps/outcomes.ini"
+    exits 0
+    autotune report --format t4
+    exits 0
+    python3 - <<'PYTHON'
+import collections, json
+document = json.load(open("out"))
+assert document["schema_version"] == "1.0.0"
+found = collections.Counter(result["invalidity"] for result in document["results"])
+assert found["correct"] == 2 and found["timeout"] == 1 and found["compile"] == 1, found
+assert found["correctness"] >= 4 and found["runtime"] >= 2 and found["constraints"] >= 1, found
+for result in document["results"]:
+    assert (len(result["times"]["runtimes"]) > 0) == (result["invalidity"] == "correct"), result
+PYTHON
+}
+
+@test "t4 has no word for variants that were not run" {
+    autotune --config "$sweeps/scale.ini" --arch sm_90
+    exits 0
+    autotune report --format t4 --output run.json
+    exits 2
+    [ ! -e run.json ]
+}
+
+@test "an unknown format, with those that there are" {
+    autotune report --format xml
+    exits 2
+    has err "'xml'" table csv json html t4
+}
+
+@test "what cannot be written is an error" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    autotune report --format html --output /dev/null/page.html
+    exits 4
+    has err /dev/null
+}
