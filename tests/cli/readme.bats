@@ -1,0 +1,61 @@
+#!/usr/bin/env bats
+# What README shows works as typed: its kernel, its options, its commands.
+
+load helper
+
+setup() {
+    scratch=$(mktemp -d)
+    cd "$scratch" || return 1
+    readme=$SOURCE_DIR/README.md
+}
+
+teardown() {
+    cd / && rm -rf "$scratch"
+}
+
+# The fenced block of README whose first line is $1, without that line's fence.
+block() {
+    awk -v first="$1" '
+        /^```/ { if (inside) { inside = 0; taken = 0 } else { inside = 1; fresh = 1 } next }
+        inside && fresh { taken = ($0 == first); fresh = 0 }
+        inside && taken { print }' "$readme"
+}
+
+@test "the kernel that README adds compiles for every architecture that the page names" {
+    mkdir kernel_templates configs
+    block "// saxpy.cu" >kernel_templates/saxpy.cu
+    block "; saxpy.ini" >kernel_templates/saxpy.ini
+    block "; configs/saxpy.ini" >configs/saxpy.ini
+    run "$AUTOTUNE" check --config configs/saxpy.ini
+    [ "$status" -eq 0 ]
+    [[ $output == *"15 variants of 15"* ]]
+    AUTOTUNE_CACHE=$scratch/cache run "$AUTOTUNE" --config configs/saxpy.ini --arch sm_80 --quiet
+    [ "$status" -eq 0 ]
+    [[ $output == *"15 compiled"* ]]
+}
+
+@test "every option in README's table is one" {
+    "$AUTOTUNE" tune --help >help
+    count=0
+    for option in $(grep -o '^| `--[^|]*|' "$readme" | grep -o -- '--[a-z]*'); do
+        grep -q -- "$option" help
+        count=$((count + 1))
+    done
+    [ "$count" -ge 8 ]
+}
+
+@test "every command that README types is one" {
+    count=0
+    for command in $(grep -o '^build/autotune [a-z]*' "$readme" | sed 's/.* //' | sort -u); do
+        "$AUTOTUNE" "$command" --help >help
+        grep -q "Usage: autotune" help
+        count=$((count + 1))
+    done
+    [ "$count" -ge 5 ]
+}
+
+@test "README's table of outcomes is the program's" {
+    for outcome in $(sed -n 's/^    X([A-Z_]*, "\([a-z_]*\)".*/\1/p' "$SOURCE_DIR/tuner/outcome.h"); do
+        grep -q "^| \`$outcome\` |" "$readme"
+    done
+}
