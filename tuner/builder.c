@@ -3,7 +3,6 @@
 #include "alloc.h"
 #include "cubin.h"
 #include "ini.h"
-#include "variant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,28 +20,29 @@ static int open_compiler(struct builder *builder, struct error *error)
     return builder->nvrtc != NULL ? 0 : nvrtc_open(&builder->nvrtc, error);
 }
 
-static char *cache_path(const struct builder *builder, const struct build *build,
-                        const struct options *options, const char *version)
+static char *cache_path(const struct builder *builder, const struct source *source,
+                        const struct options *options, const char *arch, const char *version)
 {
     char key[HASH_BYTES];
     char *folder = builder->cache != NULL ? alloc_string(builder->cache) : cubin_default_folder();
-    cubin_key(build->template->source.hash, (const char *const *)options->items, options->count,
-              build->arch, version, key);
+    cubin_key(source->hash, (const char *const *)options->items, options->count, arch, version,
+              key);
     char *path = cubin_path(folder, key);
     free(folder);
     return path;
 }
 
 /* The compiler's first error, in one line. */
-static int refused(const struct build *build, const struct compilation *compilation,
+static int refused(const struct source *source, const struct compilation *compilation,
                    struct error *error)
 {
     const char *start = strstr(compilation->log, "error");
     if (start == NULL)
         start = compilation->log;
-    return error_set_at(error, ERROR_CONFIG, build->template->source.path, 0,
-                        "the compiler refuses this variant: %.*s",
-                        (int)(strcspn(start, "\n") < 800 ? strcspn(start, "\n") : 800), start);
+    size_t length = strcspn(start, "\n");
+    return error_set_at(error, ERROR_CONFIG, source->path, 0,
+                        "the compiler refuses this variant: %.*s", length < 800 ? (int)length : 800,
+                        start);
 }
 
 /* Reads an entry of the cache that has a cubin; any fault is as good as none. */
@@ -57,22 +57,40 @@ static bool read_cached(const char *path, struct compilation *compilation)
     return false;
 }
 
-static int compile(struct builder *builder, const struct build *build,
-                   const struct options *options, struct compilation *compilation,
+static int compile(struct builder *builder, const struct source *source,
+                   const struct options *options, const char *arch, struct compilation *compilation,
                    enum build_origin *origin, struct error *error)
 {
     int status = open_compiler(builder, error);
     if (status != 0)
         return status;
-    char *path = cache_path(builder, build, options, nvrtc_version(builder->nvrtc));
+    char *path = cache_path(builder, source, options, arch, nvrtc_version(builder->nvrtc));
     if (!read_cached(path, compilation)) {
         *origin = BUILD_COMPILED;
-        status = nvrtc_compile(
-            builder->nvrtc, build->template->source.path, build->template->source.text, build->arch,
-            (const char *const *)options->items, options->count, compilation, error);
+        status =
+            nvrtc_compile(builder->nvrtc, source->path, source->text, arch,
+                          (const char *const *)options->items, options->count, compilation, error);
         if (status == 0 && compilation->cubin == NULL)
-            status = refused(build, compilation, error);
+            status = refused(source, compilation, error);
         if (status == 0)
+            (void)cubin_write(path, compilation, NULL);
+    }
+    free(path);
+    return status;
+}
+
+int builder_source_cubin(struct builder *builder, const struct source *source,
+                         const struct options *options, const char *arch,
+                         struct compilation *compilation, enum build_origin *origin,
+                         struct error *error)
+{
+    int status = 0;
+    *compilation = (struct compilation){0};
+    *origin = BUILD_CACHED;
+    char *path = cache_path(builder, source, options, arch, any_version);
+    if (!builder->any_compiler || !read_cached(path, compilation)) {
+        status = compile(builder, source, options, arch, compilation, origin, error);
+        if (status == 0 && builder->any_compiler)
             (void)cubin_write(path, compilation, NULL);
     }
     free(path);
@@ -83,17 +101,9 @@ int builder_cubin(struct builder *builder, const struct build *build,
                   struct compilation *compilation, enum build_origin *origin, struct error *error)
 {
     struct options options;
-    int status = 0;
-    *compilation = (struct compilation){0};
-    *origin = BUILD_CACHED;
     variant_options(build->template, build->parameters, build->problem, &options);
-    char *path = cache_path(builder, build, &options, any_version);
-    if (!builder->any_compiler || !read_cached(path, compilation)) {
-        status = compile(builder, build, &options, compilation, origin, error);
-        if (status == 0 && builder->any_compiler)
-            (void)cubin_write(path, compilation, NULL);
-    }
-    free(path);
+    int status = builder_source_cubin(builder, &build->template->source, &options, build->arch,
+                                      compilation, origin, error);
     options_release(&options);
     return status;
 }

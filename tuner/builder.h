@@ -7,8 +7,10 @@
 
 #include "error.h"
 #include "nvrtc.h"
+#include "source.h"
 #include "template.h"
 #include "value.h"
+#include "variant.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,6 +39,12 @@ enum build_origin { BUILD_CACHED, BUILD_COMPILED };
  */
 int builder_cubin(struct builder *builder, const struct build *build,
                   struct compilation *compilation, enum build_origin *origin, struct error *error);
+
+/* The same for any source with NVRTC options of its own. */
+int builder_source_cubin(struct builder *builder, const struct source *source,
+                         const struct options *options, const char *arch,
+                         struct compilation *compilation, enum build_origin *origin,
+                         struct error *error);
 
 /* Its PTX, a new string. */
 int builder_ptx(struct builder *builder, const struct build *build, char **ptx,

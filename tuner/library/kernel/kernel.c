@@ -1,0 +1,496 @@
+#include "kernels.h"
+
+#include "alloc.h"
+#include "element.h"
+#include "gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BUFFERS = 32,
+    ARGUMENTS = 64,
+    ORDINARY_SHARED_BYTES = 48 * 1024, /* more must be asked for */
+};
+
+/* What the caller sees comes first, so that its address is the whole's. */
+struct loaded_kernel {
+    struct tuned_kernel public;
+    struct tuned_kernels *kernels;
+    const struct template *template;
+    struct bindings parameters;
+    struct bindings fixed; /* problem values and device attributes */
+    struct schedule schedule;
+    struct tuned_launch *launches;
+    struct tuned_kernel_buffer *buffers;
+    CUdeviceptr scratch[BUFFERS]; /* of buffers[i]; 0 where it is the caller's */
+};
+
+/* -- the template --------------------------------------------------------------------------------
+ */
+
+/* The template of `kernel` by what its configurations say; else one of the same name. */
+static const char *template_name(const struct tuned_kernels *kernels, const char *kernel)
+{
+    const struct tuned_configuration *configuration;
+    for (size_t i = 0; (configuration = tuned_at(kernels->table, i)) != NULL; i++)
+        if (strcmp(configuration->kernel, kernel) == 0)
+            return configuration->template_name;
+    return kernel;
+}
+
+/* A name that is safe in a path. */
+static bool is_plain(const char *name)
+{
+    return name[0] != '\0' && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}
+
+static int load_template(struct tuned_kernels *kernels, const char *name,
+                         const struct template **found, struct error *error)
+{
+    for (size_t i = 0; i < kernels->loaded_count; i++)
+        if (strcmp(kernels->loaded[i]->name, name) == 0) {
+            *found = kernels->loaded[i];
+            return 0;
+        }
+    if (!is_plain(name))
+        return error_set(error, ERROR_USAGE, "'%s' is no kernel's name", name);
+    struct template *template = alloc_zeroed(1, sizeof *template);
+    char *path = alloc_format("%s/%s.ini", kernels->templates, name);
+    int status = template_load(template, kernels->evaluator, path, error);
+    free(path);
+    if (status != 0) {
+        free(template);
+        return status;
+    }
+    *ARRAY_APPEND(kernels->loaded, kernels->loaded_count) = template;
+    *found = template;
+    return 0;
+}
+
+/* -- values --------------------------------------------------------------------------------------
+ */
+
+static void bind_values(const struct tuned_value *values, size_t count, struct bindings *bindings)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tuned_value *value = &values[i];
+        bindings_set(bindings, value->name,
+                     value->kind == TUNED_INTEGER ? value_integer(value->integer)
+                     : value->kind == TUNED_REAL  ? value_real(value->real)
+                                                  : value_word(value->text));
+    }
+}
+
+/* Parameters as tuned, problem as asked, the template's defaults for the rest. */
+static int bind_all(struct loaded_kernel *kernel, const struct tuned_query *query,
+                    struct bindings *problem, struct error *error)
+{
+    struct bindings values = {0};
+    bindings_release(problem);
+    bind_values(query->problem, query->problem_count, &values);
+    bind_values(kernel->public.match.parameters, kernel->public.match.parameter_count, &values);
+    int status = builder_bind(kernel->template, &values, kernel->public.match.other_version != 0,
+                              &kernel->parameters, problem, error);
+    bindings_release(&values);
+    bindings_append(&kernel->fixed, problem);
+    gpu_bindings(&kernel->kernels->device.gpu, &kernel->fixed);
+    return status;
+}
+
+/* -- the binary ----------------------------------------------------------------------------------
+ */
+
+/* From the bundle; false where it is not there, or damaged: then it is made again. */
+static bool load_bundled(struct loaded_kernel *kernel, const struct tuned_query *query)
+{
+    char path[4096];
+    char *cubin = NULL;
+    struct tuned_kernel *public = &kernel->public;
+    if (public->match.other_version ||
+        tuned_cubin_path(kernel->kernels->table, query, &public->match, path, sizeof path) != 0 ||
+        source_read_file(path, &cubin, NULL, NULL) != 0)
+        return false;
+    bool loaded =
+        kernel->kernels->device.driver.cuModuleLoadData(&public->module, cubin) == CUDA_SUCCESS;
+    free(cubin);
+    if (!loaded)
+    public->module = NULL;
+    public->origin = TUNED_FROM_BUNDLE;
+    return loaded;
+}
+
+static int load_built(struct loaded_kernel *kernel, const struct bindings *problem, int *code,
+                      struct error *error)
+{
+    struct tuned_kernels *kernels = kernel->kernels;
+    const struct build build = {kernel->template, &kernel->parameters, problem,
+                                kernels->device.gpu.arch};
+    struct compilation compilation;
+    enum build_origin origin;
+    int status = builder_cubin(&kernels->builder, &build, &compilation, &origin, error);
+    if (status != 0)
+        *code = TUNED_COMPILER;
+    if (status == 0)
+        status = CUDA_CALL(&kernels->device, error, cuModuleLoadData, &kernel->public.module,
+                           compilation.cubin);
+    kernel->public.origin = origin == BUILD_COMPILED ? TUNED_FROM_COMPILER : TUNED_FROM_CACHE;
+    compilation_release(&compilation);
+    return status;
+}
+
+/* -- the launches --------------------------------------------------------------------------------
+ */
+
+static int find_function(struct loaded_kernel *kernel, const char *entry, CUfunction *function,
+                         struct error *error)
+{
+    return CUDA_CALL(&kernel->kernels->device, error, cuModuleGetFunction, function,
+                     kernel->public.module, entry);
+}
+
+static int lookup_info(void *user, const char *entry, struct kernel_info *info, struct error *error)
+{
+    struct loaded_kernel *kernel = user;
+    struct device_context *device = &kernel->kernels->device;
+    int shared = 0;
+    int local = 0;
+    CUfunction function;
+    *info = (struct kernel_info){0};
+    const struct {
+        CUfunction_attribute attribute;
+        int *value;
+    } wanted[] = {{CU_FUNC_ATTRIBUTE_NUM_REGS, &info->registers},
+                  {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &shared},
+                  {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &local},
+                  {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &info->max_threads_per_block}};
+    int status = find_function(kernel, entry, &function, error);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && status == 0; i++)
+        status = CUDA_CALL(device, error, cuFuncGetAttribute, wanted[i].value, wanted[i].attribute,
+                           function);
+    info->static_shared_bytes = shared;
+    info->stack_bytes = local;
+    return status;
+}
+
+static int allow_shared(struct loaded_kernel *kernel, CUfunction function, int64_t bytes,
+                        struct error *error)
+{
+    if (bytes <= ORDINARY_SHARED_BYTES)
+        return 0;
+    return CUDA_CALL(&kernel->kernels->device, error, cuFuncSetAttribute, function,
+                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+}
+
+static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads,
+                                int64_t dynamic_shared_bytes, int *blocks, struct error *error)
+{
+    struct loaded_kernel *kernel = user;
+    struct device_context *device = &kernel->kernels->device;
+    const int64_t *limits = device->gpu.attributes;
+    CUfunction function;
+    *blocks = 0;
+    if (block_threads < 1 || block_threads > limits[GPU_max_threads_per_block] ||
+        dynamic_shared_bytes > limits[GPU_max_shared_bytes_per_block_optin])
+        return 0;
+    int status = find_function(kernel, entry, &function, error);
+    if (status == 0)
+        status = allow_shared(kernel, function, dynamic_shared_bytes, error);
+    if (status == 0)
+        status = CUDA_CALL(device, error, cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks,
+                           function, block_threads, (size_t)dynamic_shared_bytes);
+    return status;
+}
+
+static int check_step(const struct loaded_kernel *kernel, const struct step *step,
+                      struct error *error)
+{
+    if (step->argument_count > ARGUMENTS)
+        return error_set(error, ERROR_CONFIG, "launch of '%s' has more than %d arguments",
+                         step->entry, ARGUMENTS);
+    for (size_t i = 0; i < step->argument_count; i++)
+        if (step->arguments[i].is_buffer &&
+            step->arguments[i].buffer >= kernel->template->buffer_count)
+            return error_set(error, ERROR_CONFIG,
+                             "launch of '%s': only references have 'reference'", step->entry);
+    return 0;
+}
+
+static int make_launches(struct loaded_kernel *kernel, const struct scope *scope,
+                         struct error *error)
+{
+    const struct kernel_lookup lookup = {kernel, lookup_info, lookup_blocks_per_sm};
+    struct schedule *schedule = &kernel->schedule;
+    int status = schedule_make(schedule, kernel->template, scope, &lookup, error);
+    if (status == 0 && schedule->not_resident)
+        status = error_set(error, ERROR_DEVICE, "%s", schedule->residency);
+    if (status != 0)
+        return status;
+    kernel->launches = alloc_zeroed(schedule->step_count, sizeof *kernel->launches);
+    for (size_t i = 0; i < schedule->step_count && status == 0; i++) {
+        const struct step *step = &schedule->steps[i];
+        struct tuned_launch *launch = &kernel->launches[i];
+        launch->entry = step->entry;
+        memcpy(launch->grid, step->grid, sizeof launch->grid);
+        memcpy(launch->block, step->block, sizeof launch->block);
+        launch->shared_bytes = step->dynamic_shared_bytes;
+        launch->cooperative = step->cooperative;
+        status = check_step(kernel, step, error);
+        if (status == 0)
+            status = find_function(kernel, step->entry, &launch->function, error);
+    }
+    kernel->public.launches = kernel->launches;
+    kernel->public.launch_count = schedule->step_count;
+    return status;
+}
+
+/* -- buffers -------------------------------------------------------------------------------------
+ */
+
+static int describe_buffer(struct loaded_kernel *kernel, size_t index, const struct scope *scope,
+                           enum element_type *type, struct error *error)
+{
+    static const enum tuned_access accesses[] = {[ACCESS_READ] = TUNED_READ,
+                                                 [ACCESS_WRITE] = TUNED_WRITE,
+                                                 [ACCESS_READ_WRITE] = TUNED_READ_WRITE,
+                                                 [ACCESS_SCRATCH] = TUNED_SCRATCH};
+    const struct buffer *buffer = &kernel->template->buffers[index];
+    int64_t length = 0;
+    uint64_t bytes = 0;
+    int status = template_element_type(buffer->type, scope, type, error);
+    if (status == 0)
+        status = expression_integer(buffer->length, scope, &length, error);
+    if (status == 0 &&
+        (length < 0 || __builtin_mul_overflow((uint64_t)length, element_bytes(*type), &bytes)))
+        status = error_set_at(error, ERROR_CONFIG, kernel->template->path, buffer->line,
+                              "buffer '%s' has an impossible length", buffer->name);
+    if (status == 0)
+        kernel->buffers[index] = (struct tuned_kernel_buffer){
+            buffer->name, element_name(*type), (uint64_t)length, bytes, accesses[buffer->access]};
+    return status;
+}
+
+/* The elements that a scratch buffer begins with, as `fill` says: constants and counting only. */
+static int fill_host(const struct loaded_kernel *kernel, const struct buffer *buffer,
+                     const struct scope *scope, enum element_type type, uint64_t length,
+                     unsigned char *bytes, struct error *error)
+{
+    const struct fill *fill = &buffer->fill;
+    double from = 0;
+    double step = 0;
+    int status = 0;
+    if (fill->kind == FILL_NONE)
+        return 0;
+    if (fill->kind != FILL_CONSTANT && fill->kind != FILL_COUNTING)
+        return error_set_at(error, ERROR_CONFIG, kernel->template->path, buffer->line,
+                            "scratch buffer '%s' is filled neither with constant() nor with "
+                            "counting(), which an application cannot do",
+                            buffer->name);
+    if (fill->argument_count > 0)
+        status = expression_real(fill->arguments[0], scope, &from, error);
+    if (status == 0 && fill->argument_count > 1)
+        status = expression_real(fill->arguments[1], scope, &step, error);
+    for (uint64_t i = 0; i < length && status == 0; i++) {
+        double value = from + step * (double)i;
+        if (!(value >= -0x1p62 && value <= 0x1p62) ||
+            !element_store(type, (long long)value, value, bytes + i * element_bytes(type)))
+            status =
+                error_set_at(error, ERROR_CONFIG, kernel->template->path, buffer->line,
+                             "the fill of scratch buffer '%s' does not fit its type", buffer->name);
+    }
+    return status;
+}
+
+static int make_scratch(struct loaded_kernel *kernel, size_t index, enum element_type type,
+                        const struct scope *scope, struct error *error)
+{
+    struct device_context *device = &kernel->kernels->device;
+    const struct tuned_kernel_buffer *buffer = &kernel->buffers[index];
+    uint64_t bytes = buffer->bytes > 0 ? buffer->bytes : 1;
+    unsigned char *host = calloc(bytes, 1);
+    if (host == NULL)
+        return error_set(error, ERROR_DEVICE, "out of memory for scratch buffer '%s'",
+                         buffer->name);
+    int status = fill_host(kernel, &kernel->template->buffers[index], scope, type, buffer->length,
+                           host, error);
+    if (status == 0)
+        status = CUDA_CALL(device, error, cuMemAlloc, &kernel->scratch[index], bytes);
+    if (status == 0)
+        status = CUDA_CALL(device, error, cuMemcpyHtoD, kernel->scratch[index], host, bytes);
+    if (status == 0) /* before any stream of the caller's may look */
+        status = CUDA_CALL(device, error, cuStreamSynchronize, NULL);
+    free(host);
+    return status;
+}
+
+static int make_buffers(struct loaded_kernel *kernel, const struct scope *scope,
+                        struct error *error)
+{
+    const struct template *template = kernel->template;
+    struct scope names = {&kernel->schedule.names, scope};
+    int status = 0;
+    if (template->buffer_count > BUFFERS)
+        return error_set(error, ERROR_CONFIG, "'%s' has more than %d buffers", template->path,
+                         BUFFERS);
+    kernel->buffers = alloc_zeroed(template->buffer_count, sizeof *kernel->buffers);
+    for (size_t i = 0; i < template->buffer_count && status == 0; i++) {
+        bool scratch = template->buffers[i].access == ACCESS_SCRATCH;
+        enum element_type type;
+        status = describe_buffer(kernel, i, scratch ? &names : scope, &type, error);
+        if (status == 0 && scratch)
+            status = make_scratch(kernel, i, type, &names, error);
+    }
+    kernel->public.buffers = kernel->buffers;
+    kernel->public.buffer_count = template->buffer_count;
+    return status;
+}
+
+/* -- together ------------------------------------------------------------------------------------
+ */
+
+static int load_kernel(struct loaded_kernel *kernel, const struct tuned_query *query, int *code,
+                       struct error *error)
+{
+    struct bindings problem = {0};
+    int status = bind_all(kernel, query, &problem, error);
+    if (status == 0 && !load_bundled(kernel, query))
+        status = load_built(kernel, &problem, code, error);
+    struct scope fixed = {&kernel->fixed, NULL};
+    struct scope scope = {&kernel->parameters, &fixed};
+    if (status == 0)
+        status = make_launches(kernel, &scope, error);
+    if (status == 0)
+        status = make_buffers(kernel, &scope, error);
+    bindings_release(&problem);
+    return status;
+}
+
+static int get_kernel(struct tuned_kernels *kernels, struct tuned_query *query,
+                      struct loaded_kernel *kernel, struct tuned_error *error)
+{
+    struct error inner;
+    int code = 0;
+    kernel->kernels = kernels;
+    if (query->kernel == NULL)
+        return kernels_refuse(error, TUNED_INVALID, "the query has no kernel");
+    int status =
+        load_template(kernels, template_name(kernels, query->kernel), &kernel->template, &inner);
+    if (status != 0)
+        return kernels_fail(&inner, error);
+    if (query->template_hash == NULL)
+        query->template_hash = kernel->template->hash;
+    code = kernels_find(kernels, query, &kernel->public.match, error);
+    if (code != 0)
+        return code;
+    status = load_kernel(kernel, query, &code, &inner);
+    if (status == 0)
+        return 0;
+    int general = kernels_fail(&inner, error);
+    if (code != 0 && error != NULL)
+        error->code = code;
+    return code != 0 ? code : general;
+}
+
+int tuned_kernel_get(struct tuned_kernels *kernels, const struct tuned_query *query,
+                     struct tuned_kernel **kernel, struct tuned_error *error)
+{
+    struct tuned_query asked = kernels_query(kernels, query);
+    struct loaded_kernel *loaded = alloc_zeroed(1, sizeof *loaded);
+    *kernel = NULL;
+    (void)pthread_mutex_lock(&kernels->mutex);
+    int code = get_kernel(kernels, &asked, loaded, error);
+    (void)pthread_mutex_unlock(&kernels->mutex);
+    if (code == 0)
+        *kernel = &loaded->public;
+    else
+        tuned_kernel_free(&loaded->public);
+    return code;
+}
+
+void tuned_kernel_free(struct tuned_kernel *kernel)
+{
+    struct loaded_kernel *loaded = (struct loaded_kernel *)kernel;
+    if (kernel == NULL)
+        return;
+    const struct driver *driver = &loaded->kernels->device.driver;
+    for (size_t i = 0; i < BUFFERS; i++)
+        if (loaded->scratch[i] != 0)
+            (void)driver->cuMemFree(loaded->scratch[i]);
+    if (kernel->module != NULL)
+        (void)driver->cuModuleUnload(kernel->module);
+    schedule_release(&loaded->schedule);
+    bindings_release(&loaded->parameters);
+    bindings_release(&loaded->fixed);
+    free(loaded->launches);
+    free(loaded->buffers);
+    free(loaded);
+}
+
+const struct tuned_kernel_buffer *tuned_kernel_buffer(const struct tuned_kernel *kernel,
+                                                      const char *name)
+{
+    for (size_t i = 0; i < kernel->buffer_count; i++)
+        if (strcmp(kernel->buffers[i].name, name) == 0)
+            return &kernel->buffers[i];
+    return NULL;
+}
+
+/* -- launching -----------------------------------------------------------------------------------
+ */
+
+static int take_buffers(const struct loaded_kernel *kernel, const struct tuned_buffer *buffers,
+                        size_t count, CUdeviceptr *pointers, struct tuned_error *error)
+{
+    memcpy(pointers, kernel->scratch, sizeof kernel->scratch);
+    for (size_t i = 0; i < count; i++) {
+        const struct tuned_kernel_buffer *known =
+            buffers[i].name != NULL ? tuned_kernel_buffer(&kernel->public, buffers[i].name) : NULL;
+        if (known == NULL || known->access == TUNED_SCRATCH)
+            return kernels_refuse(error, TUNED_INVALID, "'%s' is no buffer that the caller gives",
+                                  buffers[i].name != NULL ? buffers[i].name : "");
+        pointers[known - kernel->buffers] = buffers[i].address;
+    }
+    for (size_t i = 0; i < kernel->public.buffer_count; i++)
+        if (pointers[i] == 0)
+            return kernels_refuse(error, TUNED_INVALID, "buffer '%s' is missing",
+                                  kernel->buffers[i].name);
+    return 0;
+}
+
+static int launch(const struct loaded_kernel *kernel, size_t index, CUdeviceptr *pointers,
+                  CUstream stream, struct tuned_error *error)
+{
+    const struct tuned_launch *launch = &kernel->launches[index];
+    const struct step *step = &kernel->schedule.steps[index];
+    const struct driver *driver = &kernel->kernels->device.driver;
+    void *arguments[ARGUMENTS];
+    for (size_t i = 0; i < step->argument_count; i++)
+        arguments[i] = step->arguments[i].is_buffer ? (void *)&pointers[step->arguments[i].buffer]
+                                                    : (void *)step->arguments[i].bytes;
+    CUresult result =
+        launch->cooperative
+            ? driver->cuLaunchCooperativeKernel(launch->function, launch->grid[0], launch->grid[1],
+                                                launch->grid[2], launch->block[0], launch->block[1],
+                                                launch->block[2], launch->shared_bytes, stream,
+                                                arguments)
+            : driver->cuLaunchKernel(launch->function, launch->grid[0], launch->grid[1],
+                                     launch->grid[2], launch->block[0], launch->block[1],
+                                     launch->block[2], launch->shared_bytes, stream, arguments,
+                                     NULL);
+    return result == CUDA_SUCCESS
+               ? 0
+               : kernels_refuse(error, TUNED_CUDA, "the driver refuses the launch of '%s': %s",
+                                launch->entry, driver_error_name(driver, result));
+}
+
+int tuned_kernel_launch(const struct tuned_kernel *kernel, const struct tuned_buffer *buffers,
+                        size_t count, struct CUstream_st *stream, struct tuned_error *error)
+{
+    const struct loaded_kernel *loaded = (const struct loaded_kernel *)kernel;
+    CUdeviceptr pointers[BUFFERS];
+    int code = take_buffers(loaded, buffers, count, pointers, error);
+    for (size_t i = 0; i < kernel->launch_count && code == 0; i++)
+        code = launch(loaded, i, pointers, stream, error);
+    return code;
+}
