@@ -119,7 +119,7 @@ __device__ uint32 scan_exclusive(uint32 *values, int count)
 #if METHOD == METHOD_ORDERED
 
 // What a tile has published about itself: a count and, in the lowest two bits, what it counts. Both
-// move in one 64-bit access and nothing else is read on the strength of it, so relaxed order will do.
+// move in one 64-bit access and nothing else is read on the strength of it: relaxed order will do.
 #define STATUS_NOTHING 0
 #define STATUS_OWN 1    // elements that pass in this tile
 #define STATUS_PREFIX 2 // in this tile and all before it

@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# The shipped kernels on the GPU of the machine it stands on:
+#     tests/gpu_families.sh BUILD [RESULTS [PART…]]
+# BUILD is a build folder. RESULTS gets the families' tuned.ini, the ladder's and the tables (default: a
+# folder that is removed again). PART is families, edges, wrong or sanitizer (default: all of them).
+# Ends with "N passed, N failed"; exit status 77 where there is no GPU.
+set -u
+
+build=$(realpath "${1:?usage: tests/gpu_families.sh BUILD [RESULTS [PART…]]}")
+source=$(realpath "$(dirname "$0")/..")
+autotune=$build/autotune
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+results=${2:-$scratch/results}
+parts=${*:3}
+mkdir -p "$results"
+results=$(realpath "$results")
+export AUTOTUNE_CACHE=${AUTOTUNE_CACHE:-$scratch/cache}
+
+if ! "$autotune" devices >"$scratch/devices" 2>"$scratch/devices.err"; then
+    echo "skipped: $(cat "$scratch/devices.err")"
+    exit 77
+fi
+head -n 1 "$scratch/devices"
+
+passed=0
+failed=0
+
+# test_case NAME COMMAND…: the command must succeed; its output is shown where it does not.
+test_case() {
+    local name=$1
+    local begin=$SECONDS
+    shift
+    if "$@" >"$scratch/output" 2>&1; then
+        echo "ok     $name ($((SECONDS - begin)) s)"
+        passed=$((passed + 1))
+    else
+        echo "FAILED $name ($((SECONDS - begin)) s)"
+        sed 's/^/    /' "$scratch/output" | tail -n 40
+        failed=$((failed + 1))
+    fi
+}
+
+wanted() {
+    [ -z "$parts" ] || [[ " $parts " == *" $1 "* ]]
+}
+
+# sweep CONFIG FOLDER TUNED: what the reports say goes to FOLDER/table.txt. A sweep some of whose kernels
+# have no valid variant, like those that must be wrong, ends with status 0 or 1; what counts is the outcomes.
+sweep() {
+    mkdir -p "$2"
+    timeout 300 "$autotune" --config "$1" --results "$2" --tuned "$3" --remeasure --quiet --top 5 >"$2/table.txt"
+    [ $? -le 1 ] && python3 "$source/tests/gpu_families.py" "$autotune" "$2"
+}
+
+family() {
+    sweep "$source/configs/$1.ini" "$results/$1" "$results/tuned.ini"
+}
+
+ladder() {
+    sweep "$source/configs/published_ladder.ini" "$results/published_ladder" "$results/published_ladder.ini"
+}
+
+edges() {
+    sweep "$source/configs/edge_sizes.ini" "$results/edge_sizes" "$scratch/edge_sizes.ini"
+}
+
+write_wrong_sweep() {
+    cat <<END
+[sweep]
+templates = $source/kernel_templates
+[atomics]
+value_type = int32, float
+method = racy
+[grid_barrier]
+test = latency, stamps, total
+barrier = none
+END
+}
+
+# The two kernels that are wrong on purpose: fails unless verification catches all of them every time.
+always_wrong() {
+    write_wrong_sweep >"$scratch/wrong.ini"
+    for run in {1..20}; do
+        if ! sweep "$scratch/wrong.ini" "$scratch/wrong" "$scratch/wrong_tuned.ini"; then
+            echo "in run $run of 20"
+            return 1
+        fi
+    done
+}
+
+# One variant of each correct member of each family, at sizes that a sanitizer gets through.
+write_small_sweep() {
+    cat <<END
+[sweep]
+templates = $source/kernel_templates
+launch_timeout_s = 60
+[sum]
+template = reduce_sum
+n = 20003
+load = cached, once, bulk
+finish = two_pass, atomic, last_block, gather, grid_barrier
+cache = warm
+[sum_chunked]
+template = reduce_sum
+n = 20003
+value_type = half, bfloat16, double
+vector_width = 8
+order = chunked
+finish = last_block, gather
+cache = warm
+[operations]
+template = reduce_operator
+n = 5003
+value_type = int32
+operation = min, max, product, bit_xor
+finish = last_block
+cache = warm
+[ladder]
+template = reduce_ladder
+n = 5003
+scheme = naive, divergent, interleaved, sequential, shuffle
+cache = warm
+[grid_barrier]
+test = stamps, total
+rounds = 3
+n = 4096
+barrier = lock, lock_free, lock_free_parallel, gather, sense, tree, cluster, cooperative
+[grid_barrier_waits]
+template = grid_barrier
+test = stamps
+rounds = 3
+barrier = lock
+arrive = silent
+poll = relaxed, overlapped
+[atomics]
+n = 5003
+method = atomic, cas, thread_local, warp_aggregated, block_aggregated
+cache = warm
+[atomic_operations]
+atomic = add, sub, bit_and, bit_or, bit_xor, max, min, exch, cas
+n = 2048
+[filter]
+n = 20003
+method = atomic, warp_aggregated, block_aggregated
+cache = warm
+[filter_ordered]
+n = 20003
+cache = warm
+[lock]
+n = 1024
+method = block_mutex, thread_mutex, spin_mutex, ticket, atomic, ballot
+[sgemm]
+m = 100
+n = 70
+k = 50
+method = naive, tiled
+cache = warm
+[thread_order]
+unit = thread, warp, block
+n = 2048
+END
+}
+
+# sanitizer TOOL: the device worker runs under compute-sanitizer's TOOL, which must find nothing.
+sanitizer() {
+    local folder=$scratch/$1
+    mkdir -p "$folder"
+    write_small_sweep >"$scratch/small.ini"
+    timeout 280 compute-sanitizer --tool "$1" --target-processes all \
+        "$autotune" --config "$scratch/small.ini" --results "$folder" --tuned "$folder/tuned.ini" --quiet --top 1 \
+        >"$folder/log" 2>&1
+    if [ $? -gt 1 ] || ! grep -q SUMMARY "$folder/log"; then
+        tail -n 30 "$folder/log"
+        return 1
+    fi
+    grep -E '^=========' "$folder/log" | tail -n 30
+    if grep -E 'SUMMARY: [1-9]|SUMMARY: 0 hazards displayed \([1-9]' "$folder/log"; then
+        return 1
+    fi
+    python3 "$source/tests/gpu_families.py" "$autotune" "$folder"
+}
+
+if wanted families; then
+    for config in reduce grid_barrier atomics filter lock sgemm thread_order; do
+        test_case "every variant of configs/$config.ini ends as it must" family "$config"
+    done
+    test_case "every rung of configs/published_ladder.ini ends as it must" ladder
+fi
+if wanted edges; then
+    test_case "sizes from 0 to more than 2^32 bytes" edges
+fi
+if wanted wrong; then
+    test_case "the wrong kernels are caught in 20 runs of 20" always_wrong
+fi
+if wanted sanitizer; then
+    for tool in memcheck racecheck synccheck; do
+        test_case "$tool finds nothing" sanitizer "$tool"
+    done
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
