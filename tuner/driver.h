@@ -27,6 +27,7 @@
     X(cuDevicePrimaryCtxRetain, 7000)                                                              \
     X(cuDevicePrimaryCtxRelease, 11000)                                                            \
     X(cuCtxSetCurrent, 4000)                                                                       \
+    X(cuCtxGetDevice, 2000)                                                                        \
     X(cuMemGetInfo, 3020)                                                                          \
     X(cuMemAlloc, 3020)                                                                            \
     X(cuMemFree, 3020)                                                                             \

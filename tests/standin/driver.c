@@ -389,6 +389,13 @@ CUresult cuCtxSetCurrent(CUcontext context)
     return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+    BEGIN(cuCtxGetDevice, NEED_CONTEXT);
+    *device = current->device;
+    return CUDA_SUCCESS;
+}
+
 /* --- Memory
  * --------------------------------------------------------------------------------------- */
 

@@ -22,12 +22,30 @@ struct calls {
     int (*device_attribute)(int *value, int attribute, int device);
 };
 
-/* dlsym gives an object pointer; ISO C has no cast from it to a function's. */
-static bool find_call(void *library, const char *name, void *function)
+/* cuGetProcAddress() of CUDA 12.0: the name, where the function goes, the version whose ABI is
+ * wanted, no flags, no status. */
+typedef int (*get_proc_address)(const char *name, void **function, int version, uint64_t flags,
+                                void *status);
+
+enum { ABI_VERSION = 2000 };
+
+/* `function` is a pointer to a function; ISO C has no cast to it from an object's. */
+static bool find_call(get_proc_address get, const char *name, void *function)
 {
-    void *symbol = dlsym(library, name);
+    void *symbol = NULL;
+    bool found = get != NULL && get(name, &symbol, ABI_VERSION, 0, NULL) == 0 && symbol != NULL;
     memcpy(function, &symbol, sizeof symbol);
-    return symbol != NULL;
+    return found;
+}
+
+static bool find_calls(void *library, struct calls *calls)
+{
+    get_proc_address get = NULL;
+    void *symbol = dlsym(library, "cuGetProcAddress_v2");
+    memcpy(&get, &symbol, sizeof symbol);
+    return find_call(get, "cuCtxGetDevice", &calls->current_device) &&
+           find_call(get, "cuDeviceGetName", &calls->device_name) &&
+           find_call(get, "cuDeviceGetAttribute", &calls->device_attribute);
 }
 
 static int fill(const struct calls *calls, struct tuned_gpu *gpu, int device)
@@ -64,12 +82,10 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
         return tuned_fail(error, TUNED_NO_GPU, NULL, 0,
                           "no CUDA driver is loaded; make a context first, or describe the GPU "
                           "yourself");
-    if (!find_call(library, "cuCtxGetDevice", &calls.current_device) ||
-        !find_call(library, "cuDeviceGetName", &calls.device_name) ||
-        !find_call(library, "cuDeviceGetAttribute", &calls.device_attribute))
+    if (!find_calls(library, &calls))
         code = tuned_fail(error, TUNED_NO_GPU, NULL, 0,
-                          "the CUDA driver lacks cuCtxGetDevice, cuDeviceGetName or "
-                          "cuDeviceGetAttribute");
+                          "the CUDA driver does not say which GPU is current; install one for CUDA "
+                          "12.0 or newer");
     else if (calls.current_device(&ordinal) != 0)
         code = tuned_fail(error, TUNED_NO_GPU, NULL, 0,
                           "no CUDA context is current in this thread; make one first");
