@@ -327,6 +327,9 @@ static int run_sweep(struct run *run, struct error *error)
     if (status == 0)
         status = run->environment.static_mode ? inspect_plans(run, error) : tune_plans(run, error);
     progress_end(&run->progress);
+    if (run->device != NULL && device_unwatched(run->device) != NULL && !run->options.quiet)
+        fprintf(stderr, "autotune: %s: lowered clocks and other processes on the GPU go unseen\n",
+                device_unwatched(run->device));
     if (status == 0)
         status = print_report(run, error);
     if (status == ERROR_INTERRUPTED)

@@ -13,7 +13,9 @@ enum {
     OPEN_TIMEOUT_S = 120, /* references are slow by design */
     LOAD_TIMEOUT_S = 60,
     START_FAILURES = 3,
-    KILL_LIMIT = 3, /* in a row, from outside; then the variant is to blame after all */
+    RETAKES = 16, /* of throttled samples; each reading without throttling gives one back */
+    RETAKE_PAUSE_NS = 60000000, /* longer than a reading of the watch is good for */
+    KILL_LIMIT = 3,             /* in a row, from outside; then the variant is to blame after all */
 };
 
 struct device {
@@ -28,8 +30,12 @@ struct device {
     json_t *trials[DEVICE_TRIALS]; /* sent and not answered, the oldest first */
     size_t trial_count;
     unsigned losses;
-    bool killed;    /* the last worker that died was killed from outside */
-    unsigned kills; /* of that kind since the last reply */
+    bool killed;            /* the last worker that died was killed from outside */
+    unsigned kills;         /* of that kind since the last reply */
+    struct watched watched; /* of the open problem; sm_clock_mhz is the sum of `readings` */
+    unsigned readings;
+    unsigned retakes;
+    char unwatched[256];
 };
 
 /* -- messages ------------------------------------------------------------------------------------
@@ -215,6 +221,9 @@ int device_open(struct device *device, const struct device_request *request, dou
 {
     device->request = *request;
     device->slowest_s = 0;
+    device->watched = (struct watched){0};
+    device->readings = 0;
+    device->retakes = 0;
     int status = open_again(device, empty_ns, error);
     device->open = status == 0;
     return status;
@@ -396,6 +405,55 @@ int device_verify(struct device *device, int64_t id, int runs, struct device_ans
     return status;
 }
 
+static void note_reading(struct device *device, const json_t *reply)
+{
+    struct watched *watched = &device->watched;
+    int others = (int)member(reply, "other_processes");
+    watched->known = true;
+    watched->sm_clock_mhz += (double)member(reply, "sm_clock_mhz");
+    device->readings++;
+    if (others > watched->other_processes)
+        watched->other_processes = others;
+    if (json_object_get(reply, "throttled") == NULL && device->retakes > 0)
+        device->retakes--;
+}
+
+/* Notes what the watch saw; whether the samples are to be taken again goes to `answer->again`. */
+static int take_watch(struct device *device, const json_t *reply, struct device_answer *answer,
+                      struct error *error)
+{
+    struct watched *watched = &device->watched;
+    const char *unwatched = json_string_value(json_object_get(reply, "unwatched"));
+    size_t samples = json_array_size(json_object_get(reply, "samples_ns"));
+    if (unwatched != NULL)
+        (void)snprintf(device->unwatched, sizeof device->unwatched, "%s", unwatched);
+    if (json_object_get(reply, "sm_clock_mhz") != NULL)
+        note_reading(device, reply);
+    if (!json_is_true(json_object_get(reply, "throttled")))
+        return 0;
+    if (device->retakes >= RETAKES) {
+        watched->throttled_samples += samples;
+        return 0;
+    }
+    device->retakes++;
+    watched->dropped_samples += samples;
+    answer->again = true;
+    return pool_serve(device->pool, -1, clock_ns() + RETAKE_PAUSE_NS, false, error);
+}
+
+struct watched device_watched(const struct device *device)
+{
+    struct watched watched = device->watched;
+    if (device->readings > 0)
+        watched.sm_clock_mhz /= device->readings;
+    return watched;
+}
+
+const char *device_unwatched(const struct device *device)
+{
+    return device->unwatched[0] != '\0' ? device->unwatched : NULL;
+}
+
 int device_measure(struct device *device, int64_t id, size_t count, double **samples_ns,
                    size_t *sample_count, struct device_answer *answer, struct error *error)
 {
@@ -405,6 +463,8 @@ int device_measure(struct device *device, int64_t id, size_t count, double **sam
     double timeout_s = launch_timeout(device) + 2 * device->slowest_s * (double)count;
     int status = call(device, request, timeout_s, "measured", &reply, answer, error);
     if (reply != NULL)
+        status = take_watch(device, reply, answer, error);
+    if (reply != NULL && !answer->again)
         (void)read_numbers(json_object_get(reply, "samples_ns"), samples_ns, sample_count);
     json_decref(reply);
     return status;
@@ -445,8 +505,10 @@ int device_trial_take(struct device *device, struct result *result, struct trial
     if (reply == NULL)
         return status;
     take_loaded(reply, result, answer);
-    (void)read_numbers(json_object_get(reply, "samples_ns"), &result->samples_ns,
-                       &result->sample_count);
+    status = take_watch(device, reply, answer, error);
+    if (!answer->again)
+        (void)read_numbers(json_object_get(reply, "samples_ns"), &result->samples_ns,
+                           &result->sample_count);
     note_run(device, reply);
     times->load_ns = member(reply, "load_ns");
     times->verify_ns = member(reply, "run_ns") + member(reply, "again_ns");

@@ -52,7 +52,8 @@ struct device_answer {
     enum outcome outcome; /* OUTCOME_MEASURED: nothing wrong so far */
     char reason[1024];
     char entry[128]; /* of the main launch, after device_load() */
-    bool again;      /* nothing came of it, since the worker was killed from outside: ask again */
+    bool again;      /* nothing came of it, since the worker was killed from outside or the GPU
+                        throttled: ask again */
 };
 
 /* Loads variant `id`; `figures` and the metrics as the driver and the template say. */
@@ -64,7 +65,11 @@ int device_load(struct device *device, int64_t id, const char *cubin,
 int device_verify(struct device *device, int64_t id, int runs, struct device_answer *answer,
                   struct error *error);
 
-/* Takes `count` samples and appends them to `*samples_ns` (grown with realloc). */
+/*
+ * Takes `count` samples and appends them to `*samples_ns` (grown with realloc). Samples taken
+ * while power, heat or the hardware lowered the clocks are dropped, and `answer->again` set, after
+ * a pause; where that goes on and on they are kept. See device_watched().
+ */
 int device_measure(struct device *device, int64_t id, size_t count, double **samples_ns,
                    size_t *sample_count, struct device_answer *answer, struct error *error);
 
@@ -86,12 +91,19 @@ struct trial_times {
     int64_t load_ns, verify_ns, measure_ns;
 };
 
-/* The answer to the oldest trial: figures, metrics and samples into `result`. */
+/* The answer to the oldest trial: figures, metrics and samples into `result`. Where its samples had
+ * to be dropped, as in device_measure(), `answer->again` is set. */
 int device_trial_take(struct device *device, struct result *result, struct trial_times *times,
                       struct device_answer *answer, struct error *error);
 
 /* How many workers were lost so far: whoever keeps variants loaded compares it. */
 unsigned device_losses(const struct device *device);
+
+/* What was seen while samples of the open problem were taken. */
+struct watched device_watched(const struct device *device);
+
+/* Why nothing is seen: there is no NVML; NULL where it is there, or nobody knows yet. */
+const char *device_unwatched(const struct device *device);
 
 /* Lists the GPUs of this machine: `*gpus` is a new array. Needs no pool. */
 int device_list(struct gpu **gpus, size_t *count, struct error *error);

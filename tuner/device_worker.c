@@ -7,6 +7,7 @@
 #include "device_problem.h"
 #include "measure.h"
 #include "verify.h"
+#include "watch.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ enum { EMPTY_SAMPLES = 15, SAMPLE_LIMIT = 100000 };
 struct device_worker {
     struct device_context device;
     struct measure measure;
+    struct watch watch;
     struct device_problem problem;
     bool has_support;
     bool open;
@@ -314,6 +316,7 @@ static int measure_variant(struct device_worker *worker, const json_t *request,
     double enough_ns = json_number_value(json_object_get(request, "enough_ns"));
     size_t first = enough_ns > 0 ? 1 : 0; /* a variant that is far too slow shows at once */
     double *samples_ns = alloc_zeroed((size_t)count, sizeof *samples_ns);
+    int64_t start = clock_ns();
     int status = 0;
     if (first > 0)
         status =
@@ -323,6 +326,7 @@ static int measure_variant(struct device_worker *worker, const json_t *request,
     else if (status == 0)
         status = measure_samples(&worker->measure, &worker->problem, variant, (size_t)count - first,
                                  samples_ns + first, error);
+    watch_look(&worker->watch, start);
     status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
     *list = status == 0 && answer->outcome == OUTCOME_MEASURED ? numbers(samples_ns, (size_t)count)
                                                                : NULL;
@@ -338,9 +342,11 @@ static int do_measure(struct device_worker *worker, const json_t *request, struc
     int status = need_variant(worker, request, &variant, error);
     if (status == 0)
         status = measure_variant(worker, request, variant, &list, answer, error);
-    if (list != NULL)
+    if (list != NULL) {
         answer->reply = json_pack("{s:s, s:o, s:I}", "event", "measured", "samples_ns", list,
                                   "late_samples", (json_int_t)worker->measure.late_samples);
+        watch_tell(&worker->watch, answer->reply);
+    }
     return status;
 }
 
@@ -376,6 +382,7 @@ static int try_variant(struct device_worker *worker, const json_t *request,
         json_object_set_new(reply, "measure_ns", json_integer(measure_end - run_end));
         json_object_set_new(reply, "again_ns", json_integer(clock_ns() - measure_end));
         json_object_set(reply, "samples_ns", list);
+        watch_tell(&worker->watch, reply);
     }
     json_decref(list);
     return status;
@@ -497,6 +504,8 @@ static int greet_and_start(struct device_worker *worker, struct channel *channel
             error);
     if (status == 0)
         status = device_start(&worker->device, error);
+    if (status == 0)
+        watch_start(&worker->watch, worker->device.gpu.uuid);
     return status;
 }
 
@@ -511,6 +520,7 @@ int device_worker_run(struct channel *channel, int ordinal, struct error *error)
         (void)channel_send(channel, message_from_error(error), NULL);
     else if (ordinal >= 0)
         status = serve_all(&worker, channel, error);
+    watch_stop(&worker.watch);
     json_decref(worker.open_request);
     free(worker.variants); /* the context's memory goes with the process */
     return status;

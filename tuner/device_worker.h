@@ -20,6 +20,7 @@
  * CUBIN is the path of an entry of the cubin cache. A variant that fails answers
  * {"event":"failed","outcome":"fault","reason":…,"lost":true}; after `lost` the context is gone and
  * the process ends.
+ * Samples come with what watch_tell() adds: "throttled" where they were taken under it.
  * {"event":"error",…} says that the request itself, or the template, is at fault.
  */
 #ifndef AUTOTUNE_DEVICE_WORKER_H

@@ -99,6 +99,31 @@ static int add_study(struct record *record, const struct study *study, const cha
 static int read_results(struct record *record, int64_t id, int64_t winner, struct study *study,
                         struct error *error);
 
+/* Four columns, which are NULL where nothing was seen. */
+static void read_watched(sqlite3_stmt *row, int column, struct watched *watched)
+{
+    if (sqlite3_column_type(row, column) == SQLITE_NULL)
+        return;
+    watched->known = true;
+    watched->dropped_samples = (uint64_t)sqlite3_column_int64(row, column++);
+    watched->throttled_samples = (uint64_t)sqlite3_column_int64(row, column++);
+    watched->sm_clock_mhz = sqlite3_column_double(row, column++);
+    watched->other_processes = sqlite3_column_int(row, column);
+}
+
+static void put_watched(struct query *query, const struct watched *watched)
+{
+    if (!watched->known) {
+        for (int i = 0; i < 4; i++)
+            query_null(query);
+        return;
+    }
+    query_integer(query, (int64_t)watched->dropped_samples);
+    query_integer(query, (int64_t)watched->throttled_samples);
+    query_real(query, watched->sm_clock_mhz);
+    query_integer(query, watched->other_processes);
+}
+
 /* What is complete was measured then, and by that command. */
 static void take_origin(struct environment *environment, sqlite3_stmt *row)
 {
@@ -125,6 +150,7 @@ static int take_up(struct record *record, struct study *study, const char *probl
         double empty_kernel_ns = sqlite3_column_double(query.statement, 3);
         if (empty_kernel_ns > 0)
             study->empty_kernel_ns = empty_kernel_ns;
+        read_watched(query.statement, 6, &study->watched);
         if (complete)
             take_origin(&study->environment, query.statement);
     } else if (status != SQLITE_DONE) {
@@ -195,6 +221,7 @@ int record_finish(struct record *record, int64_t study_id, const struct study *s
             query_integer(&query, winner);
         else
             query_null(&query);
+        put_watched(&query, &study->watched);
         query_integer(&query, study_id);
         result = query_run(&query, NULL, error);
     }
@@ -388,6 +415,7 @@ static int read_study(struct record *record, sqlite3_stmt *row, struct study *st
     study->rejected = (uint64_t)sqlite3_column_int64(row, 18);
     study->empty_kernel_ns = sqlite3_column_double(row, 19);
     study->complete = sqlite3_column_int(row, 20) != 0;
+    read_watched(row, 22, &study->watched);
     return read_results(record, id, sqlite3_column_int64(row, 21), study, error);
 }
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 #define BUSY_MS 10000
 #define CHECKPOINT_PAGES 20000 /* a whole sweep, so that no result waits for the disk */
 
@@ -39,6 +39,10 @@ static const char schema[] =
     " points INTEGER NOT NULL,"   /* of the Cartesian space */
     " rejected INTEGER NOT NULL," /* by constraints, before compilation */
     " empty_kernel_ns REAL NOT NULL,"
+    " dropped_samples INTEGER,"   /* taken under throttling, and then again */
+    " throttled_samples INTEGER," /* kept though throttled */
+    " sm_clock_mhz REAL,"         /* mean while sampling; NULL without NVML, as are those around */
+    " other_processes INTEGER,"   /* on the GPU, the most at once */
     " complete INTEGER NOT NULL,"
     " winner INTEGER REFERENCES variant (id));"
     "CREATE INDEX study_subject ON study (kernel, gpu, problem);"

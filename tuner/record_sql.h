@@ -9,7 +9,8 @@
 #define STATEMENTS(X)                                                                              \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
     X(COMMIT, "COMMIT")                                                                            \
-    X(FIND_STUDY, "SELECT id, complete, winner, empty_kernel_ns, date, command FROM study"         \
+    X(FIND_STUDY, "SELECT id, complete, winner, empty_kernel_ns, date, command,"                   \
+                  " dropped_samples, throttled_samples, sm_clock_mhz, other_processes FROM study"  \
                   " WHERE kernel = ? AND problem = ? AND gpu = ? AND arch = ? AND mode = ?"        \
                   " AND cache = ? AND template_hash = ? AND driver = ? AND nvrtc = ?"              \
                   " ORDER BY id DESC LIMIT 1")                                                     \
@@ -18,10 +19,12 @@
                  " gpu_details, points, rejected, empty_kernel_ns, complete)"                      \
                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)")           \
     X(FINISH_STUDY, "UPDATE study SET complete = 1, points = ?, rejected = ?,"                     \
-                    " empty_kernel_ns = ?, winner = ? WHERE id = ?")                               \
+                    " empty_kernel_ns = ?, winner = ?, dropped_samples = ?,"                       \
+                    " throttled_samples = ?, sm_clock_mhz = ?, other_processes = ? WHERE id = ?")  \
     X(LATEST_STUDIES, "SELECT id, kernel, problem, gpu, arch, mode, cache, template_hash, driver," \
                       " nvrtc, template, description, autotune, host, date, command,"              \
-                      " gpu_details, points, rejected, empty_kernel_ns, complete, winner"          \
+                      " gpu_details, points, rejected, empty_kernel_ns, complete, winner,"         \
+                      " dropped_samples, throttled_samples, sm_clock_mhz, other_processes"         \
                       " FROM study WHERE id IN"                                                    \
                       " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode)"     \
                       " ORDER BY kernel, gpu, arch, mode, id")                                     \

@@ -79,6 +79,18 @@ static json_t *result_json(const struct result *result)
     return object;
 }
 
+static json_t *watched_json(const struct watched *watched)
+{
+    if (!watched->known)
+        return json_null();
+    json_t *object = json_object();
+    set(object, "dropped_samples", json_integer((json_int_t)watched->dropped_samples));
+    set(object, "throttled_samples", json_integer((json_int_t)watched->throttled_samples));
+    set(object, "sm_clock_mhz", real_json(watched->sm_clock_mhz));
+    set(object, "other_processes", json_integer(watched->other_processes));
+    return object;
+}
+
 static json_t *study_json(const struct study *study)
 {
     const struct environment *environment = &study->environment;
@@ -99,6 +111,7 @@ static json_t *study_json(const struct study *study)
     set(object, "points", json_integer((json_int_t)study->points));
     set(object, "rejected", json_integer((json_int_t)study->rejected));
     set(object, "empty_kernel_ns", real_json(study->empty_kernel_ns));
+    set(object, "watched", watched_json(&study->watched));
     set(object, "complete", json_boolean(study->complete));
     set(object, "winner",
         study->has_winner ? json_integer((json_int_t)study->winner) : json_null());

@@ -226,6 +226,25 @@ static void print_rows(FILE *stream, const struct view *view)
     table_free(table);
 }
 
+/* What NVML saw while they were taken. */
+static void print_watched(FILE *stream, const struct watched *watched)
+{
+    if (!watched->known)
+        return;
+    fprintf(stream, "SM clock %.0f MHz, ", watched->sm_clock_mhz);
+    if (watched->dropped_samples == 0 && watched->throttled_samples == 0)
+        fputs("no throttling seen, ", stream);
+    if (watched->dropped_samples > 0)
+        fprintf(stream, "%" PRIu64 " samples dropped under throttling, ", watched->dropped_samples);
+    if (watched->throttled_samples > 0)
+        fprintf(stream, "%" PRIu64 " kept since it did not end, ", watched->throttled_samples);
+    if (watched->other_processes == 0)
+        fputs("no other process on the GPU\n", stream);
+    else
+        fprintf(stream, "%d OTHER PROCESS%s on the GPU\n", watched->other_processes,
+                watched->other_processes > 1 ? "ES" : "");
+}
+
 /* What the numbers are about and how they came to be. */
 static void print_heading(FILE *stream, const struct study *study)
 {
@@ -250,6 +269,7 @@ static void print_heading(FILE *stream, const struct study *study)
                 gpu->arch, gpu->attributes[GPU_sm_count], gpu->driver, environment->nvrtc,
                 environment->autotune, study->cache, report_time(study->empty_kernel_ns, buffer),
                 environment->date);
+    print_watched(stream, &study->watched);
     free(problem);
 }
 

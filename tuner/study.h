@@ -56,6 +56,15 @@ struct result {
     bool tied; /* in the winner's tie set, the winner too */
 };
 
+/* What NVML saw on the GPU while samples were taken. */
+struct watched {
+    bool known;                 /* NVML was there; else all below is 0 */
+    uint64_t dropped_samples;   /* taken under throttling, and then again */
+    uint64_t throttled_samples; /* kept though throttled, since there was no end to it */
+    double sm_clock_mhz;        /* mean */
+    int other_processes;        /* on the GPU, the most seen at once */
+};
+
 struct study {
     struct environment environment;
     char *kernel;        /* the sweep section's name */
@@ -67,6 +76,7 @@ struct study {
     uint64_t points;        /* of the Cartesian space */
     uint64_t rejected;      /* by constraints, before compilation: not in `results` */
     double empty_kernel_ns; /* an empty kernel measured in the same way; 0 in static mode */
+    struct watched watched; /* 0 in static mode */
     struct result *results;
     size_t result_count;
     bool complete; /* every variant has its outcome, and the finals were held */

@@ -126,6 +126,10 @@ static int end_trial(struct screening *screening, struct error *error)
     screening->trial_count--;
     memmove(screening->trials, screening->trials + 1,
             screening->trial_count * sizeof *screening->trials);
+    if (answer.again) { /* its samples were dropped */
+        screening->pending[screening->pending_count++] = index;
+        return 0;
+    }
     if (answer.outcome == OUTCOME_MEASURED)
         figures_limit(&source, answer.entry, &result->figures);
     summarise(result);
@@ -518,6 +522,15 @@ static int open_problem(struct tuning *tuning, struct plan *plan, struct error *
     return device_open(tuning->device, &request, &plan->study.empty_kernel_ns, error);
 }
 
+/* Adds what was seen now to what the record says of an earlier run. */
+static void note_watched(struct watched *watched, struct watched now)
+{
+    now.dropped_samples += watched->dropped_samples;
+    now.throttled_samples += watched->throttled_samples;
+    if (now.known || !watched->known)
+        *watched = now;
+}
+
 int tune_plan(struct tuning *tuning, struct plan *plan, struct error *error)
 {
     tuning->rules = race_rules_complete(tuning->rules);
@@ -535,6 +548,7 @@ int tune_plan(struct tuning *tuning, struct plan *plan, struct error *error)
              study_count(&plan->study, OUTCOME_MEASURED) > 0);
     if (status != 0)
         return status;
+    note_watched(&plan->study.watched, device_watched(tuning->device));
     plan->study.complete = true;
     timings_stage(tuning->timings, TIMING_RECORD);
     return record_finish(tuning->record, plan->record_id, &plan->study, error);

@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# What NVML says of the GPU while samples are taken: lowered clocks, other processes.
+load helper
+
+tune() {
+    autotune --config "$sweeps/scale.ini" "$@"
+    exits 0
+}
+
+@test "the report states the clock, and that nothing disturbed" {
+    stand_in sm_clock_mhz=1755
+    tune
+    has out "SM clock 1755 MHz, no throttling seen, no other process on the GPU"
+    # again from the record, where nothing is measured
+    tune
+    has err "nothing to do"
+    has out "SM clock 1755 MHz"
+    autotune report
+    has out "SM clock 1755 MHz"
+}
+
+@test "samples taken under throttling are dropped, counted and taken again" {
+    stand_in throttled_readings=3
+    tune --format json
+    mv out disturbed
+    [ "$(grep -c '"outcome": "measured"' disturbed)" -eq 9 ]
+    dropped=$(sed -n 's/^ *"dropped_samples": \([0-9]*\),/\1/p' disturbed)
+    [ "$dropped" -ge 3 ]
+    has disturbed '"throttled_samples": 0' '"sm_clock_mhz": 1980.0' '"other_processes": 0'
+    autotune report
+    has out "$dropped samples dropped under throttling"
+    lacks out kept
+}
+
+@test "throttling without an end: samples are kept after some attempts, and the report says so" {
+    stand_in throttle=1:1:1.2
+    tune
+    has out "samples dropped under throttling" "kept since it did not end"
+    [ -s results/tuned.ini ]
+}
+
+@test "clocks that someone set, or an idle GPU, are no throttling" {
+    stand_in throttled_readings=1000 throttle_reasons=0x3
+    tune
+    has out "no throttling seen"
+}
+
+@test "other processes on the GPU are reported; those of the run are not" {
+    stand_in processes=1
+    tune
+    has out "1 OTHER PROCESS on the GPU"
+    stand_in processes=1:2
+    tune --remeasure
+    has out "2 OTHER PROCESSES on the GPU"
+    # in a container, the list has other numbers
+    stand_in pid_offset=100000
+    tune --remeasure
+    has out "no other process on the GPU"
+    stand_in processes=1 pid_offset=100000
+    tune --remeasure
+    has out "1 OTHER PROCESS on the GPU"
+}
+
+@test "without NVML everything works, and it is said once" {
+    mkdir lib
+    cp "$BUILD_DIR/tests/standin/libcuda.so.1" lib
+    export LD_LIBRARY_PATH=$scratch/lib
+    autotune --config "$sweeps/shapes.ini"
+    exits 0
+    has err "NVML is not there"
+    equal "$(grep -c unseen err)" 1
+    lacks out "SM clock"
+    tune --quiet
+    equal "$(cat err)" ""
+    autotune report --format json
+    has out '"watched": null'
+}
+
+@test "NVML that does not start is no failure either" {
+    stand_in nvml=0
+    tune
+    has err "nvmlInit failed: Driver Not Loaded"
+}

@@ -1,0 +1,130 @@
+#include "watch.h"
+
+#include "clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READING_INTERVAL_NS INT64_C(50000000)
+#define COUNTING_INTERVAL_NS INT64_C(1000000000)
+
+static void *open_nvml(void *context)
+{
+    struct watch *watch = context;
+    int status = nvml_open(&watch->nvml, watch->uuid, &watch->error);
+    atomic_store(&watch->state, status == 0 ? WATCH_OPEN : WATCH_FAILED);
+    return NULL;
+}
+
+void watch_start(struct watch *watch, const char *uuid)
+{
+    *watch = (struct watch){.state = WATCH_OPENING};
+    (void)snprintf(watch->uuid, sizeof watch->uuid, "%s", uuid);
+    if (pthread_create(&watch->opener, NULL, open_nvml, watch) != 0)
+        atomic_store(&watch->state, WATCH_NONE);
+}
+
+void watch_stop(struct watch *watch)
+{
+    if (atomic_load(&watch->state) == WATCH_NONE)
+        return;
+    (void)pthread_join(watch->opener, NULL);
+    nvml_close(&watch->nvml);
+    atomic_store(&watch->state, WATCH_NONE);
+}
+
+/* From /proc/PID/stat: "PID (NAME) STATE PARENT …"; 0 where there is no such process. */
+static pid_t parent_of(unsigned pid)
+{
+    char path[32];
+    char line[512];
+    long parent = 0;
+    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    line[fread(line, 1, sizeof line - 1, file)] = '\0';
+    (void)fclose(file); /* only read */
+    const char *name_end = strrchr(line, ')');
+    if (name_end == NULL || strlen(name_end) < 4)
+        return 0;
+    parent = strtol(name_end + 4, NULL, 10);
+    return (pid_t)parent;
+}
+
+/* The coordinator and its workers: a predecessor of this one may not be gone yet. */
+static bool is_ours(unsigned pid)
+{
+    pid_t parent = parent_of(pid);
+    return (pid_t)pid == getppid() || (parent != 0 && (parent == getppid() || parent == getpid()));
+}
+
+static size_t count_others(const struct nvml *nvml)
+{
+    size_t count;
+    size_t others = 0;
+    bool here = false;
+    unsigned *pids = nvml_processes(nvml, &count);
+    for (size_t i = 0; i < count; i++) {
+        if ((pid_t)pids[i] == getpid())
+            here = true;
+        else
+            others += !is_ours(pids[i]);
+    }
+    free(pids);
+    /* in a container the list has other numbers, but one of them is this process */
+    return !here && others > 0 ? others - 1 : others;
+}
+
+static void read_now(struct watch *watch)
+{
+    nvml_read(&watch->nvml, &watch->latest);
+    watch->read_ns = clock_ns();
+    watch->fresh = true;
+    if (watch->counted_ns == 0 || watch->read_ns - watch->counted_ns >= COUNTING_INTERVAL_NS) {
+        watch->other_processes = count_others(&watch->nvml);
+        watch->counted_ns = watch->read_ns;
+    }
+}
+
+void watch_look(struct watch *watch, int64_t begin_ns)
+{
+    watch->throttled = false;
+    if (atomic_load(&watch->state) != WATCH_OPEN)
+        return;
+    if (watch->read_ns != 0 && begin_ns - watch->read_ns < READING_INTERVAL_NS)
+        watch->throttled = nvml_throttled(watch->latest.reasons);
+    if (watch->read_ns == 0 || clock_ns() - watch->read_ns >= READING_INTERVAL_NS) {
+        read_now(watch);
+        watch->throttled = watch->throttled || nvml_throttled(watch->latest.reasons);
+    }
+}
+
+static void tell_reading(struct watch *watch, json_t *message)
+{
+    const struct nvml_reading *latest = &watch->latest;
+    (void)json_object_set_new(message, "sm_clock_mhz", json_integer(latest->sm_clock_mhz));
+    (void)json_object_set_new(message, "temperature_c", json_integer(latest->temperature_c));
+    (void)json_object_set_new(message, "power_w", json_real(latest->power_w));
+    (void)json_object_set_new(message, "other_processes",
+                              json_integer((json_int_t)watch->other_processes));
+    watch->fresh = false;
+}
+
+void watch_tell(struct watch *watch, json_t *message)
+{
+    if (watch->fresh)
+        tell_reading(watch, message);
+    if (watch->throttled) {
+        char *reasons = nvml_throttle_text(watch->latest.reasons);
+        (void)json_object_set_new(message, "throttled", json_true());
+        (void)json_object_set_new(message, "reasons", json_string(reasons));
+        free(reasons);
+    }
+    if (atomic_load(&watch->state) == WATCH_FAILED) {
+        (void)json_object_set_new(message, "unwatched", json_string(watch->error.message));
+        atomic_store(&watch->state, WATCH_FAILED_SAID);
+    }
+}
