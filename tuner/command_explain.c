@@ -15,6 +15,8 @@ static void print_answer(const struct command_query *query)
 {
     char text[1024];
     const struct tuned_match *match = &query->match;
+    if (query->template_path != NULL)
+        printf("template %s: version %s\n", query->template.name, query->template.hash);
     (void)tuned_explain(&query->query, match, text, sizeof text);
     puts(text);
     print_values(match->parameters, match->parameter_count);

@@ -1,0 +1,260 @@
+#!/usr/bin/env bats
+# What ships: explain, export, emit, bundle and merge, and that every command is documented.
+load helper
+
+# tuned FILE KERNEL-HASH GPU CAPABILITY N MEDIAN_NS [DATE [TEMPLATE_HASH]]: appends an entry
+tuned() {
+    cat >>"$1" <<INI
+
+[scale $2]
+kernel = scale
+template = scale
+template_hash = ${8:-0123456789abcdef0123456789abcdef}
+gpu = $3
+arch = sm_$4
+compute_capability = $4
+sm_count = 100
+l2_bytes = 1000
+memory_bytes = 1000
+driver = 13.0
+nvrtc = 13.0
+autotune = 0.1.0
+date = ${7:-2026-11-21T07:00:00Z}
+cache = cold
+problem.n = $5
+problem.factor = 1.5
+parameter.block_size = 64
+parameter.num_load = 2
+parameter.mode = good
+median_ns = $6
+low_ns = $6
+high_ns = $6
+samples = 30
+registers = 10
+blocks_per_sm = 4
+occupancy = 1
+INI
+}
+
+@test "explain says which entry, and by which rule" {
+    tuned tuned.ini 00000001 Alpha 80 1024 1000
+    tuned tuned.ini 00000002 Alpha 80 1048576 9000
+    autotune explain --kernel scale --tuned tuned.ini --gpu Alpha --n 2^20 --factor=1.5
+    exits 0
+    has out "[scale 00000002] of Alpha, n=1048576 factor=1.5 (same GPU, same size)" "took 9.00 us"
+    autotune explain -k scale -t tuned.ini -g Alpha --n 2000
+    exits 0
+    has out "[scale 00000001]" "same GPU, nearest size"
+    autotune explain -k scale -t tuned.ini -g Beta --arch sm_80 --n 1024
+    exits 0
+    has out "same compute capability, nearest GPU"
+    autotune explain -k scale -t tuned.ini --arch sm_86 --n 1024
+    exits 0
+    has out "same compute-capability family"
+}
+
+@test "explain without an answer says why, with status 1" {
+    tuned tuned.ini 00000001 Alpha 80 1024 1000
+    autotune explain -k scale -t tuned.ini --arch sm_90 --n 1024
+    exits 1
+    has err "1 is for GPUs that are too far"
+    autotune explain -k scale -t tuned.ini -g Alpha --n 1 --limit exact
+    exits 1
+    autotune explain -k nothing -t tuned.ini -g Alpha
+    exits 1
+    has err "no configuration of this kernel"
+}
+
+@test "explain knows the template's version and defaults" {
+    tuned tuned.ini 00000001 Alpha 80 1024 1000
+    autotune explain -k scale -t tuned.ini -g Alpha --n 1024 --template "$sweeps/templates/scale.ini"
+    exits 0
+    has out "template scale: version " "defaults of the template" "1 is of another version of the template"
+    grep -Eq '^ +block_size +256$' out
+}
+
+@test "options that are none" {
+    tuned tuned.ini 00000001 Alpha 80 1024 1000
+    autotune explain -k scale -t tuned.ini -g Alpha --facto 3
+    exits 2
+    has err "'--facto'" "--factor"
+    autotune explain -k scale -t tuned.ini -g Alpha --n
+    exits 2
+    autotune explain -k scale -t tuned.ini -g Alpha --n "3 4"
+    exits 2
+    autotune explain -k scale -t tuned.ini -g Alpha --limit far
+    exits 2
+    autotune explain -k scale -t tuned.ini -g Alpha stray
+    exits 2
+    autotune explain -t tuned.ini -g Alpha
+    exits 2
+    autotune explain -k scale -t tuned.ini -g Unknown
+    exits 2
+    has err "--arch"
+    autotune explain -k scale -t nowhere.ini -g Alpha
+    exits 2
+    has err "nowhere.ini"
+}
+
+@test "merge keeps the better of two, says which, and is idempotent" {
+    tuned a.ini 00000001 Alpha 80 1024 1000
+    tuned a.ini 00000002 Alpha 80 2048 5000
+    tuned b.ini 00000001 Alpha 80 1024 2000
+    tuned b.ini 00000002 Alpha 80 2048 4000
+    tuned b.ini 00000003 Beta 86 1024 7000
+    autotune merge a.ini b.ini --output c.ini
+    exits 0
+    has out "n=1024 factor=1.5 on Alpha: a.ini (1.00 us) over b.ini (2.00 us): faster" \
+        "n=2048 factor=1.5 on Alpha: b.ini (4.00 us) over a.ini (5.00 us): faster"
+    equal "$(grep -c '^\[' c.ini)" 3
+    equal "$(grep '^median_ns' c.ini | tr '\n' ' ')" "median_ns = 1000 median_ns = 4000 median_ns = 7000 "
+    cp c.ini once.ini
+    autotune merge c.ini a.ini b.ini -o c.ini
+    exits 0
+    cmp once.ini c.ini
+    autotune merge b.ini a.ini -o d.ini # whatever the order
+    exits 0
+    equal "$(grep -e '^\[' -e '^median' d.ini | sort)" "$(grep -e '^\[' -e '^median' c.ini | sort)"
+}
+
+@test "merge does not compare times of different versions" {
+    tuned a.ini 00000001 Alpha 80 1024 1000 2026-01-01T00:00:00Z
+    tuned b.ini 00000001 Alpha 80 1024 2000 2026-02-01T00:00:00Z fedcba9876543210fedcba9876543210
+    autotune merge a.ini b.ini -o c.ini
+    exits 0
+    has out "b.ini (2.00 us) over a.ini (1.00 us): newer, and the template is another version"
+    has c.ini "median_ns = 2000"
+}
+
+@test "merge refuses what it cannot read, and writes nothing" {
+    tuned a.ini 00000001 Alpha 80 1024 1000
+    tuned b.ini 00000001 Beta 80 1024 1000
+    autotune merge a.ini b.ini -o c.ini
+    exits 2
+    has err "b.ini" "'scale 00000001' is about something else"
+    autotune merge a.ini nowhere.ini -o c.ini
+    exits 2
+    autotune merge a.ini
+    exits 2
+    autotune merge -o c.ini
+    exits 2
+    [ ! -e c.ini ]
+}
+
+@test "the exported headers compile, as C and as C++" {
+    tuned tuned.ini 00000001 "Alpha \"*/??/" 80 1024 1000
+    tuned tuned.ini 00000002 Beta 86 2048 9000
+    autotune export --header --tuned tuned.ini --output all.h
+    exits 0
+    autotune export --header --tuned tuned.ini --kernel scale --arch sm_86 --n 4096 --output one.h
+    exits 0
+    cat >use.c <<'C'
+#include "all.h"
+#include "one.h"
+enum { MODE_GOOD = 5 };
+struct row { int index; const char *gpu; int capability; long n; double factor; int block_size; int mode; };
+#define ROW(index, gpu, capability, sms, l2, ns, n, factor, block_size, num_load, mode) {index, gpu, capability, n, factor, block_size, mode},
+static const struct row rows[] = {SCALE_CONFIGURATIONS(ROW)};
+int main(void)
+{
+    return !(sizeof rows / sizeof *rows == SCALE_CONFIGURATION_COUNT && rows[1].n == 2048 && rows[1].mode == MODE_GOOD &&
+             rows[0].gpu[6] == '"' && BLOCK_SIZE == 64 && MODE == 5 && sizeof SCALE_TEMPLATE_HASH == 33);
+}
+C
+    cc -Wall -Wextra -Werror use.c -o use && ./use
+    c++ -x c++ -Wall -Wextra -Werror use.c -o use && ./use
+    autotune export --definitions --tuned tuned.ini --kernel scale --arch sm_86
+    exits 0
+    has out -DBLOCK_SIZE=64 -DMODE=MODE_GOOD
+}
+
+@test "export refuses rows of different versions, and questions that are none" {
+    tuned tuned.ini 00000001 Alpha 80 1024 1000
+    tuned tuned.ini 00000002 Beta 86 2048 9000 2026-01-01T00:00:00Z fedcba9876543210fedcba9876543210
+    autotune export --header -t tuned.ini
+    exits 2
+    has err "different versions"
+    autotune export -t tuned.ini
+    exits 2
+    autotune export --header -t tuned.ini --n 3
+    exits 2
+    autotune export --header -t tuned.ini -k nothing
+    exits 2
+}
+
+@test "emit writes source, PTX and cubin of a variant" {
+    autotune emit --kernel scale --templates "$sweeps/templates" --set block_size=128 --mode wrong
+    exits 0
+    has out "#define BLOCK_SIZE 128" "#define MODE MODE_WRONG" "scale_good"
+    autotune emit --kernel scale --templates "$sweeps/templates" --set blok_size=128
+    exits 2
+    has err "'blok_size'" "'block_size'"
+    autotune emit --kernel scale --templates "$sweeps/templates" --set mode=none
+    exits 2
+    autotune emit --kernel scale --templates "$sweeps/templates" --ptx --cubin
+    exits 2
+    autotune emit --kernel scale --templates "$sweeps/templates" --ptx --arch sm_80
+    exits 0
+    has out ".target sm_80" scale_good
+    autotune emit --kernel scale --templates "$sweeps/templates" --cubin --output scale.cubin
+    exits 0
+    equal "$(head -c 4 scale.cubin | tail -c 3)" ELF
+}
+
+@test "a bundle has what an application needs" {
+    autotune --config "$sweeps/scale.ini" --quiet
+    exits 0
+    autotune bundle --templates "$sweeps/templates" --output bundle
+    exits 0
+    hash=$(sed -n 's/^\[scale \(.*\)\]$/\1/p' bundle/tuned.ini)
+    equal "$(head -c 4 "bundle/cubin/scale-$hash.cubin" | tail -c 3)" ELF
+    cmp bundle/templates/scale.ini "$sweeps/templates/scale.ini"
+    cmp bundle/templates/scale.cu "$sweeps/templates/scale.cu"
+    autotune explain -k scale -t bundle --arch sm_75 --n 5 # the defaults are in it
+    exits 0
+    has out "defaults of the template"
+}
+
+@test "a bundle refuses another version of the template, with what to do" {
+    tuned tuned.ini 00000001 Alpha 80 1024 1000
+    autotune bundle --tuned tuned.ini --templates "$sweeps/templates" --output bundle
+    exits 2
+    has err "another version of the template" "tune it again"
+    [ ! -e bundle/tuned.ini ]
+    autotune bundle --tuned nowhere.ini --output bundle
+    exits 2
+    autotune bundle --tuned tuned.ini
+    exits 2
+    autotune bundle --tuned tuned.ini --output bundle --kernel nothing
+    exits 2
+}
+
+# commands: those that users see
+commands() {
+    "$AUTOTUNE" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
+@test "every command has help with an example, and is in the man page" {
+    [ "$(commands | wc -l)" -ge 9 ]
+    for command in $(commands); do
+        autotune "$command" --help
+        exits 0
+        has out "Example: autotune"
+        has "$SOURCE_DIR/tuner/man/autotune.1" ".B $command"
+    done
+    if command -v man >/dev/null; then
+        LC_ALL=C man --warnings -l "$SOURCE_DIR/tuner/man/autotune.1" >/dev/null 2>warnings || true
+        [ ! -s warnings ]
+    fi
+}
+
+@test "bash completes commands and options" {
+    cat >complete.sh <<SH
+PATH=$(dirname "$AUTOTUNE"):\$PATH
+. "$SOURCE_DIR/tuner/man/completion.bash"
+COMP_WORDS=(autotune ex) COMP_CWORD=1; _autotune; echo "\${COMPREPLY[@]}"
+COMP_WORDS=(autotune merge --out) COMP_CWORD=2; _autotune; echo "\${COMPREPLY[@]}"
+SH
+    bash complete.sh >out
+    has out "explain export" "--output"
+}
