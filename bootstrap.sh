@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 build_packages=(cmake ninja-build gcc libc6-dev pkg-config
-    libinih-dev liblua5.4-dev libsqlite3-dev libjansson-dev libpopt-dev libxxhash-dev)
+    libinih-dev liblua5.4-dev libsqlite3-dev libjansson-dev libpopt-dev libxxhash-dev gnuplot-nox)
 test_packages=(g++ libcmocka-dev bats clang-format-14 shellcheck)
 wheel_packages=(python3 python3-venv)
 # NVRTC, cuda.h and cuda_occupancy.h, the headers that those include, and the CUDA C++ core libraries.

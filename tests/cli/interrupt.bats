@@ -21,6 +21,23 @@ launched() {
     return 1
 }
 
+# stuck: waits until the fault planted by `stand_in_that_hangs` has the run where the test wants it
+stuck() {
+    local i
+    for i in $(seq 600); do
+        grep -q ' hang' calls 2>/dev/null && return
+        sleep 0.02
+    done
+    echo "never hung"
+    tail out err
+    return 1
+}
+
+# The twentieth module never loads, so that an interruption comes in the middle however fast the machine is.
+stand_in_that_hangs() {
+    stand_in "log = $scratch/calls" "fault = cuModuleLoadData:20:hang"
+}
+
 # ended: waits for it, exit code in $code
 ended() {
     code=0
@@ -28,9 +45,9 @@ ended() {
 }
 
 @test "Ctrl-C: exit 130, workers gone, and how to go on" {
-    stand_in "log = $scratch/calls"
+    stand_in_that_hangs
     start --config "$sweeps/many.ini" --jobs 1
-    launched 200
+    stuck
     kill -INT "$run"
     ended
     exits 130
@@ -39,9 +56,9 @@ ended() {
 }
 
 @test "the next run resumes: what was measured is not measured again" {
-    stand_in "log = $scratch/calls"
+    stand_in_that_hangs
     start --config "$sweeps/many.ini" --jobs 1
-    launched 300
+    stuck
     kill -INT "$run"
     ended
     exits 130
@@ -61,9 +78,9 @@ ended() {
 @test "an undisturbed run and one that was interrupted find the same" {
     autotune --config "$sweeps/many.ini" --results undisturbed --tuned undisturbed.ini
     exits 0
-    stand_in "log = $scratch/calls"
+    stand_in_that_hangs
     start --config "$sweeps/many.ini"
-    launched 400
+    stuck
     kill -INT "$run"
     ended
     [ "$code" -eq 130 ]
@@ -73,9 +90,9 @@ ended() {
 }
 
 @test "SIGTERM ends it as well" {
-    stand_in "log = $scratch/calls"
+    stand_in_that_hangs
     start --config "$sweeps/many.ini" --jobs 1
-    launched 100
+    stuck
     kill -TERM "$run"
     ended
     [ "$code" -ne 0 ]
@@ -83,9 +100,9 @@ ended() {
 }
 
 @test "SIGKILL of the coordinator: no worker outlives it, and the record is good" {
-    stand_in "log = $scratch/calls"
+    stand_in_that_hangs
     start --config "$sweeps/many.ini" --jobs 1
-    launched 300
+    stuck
     kill -KILL "$run"
     ended
     none_alive

@@ -286,7 +286,7 @@ static void unknown_keys(void **state)
                    "unknown key 'blok_size'; did you mean 'block_size'?");
     assert_refused(scene, "[sum]\nzzz = 3\n", 2,
                    "unknown key 'zzz'; known here: block_size, finish, factor, n, value_type, "
-                   "template, constraint, cache");
+                   "template, description, constraint, cache");
     assert_refused(scene, "n = 3\n[sum]\n", 1, "key 'n' stands before the first section");
 }
 
