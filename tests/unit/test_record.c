@@ -80,6 +80,12 @@ static void assert_study_equal(const struct study *actual, const struct study *e
     assert_int_equal(actual->points, expected->points);
     assert_int_equal(actual->rejected, expected->rejected);
     assert_memory_equal(&actual->empty_kernel_ns, &expected->empty_kernel_ns, sizeof(double));
+    assert_int_equal(actual->watched.known, expected->watched.known);
+    assert_int_equal(actual->watched.dropped_samples, expected->watched.dropped_samples);
+    assert_int_equal(actual->watched.throttled_samples, expected->watched.throttled_samples);
+    assert_memory_equal(&actual->watched.sm_clock_mhz, &expected->watched.sm_clock_mhz,
+                        sizeof(double));
+    assert_int_equal(actual->watched.other_processes, expected->watched.other_processes);
     assert_int_equal(actual->complete, expected->complete);
     assert_int_equal(actual->has_winner, expected->has_winner);
     assert_int_equal(actual->winner, expected->winner);
@@ -112,6 +118,7 @@ static void test_studies_read_back_as_they_were(void **state)
     (void)state;
     struct study study;
     fixture_study(&study);
+    study.watched = (struct watched){true, 12, 3, 1950.25, 1};
     struct record *record = open_record("record.sqlite");
     store(record, &study);
     record_close(record);
@@ -138,6 +145,7 @@ static void test_takes_up_an_interrupted_study(void **state)
     int64_t first = 0;
     int64_t second = 0;
     fixture_study(&study);
+    study.watched = (struct watched){true, 12, 3, 1950.25, 1};
     fixture_subject(&resumed);
     struct record *record = open_record("record.sqlite");
     check(record_begin(record, &resumed, false, &first, &error), &error);

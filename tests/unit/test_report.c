@@ -477,6 +477,35 @@ static void test_names_of_formats(void **state)
     assert_int_equal(report_format_from_name("xml"), -1);
 }
 
+/* Prints the study's table with this seen, and expects the line. */
+static void assert_watched(struct watched watched, const char *line)
+{
+    struct study study;
+    fixture_study(&study);
+    study.watched = watched;
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    if (line != NULL)
+        assert_non_null(strstr(text, line));
+    else
+        assert_null(strstr(text, "SM clock"));
+    free(text);
+    study_release(&study);
+}
+
+static void test_table_says_what_was_seen(void **state)
+{
+    (void)state;
+    assert_watched((struct watched){0}, NULL);
+    assert_watched((struct watched){true, 0, 0, 1980, 0},
+                   "\nSM clock 1980 MHz, no throttling seen, no other process on the GPU\n");
+    assert_watched((struct watched){true, 12, 0, 1755.4, 1},
+                   "\nSM clock 1755 MHz, 12 samples dropped under throttling, 1 OTHER PROCESS on "
+                   "the GPU\n");
+    assert_watched((struct watched){true, 48, 90, 1200, 2},
+                   "\nSM clock 1200 MHz, 48 samples dropped under throttling, 90 kept since it did "
+                   "not end, 2 OTHER PROCESSES on the GPU\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -487,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_few_operations_are_shown_by_their_time),
         SCRATCH_TEST(test_files_of_a_folder),
         cmocka_unit_test(test_table_says_what_is_missing),
+        cmocka_unit_test(test_table_says_what_was_seen),
         cmocka_unit_test(test_table_groups_reasons),
         cmocka_unit_test(test_long_reasons_are_cut_between_letters),
         cmocka_unit_test(test_csv_has_every_variant_under_one_header),
