@@ -1,0 +1,270 @@
+#include "finals.h"
+
+#include "alloc.h"
+#include "figures.h"
+#include "statistics.h"
+#include "tune_step.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FINAL_BATCH = 3 }; /* samples a round, whose median is the round's */
+
+/* The driver's figures take the place of the compiler's; what only the compiler knows stays. */
+static int load(struct tuning *tuning, struct plan *plan, size_t index,
+                struct device_answer *answer, struct error *error)
+{
+    struct result *result = &plan->study.results[index];
+    const struct figures_source source = plan_figures_source(plan, index);
+    timings_stage(tuning->timings, TIMING_LOAD);
+    int status = device_load(tuning->device, (int64_t)index, plan->jobs[index]->path,
+                             &result->parameters, result, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED && !answer->again)
+        figures_limit(&source, answer->entry, &result->figures);
+    return status;
+}
+
+static int unload(struct tuning *tuning, size_t index, struct error *error)
+{
+    timings_stage(tuning->timings, TIMING_LOAD);
+    return device_unload(tuning->device, (int64_t)index, error);
+}
+
+struct finals {
+    struct tuning *tuning;
+    struct plan *plan;
+    size_t *indices;              /* of the finalists, into the study's results */
+    struct contender *contenders; /* samples_ns[i]: the median of round i */
+    double **rounds_ns;           /* what the contenders' samples point to */
+    double **samples_ns;          /* raw */
+    size_t *sample_counts;
+    size_t count;
+    uint64_t random;
+};
+
+static void choose_finalists(struct finals *finals)
+{
+    const struct study *study = &finals->plan->study;
+    size_t chosen_count;
+    size_t contender_count = 0;
+    bool *chosen =
+        tune_choose(finals->tuning, study, finals->tuning->rules.finalists, &chosen_count);
+    for (size_t i = 0; i < study->result_count; i++) {
+        if (!chosen[i])
+            continue;
+        *ARRAY_APPEND(finals->indices, finals->count) = i;
+        struct contender *contender = ARRAY_APPEND(finals->contenders, contender_count);
+        *contender = tune_contender(&study->results[i], i);
+        contender->samples_ns = NULL;
+        contender->count = 0;
+    }
+    free(chosen);
+    finals->rounds_ns = alloc_zeroed(finals->count, sizeof *finals->rounds_ns);
+    finals->samples_ns = alloc_zeroed(finals->count, sizeof *finals->samples_ns);
+    finals->sample_counts = alloc_zeroed(finals->count, sizeof *finals->sample_counts);
+}
+
+static void finals_release(struct finals *finals)
+{
+    for (size_t i = 0; i < finals->count; i++) {
+        free(finals->rounds_ns[i]);
+        free(finals->samples_ns[i]);
+    }
+    free(finals->rounds_ns);
+    free(finals->samples_ns);
+    free(finals->sample_counts);
+    free(finals->contenders);
+    free(finals->indices);
+}
+
+/* A finalist that fails now, after passing the screening, is out with that outcome. */
+static void disqualify(struct finals *finals, size_t contender, const struct device_answer *answer)
+{
+    finals->contenders[contender].out = true;
+    plan_conclude(finals->plan, finals->indices[contender], answer->outcome, answer->reason);
+}
+
+/* Results from the record have no job yet. */
+static int ensure_job(struct finals *finals, size_t index, struct error *error)
+{
+    struct plan *plan = finals->plan;
+    struct tuning *tuning = finals->tuning;
+    int status = 0;
+    if (plan->jobs[index] == NULL)
+        status = plan_request(plan, tuning->pool, index, error);
+    timings_stage(tuning->timings, TIMING_COMPILE);
+    return status != 0 ? status : pool_wait(tuning->pool, plan->jobs[index], error);
+}
+
+/* Loads whoever is in; again for all where the worker was lost on the way. */
+static int load_finalists(struct finals *finals, struct error *error)
+{
+    unsigned losses;
+    int status = 0;
+    do {
+        losses = device_losses(finals->tuning->device);
+        for (size_t i = 0; i < finals->count && status == 0; i++) {
+            struct device_answer answer;
+            if (finals->contenders[i].out)
+                continue;
+            status = ensure_job(finals, finals->indices[i], error);
+            if (status == 0)
+                status = load(finals->tuning, finals->plan, finals->indices[i], &answer, error);
+            if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+                disqualify(finals, i, &answer);
+            if (device_losses(finals->tuning->device) != losses)
+                break;
+        }
+    } while (status == 0 && device_losses(finals->tuning->device) != losses);
+    return status;
+}
+
+static void append_samples(struct finals *finals, size_t contender, const double *batch,
+                           size_t count)
+{
+    struct contender *who = &finals->contenders[contender];
+    *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = statistics_median(batch, count);
+    who->samples_ns = finals->rounds_ns[contender];
+    for (size_t i = 0; i < count; i++)
+        *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = batch[i];
+}
+
+/* One round: whoever is in is measured once, in shuffled order. */
+static int run_round(struct finals *finals, struct error *error)
+{
+    struct tuning *tuning = finals->tuning;
+    size_t *order = alloc_zeroed(finals->count, sizeof *order);
+    int status = 0;
+    for (size_t i = 0; i < finals->count; i++)
+        order[i] = i;
+    statistics_shuffle(order, finals->count, &finals->random);
+    timings_stage(tuning->timings, TIMING_FINALS);
+    for (size_t i = 0; i < finals->count && status == 0; i++) {
+        size_t who = order[i];
+        struct device_answer answer;
+        double *batch = NULL;
+        size_t count = 0;
+        unsigned losses = device_losses(tuning->device);
+        if (finals->contenders[who].out)
+            continue;
+        status = device_measure(tuning->device, (int64_t)finals->indices[who], FINAL_BATCH, &batch,
+                                &count, &answer, error);
+        if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+            disqualify(finals, who, &answer);
+        else if (status == 0 && answer.again)
+            i--;
+        else if (status == 0)
+            append_samples(finals, who, batch, count);
+        free(batch);
+        if (status == 0 && device_losses(tuning->device) != losses)
+            status = load_finalists(finals, error);
+    }
+    free(order);
+    return status;
+}
+
+/* The last word on correctness: a rare race may show only after many runs. */
+static int verify_finalists(struct finals *finals, struct error *error)
+{
+    struct tuning *tuning = finals->tuning;
+    int status = 0;
+    timings_stage(tuning->timings, TIMING_VERIFY);
+    for (size_t i = 0; i < finals->count && status == 0; i++) {
+        struct device_answer answer;
+        unsigned losses = device_losses(tuning->device);
+        if (finals->contenders[i].out)
+            continue;
+        status = device_verify(tuning->device, (int64_t)finals->indices[i], 1, &answer, error);
+        if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+            disqualify(finals, i, &answer);
+        else if (status == 0 && answer.again)
+            i--;
+        if (status == 0 && device_losses(tuning->device) != losses)
+            status = load_finalists(finals, error);
+    }
+    return status;
+}
+
+static size_t count_in(const struct finals *finals)
+{
+    size_t in = 0;
+    for (size_t i = 0; i < finals->count; i++)
+        in += !finals->contenders[i].out;
+    return in;
+}
+
+static int run_rounds(struct finals *finals, struct verdict *verdict, struct error *error)
+{
+    struct tuning *tuning = finals->tuning;
+    int status = 0;
+    *verdict = (struct verdict){0};
+    for (unsigned round = 0; round < tuning->rules.maximum_rounds && !verdict->decided; round++) {
+        char text[96];
+        if (count_in(finals) == 0)
+            break;
+        (void)snprintf(text, sizeof text, "finals, round %u of at most %u, %zu in", round + 1,
+                       tuning->rules.maximum_rounds, count_in(finals));
+        progress_note(tuning->progress, finals->plan->study.kernel, text);
+        status = run_round(finals, error);
+        if (status != 0)
+            return status;
+        *verdict = race_judge(finals->contenders, finals->count, &tuning->rules);
+    }
+    return status;
+}
+
+/* The finals' samples take the place of the screening's in the results. */
+static int store_finalists(struct finals *finals, struct error *error)
+{
+    struct plan *plan = finals->plan;
+    int status = 0;
+    for (size_t i = 0; i < finals->count && status == 0; i++) {
+        struct result *result = &plan->study.results[finals->indices[i]];
+        result->finalist = true;
+        result->tied = finals->contenders[i].tied;
+        free(result->samples_ns);
+        result->samples_ns = finals->samples_ns[i];
+        result->sample_count = finals->sample_counts[i];
+        finals->samples_ns[i] = NULL;
+        tune_summarise(result);
+        status = tune_keep(finals->tuning, plan, finals->indices[i], "finals", error);
+    }
+    return status;
+}
+
+/* A worker that is lost now takes them all with it. */
+static int unload_finalists(struct finals *finals, struct error *error)
+{
+    int status = 0;
+    unsigned losses = device_losses(finals->tuning->device);
+    for (size_t i = 0;
+         i < finals->count && status == 0 && device_losses(finals->tuning->device) == losses; i++)
+        if (finals->plan->study.results[finals->indices[i]].outcome == OUTCOME_MEASURED)
+            status = unload(finals->tuning, finals->indices[i], error);
+    return status;
+}
+
+int finals_hold(struct tuning *tuning, struct plan *plan, struct error *error)
+{
+    struct finals finals = {.tuning = tuning, .plan = plan, .random = 0x2545f4914f6cdd1du};
+    struct study *study = &plan->study;
+    struct verdict verdict = {0};
+    study->has_winner = false;
+    choose_finalists(&finals);
+    int status = load_finalists(&finals, error);
+    if (status == 0)
+        status = run_rounds(&finals, &verdict, error);
+    if (status == 0)
+        status = verify_finalists(&finals, error);
+    if (status == 0 && count_in(&finals) > 0) {
+        verdict = race_judge(finals.contenders, finals.count, &tuning->rules);
+        study->has_winner = true;
+        study->winner = finals.indices[verdict.winner];
+    }
+    if (status == 0)
+        status = store_finalists(&finals, error);
+    if (status == 0)
+        status = unload_finalists(&finals, error);
+    finals_release(&finals);
+    return status;
+}

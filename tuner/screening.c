@@ -1,0 +1,176 @@
+#include "screening.h"
+
+#include "alloc.h"
+#include "figures.h"
+#include "inspect.h"
+#include "statistics.h"
+#include "tune_step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SCREENING_SAMPLES = 3,
+    CLOSER_VARIANTS = 64, /* at most so many get a closer look before the finals */
+    CLOSER_SAMPLES = 6,
+    HOPELESS = 2, /* a first sample so many times the best median gets no further ones */
+};
+
+/* The variants of a screening that are on their way. */
+struct screening {
+    struct tuning *tuning;
+    struct plan *plan;
+    size_t *pending; /* not begun */
+    size_t pending_count;
+    size_t trials[DEVICE_TRIALS]; /* queued on the device, the oldest first */
+    size_t trial_count;
+    size_t samples; /* of a trial */
+    double best_ns; /* median so far; 0: none yet */
+    bool first;     /* not a closer look at variants that have samples */
+};
+
+/* Puts a variant's outcome into the record and on the progress line. */
+static int keep_screened(struct screening *screening, size_t index, struct error *error)
+{
+    struct tuning *tuning = screening->tuning;
+    const struct study *study = &screening->plan->study;
+    const struct result *result = &study->results[index];
+    if (screening->first)
+        progress_add(tuning->progress, study->kernel, result->outcome, result->time.median_ns);
+    return tune_keep(tuning, screening->plan, index, "screening", error);
+}
+
+/* Sends the variant to the GPU, unless the compiler's figures have settled its outcome. */
+static int begin_trial(struct screening *screening, size_t index, struct error *error)
+{
+    struct tuning *tuning = screening->tuning;
+    struct plan *plan = screening->plan;
+    struct result *result = &plan->study.results[index];
+    bool go_on;
+    timings_stage(tuning->timings, TIMING_SPACE);
+    int status = inspect_variant(plan, index, &go_on, error);
+    if (status != 0)
+        return status;
+    if (!go_on)
+        return keep_screened(screening, index, error);
+    screening->trials[screening->trial_count++] = index;
+    device_trial_send(tuning->device, plan->jobs[index]->path, &result->parameters,
+                      screening->samples, HOPELESS * screening->best_ns);
+    return 0;
+}
+
+static int end_trial(struct screening *screening, struct error *error)
+{
+    struct tuning *tuning = screening->tuning;
+    struct plan *plan = screening->plan;
+    size_t index = screening->trials[0];
+    struct result *result = &plan->study.results[index];
+    const struct figures_source source = plan_figures_source(plan, index);
+    struct device_answer answer;
+    struct trial_times times;
+    timings_stage(tuning->timings, TIMING_MEASURE);
+    int status = device_trial_take(tuning->device, result, &times, &answer, error);
+    timings_share(tuning->timings, times.load_ns, times.verify_ns, times.measure_ns);
+    if (status != 0)
+        return status;
+    screening->trial_count--;
+    memmove(screening->trials, screening->trials + 1,
+            screening->trial_count * sizeof *screening->trials);
+    if (answer.again) { /* its samples were dropped */
+        screening->pending[screening->pending_count++] = index;
+        return 0;
+    }
+    if (answer.outcome == OUTCOME_MEASURED)
+        figures_limit(&source, answer.entry, &result->figures);
+    tune_summarise(result);
+    if (answer.outcome == OUTCOME_MEASURED &&
+        (screening->best_ns <= 0 || result->time.median_ns < screening->best_ns))
+        screening->best_ns = result->time.median_ns;
+    plan_conclude(plan, index, answer.outcome, answer.reason);
+    return keep_screened(screening, index, error);
+}
+
+/* The variants that are not known, shuffled so that slow drift does not favour a corner of the
+ * space. */
+static size_t *shuffled_pending(const struct plan *plan, size_t *count)
+{
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    size_t *pending = NULL;
+    *count = 0;
+    for (size_t i = 0; i < plan->study.result_count; i++)
+        if (!plan->known[i])
+            *ARRAY_APPEND(pending, *count) = i;
+    statistics_shuffle(pending, *count, &state);
+    return pending;
+}
+
+/* Takes a pending variant whose cubin is there; false where there is none yet. */
+static bool take_compiled(struct screening *screening, size_t *index)
+{
+    for (size_t i = screening->pending_count; i-- > 0;) {
+        if (!screening->plan->jobs[screening->pending[i]]->done)
+            continue;
+        *index = screening->pending[i];
+        screening->pending[i] = screening->pending[--screening->pending_count];
+        return true;
+    }
+    return false;
+}
+
+/* One step: begin a trial where one can begin, else take an answer, else wait for the compiler. */
+static int screen_step(struct screening *screening, struct error *error)
+{
+    size_t index;
+    if (screening->trial_count < DEVICE_TRIALS && take_compiled(screening, &index))
+        return begin_trial(screening, index, error);
+    if (screening->trial_count > 0)
+        return end_trial(screening, error);
+    timings_stage(screening->tuning->timings, TIMING_COMPILE);
+    return pool_serve(screening->tuning->pool, -1, -1, true, error);
+}
+
+static int screen_all(struct screening *screening, struct error *error)
+{
+    int status = 0;
+    while (status == 0 && (screening->pending_count > 0 || screening->trial_count > 0))
+        status = screen_step(screening, error);
+    free(screening->pending);
+    return status;
+}
+
+/* A few samples of every variant that is not known. */
+static int screen_pending(struct tuning *tuning, struct plan *plan, struct error *error)
+{
+    struct screening screening = {
+        .tuning = tuning, .plan = plan, .samples = SCREENING_SAMPLES, .first = true};
+    screening.pending = shuffled_pending(plan, &screening.pending_count);
+    return screen_all(&screening, error);
+}
+
+/* Where more could still win than the finals hold, a closer look at these decides who goes there.
+ */
+static int screen_closer(struct tuning *tuning, struct plan *plan, struct error *error)
+{
+    struct screening screening = {.tuning = tuning, .plan = plan, .samples = CLOSER_SAMPLES};
+    size_t count;
+    bool *chosen = tune_choose(tuning, &plan->study, CLOSER_VARIANTS, &count);
+    int status = 0;
+    for (size_t i = 0; i < plan->study.result_count && status == 0; i++) {
+        if (!chosen[i] || tuning->rules.everyone || count <= tuning->rules.finalists)
+            continue;
+        *ARRAY_APPEND(screening.pending, screening.pending_count) = i;
+        if (plan->jobs[i] == NULL) /* its samples are from the record */
+            status = plan_request(plan, tuning->pool, i, error);
+    }
+    free(chosen);
+    if (status == 0)
+        return screen_all(&screening, error);
+    free(screening.pending);
+    return status;
+}
+
+int screening_hold(struct tuning *tuning, struct plan *plan, struct error *error)
+{
+    int status = screen_pending(tuning, plan, error);
+    return status != 0 ? status : screen_closer(tuning, plan, error);
+}

@@ -1,0 +1,15 @@
+/*
+ * The screening: a few samples of every variant whose outcome is not known, in shuffled order, as its cubin comes
+ * from the compiler; then a closer look at those who could still win, where they are more than the finals hold.
+ */
+#ifndef AUTOTUNE_SCREENING_H
+#define AUTOTUNE_SCREENING_H
+
+#include "error.h"
+#include "plan.h"
+#include "tune.h"
+
+/* Returns 0 with every variant concluded; ERROR_INTERRUPTED, or what makes going on pointless. */
+int screening_hold(struct tuning *tuning, struct plan *plan, struct error *error);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * What screening and finals share: keeping a result, and choosing who could still win.
+ */
+#ifndef AUTOTUNE_TUNE_STEP_H
+#define AUTOTUNE_TUNE_STEP_H
+
+#include "error.h"
+#include "plan.h"
+#include "race.h"
+#include "tune.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Puts a variant's result into the record; `phase` is record_result()'s. */
+int tune_keep(struct tuning *tuning, struct plan *plan, size_t index, const char *phase,
+              struct error *error);
+
+/* result->time from its samples. */
+void tune_summarise(struct result *result);
+
+/* A result as the race sees it; without samples where it is not measured. */
+struct contender tune_contender(const struct result *result, size_t order);
+
+/* Those who could still win by the samples they have, at most `most`, marked in a new array. */
+bool *tune_choose(const struct tuning *tuning, const struct study *study, unsigned most,
+                  size_t *count);
+
+#endif
