@@ -132,6 +132,14 @@ static void take_origin(struct environment *environment, sqlite3_stmt *row)
     environment->command = alloc_string(get_text(row, 5));
 }
 
+/* Puts the checksums right of what a statement of that name finds by `id`. */
+static int seal(struct record *record, enum statement name, int64_t id, struct error *error)
+{
+    struct query query = query_begin(record, name);
+    query_integer(&query, id);
+    return query_run(&query, NULL, error);
+}
+
 /* Looks for an earlier study of the same subject; `*id` is 0 where there is none. */
 static int take_up(struct record *record, struct study *study, const char *problem, int64_t *id,
                    struct error *error)
@@ -175,6 +183,8 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
         result = take_up(record, study, problem, id, error);
     if (result == 0 && *id == 0)
         result = add_study(record, study, problem, id, error);
+    if (result == 0)
+        result = seal(record, STATEMENT_SEAL_STUDY, *id, error);
     free(problem);
     return record_end(record, result, error);
 }
@@ -225,6 +235,10 @@ int record_finish(struct record *record, int64_t study_id, const struct study *s
         query_integer(&query, study_id);
         result = query_run(&query, NULL, error);
     }
+    if (result == 0)
+        result = seal(record, STATEMENT_SEAL_STUDY, study_id, error);
+    if (result == 0)
+        result = seal(record, STATEMENT_SEAL_VARIANTS, study_id, error);
     return record_end(record, result, error);
 }
 
@@ -306,6 +320,8 @@ int record_result(struct record *record, int64_t study_id, const struct result *
     status = store_variant(record, study_id, result, phase, &variant, error);
     if (status == 0)
         status = store_samples(record, variant, result, phase, error);
+    if (status == 0)
+        status = seal(record, STATEMENT_SEAL_VARIANT, variant, error);
     return record_end(record, status, error);
 }
 

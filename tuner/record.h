@@ -5,7 +5,8 @@
  * Calling sequence of a run:
  *     record_open, record_begin (once a study), record_result (for each variant as it comes in),
  *     record_finish when the study is complete, record_close
- * Readers use record_open_existing and record_studies. The schema has a version (PRAGMA
+ * Readers use record_open_existing and record_studies. Every row carries a checksum; a row that does
+ * not match its own is never believed. The schema has a version (PRAGMA
  * user_version); a file with another one, or that is no SQLite database, is refused and left alone.
  *
  * People ask it with the sqlite3 shell: tables study, variant and sample, and two views,
@@ -28,7 +29,23 @@ struct record;
 /* Opens the record at `path`, made where it is not there (its folder must be). */
 int record_open(struct record **record, const char *path, struct error *error);
 
-/* Opens it for reading only: a missing file is an error that says to run a sweep first. */
+/* What record_open_sound() had to do. */
+struct record_repair {
+    char *set_aside; /* where the file is now that was no record, or was damaged; NULL: none was */
+    size_t
+        dropped; /* studies and variants whose checksums did not match; they are no longer there */
+};
+
+/*
+ * As record_open(), but for a run, which can measure again what is lost: a file that is damaged or
+ * no record is renamed PATH.damaged-N, and a new one begun; damaged rows are dropped. A record of a
+ * newer autotune is refused as ever. Free repair->set_aside.
+ */
+int record_open_sound(struct record **record, const char *path, struct record_repair *repair,
+                      struct error *error);
+
+/* Opens it for reading only: a missing file is an error that says to run a sweep first, and so is a
+ * damaged row. */
 int record_open_existing(struct record **record, const char *path, struct error *error);
 
 void record_close(struct record *record); /* NULL is allowed */

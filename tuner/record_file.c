@@ -1,17 +1,23 @@
 #include "record_file.h"
 
 #include "alloc.h"
+#include "record_hash.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
+#define UNSEALED_VERSION 2 /* as 3, without checksums */
+#define CHECKED_PAGES                                                                              \
+    16384 /* 64 MiB: larger files' structure is not looked through at every start */
 #define BUSY_MS 10000
 #define CHECKPOINT_PAGES 20000 /* a whole sweep, so that no result waits for the disk */
 
@@ -44,7 +50,8 @@ static const char schema[] =
     " sm_clock_mhz REAL,"         /* mean while sampling; NULL without NVML, as are those around */
     " other_processes INTEGER,"   /* on the GPU, the most at once */
     " complete INTEGER NOT NULL,"
-    " winner INTEGER REFERENCES variant (id));"
+    " winner INTEGER REFERENCES variant (id),"
+    " checksum INTEGER);"
     "CREATE INDEX study_subject ON study (kernel, gpu, problem);"
     "CREATE TABLE variant ("
     " id INTEGER PRIMARY KEY,"
@@ -61,6 +68,7 @@ static const char schema[] =
     " block_threads INTEGER, grid_blocks INTEGER,"
     " blocks_per_sm INTEGER, occupancy REAL, limiters INTEGER,"
     " finalist INTEGER NOT NULL, tied INTEGER NOT NULL,"
+    " checksum INTEGER,"
     " UNIQUE (study, parameters));"
     "CREATE TABLE sample ("
     " variant INTEGER NOT NULL REFERENCES variant (id) ON DELETE CASCADE,"
@@ -205,24 +213,35 @@ static int identify(sqlite3 *database, int64_t *application, int64_t *version, i
     return status;
 }
 
-/* Refuses what is not a record of this version. An empty file is one that has yet to get its
- * tables. */
-static int check_identity(struct record *record, bool *empty, struct error *error)
+/* What a file turned out to be. */
+struct identity {
+    bool empty;   /* has yet to get its tables */
+    bool damaged; /* or no record at all */
+    int64_t version;
+};
+
+/* Refuses what is not a record of this version or of the one before. */
+static int check_identity(struct record *record, struct identity *identity, struct error *error)
 {
     int64_t application = 0, version = 0, objects = 0;
     int status = identify(record->database, &application, &version, &objects);
+    *identity = (struct identity){.damaged = status == SQLITE_NOTADB || status == SQLITE_CORRUPT,
+                                  .version = version};
     if (status == SQLITE_NOTADB)
         return error_set_at(error, ERROR_RECORD, record->path, 0,
                             "not a record of autotune: %s; move it away or choose another folder",
                             sqlite3_errmsg(record->database));
     if (status != SQLITE_OK)
         return record_failed(record, error);
-    *empty = application == 0 && version == 0 && objects == 0;
-    if (!*empty && application != APPLICATION_ID)
+    identity->empty = application == 0 && version == 0 && objects == 0;
+    if (identity->empty)
+        return 0;
+    identity->damaged = application != APPLICATION_ID;
+    if (identity->damaged)
         return error_set_at(
             error, ERROR_RECORD, record->path, 0,
             "a database, but not a record of autotune; move it away or choose another folder");
-    if (!*empty && version != SCHEMA_VERSION)
+    if (version != SCHEMA_VERSION && version != UNSEALED_VERSION)
         return error_set_at(error, ERROR_RECORD, record->path, 0,
                             "record of version %" PRId64 ", and this autotune uses version %d; "
                             "move it away, or use the autotune that wrote it",
@@ -236,16 +255,87 @@ static int make_tables(struct record *record, struct error *error)
     int result = record_start(record, error);
     if (result != 0)
         return result;
-    bool empty = false;
-    result = check_identity(record, &empty, error);
-    if (result == 0 && empty) {
-        char *identity = alloc_format("PRAGMA application_id = %d; PRAGMA user_version = %d;",
-                                      APPLICATION_ID, SCHEMA_VERSION);
+    struct identity identity;
+    result = check_identity(record, &identity, error);
+    if (result == 0 && identity.empty) {
+        char *pragmas = alloc_format("PRAGMA application_id = %d; PRAGMA user_version = %d;",
+                                     APPLICATION_ID, SCHEMA_VERSION);
         if (sqlite3_exec(record->database, schema, NULL, NULL, NULL) != SQLITE_OK ||
-            sqlite3_exec(record->database, identity, NULL, NULL, NULL) != SQLITE_OK)
+            sqlite3_exec(record->database, pragmas, NULL, NULL, NULL) != SQLITE_OK)
             result = record_failed(record, error);
-        free(identity);
+        free(pragmas);
     }
+    return record_end(record, result, error);
+}
+
+/* Gives a record of the version before its checksums, unless another process was faster. */
+static int add_checksums(struct record *record, struct error *error)
+{
+    static const char upgrade[] = "ALTER TABLE study ADD COLUMN checksum INTEGER;"
+                                  "ALTER TABLE variant ADD COLUMN checksum INTEGER;"
+                                  "UPDATE study SET checksum = " STUDY_HASH ";"
+                                  "UPDATE variant SET checksum = " VARIANT_HASH ";"
+                                  "PRAGMA user_version = 3";
+    int result = record_start(record, error);
+    if (result != 0)
+        return result;
+    struct identity identity;
+    result = check_identity(record, &identity, error);
+    if (result == 0 && identity.version == UNSEALED_VERSION &&
+        sqlite3_exec(record->database, upgrade, NULL, NULL, NULL) != SQLITE_OK)
+        result = record_failed(record, error);
+    return record_end(record, result, error);
+}
+
+/* -- damage --------------------------------------------------------------------------------------
+ */
+
+/* Whether the file's structure is sound, where it is small enough to look through it. */
+static bool is_sound(struct record *record)
+{
+    int64_t pages = 0;
+    sqlite3_stmt *statement = NULL;
+    if (query_number(record->database, "PRAGMA page_count", &pages) != SQLITE_OK)
+        return false;
+    if (pages > CHECKED_PAGES)
+        return true;
+    bool sound = sqlite3_prepare_v2(record->database, "PRAGMA quick_check(1)", -1, &statement,
+                                    NULL) == SQLITE_OK &&
+                 sqlite3_step(statement) == SQLITE_ROW &&
+                 strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
+    (void)sqlite3_finalize(statement);
+    return sound;
+}
+
+/* How many studies and variants do not match their checksums. SQLite's code. */
+static int count_damaged(struct record *record, int64_t *count)
+{
+    return query_number(record->database,
+                        "SELECT (SELECT count(*) FROM study WHERE checksum IS NOT " STUDY_HASH ")"
+                        " + (SELECT count(*) FROM variant WHERE checksum IS NOT " VARIANT_HASH ")",
+                        count);
+}
+
+/* Drops them, with what belongs to them; a verdict over other variants than are left is none. */
+static int drop_damaged(struct record *record, struct error *error)
+{
+    static const char drop[] =
+        "UPDATE study SET complete = 0, winner = NULL WHERE id NOT IN (SELECT id FROM damaged)"
+        " AND id IN (SELECT study FROM variant WHERE checksum IS NOT " VARIANT_HASH ");"
+        "DELETE FROM study WHERE id IN (SELECT id FROM damaged);"
+        "DELETE FROM variant WHERE checksum IS NOT " VARIANT_HASH ";"
+        "UPDATE study SET checksum = " STUDY_HASH " WHERE complete = 0;"
+        "DELETE FROM variant WHERE study NOT IN (SELECT id FROM study);"
+        "DELETE FROM sample WHERE variant NOT IN (SELECT id FROM variant);"
+        "DROP TABLE damaged";
+    static const char note[] = "CREATE TEMP TABLE damaged AS SELECT id FROM study"
+                               " WHERE checksum IS NOT " STUDY_HASH;
+    int result = record_start(record, error);
+    if (result != 0)
+        return result;
+    if (sqlite3_exec(record->database, note, NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_exec(record->database, drop, NULL, NULL, NULL) != SQLITE_OK)
+        result = record_failed(record, error);
     return record_end(record, result, error);
 }
 
@@ -286,6 +376,7 @@ static int open_database(struct record **record, const char *path, const char *n
     if (status != SQLITE_OK) {
         result = record_failed(opened, error);
     } else {
+        (void)record_hash_register(opened->database); /* what fails shows when it is used */
         (void)sqlite3_extended_result_codes(opened->database, 0);
         (void)sqlite3_busy_timeout(opened->database, BUSY_MS);
     }
@@ -297,18 +388,107 @@ static int open_database(struct record **record, const char *path, const char *n
     return result;
 }
 
-int record_open(struct record **record, const char *path, struct error *error)
+/* `*damaged` says whether a failure is the file's own fault. */
+static int open_for_writing(struct record **record, const char *path, bool *damaged,
+                            struct error *error)
 {
+    struct identity identity = {0};
     int result =
         open_database(record, path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
     if (result != 0)
         return result;
-    bool empty = false;
-    result = check_identity(*record, &empty, error);
-    if (result == 0 && empty)
+    result = check_identity(*record, &identity, error);
+    *damaged = identity.damaged;
+    if (result == 0 && identity.empty)
         result = make_tables(*record, error);
+    else if (result == 0 && !is_sound(*record)) {
+        *damaged = true;
+        result = error_set_at(error, ERROR_RECORD, path, 0,
+                              "the record is damaged; move it away and tune again");
+    } else if (result == 0 && identity.version == UNSEALED_VERSION)
+        result = add_checksums(*record, error);
     if (result == 0)
         result = configure(*record, error);
+    if (result != 0) {
+        record_close(*record);
+        *record = NULL;
+    }
+    return result;
+}
+
+int record_open(struct record **record, const char *path, struct error *error)
+{
+    bool damaged = false;
+    return open_for_writing(record, path, &damaged, error);
+}
+
+/* Renames the file with its log and the log's index, to PATH.damaged-N: a new string, or NULL with
+ * errno. */
+static char *rename_away(const char *path)
+{
+    static const char *const suffixes[] = {"-wal", "-shm", ""};
+    char *to = NULL;
+    for (int number = 1; number <= 9999; number++) {
+        to = alloc_format("%s.damaged-%d", path, number);
+        if (access(to, F_OK) != 0)
+            break;
+        free(to);
+        to = NULL;
+    }
+    for (size_t i = 0; to != NULL && i < sizeof suffixes / sizeof *suffixes; i++) {
+        char *old = alloc_format("%s%s", path, suffixes[i]);
+        char *new = alloc_format("%s%s", to, suffixes[i]);
+        bool failed = rename(old, new) != 0 && suffixes[i][0] == '\0';
+        free(old);
+        free(new);
+        if (failed) {
+            free(to);
+            to = NULL;
+        }
+    }
+    return to;
+}
+
+/* Sets the file aside and opens a new one, unless another process did meanwhile. */
+static int replace_damaged(struct record **record, const char *path, struct record_repair *repair,
+                           struct error *error)
+{
+    char *lock_path = alloc_format("%s.lock", path);
+    int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    while (lock >= 0 && flock(lock, LOCK_EX) != 0 && errno == EINTR)
+        continue;
+    bool damaged = false;
+    int result = open_for_writing(record, path, &damaged, error);
+    if (result != 0 && damaged) {
+        repair->set_aside = rename_away(path);
+        result = repair->set_aside == NULL
+                     ? error_set_errno(error, ERROR_RECORD,
+                                       "record '%s' is damaged and cannot be set aside", path)
+                     : open_for_writing(record, path, &damaged, error);
+    }
+    (void)unlink(lock_path);
+    if (lock >= 0)
+        (void)close(lock);
+    free(lock_path);
+    return result;
+}
+
+int record_open_sound(struct record **record, const char *path, struct record_repair *repair,
+                      struct error *error)
+{
+    bool damaged = false;
+    int64_t count = 0;
+    *repair = (struct record_repair){0};
+    int result = open_for_writing(record, path, &damaged, error);
+    if (result != 0 && damaged)
+        result = replace_damaged(record, path, repair, error);
+    if (result != 0)
+        return result;
+    if (count_damaged(*record, &count) != SQLITE_OK)
+        result = record_failed(*record, error);
+    if (result == 0 && count > 0)
+        result = drop_damaged(*record, error);
+    repair->dropped = (size_t)count;
     if (result != 0) {
         record_close(*record);
         *record = NULL;
@@ -350,18 +530,23 @@ int record_open_existing(struct record **record, const char *path, struct error 
         return error_set_at(error, ERROR_RECORD, path, 0,
                             "there is no record yet; run `autotune --config FILE` first");
     int result = open_database(record, path, path, SQLITE_OPEN_READONLY, error);
-    bool empty = false;
+    struct identity identity = {0};
+    int64_t count = 0;
     if (result == 0)
-        result = check_identity(*record, &empty, error);
+        result = check_identity(*record, &identity, error);
     if (result != 0 && *record != NULL && in_closed_folder(*record)) {
         record_close(*record);
         char *name = immutable_name(path);
         result = open_database(record, path, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, error);
         free(name);
         if (result == 0)
-            result = check_identity(*record, &empty, error);
+            result = check_identity(*record, &identity, error);
     }
-    if (result == 0 && empty)
+    if (result == 0 && !identity.empty && identity.version == SCHEMA_VERSION &&
+        (!is_sound(*record) || count_damaged(*record, &count) != SQLITE_OK || count > 0))
+        result = error_set_at(error, ERROR_RECORD, path, 0,
+                              "the record is damaged; tune again, which keeps what is sound");
+    if (result == 0 && identity.empty)
         result = error_set_at(error, ERROR_RECORD, path, 0,
                               "the record is empty; run `autotune --config FILE` first");
     if (result != 0) {

@@ -5,6 +5,22 @@
 #ifndef AUTOTUNE_RECORD_SQL_H
 #define AUTOTUNE_RECORD_SQL_H
 
+/*
+ * Checksums over all that a row holds, a variant's with its samples, by record_hash.h's functions. A
+ * row is sealed with its checksum at the end of each transaction that changes it.
+ */
+#define STUDY_HASH                                                                                 \
+    "row_hash(id, kernel, problem, gpu, arch, mode, cache, template, template_hash, description,"  \
+    " driver, nvrtc, autotune, host, date, command, gpu_details, points, rejected,"                \
+    " empty_kernel_ns, dropped_samples, throttled_samples, sm_clock_mhz, other_processes,"         \
+    " complete, winner)"
+#define VARIANT_HASH                                                                               \
+    "row_hash(id, study, parameters, outcome, reason, phase, median_ns, low_ns, high_ns,"          \
+    " minimum_ns, relative_iqr, samples, bytes, operations, registers, spill_bytes, stack_bytes,"  \
+    " static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks, blocks_per_sm,"       \
+    " occupancy, limiters, finalist, tied, (SELECT rows_hash(sample.phase, number, ns)"            \
+    " FROM sample WHERE sample.variant = variant.id))"
+
 /* X(name, SQL) */
 #define STATEMENTS(X)                                                                              \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
@@ -55,6 +71,9 @@
                  " RETURNING id")                                                                  \
     X(DROP_SAMPLES, "DELETE FROM sample WHERE variant = ?1 AND (phase = ?2 OR ?2 = 'screening')")  \
     X(ADD_SAMPLE, "INSERT INTO sample (variant, phase, number, ns) VALUES (?, ?, ?, ?)")           \
+    X(SEAL_STUDY, "UPDATE study SET checksum = " STUDY_HASH " WHERE id = ?")                       \
+    X(SEAL_VARIANT, "UPDATE variant SET checksum = " VARIANT_HASH " WHERE id = ?")                 \
+    X(SEAL_VARIANTS, "UPDATE variant SET checksum = " VARIANT_HASH " WHERE study = ?")             \
     X(GET_SAMPLES, "SELECT ns FROM sample WHERE variant = ? AND phase = ? ORDER BY number")
 
 enum statement {
