@@ -6,16 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-#include <xxhash.h>
-
-enum { LINE_BYTES = 196, SECTION_BYTES = 49 };
 
 static const char heading[] =
     "; The fastest verified configuration of each kernel: one section per kernel, GPU and "
@@ -109,86 +106,6 @@ void tuned_release(struct tuned *tuned)
         tuned_entry_release(&tuned->entries[i]);
     free(tuned->entries);
     *tuned = (struct tuned){0};
-}
-
-/* `text` as the value of an INI key: one line of at most `room` bytes, without what begins a
- * comment or ends in blanks that a reader would drop. A new string; NULL for NULL. */
-static char *one_line(const char *text, size_t room)
-{
-    if (text == NULL)
-        return NULL;
-    char *line = alloc_string_n(text + strspn(text, " \t\r\n"), room);
-    for (char *next = line; *next != '\0'; next++) {
-        if ((unsigned char)*next < ' ')
-            *next = ' ';
-        else if (*next == ';')
-            *next = ',';
-    }
-    size_t length = strlen(line);
-    while (length > 0 && line[length - 1] == ' ')
-        line[--length] = '\0';
-    return line;
-}
-
-static char *section_of(const struct study *study)
-{
-    char *key = study_key(study);
-    char *section = alloc_format("%s %08" PRIx32, study->kernel,
-                                 (uint32_t)(XXH3_64bits(key, strlen(key)) & UINT32_MAX));
-    free(key);
-    return section;
-}
-
-static void set_environment(const struct environment *environment, struct tuned_entry *entry)
-{
-    const struct gpu *gpu = &environment->gpu;
-    entry->gpu = alloc_string(gpu->name);
-    entry->arch = alloc_string(gpu->arch);
-    entry->compute_capability = gpu->compute_capability;
-    entry->sm_count = (int)gpu->attributes[GPU_sm_count];
-    entry->l2_bytes = gpu->attributes[GPU_l2_bytes];
-    entry->memory_bytes = gpu->memory_bytes;
-    /* two transfers a clock; kHz × bytes = 10^3 bytes a second */
-    entry->memory_gb_per_s = 2.0 * (double)gpu->attributes[GPU_memory_clock_khz] *
-                             (double)gpu->attributes[GPU_memory_bus_bits] / 8 * 1e-6;
-    entry->driver = alloc_string(gpu->driver);
-    entry->nvrtc = alloc_string(environment->nvrtc);
-    entry->autotune = alloc_string(environment->autotune);
-    entry->date = alloc_string(environment->date);
-    entry->command = one_line(environment->command, LINE_BYTES - strlen("command = "));
-}
-
-static void set_measurement(const struct result *winner, struct tuned_entry *entry)
-{
-    const struct summary *time = &winner->time;
-    bindings_copy(&entry->parameters, &winner->parameters);
-    entry->median_ns = time->median_ns;
-    entry->low_ns = time->low_ns;
-    entry->high_ns = time->high_ns;
-    entry->samples = time->count;
-    entry->gb_per_s = time->median_ns > 0 ? winner->bytes / time->median_ns : 0;
-    entry->gflop_per_s = time->median_ns > 0 ? winner->operations / time->median_ns : 0;
-    entry->registers = winner->figures.registers;
-    entry->blocks_per_sm = winner->figures.blocks_per_sm;
-    entry->occupancy = winner->figures.occupancy;
-}
-
-void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry)
-{
-    *entry = (struct tuned_entry){0};
-    entry->section = section_of(study);
-    entry->kernel = alloc_string(study->kernel);
-    entry->template_name = alloc_string(study->template_name);
-    entry->template_hash = alloc_string(study->template_hash);
-    entry->cache = alloc_string(study->cache);
-    entry->empty_kernel_ns = study->empty_kernel_ns;
-    bindings_copy(&entry->problem, &study->problem);
-    set_environment(&study->environment, entry);
-    set_measurement(&study->results[study->winner], entry);
-    for (size_t i = 0; i < study->result_count; i++)
-        if (study->results[i].tied && i != study->winner)
-            bindings_copy(ARRAY_APPEND(entry->ties, entry->tie_count),
-                          &study->results[i].parameters);
 }
 
 /* A line being read, for messages. */
@@ -401,13 +318,13 @@ static void write_line(struct writer *writer, const char *prefix, const char *ke
                        const char *value)
 {
     char *line = alloc_format("%s%s = %s", prefix, key, value);
-    if (readable(line, LINE_BYTES))
+    if (readable(line, TUNED_LINE_BYTES))
         fprintf(writer->stream, "%s\n", line);
     else if (writer->result == 0)
         writer->result =
             error_set_at(writer->error, ERROR_RECORD, writer->path, 0,
                          "line '%.60s…' would not read back; it may have %d bytes and no ' ;'",
-                         line, LINE_BYTES);
+                         line, TUNED_LINE_BYTES);
     free(line);
 }
 
@@ -476,11 +393,11 @@ static void write_field(struct writer *writer, const struct field *field,
 
 static void write_entry(struct writer *writer, const struct tuned_entry *entry)
 {
-    if (!readable(entry->section, SECTION_BYTES) && writer->result == 0)
+    if (!readable(entry->section, TUNED_SECTION_BYTES) && writer->result == 0)
         writer->result =
             error_set_at(writer->error, ERROR_RECORD, writer->path, 0,
                          "section '%s' would not read back; its name may have %d bytes",
-                         entry->section, SECTION_BYTES);
+                         entry->section, TUNED_SECTION_BYTES);
     fprintf(writer->stream, "\n[%s]\n", entry->section);
     for (size_t i = 0; i < FIELD_COUNT; i++)
         write_field(writer, &fields[i], entry);

@@ -28,6 +28,9 @@
 
 #include <stddef.h>
 
+/* What any build of inih reads of a line and of a section's name. */
+enum { TUNED_LINE_BYTES = 196, TUNED_SECTION_BYTES = 49 };
+
 struct tuned_entry {
     char *section;
     char *kernel;
