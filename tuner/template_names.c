@@ -16,11 +16,12 @@ static const char *const figure_names[] = {"registers",     "spill_bytes", "shar
 /* Keys of a sweep's kernel section, names of our own and Lua's keywords, which no parameter may
  * have. */
 static const char *const reserved_names[] = {
-    "template", "constraint", "cache",    "iteration", "reference",  "and",       "or",    "not",
-    "yes",      "no",         "true",     "false",     "nil",        "min",       "max",   "abs",
-    "floor",    "ceil",       "ceil_div", "round_up",  "log2_floor", "log2_ceil", "break", "do",
-    "else",     "elseif",     "end",      "for",       "function",   "goto",      "if",    "local",
-    "repeat",   "return",     "then",     "until",     "while",      NULL};
+    "template",   "description", "constraint", "cache", "iteration", "reference", "and",
+    "or",         "not",         "yes",        "no",    "true",      "false",     "nil",
+    "min",        "max",         "abs",        "floor", "ceil",      "ceil_div",  "round_up",
+    "log2_floor", "log2_ceil",   "break",      "do",    "else",      "elseif",    "end",
+    "for",        "function",    "goto",       "if",    "local",     "repeat",    "return",
+    "then",       "until",       "while",      NULL};
 
 const char *const *template_figure_names(void)
 {
