@@ -9,6 +9,8 @@
 //             Merrill and Garland 2016). With the others the order of the output is free.
 // BLOCK_SIZE  threads a block, whole warps.
 // NUM_LOAD    elements a thread holds at once; a tile has BLOCK_SIZE * NUM_LOAD.
+// LOOK_BACK   ordered: how many times 32 tiles before its own a tile asks at a time. Few ask again
+//             and again, a round trip each; more than there are tiles under way are for nothing.
 // VALUE_TYPE (part of the problem): see value_types.cuh.
 #include "value_types.cuh"
 
@@ -25,6 +27,9 @@
 #endif
 #ifndef NUM_LOAD
 #define NUM_LOAD 4
+#endif
+#ifndef LOOK_BACK
+#define LOOK_BACK 4
 #endif
 
 #define WARPS (BLOCK_SIZE / WARP_SIZE)
@@ -124,10 +129,19 @@ __device__ uint32 scan_exclusive(uint32 *values, int count)
 #define STATUS_OWN 1    // elements that pass in this tile
 #define STATUS_PREFIX 2 // in this tile and all before it
 
-// The places taken by all tiles before `tile`. The first warp looks back 32 tiles at a time, adds
-// up what they hold, and is done at the first prefix it meets. Tiles are handed out in the order in
-// which blocks start, so every tile before this one belongs to a block that is running or done, and
-// the wait ends.
+// What the lane's tile says, asked again until it says something. Tiles are handed out in the order
+// in which blocks start, so every tile before this one belongs to a block that is running or done,
+// and the wait ends. There are no places before the first tile.
+__device__ uint64 status_of(const uint64 *status, int64 tile, uint64 word)
+{
+    while (tile >= 0 && (word & 3) == STATUS_NOTHING) {
+        word = load_relaxed(status + tile);
+    }
+    return tile >= 0 ? word : STATUS_PREFIX;
+}
+
+// The places taken by all tiles before `tile`. The first warp looks back, 32 tiles for each of
+// LOOK_BACK loads under way, adds up what they hold, and is done at the first prefix it meets.
 __device__ uint64 look_back(uint64 *status, uint64 tile, uint32 own)
 {
     const uint32 lane = threadIdx.x;
@@ -136,22 +150,26 @@ __device__ uint64 look_back(uint64 *status, uint64 tile, uint32 own)
     }
     uint64 before = 0;
     bool done = tile == 0;
-    for (int64 last = (int64)tile - 1; !done; last -= WARP_SIZE) {
-        const int64 i = last - (int64)lane;
-        uint64 word = STATUS_PREFIX; // before the first tile: nothing
-        if (i >= 0) {
-            do {
-                word = load_relaxed(status + i);
-            } while ((word & 3) == STATUS_NOTHING);
+    for (int64 last = (int64)tile - 1; !done; last -= LOOK_BACK * WARP_SIZE) {
+        const int64 mine = last - (int64)lane;
+        uint64 words[LOOK_BACK];
+#pragma unroll
+        for (int j = 0; j < LOOK_BACK; j++) {
+            const int64 i = mine - j * WARP_SIZE;
+            words[j] = i >= 0 ? load_relaxed(status + i) : STATUS_PREFIX;
         }
-        const uint32 prefixes = __ballot_sync(FULL_WARP, (word & 3) == STATUS_PREFIX);
-        const uint32 nearest = prefixes == 0 ? WARP_SIZE - 1 : __ffs(prefixes) - 1;
-        uint64 sum = lane <= nearest ? word >> 2 : 0;
-        for (int distance = WARP_SIZE / 2; distance > 0; distance /= 2) {
-            sum += __shfl_xor_sync(FULL_WARP, sum, distance);
+#pragma unroll
+        for (int j = 0; j < LOOK_BACK && !done; j++) {
+            const uint64 word = status_of(status, mine - j * WARP_SIZE, words[j]);
+            const uint32 prefixes = __ballot_sync(FULL_WARP, (word & 3) == STATUS_PREFIX);
+            const uint32 nearest = prefixes == 0 ? WARP_SIZE - 1 : __ffs(prefixes) - 1;
+            uint64 sum = lane <= nearest ? word >> 2 : 0;
+            for (int distance = WARP_SIZE / 2; distance > 0; distance /= 2) {
+                sum += __shfl_xor_sync(FULL_WARP, sum, distance);
+            }
+            before += sum;
+            done = prefixes != 0;
         }
-        before += sum;
-        done = prefixes != 0;
     }
     if (lane == 0) {
         store_relaxed(status + tile, (before + own) << 2 | STATUS_PREFIX);

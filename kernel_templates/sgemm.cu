@@ -75,39 +75,62 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
 
 #else
 
-// A tile of A or B on its way from global to shared memory, spread over the block's threads.
-// Outside the matrix it is zero. The registers let the loads of the next step run under the
-// arithmetic of this one.
-template <int ROWS, int COLUMNS> struct Transfer {
-    static_assert(ROWS * COLUMNS % THREADS == 0, "every thread moves as many");
-    static constexpr int COUNT = ROWS * COLUMNS / THREADS;
-    float values[COUNT];
+// Four neighbours of a row, of which the first `inside` are in the matrix; the others are zero.
+__device__ __forceinline__ float4 load_some(const float *from, int inside)
+{
+    return make_float4(inside > 0 ? from[0] : 0, inside > 1 ? from[1] : 0, inside > 2 ? from[2] : 0,
+                       inside > 3 ? from[3] : 0);
+}
 
+// A tile of A or B on its way from global to shared memory, spread over the block's threads in
+// groups of four neighbours. The registers let the loads of the next step run under the arithmetic
+// of this one. Matrices start at multiples of 16 bytes.
+template <int ROWS, int COLUMNS> struct Transfer {
+    static_assert(ROWS * COLUMNS % (4 * THREADS) == 0, "every thread moves as many");
+    static constexpr int COUNT = ROWS * COLUMNS / 4 / THREADS;
+    float4 groups[COUNT];
+
+    static __device__ __forceinline__ int row_of(int i)
+    {
+        return (i * THREADS + threadIdx.x) / (COLUMNS / 4);
+    }
+    static __device__ __forceinline__ int column_of(int i)
+    {
+        return (i * THREADS + threadIdx.x) % (COLUMNS / 4) * 4;
+    }
     __device__ __forceinline__ void load(const float *matrix, int rows, int columns, int row,
                                          int column)
     {
+        const bool whole = columns % 4 == 0 && row + ROWS <= rows && column + COLUMNS <= columns;
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            const int at = i * THREADS + threadIdx.x;
-            const int y = row + at / COLUMNS;
-            const int x = column + at % COLUMNS;
-            values[i] = y < rows && x < columns ? matrix[(int64)y * columns + x] : 0;
+            const int y = row + row_of(i);
+            const int x = column + column_of(i);
+            const float *from = matrix + (int64)y * columns + x;
+            if (whole) {
+                groups[i] = *(const float4 *)from;
+            } else {
+                groups[i] = load_some(from, y < rows ? columns - x : 0);
+            }
         }
     }
     template <int STRIDE> __device__ __forceinline__ void store(float (*tile)[STRIDE])
     {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            const int at = i * THREADS + threadIdx.x;
-            tile[at / COLUMNS][at % COLUMNS] = values[i];
+            *(float4 *)&tile[row_of(i)][column_of(i)] = groups[i];
         }
     }
     template <int STRIDE> __device__ __forceinline__ void store_transposed(float (*tile)[STRIDE])
     {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            const int at = i * THREADS + threadIdx.x;
-            tile[at % COLUMNS][at / COLUMNS] = values[i];
+            const int y = row_of(i);
+            const int x = column_of(i);
+            tile[x][y] = groups[i].x;
+            tile[x + 1][y] = groups[i].y;
+            tile[x + 2][y] = groups[i].z;
+            tile[x + 3][y] = groups[i].w;
         }
     }
 };
@@ -136,12 +159,38 @@ __device__ __forceinline__ void load_fragment(float *fragment, const float *line
 // Keeps the columns of the transposed tile in different banks, and 16 bytes aligned.
 #define PADDING 4
 
+typedef float TileA[TILE_K][TILE_M + PADDING]; // transposed: k first
+typedef float TileB[TILE_K][TILE_N];
+
+// What the tiles add to the thread's share of C.
+__device__ __forceinline__ void multiply_tiles(float (*sums)[THREAD_N], const TileA &tile_a,
+                                               const TileB &tile_b, int thread_row,
+                                               int thread_column)
+{
+#pragma unroll
+    for (int i = 0; i < TILE_K; i++) {
+        float of_a[THREAD_M];
+        float of_b[THREAD_N];
+        load_fragment<TILE_M, THREAD_M>(of_a, tile_a[i], thread_row);
+        load_fragment<TILE_N, THREAD_N>(of_b, tile_b[i], thread_column);
+#pragma unroll
+        for (int y = 0; y < THREAD_M; y++) {
+#pragma unroll
+            for (int x = 0; x < THREAD_N; x++) {
+                sums[y][x] += of_a[y] * of_b[x];
+            }
+        }
+    }
+}
+
+// Two sets of tiles take turns, so one barrier a step is enough: whoever fills a set has passed the
+// barrier that all reach after they have read it.
 extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
                                                const float *__restrict__ a,
                                                const float *__restrict__ b, float beta, float *c)
 {
-    __shared__ __align__(16) float tile_a[TILE_K][TILE_M + PADDING]; // transposed: k first
-    __shared__ __align__(16) float tile_b[TILE_K][TILE_N];
+    __shared__ __align__(16) TileA tiles_a[2];
+    __shared__ __align__(16) TileB tiles_b[2];
     const int row = blockIdx.y * TILE_M;
     const int column = blockIdx.x * TILE_N;
     const int thread_row = threadIdx.x / (TILE_N / THREAD_N);
@@ -152,29 +201,15 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
 
     next_a.load(a, m, k, row, 0);
     next_b.load(b, k, n, 0, column);
-    for (int step = 0; step < k; step += TILE_K) {
-        next_a.store_transposed(tile_a);
-        next_b.store(tile_b);
+    for (int step = 0, set = 0; step < k; step += TILE_K, set ^= 1) {
+        next_a.store_transposed(tiles_a[set]);
+        next_b.store(tiles_b[set]);
         __syncthreads();
         if (step + TILE_K < k) {
             next_a.load(a, m, k, row, step + TILE_K);
             next_b.load(b, k, n, step + TILE_K, column);
         }
-#pragma unroll
-        for (int i = 0; i < TILE_K; i++) {
-            float of_a[THREAD_M];
-            float of_b[THREAD_N];
-            load_fragment<TILE_M, THREAD_M>(of_a, tile_a[i], thread_row);
-            load_fragment<TILE_N, THREAD_N>(of_b, tile_b[i], thread_column);
-#pragma unroll
-            for (int y = 0; y < THREAD_M; y++) {
-#pragma unroll
-                for (int x = 0; x < THREAD_N; x++) {
-                    sums[y][x] += of_a[y] * of_b[x];
-                }
-            }
-        }
-        __syncthreads();
+        multiply_tiles(sums, tiles_a[set], tiles_b[set], thread_row, thread_column);
     }
 
 #pragma unroll
