@@ -51,7 +51,7 @@ wanted() {
 # have no valid variant, like those that must be wrong, ends with status 0 or 1; what counts is the outcomes.
 sweep() {
     mkdir -p "$2"
-    timeout 300 "$autotune" --config "$1" --results "$2" --tuned "$3" --remeasure --quiet --top 5 >"$2/table.txt"
+    timeout 300 "$autotune" --allow-path --config "$1" --results "$2" --tuned "$3" --remeasure --quiet --top 5 >"$2/table.txt"
     [ $? -le 1 ] && python3 "$source/tests/gpu_families.py" "$autotune" "$2"
 }
 
@@ -170,7 +170,7 @@ sanitizer() {
     mkdir -p "$folder"
     write_small_sweep >"$scratch/small.ini"
     timeout 280 compute-sanitizer --tool "$1" --target-processes all \
-        "$autotune" --config "$scratch/small.ini" --results "$folder" --tuned "$folder/tuned.ini" --quiet --top 1 \
+        "$autotune" --allow-path --config "$scratch/small.ini" --results "$folder" --tuned "$folder/tuned.ini" --quiet --top 1 \
         >"$folder/log" 2>&1
     if [ $? -gt 1 ] || ! grep -q SUMMARY "$folder/log"; then
         tail -n 30 "$folder/log"

@@ -1,5 +1,7 @@
 #include "command.h"
 
+#include "paths.h"
+
 #include "alloc.h"
 
 #include <stdio.h>
@@ -99,5 +101,9 @@ int command_load_sweep(const struct command_options *options, struct sweep *swee
     size_t count = 0;
     while (options->kernels != NULL && options->kernels[count] != NULL)
         count++;
-    return sweep_load(sweep, options->config, (const char *const *)options->kernels, count, error);
+    int status =
+        sweep_load(sweep, options->config, (const char *const *)options->kernels, count, error);
+    if (status == 0 && !options->allow_path)
+        status = paths_check(sweep, options->tuned == NULL, options->results == NULL, error);
+    return status;
 }

@@ -32,6 +32,8 @@ struct command_options {
     int remeasure;
     int timings;
     int exhaustive;
+    int no_wait;
+    int allow_path;
     int top;
 };
 
@@ -106,6 +108,16 @@ void command_options_release(struct command_options *options);
             "judging tuners",                                                                      \
             "N"                                                                                    \
     }
+#define OPTION_NO_WAIT(o)                                                                          \
+    {                                                                                              \
+        "no-wait", 0, POPT_ARG_NONE, &(o)->no_wait, 0,                                             \
+            "end at once where another run is using the GPU (default: wait for it)", NULL          \
+    }
+#define OPTION_ALLOW_PATH(o)                                                                       \
+    {                                                                                              \
+        "allow-path", 0, POPT_ARG_NONE, &(o)->allow_path, 0,                                       \
+            "let the sweep and its templates name files anywhere: only where you trust them", NULL \
+    }
 #define OPTION_TIMINGS(o)                                                                          \
     {                                                                                              \
         "timings", 0, POPT_ARG_NONE, &(o)->timings, 0, "say on stderr where the time went", NULL   \
@@ -128,7 +140,7 @@ void command_arguments_release(char **arguments); /* NULL is allowed */
 int command_check(const struct command_options *options, bool needs_config,
                   enum report_format *format, struct error *error);
 
-/* Loads --config's sweep with --kernel's choice. */
+/* Loads --config's sweep with --kernel's choice, and checks the paths in it (paths.h). */
 int command_load_sweep(const struct command_options *options, struct sweep *sweep,
                        struct error *error);
 

@@ -70,6 +70,7 @@ int command_check_sweep(int argc, const char **argv, struct error *error)
                                         "whose attributes constraints see (default: sm_90)",
                                         "sm_XX"},
                                        OPTION_KERNEL(&options),
+                                       OPTION_ALLOW_PATH(&options),
                                        POPT_TABLEEND};
     struct sweep sweep = {0};
     enum report_format format;

@@ -3,6 +3,7 @@
 #include "alloc.h"
 #include "device.h"
 #include "gpu_cache.h"
+#include "gpu_lock.h"
 #include "inspect.h"
 #include "interrupt.h"
 #include "plan.h"
@@ -37,6 +38,7 @@ struct run {
     size_t plan_count;
     struct progress progress;
     struct timings timings;
+    struct gpu_lock lock;
 };
 
 static void run_release(struct run *run)
@@ -49,6 +51,7 @@ static void run_release(struct run *run)
     record_close(run->record);
     device_free(run->device);
     pool_free(run->pool);
+    gpu_lock_release(&run->lock);
     sweep_release(&run->sweep);
     command_options_release(&run->options);
 }
@@ -125,6 +128,26 @@ static int confirm_gpu(struct run *run, struct error *error)
                      run->options.device);
 }
 
+/* Nobody else times anything on this GPU meanwhile. Before the record is asked, so that what the
+ * other run measured is known to this one. */
+static int lock_gpu(struct run *run, struct error *error)
+{
+    bool held;
+    if (run->environment.static_mode)
+        return 0;
+    int status = gpu_lock_try(&run->lock, run->cache, run->environment.gpu.uuid, &held, error);
+    if (status != 0 || held)
+        return status;
+    if (run->options.no_wait)
+        return error_set(error, ERROR_DEVICE,
+                         "'%s' is being used by another run, process %ld; leave out --no-wait to "
+                         "wait for it",
+                         run->environment.gpu.name, run->lock.owner);
+    fprintf(stderr, "autotune: waiting for process %ld, which is using '%s'\n", run->lock.owner,
+            run->environment.gpu.name);
+    return gpu_lock_wait(&run->lock, error);
+}
+
 static int find_compiler(struct run *run, struct error *error)
 {
     struct environment *environment = &run->environment;
@@ -140,10 +163,20 @@ static int find_compiler(struct run *run, struct error *error)
 static int open_record(struct run *run, struct error *error)
 {
     char *path = alloc_format("%s/record.sqlite", run->results);
+    struct record_repair repair = {0};
     timings_stage(&run->timings, TIMING_RECORD);
     int status = write_file_make_folders(path, error);
     if (status == 0)
-        status = record_open(&run->record, path, error);
+        status = record_open_sound(&run->record, path, &repair, error);
+    if (repair.set_aside != NULL)
+        fprintf(stderr,
+                "autotune: '%s' is damaged or no record; it is now '%s', and all is measured "
+                "again\n",
+                path, repair.set_aside);
+    if (repair.dropped > 0)
+        fprintf(stderr, "autotune: '%s': %zu damaged rows are dropped and measured again\n", path,
+                repair.dropped);
+    free(repair.set_aside);
     free(path);
     return status;
 }
@@ -320,6 +353,8 @@ static int run_sweep(struct run *run, struct error *error)
     if (status == 0)
         status = find_compiler(run, error);
     if (status == 0)
+        status = lock_gpu(run, error);
+    if (status == 0)
         status = make_plans(run, error);
     if (status == 0 && nothing_to_do(run) && !run->options.quiet)
         fputs("autotune: nothing to do: everything is in the record; --remeasure measures again\n",
@@ -339,15 +374,16 @@ static int run_sweep(struct run *run, struct error *error)
 
 int command_tune(int argc, const char **argv, struct error *error)
 {
-    struct run run = {.options.jobs = JOBS_ALL};
+    struct run run = {.options.jobs = JOBS_ALL, .lock.file = -1};
     struct command_options *options = &run.options;
-    const struct poptOption table[] = {OPTION_CONFIG(options),  OPTION_ARCH(options),
-                                       OPTION_DEVICE(options),  OPTION_JOBS(options),
-                                       OPTION_TUNED(options),   OPTION_RESULTS(options),
-                                       OPTION_KERNEL(options),  OPTION_FORMAT(options),
-                                       OPTION_TOP(options),     OPTION_REMEASURE(options),
-                                       OPTION_TIMINGS(options), OPTION_EXHAUSTIVE(options),
-                                       OPTION_QUIET(options),   POPT_TABLEEND};
+    const struct poptOption table[] = {OPTION_CONFIG(options),     OPTION_ARCH(options),
+                                       OPTION_DEVICE(options),     OPTION_JOBS(options),
+                                       OPTION_TUNED(options),      OPTION_RESULTS(options),
+                                       OPTION_KERNEL(options),     OPTION_FORMAT(options),
+                                       OPTION_TOP(options),        OPTION_REMEASURE(options),
+                                       OPTION_TIMINGS(options),    OPTION_EXHAUSTIVE(options),
+                                       OPTION_QUIET(options),      OPTION_NO_WAIT(options),
+                                       OPTION_ALLOW_PATH(options), POPT_TABLEEND};
     run.progress.quiet = true; /* until there is something to show */
     timings_start(&run.timings);
     int status =

@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+
+enum { DEFAULT_MEMORY_MB = 4096 };
 
 struct job {
     const char *name;
@@ -81,8 +84,28 @@ static int send_ready(struct channel *channel, const struct nvrtc *nvrtc, struct
                         error);
 }
 
+/*
+ * A variant that would take all of the machine's memory to compile (an enormous unroll) takes this
+ * worker's only: 4 GiB of address space, or $AUTOTUNE_COMPILE_MEMORY_MB. Sanitizers reserve more
+ * than that for themselves.
+ */
+static void limit_memory(void)
+{
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    const char *text = getenv("AUTOTUNE_COMPILE_MEMORY_MB");
+    char *end = NULL;
+    long stated = text != NULL ? strtol(text, &end, 10) : 0;
+    rlim_t megabytes = end != NULL && *end == '\0' && stated > 0 && stated < 1 << 30
+                           ? (rlim_t)stated
+                           : DEFAULT_MEMORY_MB;
+    struct rlimit limit = {megabytes << 20, megabytes << 20};
+    (void)setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
 int compile_worker_run(struct channel *channel, struct error *error)
 {
+    limit_memory();
     struct nvrtc *nvrtc;
     json_t *message;
     /* Where there is a driver, NVRTC keeps its results in the driver's cache, and a result from

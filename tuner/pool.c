@@ -257,7 +257,9 @@ static void lose_worker(struct pool *pool, struct compile_worker *worker, const 
         worker->job->killed = true;
         enqueue(pool, worker->job, true);
     } else if (worker->job != NULL) {
-        (void)snprintf(text, sizeof text, "the compiler %s", reason != NULL ? reason : end);
+        bool aborted = reason == NULL && strstr(end, "signal 6") != NULL;
+        (void)snprintf(text, sizeof text, "the compiler %s%s", reason != NULL ? reason : end,
+                       aborted ? ", as when it would take more memory than it may" : "");
         fail_job(pool, worker->job, text);
     }
     *worker = pool->workers[--pool->worker_count];

@@ -3,6 +3,7 @@
 #include "alloc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -46,10 +47,26 @@ static char *read_all(FILE *file, size_t *length)
     return NULL;
 }
 
+/* Opens a file for reading; what is none (a pipe, on which opening would wait, a device) is EINVAL. */
+static FILE *open_regular(const char *path)
+{
+    struct stat information;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return NULL;
+    if (fstat(descriptor, &information) == 0 && !S_ISREG(information.st_mode) &&
+        !S_ISDIR(information.st_mode)) {
+        (void)close(descriptor);
+        errno = EINVAL;
+        return NULL;
+    }
+    return fdopen(descriptor, "rb"); /* reading a folder fails */
+}
+
 int source_read_file(const char *path, char **text, size_t *length, struct error *error)
 {
     *text = NULL;
-    FILE *file = fopen(path, "rbe");
+    FILE *file = open_regular(path);
     if (file == NULL)
         return error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", path);
     size_t count = 0;

@@ -73,9 +73,10 @@ refuses() {
 # sweep LINES: a sweep file of the templates of the stand-in, from standard input
 sweep() {
     {
-        printf '[sweep]\ntemplates = %s/templates\ntuned = results/tuned.ini\nresults = results\n' "$sweeps"
+        printf '[sweep]\ntemplates = templates\ntuned = results/tuned.ini\nresults = results\n'
         cat
     } >sweep.ini
+    cp -r "$sweeps/templates" .
 }
 
 # template NAME FILE: a template NAME in the current folder, of the source of `scale`; its .ini is from standard input

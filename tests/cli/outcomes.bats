@@ -105,8 +105,8 @@ INI
 
 @test "a driver call that hangs ends as timeout, and the sweep goes on" {
     stand_in "fault=cuStreamSynchronize:20:hang"
-    sed "s|^templates.*|templates = $sweeps/templates|; s/^results = .*/&\nlaunch_timeout_s = 1/" \
-        "$sweeps/scale.ini" >sweep.ini
+    cp -r "$sweeps/templates" .
+    sed "s/^results = .*/&\nlaunch_timeout_s = 1/" "$sweeps/scale.ini" >sweep.ini
     autotune --config sweep.ini --format csv
     exits 0
     equal "$(column outcome | wc -l)" 9

@@ -1,5 +1,6 @@
 #!/bin/sh
 # usage: run.sh BUILD_DIR NAME: replays the corpus of fuzzer NAME, then runs it for AUTOTUNE_FUZZ_S seconds (default 2).
+# An input may take AUTOTUNE_FUZZ_TIMEOUT_S seconds (10: of the wall clock, so a loaded machine needs room).
 # New inputs go to AUTOTUNE_FUZZ_CORPUS/NAME where that is set. Exits with 77 (skipped) where it was not built.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,7 +26,7 @@ template) more=$here/../../kernel_templates ;;
 library) more=$here/corpus/tuned ;;
 *) more= ;;
 esac
-set -- -timeout=1 -rss_limit_mb=1024 -max_len=16384 -print_final_stats=1 -close_fd_mask=1
+set -- "-timeout=${AUTOTUNE_FUZZ_TIMEOUT_S:-10}" -rss_limit_mb=1024 -max_len=16384 -print_final_stats=1 -close_fd_mask=1
 if [ -e "$dictionary" ]; then
     set -- "$@" "-dict=$dictionary"
 fi
