@@ -11,6 +11,8 @@
 // NUM_LOAD    elements a thread holds at once; a tile has BLOCK_SIZE * NUM_LOAD.
 // LOOK_BACK   ordered: how many times 32 tiles before its own a tile asks at a time. Few ask again
 //             and again, a round trip each; more than there are tiles under way are for nothing.
+// POLL_DELAY  ordered: cycles before a tile that had nothing to say is asked again. Polls are in the
+//             way of the answers.
 // VALUE_TYPE (part of the problem): see value_types.cuh.
 #include "value_types.cuh"
 
@@ -29,7 +31,10 @@
 #define NUM_LOAD 4
 #endif
 #ifndef LOOK_BACK
-#define LOOK_BACK 4
+#define LOOK_BACK 1
+#endif
+#ifndef POLL_DELAY
+#define POLL_DELAY 0
 #endif
 
 #define WARPS (BLOCK_SIZE / WARP_SIZE)
@@ -92,29 +97,37 @@ __device__ void write_passing(const Value *loaded, const bool *pass, uint64, Val
 
 #else
 
-// An exclusive sum over `values`, which the whole block has filled; returns the total, in every
-// thread. The first warp does it, 32 values at a time.
-__device__ uint32 scan_exclusive(uint32 *values, int count)
+// An exclusive sum over the COUNT `values`, which the whole block has filled; returns the total, in
+// every thread. The first warp does it: each lane adds up neighbours, and the warp the lanes.
+template <int COUNT> __device__ uint32 scan_exclusive(uint32 *values)
 {
+    constexpr int EACH = (COUNT + WARP_SIZE - 1) / WARP_SIZE;
     __shared__ uint32 total;
     __syncthreads();
     if (threadIdx.x < WARP_SIZE) {
-        uint32 before = 0;
-        for (int first = 0; first < count; first += WARP_SIZE) {
-            const int i = first + threadIdx.x;
-            const uint32 value = i < count ? values[i] : 0;
-            uint32 sum = value;
-            for (int distance = 1; distance < WARP_SIZE; distance *= 2) {
-                const uint32 below = __shfl_up_sync(FULL_WARP, sum, distance);
-                sum += (int)threadIdx.x >= distance ? below : 0;
-            }
-            if (i < count) {
-                values[i] = before + sum - value;
-            }
-            before += __shfl_sync(FULL_WARP, sum, WARP_SIZE - 1);
+        const int first = threadIdx.x * EACH;
+        uint32 mine[EACH];
+        uint32 own = 0;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            mine[i] = first + i < COUNT ? values[first + i] : 0;
+            own += mine[i];
         }
-        if (threadIdx.x == 0) {
-            total = before;
+        uint32 sum = own;
+        for (int distance = 1; distance < WARP_SIZE; distance *= 2) {
+            const uint32 below = __shfl_up_sync(FULL_WARP, sum, distance);
+            sum += (int)threadIdx.x >= distance ? below : 0;
+        }
+        uint32 before = sum - own;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            if (first + i < COUNT) {
+                values[first + i] = before;
+            }
+            before += mine[i];
+        }
+        if (threadIdx.x == WARP_SIZE - 1) {
+            total = sum;
         }
     }
     __syncthreads();
@@ -135,6 +148,7 @@ __device__ uint32 scan_exclusive(uint32 *values, int count)
 __device__ uint64 status_of(const uint64 *status, int64 tile, uint64 word)
 {
     while (tile >= 0 && (word & 3) == STATUS_NOTHING) {
+        pause(POLL_DELAY);
         word = load_relaxed(status + tile);
     }
     return tile >= 0 ? word : STATUS_PREFIX;
@@ -216,7 +230,7 @@ __device__ void write_passing(const Value *loaded, const bool *pass, uint64 tile
             places[j * WARPS + warp] = __popc(ballots[j]);
         }
     }
-    const uint32 own = scan_exclusive(places, NUM_LOAD * WARPS);
+    const uint32 own = scan_exclusive<NUM_LOAD * WARPS>(places);
     const uint64 first = place_of_tile(tile, own, count, status);
 #pragma unroll
     for (int j = 0; j < NUM_LOAD; j++) {

@@ -99,13 +99,13 @@ templates = $source/kernel_templates
 launch_timeout_s = 60
 [sum]
 template = reduce_sum
-n = 20003
+n = 5003
 load = cached, once, bulk
 finish = two_pass, atomic, last_block, gather, grid_barrier
 cache = warm
 [sum_chunked]
 template = reduce_sum
-n = 20003
+n = 5003
 value_type = half, bfloat16, double
 vector_width = 8
 order = chunked
@@ -143,11 +143,11 @@ cache = warm
 atomic = add, sub, bit_and, bit_or, bit_xor, max, min, exch, cas
 n = 2048
 [filter]
-n = 20003
+n = 5003
 method = atomic, warp_aggregated, block_aggregated
 cache = warm
 [filter_ordered]
-n = 20003
+n = 5003
 cache = warm
 [lock]
 n = 1024
