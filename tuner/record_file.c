@@ -97,6 +97,7 @@ static const char *const statement_sql[] = {
 
 int record_failed(struct record *record, struct error *error)
 {
+    record->failure = sqlite3_errcode(record->database);
     return error_set_at(error, ERROR_RECORD, record->path, 0,
                         "the record cannot be used: %s; look at its disk and permissions",
                         sqlite3_errmsg(record->database));
@@ -290,8 +291,8 @@ static int add_checksums(struct record *record, struct error *error)
 /* -- damage --------------------------------------------------------------------------------------
  */
 
-/* Whether the file's structure is sound, where it is small enough to look through it. */
-static bool is_sound(struct record *record)
+/* Whether a check of SQLite's says "ok", or the file is too large for checks at every start. */
+static bool passes(struct record *record, const char *check)
 {
     int64_t pages = 0;
     sqlite3_stmt *statement = NULL;
@@ -299,12 +300,26 @@ static bool is_sound(struct record *record)
         return false;
     if (pages > CHECKED_PAGES)
         return true;
-    bool sound = sqlite3_prepare_v2(record->database, "PRAGMA quick_check(1)", -1, &statement,
-                                    NULL) == SQLITE_OK &&
+    bool sound = sqlite3_prepare_v2(record->database, check, -1, &statement, NULL) == SQLITE_OK &&
                  sqlite3_step(statement) == SQLITE_ROW &&
                  strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
     (void)sqlite3_finalize(statement);
     return sound;
+}
+
+/* Whether the file's structure is sound, but for indices, which can be made again. */
+static bool is_sound(struct record *record)
+{
+    return passes(record, "PRAGMA quick_check(1)");
+}
+
+/* Makes indices again that do not match their tables. */
+static int mend_indices(struct record *record, struct error *error)
+{
+    if (passes(record, "PRAGMA integrity_check(1)") ||
+        sqlite3_exec(record->database, "REINDEX", NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    return record_failed(record, error);
 }
 
 /* How many studies and variants do not match their checksums. SQLite's code. */
@@ -319,17 +334,20 @@ static int count_damaged(struct record *record, int64_t *count)
 /* Drops them, with what belongs to them; a verdict over other variants than are left is none. */
 static int drop_damaged(struct record *record, struct error *error)
 {
+    static const char note[] =
+        "CREATE TEMP TABLE bad_study AS SELECT id FROM study WHERE checksum IS NOT " STUDY_HASH ";"
+        "CREATE TEMP TABLE bad_variant AS"
+        " SELECT id, study FROM variant WHERE checksum IS NOT " VARIANT_HASH;
     static const char drop[] =
-        "UPDATE study SET complete = 0, winner = NULL WHERE id NOT IN (SELECT id FROM damaged)"
-        " AND id IN (SELECT study FROM variant WHERE checksum IS NOT " VARIANT_HASH ");"
-        "DELETE FROM study WHERE id IN (SELECT id FROM damaged);"
-        "DELETE FROM variant WHERE checksum IS NOT " VARIANT_HASH ";"
-        "UPDATE study SET checksum = " STUDY_HASH " WHERE complete = 0;"
-        "DELETE FROM variant WHERE study NOT IN (SELECT id FROM study);"
+        "UPDATE study SET complete = 0, winner = NULL WHERE id IN (SELECT study FROM bad_variant)"
+        " OR winner IN (SELECT id FROM bad_variant) OR winner NOT IN (SELECT id FROM variant);"
+        "DELETE FROM study WHERE id IN (SELECT id FROM bad_study);"
+        "DELETE FROM variant WHERE id IN (SELECT id FROM bad_variant)"
+        " OR study NOT IN (SELECT id FROM study);"
         "DELETE FROM sample WHERE variant NOT IN (SELECT id FROM variant);"
-        "DROP TABLE damaged";
-    static const char note[] = "CREATE TEMP TABLE damaged AS SELECT id FROM study"
-                               " WHERE checksum IS NOT " STUDY_HASH;
+        "UPDATE study SET checksum = " STUDY_HASH " WHERE complete = 0;"
+        "DROP TABLE bad_study;"
+        "DROP TABLE bad_variant";
     int result = record_start(record, error);
     if (result != 0)
         return result;
@@ -388,9 +406,42 @@ static int open_database(struct record **record, const char *path, const char *n
     return result;
 }
 
-/* `*damaged` says whether a failure is the file's own fault. */
-static int open_for_writing(struct record **record, const char *path, bool *damaged,
-                            struct error *error)
+/* Drops what does not match its checksum; `*dropped` counts it. */
+static int mend(struct record *record, size_t *dropped, struct error *error)
+{
+    int64_t count = 0;
+    int result = mend_indices(record, error);
+    if (result == 0 && count_damaged(record, &count) != SQLITE_OK)
+        result = record_failed(record, error);
+    if (result == 0 && count > 0)
+        result = drop_damaged(record, error);
+    *dropped = (size_t)count;
+    return result;
+}
+
+/* Whether the last failure is that of a file which contradicts itself or lacks a table or a column,
+ * rather than, say, of a full disk. */
+static bool is_damage(const struct record *record)
+{
+    int status = record->failure;
+    return status == SQLITE_CORRUPT || status == SQLITE_NOTADB || status == SQLITE_CONSTRAINT ||
+           status == SQLITE_ERROR;
+}
+
+/* Makes the tables, or brings what is there up to date. */
+static int prepare(struct record *record, const struct identity *identity, struct error *error)
+{
+    int result = 0;
+    if (identity->empty)
+        result = make_tables(record, error);
+    else if (identity->version == UNSEALED_VERSION)
+        result = add_checksums(record, error);
+    return result != 0 ? result : configure(record, error);
+}
+
+/* `*damaged` says whether a failure is the file's own fault. Mends it where `dropped` is not NULL. */
+static int open_for_writing(struct record **record, const char *path, size_t *dropped,
+                            bool *damaged, struct error *error)
 {
     struct identity identity = {0};
     int result =
@@ -399,16 +450,17 @@ static int open_for_writing(struct record **record, const char *path, bool *dama
         return result;
     result = check_identity(*record, &identity, error);
     *damaged = identity.damaged;
-    if (result == 0 && identity.empty)
-        result = make_tables(*record, error);
-    else if (result == 0 && !is_sound(*record)) {
+    if (result == 0 && !identity.empty && !is_sound(*record)) {
         *damaged = true;
         result = error_set_at(error, ERROR_RECORD, path, 0,
                               "the record is damaged; move it away and tune again");
-    } else if (result == 0 && identity.version == UNSEALED_VERSION)
-        result = add_checksums(*record, error);
-    if (result == 0)
-        result = configure(*record, error);
+    }
+    if (result == 0) {
+        result = prepare(*record, &identity, error);
+        if (result == 0 && dropped != NULL)
+            result = mend(*record, dropped, error);
+        *damaged = result != 0 && is_damage(*record);
+    }
     if (result != 0) {
         record_close(*record);
         *record = NULL;
@@ -419,7 +471,7 @@ static int open_for_writing(struct record **record, const char *path, bool *dama
 int record_open(struct record **record, const char *path, struct error *error)
 {
     bool damaged = false;
-    return open_for_writing(record, path, &damaged, error);
+    return open_for_writing(record, path, NULL, &damaged, error);
 }
 
 /* Renames the file with its log and the log's index, to PATH.damaged-N: a new string, or NULL with
@@ -458,13 +510,13 @@ static int replace_damaged(struct record **record, const char *path, struct reco
     while (lock >= 0 && flock(lock, LOCK_EX) != 0 && errno == EINTR)
         continue;
     bool damaged = false;
-    int result = open_for_writing(record, path, &damaged, error);
+    int result = open_for_writing(record, path, &repair->dropped, &damaged, error);
     if (result != 0 && damaged) {
         repair->set_aside = rename_away(path);
         result = repair->set_aside == NULL
                      ? error_set_errno(error, ERROR_RECORD,
                                        "record '%s' is damaged and cannot be set aside", path)
-                     : open_for_writing(record, path, &damaged, error);
+                     : open_for_writing(record, path, &repair->dropped, &damaged, error);
     }
     (void)unlink(lock_path);
     if (lock >= 0)
@@ -477,23 +529,9 @@ int record_open_sound(struct record **record, const char *path, struct record_re
                       struct error *error)
 {
     bool damaged = false;
-    int64_t count = 0;
     *repair = (struct record_repair){0};
-    int result = open_for_writing(record, path, &damaged, error);
-    if (result != 0 && damaged)
-        result = replace_damaged(record, path, repair, error);
-    if (result != 0)
-        return result;
-    if (count_damaged(*record, &count) != SQLITE_OK)
-        result = record_failed(*record, error);
-    if (result == 0 && count > 0)
-        result = drop_damaged(*record, error);
-    repair->dropped = (size_t)count;
-    if (result != 0) {
-        record_close(*record);
-        *record = NULL;
-    }
-    return result;
+    int result = open_for_writing(record, path, &repair->dropped, &damaged, error);
+    return result != 0 && damaged ? replace_damaged(record, path, repair, error) : result;
 }
 
 /* "file:PATH?immutable=1": a record in a folder closed for writing, where SQLite cannot keep its

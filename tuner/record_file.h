@@ -15,6 +15,7 @@
 struct record {
     sqlite3 *database;
     char *path;
+    int failure;                               /* SQLite's code of the last one */
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* prepared when first used */
 };
 
