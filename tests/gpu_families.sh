@@ -164,15 +164,73 @@ n = 2048
 END
 }
 
-# sanitizer TOOL: the device worker runs under compute-sanitizer's TOOL, which must find nothing.
+# A kernel with one fault for each of the tools.
+write_faulty_kernel() {
+    cat >"$1/faulty.cu" <<END
+#define FAULT_MEMCHECK 0
+#define FAULT_RACECHECK 1
+#define FAULT_SYNCCHECK 2
+#ifndef FAULT
+#define FAULT FAULT_MEMCHECK
+#endif
+extern "C" __global__ void faulty(int *out)
+{
+    __shared__ int shared[64];
+#if FAULT == FAULT_MEMCHECK
+    shared[threadIdx.x] = *(volatile int *)16;
+#elif FAULT == FAULT_RACECHECK
+    shared[threadIdx.x] = threadIdx.x;
+    out[threadIdx.x] = ((volatile int *)shared)[63 - threadIdx.x];
+#else
+    if (threadIdx.x % 2 == 0) {
+        __syncthreads();
+    }
+#endif
+    out[threadIdx.x] = shared[threadIdx.x];
+}
+END
+    cat >"$1/faulty.ini" <<END
+[parameters]
+fault = memcheck | racecheck | synccheck
+[buffer.out]
+type = int32
+length = 64
+access = write
+[launch.faulty]
+entry = faulty
+grid = 1
+block = 64
+arguments = out
+[expect.out]
+reference = constant(0)
+compare = exact
+END
+    printf '[sweep]\nlaunch_timeout_s = 20\n[faulty]\nfault = %s\n' "$2" >"$1/sweep.ini"
+}
+
+# sanitized TOOL CONFIG FOLDER: a sweep whose device worker runs under compute-sanitizer's TOOL.
+sanitized() {
+    timeout 280 compute-sanitizer --tool "$1" --target-processes all \
+        "$autotune" --allow-path --config "$2" --results "$3" --tuned "$3/tuned.ini" --quiet --top 1 >"$3/log" 2>&1
+    [ $? -le 1 ] && grep -q SUMMARY "$3/log"
+}
+
+# sanitizer_sees TOOL: a fault in a kernel of a sweep is found, so nothing found means something.
+sanitizer_sees() {
+    local folder=$scratch/faulty_$1
+    mkdir -p "$folder"
+    write_faulty_kernel "$folder" "$1"
+    sanitized "$1" "$folder/sweep.ini" "$folder"
+    tail -n 30 "$folder/log"
+    grep -qE 'SUMMARY: [1-9]' "$folder/log"
+}
+
+# sanitizer TOOL: finds nothing in the shipped kernels.
 sanitizer() {
     local folder=$scratch/$1
     mkdir -p "$folder"
     write_small_sweep >"$scratch/small.ini"
-    timeout 280 compute-sanitizer --tool "$1" --target-processes all \
-        "$autotune" --allow-path --config "$scratch/small.ini" --results "$folder" --tuned "$folder/tuned.ini" --quiet --top 1 \
-        >"$folder/log" 2>&1
-    if [ $? -gt 1 ] || ! grep -q SUMMARY "$folder/log"; then
+    if ! sanitized "$1" "$scratch/small.ini" "$folder"; then
         tail -n 30 "$folder/log"
         return 1
     fi
@@ -199,7 +257,8 @@ if wanted wrong; then
 fi
 for tool in memcheck racecheck synccheck; do
     if wanted sanitizer "$tool"; then
-        test_case "$tool finds nothing" sanitizer "$tool"
+        test_case "$tool finds a fault that is there" sanitizer_sees "$tool"
+        test_case "$tool finds nothing in the shipped kernels" sanitizer "$tool"
     fi
 done
 
