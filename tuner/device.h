@@ -78,9 +78,9 @@ int device_unload(struct device *device, int64_t id, struct error *error);
 /*
  * A trial loads, verifies, samples and unloads a variant in one request. Trials are queued
  * (device_trial_send, at most DEVICE_TRIALS at once) and answered in order (device_trial_take), so
- * that the GPU has the next one when it is done with one; a variant whose first sample is above
- * `enough_ns` (0: never) gets no further ones. Other calls must wait until none is queued. Where a trial costs the worker, those behind it are sent again to its successor.
- * A first sample above `enough_ns` (0: no limit) is the only one taken.
+ * that the GPU has the next one when it is done with one. A variant whose first sample is above
+ * `enough_ns` (0: never) gets no further ones. Where a trial costs the worker, those behind it are
+ * sent again to its successor. Other calls must wait until no trial is queued.
  */
 enum { DEVICE_TRIALS = 2 };
 void device_trial_send(struct device *device, const char *cubin, const struct bindings *parameters,
