@@ -74,7 +74,9 @@ int main(int argc, const char **argv)
     int status = run(argc, argv, &error);
     if (status < 0 && error.message[0] != '\0')
         error_print(&error, stderr);
-    if (fflush(stdout) != 0 && status == 0)
-        status = ERROR_RECORD;
+    if (fflush(stdout) != 0 && status == 0) {
+        status = error_set_errno(&error, ERROR_RECORD, "standard output cannot be written");
+        error_print(&error, stderr);
+    }
     return error_exit_status(status);
 }

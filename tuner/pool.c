@@ -226,18 +226,29 @@ static void take_greeting(struct pool *pool, struct compile_worker *worker, cons
     pool->architectures = json_incref(json_object_get(message, "architectures"));
 }
 
-static void take_result(struct pool *pool, struct compile_worker *worker, const json_t *message)
+/* A cache that cannot be written or read is nothing that a variant can be blamed for: ERROR_RECORD. */
+static int take_result(struct pool *pool, struct compile_worker *worker, const json_t *message,
+                       struct error *error)
 {
     struct queued_job *job = worker->job;
     struct error reason;
     worker->job = NULL;
-    if (message_error(message, &reason) != 0) {
-        fail_job(pool, job, reason.message);
-        return;
+    int status = message_error(message, &reason);
+    if (status == ERROR_RECORD) {
+        if (error != NULL)
+            *error = reason;
+        return status;
     }
     job->job.milliseconds = json_real_value(json_object_get(message, "milliseconds"));
-    if (!take_from_cache(pool, job))
-        fail_job(pool, job, "the compiled result vanished from the cache");
+    if (status != 0)
+        fail_job(pool, job, reason.message);
+    else if (!take_from_cache(pool, job))
+        return error_set(
+            error, ERROR_RECORD,
+            "cache entry '%s' cannot be read, though it has just been written; look at "
+            "its disk and permissions",
+            job->job.path);
+    return 0;
 }
 
 /* The worker is gone: its job fails with how it ended, and the next job that needs a worker starts
@@ -265,8 +276,8 @@ static void lose_worker(struct pool *pool, struct compile_worker *worker, const 
     *worker = pool->workers[--pool->worker_count];
 }
 
-/* Takes what a worker has sent. Returns 0, or an error that ends the run: the library is missing.
- */
+/* Takes what a worker has sent. Returns 0, or an error that ends the run: the library is missing, or
+ * the cache fails. */
 static int take_messages(struct pool *pool, struct compile_worker *worker, struct error *error)
 {
     json_t *message;
@@ -281,7 +292,7 @@ static int take_messages(struct pool *pool, struct compile_worker *worker, struc
     }
     while ((status = channel_next(&worker->worker.channel, &message, NULL)) == 1) {
         if (worker->job != NULL) {
-            take_result(pool, worker, message);
+            status = take_result(pool, worker, message, error);
         } else {
             status = message_error(message, error);
             if (status == 0)
