@@ -85,36 +85,3 @@ load helper
     exits 0
     equal "$(count outcome measured)" 9
 }
-
-# The Nth call of the driver fails, hangs or kills, for N over a whole run in steps: either the right outcomes
-# or a clear error, the record readable, nobody left.
-@test "a walk over the calls of a small sweep" {
-    stand_in "log = $scratch/calls"
-    printf '[scale]\nn = 2^10\nnum_load = 1, 4\n' | sweep
-    autotune --config sweep.ini
-    exits 0
-    total=$(wc -l <calls)
-    [ "$total" -gt 100 ]
-    for step in $(seq 24); do
-        call=$((1 + (step - 1) * total / 24))
-        case $((step % 2)) in
-        0) action=CUDA_ERROR_UNKNOWN ;;
-        1) action=kill ;;
-        esac
-        rm -rf results
-        stand_in "fault=any:$call:$action"
-        autotune --config sweep.ini --format csv
-        echo "call $call of $total, $action: exit code $code"
-        case $code in
-        0) equal "$(column outcome | wc -l)" 2 ;;
-        1 | 3 | 4) [ -s err ] ;;
-        *) exits 0 ;;
-        esac
-        [ "$code" -eq 0 ] || [ ! -e results/tuned.ini ] || grep -q '^kernel = scale$' results/tuned.ini
-        none_alive
-        stand_in
-        autotune --config sweep.ini --format csv
-        exits 0
-        equal "$(column outcome | wc -l)" 2
-    done
-}
