@@ -5,6 +5,7 @@
 #include "statistics.h"
 #include "worker.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,7 +185,11 @@ static int try_open(struct device *device, json_t **reply, char reason[WORKER_RE
     int status = await_greeting(device, error);
     if (status != 0)
         return status;
-    (void)channel_send(&device->worker.channel, open_message(&device->request), NULL);
+    json_t *message = open_message(&device->request);
+    if (message == NULL)
+        return error_set(error, ERROR_CONFIG, "path '%s' is not UTF-8; rename the file",
+                         device->request.template_path);
+    (void)channel_send(&device->worker.channel, message, NULL);
     status = receive(device, worker_timeout_s(OPEN_TIMEOUT_S), reply, &timed_out, reason, error);
     device->greeted = status != 0;
     return status;
@@ -529,6 +534,12 @@ int device_list(struct gpu **gpus, size_t *count, struct error *error)
     int status = worker_start(&worker, "device", "-1", error);
     if (status != 0)
         return status;
+    struct pollfd readable = {.fd = worker.channel.in, .events = POLLIN};
+    if (poll(&readable, 1, (int)(1000 * worker_timeout_s(READY_TIMEOUT_S))) == 0) {
+        worker_stop(&worker);
+        return error_set(error, ERROR_DEVICE, "the driver does not answer within %g s",
+                         worker_timeout_s(READY_TIMEOUT_S));
+    }
     status = channel_receive(&worker.channel, &message, error);
     if (status == 0) {
         char reason[WORKER_REASON_BYTES];

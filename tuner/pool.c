@@ -161,6 +161,24 @@ static void enqueue(struct pool *pool, struct queued_job *job, bool urgent)
     pool->queue[0] = job;
 }
 
+static bool is_utf8(const char *text)
+{
+    json_t *string = json_string(text);
+    json_decref(string);
+    return string != NULL;
+}
+
+/* What goes into a message must be UTF-8. */
+static int check_texts(const char *name, const struct options *options, struct error *error)
+{
+    const char *bad = is_utf8(name) ? NULL : name;
+    for (size_t i = 0; i < options->count && bad == NULL; i++)
+        bad = is_utf8(options->items[i]) ? NULL : options->items[i];
+    if (bad == NULL)
+        return 0;
+    return error_set(error, ERROR_CONFIG, "path or option '%s' is not UTF-8; rename the file", bad);
+}
+
 int pool_request(struct pool *pool, const char *name, const char *text, const char *source_hash,
                  const struct options *options, bool urgent, struct compile_job **job,
                  struct error *error)
@@ -168,6 +186,8 @@ int pool_request(struct pool *pool, const char *name, const char *text, const ch
     struct compile_job wanted = {0};
     const char *version;
     int status = pool_nvrtc_version(pool, &version, error);
+    if (status == 0)
+        status = check_texts(name, options, error);
     if (status != 0)
         return status;
     cubin_key(source_hash, (const char *const *)options->items, options->count, pool->arch, version,
@@ -206,13 +226,19 @@ struct pool_counts pool_counts(const struct pool *pool)
 /* -- messages ------------------------------------------------------------------------------------
  */
 
+/* A source that is not UTF-8, as messages are, is read by the worker itself. */
 static json_t *job_message(const struct pool *pool, const struct queued_job *job)
 {
     json_t *options = json_array();
     for (size_t i = 0; i < job->options.count; i++)
         json_array_append_new(options, json_string(job->options.items[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s}", "do", "compile", "name", job->name, "text",
-                     job->text, "arch", pool->arch, "options", options, "output", job->job.path);
+    json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s}", "do", "compile", "name", job->name,
+                                "arch", pool->arch, "options", options, "output", job->job.path);
+    json_t *text = json_string(job->text);
+    if (message != NULL && text != NULL)
+        json_object_set(message, "text", text);
+    json_decref(text);
+    return message;
 }
 
 static void take_greeting(struct pool *pool, struct compile_worker *worker, const json_t *message)

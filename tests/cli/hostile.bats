@@ -170,3 +170,15 @@ INI
     equal "$(count outcome measured)" 9
     has results/tuned.ini "parameter.block_size = 256"
 }
+
+@test "a source that is not UTF-8 compiles; a path that is not is refused at once" {
+    project
+    printf '/* caf\351 */\n' >>p/own.cu
+    autotune --config p/sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 1
+    mv p "$(printf 'caf\351')"
+    autotune --config "$(printf 'caf\351/sweep.ini')"
+    exits 2
+    has err UTF-8
+}
