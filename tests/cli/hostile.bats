@@ -177,6 +177,7 @@ INI
     autotune --config p/sweep.ini --format csv
     exits 0
     equal "$(count outcome measured)" 1
+    rm -rf results
     mv p "$(printf 'caf\351')"
     autotune --config "$(printf 'caf\351/sweep.ini')"
     exits 2
