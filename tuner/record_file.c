@@ -152,6 +152,8 @@ int query_step(struct query *query)
 
 void query_end(struct query *query)
 {
+    if (query->statement == NULL) /* it could not be prepared, which query_step() has said */
+        return;
     (void)sqlite3_reset(query->statement);
     (void)sqlite3_clear_bindings(query->statement);
 }
@@ -307,10 +309,47 @@ static bool passes(struct record *record, const char *check)
     return sound;
 }
 
+/* Over what our tables are declared to be; what people add beside them is theirs. */
+#define SCHEMA_HASH                                                                                \
+    "(SELECT rows_hash(type, name, sql) FROM sqlite_schema"                                        \
+    " WHERE name IN ('study', 'variant', 'sample', 'study_subject'))"
+
+/* Whether the tables are declared as they were when the record was made, as far as that is known. */
+static bool has_own_schema(struct record *record)
+{
+    int64_t sealed = 0;
+    int64_t matches = 0;
+    return query_number(record->database, "SELECT count(*) FROM sqlite_schema WHERE name = 'seal'",
+                        &sealed) == SQLITE_OK &&
+           (sealed == 0 ||
+            (query_number(record->database, "SELECT checksum IS " SCHEMA_HASH " FROM seal",
+                          &matches) == SQLITE_OK &&
+             matches == 1));
+}
+
 /* Whether the file's structure is sound, but for indices, which can be made again. */
 static bool is_sound(struct record *record)
 {
-    return passes(record, "PRAGMA quick_check(1)");
+    return passes(record, "PRAGMA quick_check(1)") && has_own_schema(record);
+}
+
+/* Remembers how the tables are declared, unless that is done. */
+static int seal_schema(struct record *record, struct error *error)
+{
+    static const char seal[] =
+        "CREATE TABLE IF NOT EXISTS seal (checksum INTEGER);"
+        "INSERT INTO seal SELECT " SCHEMA_HASH " WHERE NOT EXISTS (SELECT 1 FROM seal)";
+    int64_t sealed = 0;
+    if (query_number(record->database, "SELECT count(*) FROM sqlite_schema WHERE name = 'seal'",
+                     &sealed) == SQLITE_OK &&
+        sealed > 0)
+        return 0;
+    int result = record_start(record, error);
+    if (result != 0)
+        return result;
+    if (sqlite3_exec(record->database, seal, NULL, NULL, NULL) != SQLITE_OK)
+        result = record_failed(record, error);
+    return record_end(record, result, error);
 }
 
 /* Makes indices again that do not match their tables. */
@@ -436,7 +475,9 @@ static int prepare(struct record *record, const struct identity *identity, struc
         result = make_tables(record, error);
     else if (identity->version == UNSEALED_VERSION)
         result = add_checksums(record, error);
-    return result != 0 ? result : configure(record, error);
+    if (result == 0)
+        result = configure(record, error);
+    return result != 0 ? result : seal_schema(record, error);
 }
 
 /* `*damaged` says whether a failure is the file's own fault. Mends it where `dropped` is not NULL. */
