@@ -205,15 +205,23 @@ static int query_number(sqlite3 *database, const char *sql, int64_t *number)
     return status == SQLITE_ROW ? SQLITE_OK : status;
 }
 
-/* What a file is; `*version` is its schema's, 0 for an empty file. */
+/* What a file is; `*version` is its schema's, 0 for an empty file. One statement, so that all three
+ * are of one moment: another process may be making the tables. */
 static int identify(sqlite3 *database, int64_t *application, int64_t *version, int64_t *objects)
 {
-    int status = query_number(database, "PRAGMA application_id", application);
+    static const char sql[] = "SELECT (SELECT count(*) FROM sqlite_schema), application_id,"
+                              " user_version FROM pragma_application_id, pragma_user_version";
+    sqlite3_stmt *statement = NULL;
+    int status = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
     if (status == SQLITE_OK)
-        status = query_number(database, "PRAGMA user_version", version);
-    if (status == SQLITE_OK)
-        status = query_number(database, "SELECT count(*) FROM sqlite_schema", objects);
-    return status;
+        status = sqlite3_step(statement);
+    if (status == SQLITE_ROW) {
+        *objects = sqlite3_column_int64(statement, 0);
+        *application = sqlite3_column_int64(statement, 1);
+        *version = sqlite3_column_int64(statement, 2);
+    }
+    (void)sqlite3_finalize(statement);
+    return status == SQLITE_ROW ? SQLITE_OK : status;
 }
 
 /* What a file turned out to be. */

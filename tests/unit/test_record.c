@@ -429,6 +429,7 @@ static void test_finishing_needs_the_winners_result(void **state)
 static int write_as(int number)
 {
     struct record *record = NULL;
+    struct error error = {0};
     struct study study;
     int64_t id = 0;
     fixture_study(&study);
@@ -436,13 +437,15 @@ static int write_as(int number)
     struct study subject;
     fixture_subject(&subject);
     bindings_copy(&subject.problem, &study.problem);
-    int result = record_open(&record, "record.sqlite", NULL);
+    int result = record_open(&record, "record.sqlite", &error);
     if (result == 0)
-        result = record_begin(record, &subject, false, &id, NULL);
+        result = record_begin(record, &subject, false, &id, &error);
     for (size_t i = 0; result == 0 && i < study.result_count; i++)
-        result = record_result(record, id, &study.results[i], "screening", NULL);
+        result = record_result(record, id, &study.results[i], "screening", &error);
     if (result == 0)
-        result = record_finish(record, id, &study, NULL);
+        result = record_finish(record, id, &study, &error);
+    if (result != 0)
+        (void)fprintf(stderr, "writer %d: %s\n", number, error.message);
     record_close(record);
     study_release(&subject);
     study_release(&study);
