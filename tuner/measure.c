@@ -30,7 +30,7 @@ static int queue_hold(const struct measure *measure, struct device_context *devi
                 device->stream, arguments, NULL);
 }
 
-static int queue_flush(struct device_problem *problem, struct error *error)
+int measure_flush(struct device_problem *problem, struct error *error)
 {
     if (problem->flush == 0)
         return 0;
@@ -59,7 +59,7 @@ static int queue_sample(struct measure *measure, struct device_problem *problem,
     struct device_context *device = problem->device;
     int status = variant != NULL ? device_problem_restore(problem, error) : 0;
     if (status == 0)
-        status = queue_flush(problem, error);
+        status = measure_flush(problem, error);
     if (status == 0)
         status = queue_hold(measure, device, error);
     if (status == 0)

@@ -6,7 +6,7 @@
  * before the GPU reaches its opening one. What keeps the GPU back is the work in front of the
  * opening event: read_write buffers are restored; for a cold cache twice the L2's size is read, so
  * that what the L2 holds is clean and none of it the kernel's (a memset would leave dirty lines,
- * whose write-back falls into the sample); and where that is too short, a kernel holds the stream.
+ * whose write-back falls into the sample: tests/bench/flush.c shows both); and where that is too short, a kernel holds the stream.
  * A sample that the GPU began before the host was done is thrown away and taken again, with a
  * longer hold.
  *
@@ -28,6 +28,9 @@ struct measure {
     uint64_t hold_ns;      /* in front of each sample */
     uint64_t late_samples; /* thrown away because the host was too slow */
 };
+
+/* Queues what makes the L2 cold: a read of twice its size. Nothing where the problem is warm. */
+int measure_flush(struct device_problem *problem, struct error *error);
 
 int measure_init(struct measure *measure, struct device_context *device, struct error *error);
 

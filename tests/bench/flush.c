@@ -1,0 +1,535 @@
+/*
+ * Shows that flushing the L2 by reading, as the tuner does before each cold sample, leaves nothing
+ * dirty whose write-back would fall into the sample; and what a reading of NVML costs.
+ *
+ *     flush FOLDER TEMPLATE.ini [NAME=VALUE...] [TEMPLATE.ini [NAME=VALUE...]]...
+ *
+ * writes FOLDER/flush.csv and FOLDER/nvml.csv. README.md beside this file says what the rows are.
+ * Everything that is timed is the tuner's own: its flush, its kernels, its problems and variants.
+ */
+#include "alloc.h"
+#include "builder.h"
+#include "clock.h"
+#include "command_values.h"
+#include "device_kernels.h"
+#include "measure.h"
+#include "nvml.h"
+#include "statistics.h"
+#include "verify.h"
+#include "write_file.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROUNDS = 201,
+    HOLD_NS = 150000,  /* in front of all that a sample queues, so that the host is ahead */
+    REST_NS = 2000000, /* 80 times what writing the whole L2 back takes at 2.4 TB/s */
+    ATTEMPTS = 20,     /* to take a sample before which the host was ahead */
+    ROTATION = 3,      /* inputs rotate over so many times the L2 */
+    NVML_READINGS = 300,
+};
+
+/* What happens between the sample before and this one. X(name, text) */
+#define PREPARATIONS(X)                                                                            \
+    X(read, "read")               /* the tuner's flush: twice the L2's size is read */             \
+    X(none, "none")               /* the kernel has just run twice: warm */                        \
+    X(read_twice, "read_twice")   /* the tuner's flush, again after itself */                      \
+    X(read_rest, "read_rest")     /* the tuner's flush, then the GPU rests */                      \
+    X(rotate, "rotate")           /* no flush: the kernel runs on other inputs, 3 times the L2 */  \
+    X(memset, "memset")           /* twice the L2's size is written */                             \
+    X(memset_rest, "memset_rest") /* the same, then the GPU rests */                               \
+    X(memset_read, "memset_read") /* the same, then the tuner's flush */                           \
+    X(read_nvml, "read_nvml")     /* the tuner's flush, while a thread reads NVML on and on */
+
+enum preparation {
+#define X(name, text) PREPARE_##name,
+    PREPARATIONS(X)
+#undef X
+        PREPARATION_COUNT
+};
+
+static const char *const preparation_names[] = {
+#define X(name, text) text,
+    PREPARATIONS(X)
+#undef X
+};
+
+/* -- NVML, in a thread ---------------------------------------------------------------------------
+ */
+
+struct poller {
+    struct nvml nvml;
+    bool open;
+    pthread_t thread;
+    atomic_bool wanted, ended;
+    atomic_uint readings;
+};
+
+static void *poll_nvml(void *context)
+{
+    struct poller *poller = context;
+    struct nvml_reading reading;
+    while (!atomic_load(&poller->ended)) {
+        if (!atomic_load(&poller->wanted)) {
+            (void)sched_yield();
+            continue;
+        }
+        nvml_read(&poller->nvml, &reading);
+        (void)atomic_fetch_add(&poller->readings, 1);
+    }
+    return NULL;
+}
+
+/* From when this returns, the thread is reading. */
+static void start_polling(struct poller *poller)
+{
+    unsigned before = atomic_load(&poller->readings);
+    atomic_store(&poller->wanted, true);
+    while (atomic_load(&poller->readings) == before)
+        (void)sched_yield();
+}
+
+static void poller_open(struct poller *poller, const char *uuid)
+{
+    struct error error = {0};
+    if (nvml_open(&poller->nvml, uuid, &error) != 0)
+        error_print(&error, stderr);
+    else
+        poller->open = pthread_create(&poller->thread, NULL, poll_nvml, poller) == 0;
+}
+
+static void poller_close(struct poller *poller)
+{
+    atomic_store(&poller->ended, true);
+    if (poller->open)
+        (void)pthread_join(poller->thread, NULL);
+    nvml_close(&poller->nvml);
+}
+
+/* -- a kernel on its problem ---------------------------------------------------------------------
+ */
+
+struct bench {
+    struct device_context device;
+    struct builder builder;
+    struct poller poller;
+    struct device_problem problem;
+    struct device_variant variant;
+    struct measure measure;
+    CUdeviceptr *copies; /* of the buffers that are read: copy c of buffer i at c * buffers + i */
+    size_t copy_count;   /* besides the buffers themselves */
+    double *samples_ns[PREPARATION_COUNT];
+    unsigned late; /* samples before which the host was never ahead */
+};
+
+static int load_support(struct bench *bench, struct error *error)
+{
+    struct source source = {.path = alloc_string("autotune/device_kernels.cu"),
+                            .text = alloc_string(device_kernels_source)};
+    struct options options = {0};
+    struct compilation compilation = {0};
+    enum build_origin origin;
+    struct hash *hash = hash_new();
+    hash_add_text(hash, source.text);
+    hash_finish(hash, source.hash);
+    int status = builder_source_cubin(&bench->builder, &source, &options, bench->device.gpu.arch,
+                                      &compilation, &origin, error);
+    if (status == 0)
+        status = device_load_support(&bench->device, compilation.cubin, error);
+    compilation_release(&compilation);
+    source_release(&source);
+    return status;
+}
+
+/* Runs the variant once and checks what it computes. */
+static int check_result(struct bench *bench, const char *path, struct error *error)
+{
+    enum finding finding = FINDING_RIGHT;
+    char reason[VERIFY_REASON_BYTES];
+    int status = verify_prepare(&bench->problem, error);
+    if (status == 0)
+        status = verify_run(&bench->problem, &bench->variant, &finding, reason, error);
+    if (status == 0 && finding != FINDING_RIGHT)
+        status = error_set_at(error, ERROR_CONFIG, path, 0, "the result is wrong: %s", reason);
+    return status;
+}
+
+/* Copies of all inputs, so that with them they are ROTATION times the L2's size. */
+static int make_copies(struct bench *bench, struct error *error)
+{
+    const struct template *template = &bench->problem.template;
+    struct device_context *device = &bench->device;
+    uint64_t bytes = 0;
+    int status = 0;
+    for (size_t i = 0; i < template->buffer_count; i++)
+        if (template->buffers[i].access == ACCESS_READ)
+            bytes += bench->problem.buffers[i].bytes;
+    uint64_t wanted = ROTATION * (uint64_t)device->gpu.attributes[GPU_l2_bytes];
+    bench->copy_count = bytes > 0 ? (size_t)((wanted + bytes - 1) / bytes) : 0;
+    bench->copies = alloc_zeroed(bench->copy_count * template->buffer_count, sizeof(CUdeviceptr));
+    for (size_t c = 0; c < bench->copy_count; c++)
+        for (size_t i = 0; i < template->buffer_count && status == 0; i++) {
+            const struct device_buffer *buffer = &bench->problem.buffers[i];
+            CUdeviceptr *copy = &bench->copies[c * template->buffer_count + i];
+            if (template->buffers[i].access != ACCESS_READ || buffer->bytes == 0)
+                continue;
+            status = CUDA(device, cuMemAlloc, copy, buffer->bytes);
+            if (status == 0)
+                status = CUDA(device, cuMemcpyDtoDAsync, *copy, buffer->data, buffer->bytes,
+                              device->stream);
+        }
+    return status;
+}
+
+static int open_problem(struct bench *bench, const char *path, const struct template *template,
+                        const struct bindings *values, struct error *error)
+{
+    struct bindings parameters = {0};
+    struct bindings problem = {0};
+    struct bindings defaults = {0};
+    struct compilation variant = {0};
+    struct compilation reference = {0};
+    enum build_origin origin;
+    enum outcome outcome = OUTCOME_MEASURED;
+    const char *arch = bench->device.gpu.arch;
+    int status = builder_bind(template, values, false, &parameters, &problem, error);
+    variant_defaults(template, &defaults);
+    const struct build tuned = {template, &parameters, &problem, arch};
+    const struct build plain = {template, &defaults, &problem, arch};
+    if (status == 0)
+        status = builder_cubin(&bench->builder, &tuned, &variant, &origin, error);
+    if (status == 0)
+        status = builder_cubin(&bench->builder, &plain, &reference, &origin, error);
+    const struct problem_request request = {.template_path = path,
+                                            .problem = &problem,
+                                            .reference_cubin = reference.cubin,
+                                            .cold = true};
+    if (status == 0)
+        status = device_problem_open(&bench->problem, &bench->device, &request, error);
+    if (status == 0)
+        status = device_variant_load(&bench->variant, &bench->problem, variant.cubin, &parameters,
+                                     &outcome, error);
+    if (status == 0 && outcome != OUTCOME_MEASURED)
+        status = error->code;
+    if (status == 0)
+        status = check_result(bench, path, error);
+    if (status == 0)
+        status = make_copies(bench, error);
+    compilation_release(&variant);
+    compilation_release(&reference);
+    bindings_release(&defaults);
+    bindings_release(&parameters);
+    bindings_release(&problem);
+    return status;
+}
+
+static void close_problem(struct bench *bench)
+{
+    size_t buffers = bench->problem.template.buffer_count;
+    for (size_t i = 0; bench->copies != NULL && i < bench->copy_count * buffers; i++)
+        if (bench->copies[i] != 0)
+            (void)bench->device.driver.cuMemFree(bench->copies[i]);
+    free(bench->copies);
+    bench->copies = NULL;
+    if (bench->problem.device != NULL) {
+        device_variant_unload(&bench->variant, &bench->problem);
+        device_problem_close(&bench->problem);
+    }
+}
+
+/* -- samples -------------------------------------------------------------------------------------
+ */
+
+static int queue_hold(struct bench *bench, unsigned long long ns, struct error *error)
+{
+    void *arguments[] = {&ns};
+    return CUDA(&bench->device, cuLaunchKernel, bench->device.support[SUPPORT_delay], 1, 1, 1, 1, 1,
+                1, 0, bench->device.stream, arguments, NULL);
+}
+
+static int queue_run(struct bench *bench, struct error *error)
+{
+    return device_variant_run(&bench->variant, &bench->problem, error);
+}
+
+static int queue_memset(struct bench *bench, struct error *error)
+{
+    return CUDA(&bench->device, cuMemsetD8Async, bench->problem.flush, 1,
+                bench->problem.flush_bytes, bench->device.stream);
+}
+
+/* The kernel once on each copy of its inputs, none of which is read again before it is evicted. */
+static int queue_rotation(struct bench *bench, struct error *error)
+{
+    struct device_problem *problem = &bench->problem;
+    size_t count = problem->template.buffer_count;
+    CUdeviceptr *own = alloc_zeroed(count, sizeof *own);
+    int status = 0;
+    for (size_t i = 0; i < count; i++)
+        own[i] = problem->buffers[i].data;
+    for (size_t c = 0; c < bench->copy_count && status == 0; c++) {
+        for (size_t i = 0; i < count; i++)
+            if (bench->copies[c * count + i] != 0)
+                problem->buffers[i].data = bench->copies[c * count + i];
+        status = queue_run(bench, error);
+    }
+    for (size_t i = 0; i < count; i++)
+        problem->buffers[i].data = own[i];
+    free(own);
+    return status;
+}
+
+static int queue_preparation(struct bench *bench, enum preparation preparation, struct error *error)
+{
+    bool sets = preparation == PREPARE_memset || preparation == PREPARE_memset_rest ||
+                preparation == PREPARE_memset_read;
+    bool reads = preparation == PREPARE_read || preparation == PREPARE_read_twice ||
+                 preparation == PREPARE_read_rest || preparation == PREPARE_memset_read ||
+                 preparation == PREPARE_read_nvml;
+    bool rests = preparation == PREPARE_read_rest || preparation == PREPARE_memset_rest;
+    int status = queue_hold(bench, HOLD_NS, error);
+    if (status == 0)
+        status = device_problem_restore(&bench->problem, error);
+    for (int i = 0; i < 2 && preparation == PREPARE_none && status == 0; i++)
+        status = queue_run(bench, error);
+    if (status == 0 && preparation == PREPARE_rotate)
+        status = queue_rotation(bench, error);
+    if (status == 0 && sets)
+        status = queue_memset(bench, error);
+    if (status == 0 && reads)
+        status = measure_flush(&bench->problem, error);
+    if (status == 0 && preparation == PREPARE_read_twice)
+        status = measure_flush(&bench->problem, error);
+    if (status == 0 && rests)
+        status = queue_hold(bench, REST_NS, error);
+    return status;
+}
+
+/* One sample; `*late` says that the GPU was at it before the host had queued all of it. */
+static int try_sample(struct bench *bench, enum preparation preparation, double *sample_ns,
+                      bool *late, struct error *error)
+{
+    struct device_context *device = &bench->device;
+    CUevent begin = bench->measure.begin[0];
+    CUevent end = bench->measure.end[0];
+    float milliseconds = 0;
+    int status = queue_preparation(bench, preparation, error);
+    if (status == 0)
+        status = CUDA(device, cuEventRecord, begin, device->stream);
+    if (status == 0)
+        status = queue_run(bench, error);
+    if (status == 0)
+        status = CUDA(device, cuEventRecord, end, device->stream);
+    if (status != 0)
+        return status;
+    *late = device->driver.cuEventQuery(begin) == CUDA_SUCCESS;
+    status = device_synchronise(device, error);
+    if (status == 0)
+        status = CUDA(device, cuEventElapsedTime, &milliseconds, begin, end);
+    *sample_ns = (double)milliseconds * 1e6;
+    return status;
+}
+
+static int take_sample(struct bench *bench, enum preparation preparation, double *sample_ns,
+                       struct error *error)
+{
+    bool late = true;
+    int status = 0;
+    if (preparation == PREPARE_read_nvml)
+        start_polling(&bench->poller);
+    for (int attempt = 0; attempt < ATTEMPTS && late && status == 0; attempt++)
+        status = try_sample(bench, preparation, sample_ns, &late, error);
+    atomic_store(&bench->poller.wanted, false);
+    bench->late += late;
+    return status;
+}
+
+/* In rounds of one sample each, in shuffled order, so that drift hits all alike. */
+static int take_samples(struct bench *bench, struct error *error)
+{
+    uint64_t random = 0x2545f4914f6cdd1du;
+    size_t order[PREPARATION_COUNT];
+    int status = 0;
+    for (size_t i = 0; i < PREPARATION_COUNT; i++)
+        order[i] = i;
+    bench->late = 0;
+    for (size_t round = 0; round < ROUNDS && status == 0; round++) {
+        statistics_shuffle(order, PREPARATION_COUNT, &random);
+        for (size_t i = 0; i < PREPARATION_COUNT && status == 0; i++)
+            if (order[i] != PREPARE_read_nvml || bench->poller.open)
+                status = take_sample(bench, (enum preparation)order[i],
+                                     &bench->samples_ns[order[i]][round], error);
+    }
+    return status;
+}
+
+/* -- what is written -----------------------------------------------------------------------------
+ */
+
+static void write_rows(FILE *stream, const struct bench *bench, const char *kernel)
+{
+    const double *ours = bench->samples_ns[PREPARE_read];
+    for (size_t i = 0; i < PREPARATION_COUNT; i++) {
+        if (i == PREPARE_read_nvml && !bench->poller.open)
+            continue;
+        struct summary summary = statistics_summarise(bench->samples_ns[i], ROUNDS);
+        struct interval ratio =
+            statistics_paired_ratio(bench->samples_ns[i], ours, ROUNDS, 2000, 1);
+        fprintf(stream, "%s,%s,%zu,%.3f,%.3f,%.3f,%.4f,%.4f,%.4f\n", kernel, preparation_names[i],
+                summary.count, summary.median_ns / 1e3, summary.low_ns / 1e3, summary.high_ns / 1e3,
+                ratio.estimate, ratio.low, ratio.high);
+        printf("%-12s %-12s %8.2f us %8.2f-%.2f  %.4f (%.4f-%.4f) of read\n", kernel,
+               preparation_names[i], summary.median_ns / 1e3, summary.low_ns / 1e3,
+               summary.high_ns / 1e3, ratio.estimate, ratio.low, ratio.high);
+    }
+    if (bench->late > 0)
+        printf("%s: the host was behind in %u samples\n", kernel, bench->late);
+}
+
+static int bench_kernel(struct bench *bench, const char *path, const struct bindings *values,
+                        FILE *stream, struct error *error)
+{
+    struct evaluator *evaluator = evaluator_new();
+    struct template template = {0};
+    int status = template_load(&template, evaluator, path, error);
+    if (status == 0)
+        status = open_problem(bench, path, &template, values, error);
+    if (status == 0)
+        status = take_samples(bench, error);
+    if (status == 0)
+        write_rows(stream, bench, template.name);
+    close_problem(bench);
+    template_release(&template);
+    evaluator_free(evaluator);
+    return status;
+}
+
+/* Takes NAME=VALUE… from the arguments; `*next` moves behind them. */
+static int take_values(char **arguments, size_t *next, struct bindings *values, struct error *error)
+{
+    int status = 0;
+    for (; status == 0 && arguments[*next] != NULL && strchr(arguments[*next], '=') != NULL;
+         ++*next) {
+        char *const setting[] = {arguments[*next], NULL};
+        status = command_values_set(values, setting, error);
+    }
+    return status;
+}
+
+static int bench_kernels(struct bench *bench, char **arguments, FILE *stream, struct error *error)
+{
+    int status = 0;
+    fputs("kernel,flush,samples,median_us,low_us,high_us,ratio,ratio_low,ratio_high\n", stream);
+    for (size_t next = 0; arguments[next] != NULL && status == 0;) {
+        struct bindings values = {0};
+        const char *path = arguments[next++];
+        status = take_values(arguments, &next, &values, error);
+        if (status == 0)
+            status = bench_kernel(bench, path, &values, stream, error);
+        bindings_release(&values);
+    }
+    return status;
+}
+
+/* How long what the tuner asks NVML takes: a reading after samples, and the list of processes. */
+static void bench_nvml(const struct bench *bench, FILE *stream)
+{
+    static double readings_ns[NVML_READINGS];
+    static double lists_ns[NVML_READINGS];
+    fputs("call,samples,median_us,low_us,high_us,longest_us\n", stream);
+    for (size_t i = 0; i < NVML_READINGS && bench->poller.open; i++) {
+        struct nvml_reading reading;
+        size_t count;
+        int64_t start = clock_ns();
+        nvml_read(&bench->poller.nvml, &reading);
+        int64_t read = clock_ns();
+        free(nvml_processes(&bench->poller.nvml, &count));
+        readings_ns[i] = (double)(read - start);
+        lists_ns[i] = (double)(clock_ns() - read);
+    }
+    const struct {
+        const char *name;
+        double *samples_ns;
+    } calls[] = {{"reading", readings_ns}, {"processes", lists_ns}};
+    for (size_t i = 0; i < 2 && bench->poller.open; i++) {
+        struct summary summary = statistics_summarise(calls[i].samples_ns, NVML_READINGS);
+        statistics_sort(calls[i].samples_ns, NVML_READINGS);
+        double longest_ns = calls[i].samples_ns[NVML_READINGS - 1];
+        fprintf(stream, "%s,%d,%.2f,%.2f,%.2f,%.2f\n", calls[i].name, NVML_READINGS,
+                summary.median_ns / 1e3, summary.low_ns / 1e3, summary.high_ns / 1e3,
+                longest_ns / 1e3);
+        printf("nvml %-9s %8.2f us, longest %.2f us\n", calls[i].name, summary.median_ns / 1e3,
+               longest_ns / 1e3);
+    }
+}
+
+static int start(struct bench *bench, struct error *error)
+{
+    int status = driver_open(&bench->device.driver, error);
+    if (status == 0)
+        status = device_describe(&bench->device, 0, error);
+    if (status == 0)
+        status = device_start(&bench->device, error);
+    if (status == 0)
+        status = load_support(bench, error);
+    if (status == 0)
+        status = measure_init(&bench->measure, &bench->device, error);
+    if (status == 0)
+        poller_open(&bench->poller, bench->device.gpu.uuid);
+    for (size_t i = 0; i < PREPARATION_COUNT; i++)
+        bench->samples_ns[i] = alloc_zeroed(ROUNDS, sizeof(double));
+    return status;
+}
+
+/* Writes one file by a function; all or nothing. */
+static int write_bench(struct bench *bench, const char *folder, char **arguments,
+                       struct error *error)
+{
+    struct write_file flush;
+    struct write_file nvml;
+    char *path = alloc_format("%s/flush.csv", folder);
+    int status = write_file_begin(&flush, path, error);
+    if (status == 0) {
+        status = bench_kernels(bench, arguments, flush.stream, error);
+        if (status == 0)
+            status = write_file_commit(&flush, WRITE_FILE_CACHED, error);
+        else
+            write_file_abandon(&flush);
+    }
+    free(path);
+    path = alloc_format("%s/nvml.csv", folder);
+    if (status == 0)
+        status = write_file_begin(&nvml, path, error);
+    if (status == 0) {
+        bench_nvml(bench, nvml.stream);
+        status = write_file_commit(&nvml, WRITE_FILE_CACHED, error);
+    }
+    free(path);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench bench;
+    struct error error = {0};
+    if (argc < 3) {
+        fputs("usage: flush FOLDER TEMPLATE.ini [NAME=VALUE...]...\n", stderr);
+        return 2;
+    }
+    (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* as a compile worker does */
+    int status = start(&bench, &error);
+    if (status == 0)
+        status = write_bench(&bench, argv[1], argv + 2, &error);
+    poller_close(&bench.poller);
+    builder_release(&bench.builder);
+    for (size_t i = 0; i < PREPARATION_COUNT; i++)
+        free(bench.samples_ns[i]);
+    if (status != 0)
+        error_print(&error, stderr);
+    return status != 0 ? error_exit_status(status) : 0;
+}
