@@ -284,6 +284,7 @@ static void free_buffers(struct device_context *device, struct device_buffer *bu
 void device_problem_close(struct device_problem *problem)
 {
     struct device_context *device = problem->device;
+    device_placements_release(problem);
     free_buffers(device, problem->buffers, problem->template.buffer_count);
     free_buffers(device, problem->pristine, problem->template.buffer_count);
     free_buffers(device, problem->expected, problem->template.expectation_count);

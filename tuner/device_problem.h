@@ -8,6 +8,7 @@
 
 #include "device_buffer.h"
 #include "device_context.h"
+#include "device_placement.h"
 #include "outcome.h"
 #include "schedule.h"
 #include "template.h"
@@ -26,7 +27,8 @@ struct device_problem {
     uint64_t *slot_values;          /* the host's copy */
     struct device_arena arena;      /* of the variants' scratch buffers */
     size_t loaded;                  /* variants that may hold buffers of the arena */
-    CUdeviceptr flush;              /* read through to empty the L2 of anything else */
+    struct device_placements placements;
+    CUdeviceptr flush; /* read through to empty the L2 of anything else */
     uint64_t flush_bytes;
     bool cold;
 };

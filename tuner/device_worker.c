@@ -334,6 +334,17 @@ static int measure_variant(struct device_worker *worker, const json_t *request,
     return status;
 }
 
+/* To the placement of the buffers that the request names. */
+static int place(struct device_worker *worker, const json_t *request, struct answer *answer,
+                 struct error *error)
+{
+    json_int_t number = json_integer_value(json_object_get(request, "placement"));
+    if (number < 0)
+        return error_set(error, ERROR_WORKER, "'placement' is negative");
+    int status = device_problem_place(&worker->problem, (size_t)number, error);
+    return to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
+}
+
 static int do_measure(struct device_worker *worker, const json_t *request, struct answer *answer,
                       struct error *error)
 {
@@ -341,6 +352,8 @@ static int do_measure(struct device_worker *worker, const json_t *request, struc
     json_t *list = NULL;
     int status = need_variant(worker, request, &variant, error);
     if (status == 0)
+        status = place(worker, request, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = measure_variant(worker, request, variant, &list, answer, error);
     if (list != NULL) {
         answer->reply = json_pack("{s:s, s:o, s:I}", "event", "measured", "samples_ns", list,

@@ -129,8 +129,8 @@ static void append_samples(struct finals *finals, size_t contender, const double
         *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = batch[i];
 }
 
-/* One round: whoever is in is measured once, in shuffled order. */
-static int run_round(struct finals *finals, struct error *error)
+/* One round: whoever is in is measured once, in shuffled order, on the same placement. */
+static int run_round(struct finals *finals, unsigned round, struct error *error)
 {
     struct tuning *tuning = finals->tuning;
     size_t *order = alloc_zeroed(finals->count, sizeof *order);
@@ -147,8 +147,8 @@ static int run_round(struct finals *finals, struct error *error)
         unsigned losses = device_losses(tuning->device);
         if (finals->contenders[who].out)
             continue;
-        status = device_measure(tuning->device, (int64_t)finals->indices[who], FINAL_BATCH, &batch,
-                                &count, &answer, error);
+        status = device_measure(tuning->device, (int64_t)finals->indices[who], FINAL_BATCH, round,
+                                &batch, &count, &answer, error);
         if (status == 0 && answer.outcome != OUTCOME_MEASURED)
             disqualify(finals, who, &answer);
         else if (status == 0 && answer.again)
@@ -205,7 +205,7 @@ static int run_rounds(struct finals *finals, struct verdict *verdict, struct err
         (void)snprintf(text, sizeof text, "finals, round %u of at most %u, %zu in", round + 1,
                        tuning->rules.maximum_rounds, count_in(finals));
         progress_note(tuning->progress, finals->plan->study.kernel, text);
-        status = run_round(finals, error);
+        status = run_round(finals, round, error);
         if (status != 0)
             return status;
         *verdict = race_judge(finals->contenders, finals->count, &tuning->rules);

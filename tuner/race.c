@@ -15,7 +15,7 @@ struct race_rules race_rules_complete(struct race_rules rules)
     if (rules.finalists == 0)
         rules.finalists = 16;
     if (rules.minimum_rounds == 0)
-        rules.minimum_rounds = 10;
+        rules.minimum_rounds = 16;
     if (rules.maximum_rounds == 0)
         rules.maximum_rounds = 150;
     if (rules.maximum_rounds < rules.minimum_rounds)

@@ -24,7 +24,7 @@
 struct race_rules {          /* zero members mean the defaults in parentheses */
     double tie_tolerance;    /* ratios within 1 ± this are a tie (0.005) */
     unsigned finalists;      /* at most this many reach the finals (16) */
-    unsigned minimum_rounds; /* before anyone is ruled out or a winner named (10) */
+    unsigned minimum_rounds; /* before anyone is ruled out or a winner named (16) */
     unsigned maximum_rounds; /* then whoever is not separated from the leader is tied (150) */
     unsigned resamples;      /* of the bootstrap (500) */
     bool everyone;           /* all that have samples reach the finals, and none is ruled out */

@@ -18,21 +18,28 @@ void clock_advance(double ns)
 }
 
 /* splitmix64 of the seed and a counter (Steele, Lea and Flood 2014), in (0, 1] */
-static double uniform(uint64_t seed)
+static double uniform(uint64_t seed, uint64_t counter)
 {
-    uint64_t x = (seed + 1) * 0xd1342543de82ef95u + ++draws * 0x9e3779b97f4a7c15u;
+    uint64_t x = (seed + 1) * 0xd1342543de82ef95u + counter * 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
     x ^= x >> 31;
     return (double)((x >> 11) + 1) * 0x1p-53;
 }
 
-/* Box and Muller 1958, cut at four standard deviations */
-static double gaussian(uint64_t seed)
+/* Box and Muller 1958, cut at four standard deviations; of counters `first` and the one after it */
+static double gaussian(uint64_t seed, uint64_t first)
 {
-    double radius = sqrt(-2 * log(uniform(seed)));
-    double x = radius * cos(6.283185307179586 * uniform(seed));
+    double radius = sqrt(-2 * log(uniform(seed, first)));
+    double x = radius * cos(6.283185307179586 * uniform(seed, first + 1));
     return fmax(-4, fmin(4, x));
+}
+
+/* The same for the same kernel with as many threads and its first buffer at the same place. */
+static double placement(const struct launch *launch)
+{
+    uint64_t shape = launch->blocks << 32 ^ launch->block_threads;
+    return launch->address == 0 ? 0 : gaussian(shape, launch->address);
 }
 
 static double base_ns(const struct time_model *model, const char *entry)
@@ -62,7 +69,9 @@ double clock_kernel_ns(const struct time_model *model, const struct launch *laun
         ns += model->element_ns * (double)launch->elements;
         ns *= 1 + model->steepness * (block * block + grid * grid);
     }
-    ns *= 1 + model->noise * gaussian(model->seed);
+    draws += 2;
+    ns *= 1 + model->noise * gaussian(model->seed, draws - 1);
+    ns *= 1 + model->placement * placement(launch);
     ns *= 1 + model->drift * now_ns / 1e9;
     if (clock_is_throttled(model))
         ns *= model->throttle_factor;

@@ -198,7 +198,7 @@ static void set(const char *key, const char *value)
         {"base_ns", &settings.time.base_ns},       {"best_block", &settings.time.best_block},
         {"best_grid", &settings.time.best_grid},   {"steepness", &settings.time.steepness},
         {"element_ns", &settings.time.element_ns}, {"noise", &settings.time.noise},
-        {"drift", &settings.time.drift},
+        {"drift", &settings.time.drift},           {"placement", &settings.time.placement},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strcmp(key, numbers[i].key) == 0) {

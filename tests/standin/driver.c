@@ -641,7 +641,8 @@ static CUresult launch(CUfunction function, struct extent grid, struct extent bl
     const struct launch work = {.entry = function->name,
                                 .blocks = extent_count(grid),
                                 .block_threads = (unsigned)extent_count(block),
-                                .elements = kernel_elements(kernel, parameters)};
+                                .elements = kernel_elements(kernel, parameters),
+                                .address = kernel_address(kernel, parameters)};
     double own_ns = kernel_own_ns(kernel, parameters);
     clock_advance(own_ns >= 0 ? own_ns : clock_kernel_ns(&control()->time, &work));
     if (stream_stopped())

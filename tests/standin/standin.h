@@ -51,6 +51,7 @@ struct time_model {
     double element_ns; /* for each element that the arguments speak of */
     double noise;      /* relative standard deviation */
     double drift;      /* relative slowdown for each virtual second */
+    double placement;  /* relative standard deviation over where the first buffer lies */
     double throttle_period_ms, throttle_length_ms, throttle_factor;
     uint64_t seed;
     struct {
@@ -100,6 +101,7 @@ struct launch {
     uint64_t blocks;
     unsigned block_threads;
     uint64_t elements; /* the largest whole-number argument */
+    uint64_t address;  /* the first pointer argument */
 };
 
 /* Virtual nanoseconds at which everything queued so far is done. */

@@ -13,6 +13,7 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define ROUNDS 150
 #define FIELD 16
+#define FIRST_LOOK 16 /* rounds before anyone is ruled out */
 
 /* Equal within `tolerance`, and so no NaN. cmocka has had this for doubles only since 2.0. */
 #define assert_near(actual, expected, tolerance)                                                   \
@@ -98,7 +99,7 @@ static void test_defaults(void **state)
     struct race_rules rules = race_rules_complete(DEFAULTS);
     assert_near(rules.tie_tolerance, 0.005, 0);
     assert_int_equal(rules.finalists, 16);
-    assert_int_equal(rules.minimum_rounds, 10);
+    assert_int_equal(rules.minimum_rounds, FIRST_LOOK);
     assert_int_equal(rules.maximum_rounds, 150);
     assert_int_equal(rules.resamples, 500);
     rules = race_rules_complete((struct race_rules){.tie_tolerance = 0.02, .minimum_rounds = 80});
@@ -162,7 +163,7 @@ static void test_separated(void **state)
     struct verdict verdict = run(&finals, DEFAULTS);
     assert_int_equal(verdict.winner, fastest);
     assert_int_equal(verdict.tie_count, 1);
-    assert_int_equal(finals.rounds, 10); /* as early as allowed */
+    assert_int_equal(finals.rounds, FIRST_LOOK); /* as early as allowed */
     assert_near(verdict.margin.estimate, 25300.0 / 24600.0, 0.004);
     assert_true(verdict.margin.low > 1.005 && verdict.margin.high < 1.05);
 }
@@ -344,9 +345,9 @@ static void test_out_stays_out(void **state)
     size_t early = add(&finals, 10000, 0.0005, &random);
     size_t late = add(&finals, 10000, 0.0005, &random);
     size_t third = add(&finals, 10600, 0.0005, &random);
-    for (int i = 0; i < 12; i++)
+    for (int i = 0; i < FIRST_LOOK + 2; i++)
         finals.samples_ns[late][i] *= i % 2 == 0 ? 1.02 : 0.99; /* slower, but not separated */
-    for (int i = 12; i < ROUNDS; i++)
+    for (int i = FIRST_LOOK + 2; i < ROUNDS; i++)
         finals.samples_ns[early][i] *= 1.08; /* slower than the third was */
     struct verdict verdict = {0};
     size_t first_leader = 0;
@@ -357,16 +358,16 @@ static void test_out_stays_out(void **state)
                 finals.contenders[i].count = finals.rounds;
         }
         verdict = race_judge(finals.contenders, 3, &DEFAULTS);
-        if (finals.rounds == 10) {
+        if (finals.rounds == FIRST_LOOK) {
             first_leader = verdict.winner;
             assert_true(finals.contenders[third].out);
             assert_false(verdict.decided);
         }
-        assert_true(finals.contenders[third].out == (finals.rounds >= 10));
+        assert_true(finals.contenders[third].out == (finals.rounds >= FIRST_LOOK));
     }
     assert_int_equal(first_leader, early);
     assert_int_equal(verdict.winner, late);
-    assert_int_equal(finals.contenders[third].count, 10);
+    assert_int_equal(finals.contenders[third].count, FIRST_LOOK);
 }
 
 static void test_nothing_is_decided_early(void **state)
@@ -376,7 +377,7 @@ static void test_nothing_is_decided_early(void **state)
     uint64_t random = 11;
     add(&finals, 20000, 0.001, &random);
     add(&finals, 10000, 0.001, &random);
-    finals.contenders[0].count = finals.contenders[1].count = 9;
+    finals.contenders[0].count = finals.contenders[1].count = FIRST_LOOK - 1;
     struct verdict verdict = race_judge(finals.contenders, 2, &DEFAULTS);
     assert_false(verdict.decided);
     assert_int_equal(verdict.winner, 1); /* the leader so far */
@@ -392,7 +393,7 @@ static void test_alone(void **state)
     uint64_t random = 12;
     add(&finals, 10000, 0.001, &random);
     struct verdict verdict = run(&finals, DEFAULTS);
-    assert_int_equal(finals.rounds, 10);
+    assert_int_equal(finals.rounds, FIRST_LOOK);
     assert_int_equal(verdict.winner, 0);
     assert_int_equal(verdict.tie_count, 1);
     assert_near(verdict.margin.estimate, 1, 0);
@@ -411,7 +412,7 @@ static void test_absent_contenders(void **state)
     size_t unmeasured = add(&finals, 8000, 0.001, &random);
     finals.contenders[failed].count = 3;
     finals.contenders[failed].out = true;
-    finals.contenders[present].count = 10;
+    finals.contenders[present].count = FIRST_LOOK;
     struct verdict verdict = race_judge(finals.contenders, finals.count, &DEFAULTS);
     assert_true(verdict.decided);
     assert_int_equal(verdict.winner, present);
@@ -435,7 +436,7 @@ static void test_identical_and_zero_samples(void **state)
         add(&finals, times[t], 0.0, &random);
         add(&finals, times[t], 0.0, &random);
         struct verdict verdict = run(&finals, DEFAULTS);
-        assert_int_equal(finals.rounds, 10);
+        assert_int_equal(finals.rounds, FIRST_LOOK);
         assert_int_equal(verdict.winner, 0);
         assert_int_equal(verdict.tie_count, 2);
         assert_near(verdict.margin.estimate, 1, 0);
