@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The tests that need a GPU, on the machine it stands on:
-#     tests/gpu.sh BUILD [RESULTS]
-# BUILD is a build folder. RESULTS gets what the shipped sweep writes (default: a folder that is removed again).
+#     tests/gpu.sh BUILD [RESULTS [PART…]]
+# BUILD is a build folder, wherever it lies. RESULTS gets what the shipped sweep writes (default: a folder that is
+# removed again). PART is sweep, foreign or downstream (default: everything).
 # Ends with "N passed, N failed"; exit status 77 where there is no GPU.
 set -u
 
@@ -13,6 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 results=${2:-$scratch/results}
 mkdir -p "$results"
 results=$(realpath "$results")
+parts=${*:3}
 export AUTOTUNE_CACHE=${AUTOTUNE_CACHE:-$scratch/cache}
 
 if ! "$autotune" devices >"$scratch/devices" 2>"$scratch/devices.err"; then
@@ -37,6 +39,11 @@ test_case() {
         sed 's/^/    /' "$scratch/output" | tail -n 40
         failed=$((failed + 1))
     fi
+}
+
+# wanted PART
+wanted() {
+    [ -z "$parts" ] || [[ " $parts " == *" $1 "* ]]
 }
 
 # A sweep, never for longer than it may take; spinning kernels die with their worker.
@@ -66,15 +73,24 @@ static_figures() {
     (cd "$source" && sweep configs/sweep.ini "$scratch/static" --arch "$arch")
 }
 
-test_case "the shipped sweep ends with status 0" shipped_sweep
-cat "$scratch/sweep.out" "$scratch/sweep.err"
-test_case "every variant has one outcome, barrier=none is wrong, every problem has a winner" \
-    python3 "$source/tests/gpu_check.py" outcomes "$autotune" "$results"
-test_case "a second run has nothing to do" second_run
-test_case "static figures of the same sweep" static_figures
-test_case "occupancy agrees with the driver for every variant" \
-    python3 "$source/tests/gpu_check.py" occupancy "$autotune" "$results" "$scratch/static"
-test_case "a foreign kernel is tuned" foreign_kernel
+if wanted sweep; then
+    test_case "the shipped sweep ends with status 0" shipped_sweep
+    cat "$scratch/sweep.out" "$scratch/sweep.err"
+    test_case "every variant has one outcome, barrier=none is wrong, every problem has a winner" \
+        python3 "$source/tests/gpu_check.py" outcomes "$autotune" "$results"
+    test_case "a second run has nothing to do" second_run
+    test_case "static figures of the same sweep" static_figures
+    test_case "occupancy agrees with the driver for every variant" \
+        python3 "$source/tests/gpu_check.py" occupancy "$autotune" "$results" "$scratch/static"
+fi
+if wanted foreign; then
+    test_case "a foreign kernel is tuned" foreign_kernel
+fi
+if wanted downstream; then
+    test_case "an application with a bundle and no compiler sums right, as fast as the tuner said" \
+        "$source/tests/downstream/test.sh" "$build" gpu "$results"
+    cat "$scratch/output"
+fi
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

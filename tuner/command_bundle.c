@@ -1,11 +1,13 @@
 #include "command.h"
 
 #include "alloc.h"
+#include "application_source.h"
 #include "builder.h"
 #include "source.h"
 #include "tuned.h"
 #include "write_file.h"
 
+#include <autotune/tuned.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,7 @@
  * A bundle is a folder:
  *     tuned.ini
  *     cubin/KERNEL-HASH.cubin    of section [KERNEL HASH]
+ *     cubin/KERNEL-HASH-DIGITS.cubin    of a source of the application's own, with its parameters
  *     templates/NAME.ini         with its source and headers
  * libtuned reads the first and the templates' defaults, libtuned_kernel all of it.
  */
@@ -23,6 +26,7 @@ struct bundle {
     char *templates;
     char *output;
     char **kernels;
+    char **sources; /* "FILE=KERNEL" */
     struct tuned tuned;
     struct evaluator *evaluator;
     struct template *loaded;
@@ -41,6 +45,7 @@ static void bundle_release(struct bundle *bundle)
         evaluator_free(bundle->evaluator);
     tuned_release(&bundle->tuned);
     command_arguments_release(bundle->kernels);
+    command_arguments_release(bundle->sources);
     free(bundle->tuned_path);
     free(bundle->templates);
     free(bundle->output);
@@ -67,10 +72,15 @@ static bool is_wanted(char *const *kernels, const char *kernel)
     return wanted;
 }
 
+static const char *tuned_file(const struct bundle *bundle)
+{
+    return bundle->tuned_path != NULL ? bundle->tuned_path : "results/tuned.ini";
+}
+
 static int read_entries(struct bundle *bundle, struct error *error)
 {
     struct tuned *tuned = &bundle->tuned;
-    const char *path = bundle->tuned_path != NULL ? bundle->tuned_path : "results/tuned.ini";
+    const char *path = tuned_file(bundle);
     size_t kept = 0;
     int status = tuned_read(path, tuned, error);
     for (size_t i = 0; i < tuned->count; i++) {
@@ -209,6 +219,108 @@ static int add_entry(struct bundle *bundle, const struct tuned_entry *entry, str
     return write_cubin(bundle, entry, template, error);
 }
 
+/* -- the application's own sources ---------------------------------------------------------------
+ */
+
+/* The definitions that libtuned gives an application for this entry. */
+static int define_entry(const struct tuned_table *table, const struct tuned_entry *entry,
+                        struct tuned_definitions *definitions, struct error *error)
+{
+    const struct tuned_configuration *configuration = NULL;
+    struct tuned_match match;
+    for (size_t i = 0; (configuration = tuned_at(table, i)) != NULL; i++)
+        if (strcmp(configuration->section, entry->section) == 0)
+            break;
+    if (configuration != NULL) {
+        const struct tuned_query query = {.kernel = configuration->kernel,
+                                          .gpu = configuration->gpu,
+                                          .problem = configuration->problem,
+                                          .problem_count = configuration->problem_count};
+        if (tuned_find(table, &query, &match) == 0 && match.from == configuration &&
+            tuned_define(table, &query, &match, definitions) == 0)
+            return 0;
+    }
+    return error_set(error, ERROR_CONFIG, "[%s] is not what an application would find",
+                     entry->section);
+}
+
+static int write_own_cubin(struct bundle *bundle, const struct source *source,
+                           const struct tuned_definitions *definitions,
+                           const struct tuned_entry *entry, struct error *error)
+{
+    struct options options;
+    struct compilation compilation;
+    enum build_origin origin;
+    application_source_options(source, definitions->items, definitions->count, &options);
+    int status = builder_source_cubin(&bundle->builder, source, &options, entry->arch, &compilation,
+                                      &origin, error);
+    if (status == 0) {
+        char *configuration = alloc_format("%s/cubin/%s-%s.cubin", bundle->output, entry->kernel,
+                                           strchr(entry->section, ' ') + 1);
+        char *path = application_source_binary(source, definitions->items, definitions->count,
+                                               configuration);
+        status = write_bytes(path, compilation.cubin, compilation.cubin_bytes, error);
+        bundle->compiled += origin == BUILD_COMPILED;
+        free(path);
+        free(configuration);
+    }
+    compilation_release(&compilation);
+    options_release(&options);
+    return status;
+}
+
+static int add_source(struct bundle *bundle, const struct tuned_table *table, const char *file,
+                      const char *kernel, struct error *error)
+{
+    struct source source;
+    struct tuned_definitions definitions;
+    size_t found = 0;
+    char *templates = alloc_format("%s/templates", bundle->output);
+    int status = application_source_load(&source, file, templates, error);
+    free(templates);
+    if (status != 0)
+        return status;
+    for (size_t i = 0; i < bundle->tuned.count && status == 0; i++) {
+        const struct tuned_entry *entry = &bundle->tuned.entries[i];
+        if (strcmp(entry->kernel, kernel) != 0)
+            continue;
+        found++;
+        status = define_entry(table, entry, &definitions, error);
+        if (status == 0)
+            status = write_own_cubin(bundle, &source, &definitions, entry, error);
+    }
+    if (status == 0 && found == 0)
+        status = error_set(error, ERROR_USAGE, "--source: the bundle has no kernel '%s'", kernel);
+    source_release(&source);
+    return status;
+}
+
+static int add_sources(struct bundle *bundle, const struct tuned_table *table, struct error *error)
+{
+    int status = 0;
+    for (char **item = bundle->sources; item != NULL && *item != NULL && status == 0; item++) {
+        char *file = alloc_string(*item);
+        char *equals = strrchr(file, '=');
+        if (equals == NULL) {
+            status = error_set(error, ERROR_USAGE, "--source: '%s' is not FILE=KERNEL", *item);
+        } else {
+            *equals = '\0';
+            status = add_source(bundle, table, file, equals + 1, error);
+        }
+        free(file);
+    }
+    return status;
+}
+
+/* As an application will read it. */
+static int load_table(const char *path, struct tuned_table **table, struct error *error)
+{
+    struct tuned_error inner;
+    if (tuned_load(table, path, &inner) == 0)
+        return 0;
+    return error_set_at(error, ERROR_CONFIG, inner.file, inner.line, "%s", inner.message);
+}
+
 static int make_bundle(struct bundle *bundle, struct error *error)
 {
     if (bundle->output == NULL)
@@ -217,6 +329,13 @@ static int make_bundle(struct bundle *bundle, struct error *error)
     bundle->evaluator = evaluator_new();
     for (size_t i = 0; i < bundle->tuned.count && status == 0; i++)
         status = add_entry(bundle, &bundle->tuned.entries[i], error);
+    if (status == 0 && bundle->sources != NULL) {
+        struct tuned_table *table;
+        status = load_table(tuned_file(bundle), &table, error);
+        if (status == 0)
+            status = add_sources(bundle, table, error);
+        tuned_free(table);
+    }
     if (status != 0)
         return status;
     /* last: whoever finds it finds the rest */
@@ -240,6 +359,10 @@ int command_bundle(int argc, const char **argv, struct error *error)
          "NAME"},
         {"templates", 0, POPT_ARG_STRING, &bundle.templates, 0,
          "the templates' folder (default: kernel_templates, or those installed)", "DIR"},
+        {"source", 0, POPT_ARG_ARGV, &bundle.sources, 0,
+         "a source of the application's own, compiled with the tuned parameters of KERNEL; may be "
+         "repeated",
+         "FILE=KERNEL"},
         {"output", 'o', POPT_ARG_STRING, &bundle.output, 0, "the folder to write", "DIR"},
         POPT_TABLEEND};
     int status = command_parse(

@@ -215,6 +215,34 @@ C
     has out "defaults of the template"
 }
 
+@test "a bundle can have the application's own sources, compiled with a kernel's parameters" {
+    autotune --config "$sweeps/scale.ini" --quiet
+    exits 0
+    printf '#ifndef BLOCK_SIZE\n#error not tuned\n#endif\n#include "scale.cu"\n' >own.cu
+    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
+    exits 0
+    hash=$(sed -n 's/^\[scale \(.*\)\]$/\1/p' bundle/tuned.ini)
+    set -- bundle/cubin/*
+    equal "$#" 2
+    for file; do
+        equal "$(head -c 4 "$file" | tail -c 3)" ELF
+    done
+    [[ $1 =~ ^bundle/cubin/scale-$hash-[0-9a-f]{32}\.cubin$ ]]
+    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scal
+    exits 2
+    has err "no kernel 'scal'"
+    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu
+    exits 2
+    has err "FILE=KERNEL"
+    autotune bundle --templates "$sweeps/templates" --output bundle --source nowhere.cu=scale
+    exits 2
+    has err "nowhere.cu"
+    echo "not C" >own.cu
+    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
+    exits 2
+    has err "own.cu" "refuses"
+}
+
 @test "a bundle refuses another version of the template, with what to do" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
     autotune bundle --tuned tuned.ini --templates "$sweeps/templates" --output bundle

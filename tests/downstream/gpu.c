@@ -2,63 +2,178 @@
 #include "gpu.h"
 
 #include <dlfcn.h>
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
-static int find_functions(struct gpu *gpu)
+enum { ABI_VERSION = 12000, PENDING_SAMPLES = 16, SAMPLES = 201, WARM_UP = 400, ATTEMPTS = 100 };
+
+typedef int (*get_proc_address)(const char *name, void *function, int version, uint64_t flags,
+                                void *status);
+
+static int find_functions(struct gpu *gpu, get_proc_address get)
 {
     static const struct {
         const char *name;
         size_t offset;
     } functions[] = {
-        {"cuMemAlloc_v2", offsetof(struct gpu, allocate)},
-        {"cuMemFree_v2", offsetof(struct gpu, release)},
-        {"cuMemsetD8_v2", offsetof(struct gpu, set)},
-        {"cuMemcpyHtoD_v2", offsetof(struct gpu, upload)},
-        {"cuMemcpyDtoH_v2", offsetof(struct gpu, download)},
-        {"cuCtxSynchronize", offsetof(struct gpu, synchronise)},
+        {"cuCtxSetCurrent", offsetof(struct gpu, set_current)},
+        {"cuMemAlloc", offsetof(struct gpu, allocate)},
+        {"cuMemFree", offsetof(struct gpu, release)},
+        {"cuMemsetD8Async", offsetof(struct gpu, set)},
+        {"cuMemcpyHtoD", offsetof(struct gpu, upload)},
+        {"cuMemcpyDtoH", offsetof(struct gpu, download)},
+        {"cuStreamSynchronize", offsetof(struct gpu, synchronise)},
         {"cuEventCreate", offsetof(struct gpu, event_create)},
         {"cuEventRecord", offsetof(struct gpu, event_record)},
+        {"cuEventQuery", offsetof(struct gpu, event_query)},
         {"cuEventElapsedTime", offsetof(struct gpu, event_elapsed)},
         {"cuModuleGetFunction", offsetof(struct gpu, function)},
         {"cuLaunchKernel", offsetof(struct gpu, launch)},
         {"cuLaunchCooperativeKernel", offsetof(struct gpu, launch_cooperative)},
     };
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *symbol = dlsym(gpu->library, functions[i].name);
-        if (symbol == NULL)
-            return -1;
-        memcpy((char *)gpu + functions[i].offset, &symbol, sizeof symbol);
-    }
-    return 0;
+    int code = 0;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions && code == 0; i++)
+        code = get(functions[i].name, (char *)gpu + functions[i].offset, ABI_VERSION, 0, NULL);
+    return code;
 }
 
-static int make_context(struct gpu *gpu)
+static int make_context(struct gpu *gpu, get_proc_address get)
 {
     int (*init)(unsigned flags);
     int (*retain)(void **context, int device);
-    int (*set_current)(void *context);
-    void *symbols[] = {dlsym(gpu->library, "cuInit"),
-                       dlsym(gpu->library, "cuDevicePrimaryCtxRetain"),
-                       dlsym(gpu->library, "cuCtxSetCurrent")};
-    memcpy(&init, &symbols[0], sizeof init);
-    memcpy(&retain, &symbols[1], sizeof retain);
-    memcpy(&set_current, &symbols[2], sizeof set_current);
-    if (init == NULL || retain == NULL || set_current == NULL || init(0) != 0 ||
-        retain(&gpu->context, 0) != 0 || set_current(gpu->context) != 0)
-        return -1;
-    return 0;
+    int (*stream)(struct CUstream_st * *stream, unsigned flags);
+    return get("cuInit", &init, ABI_VERSION, 0, NULL) != 0 ||
+           get("cuDevicePrimaryCtxRetain", &retain, ABI_VERSION, 0, NULL) != 0 ||
+           get("cuStreamCreate", &stream, ABI_VERSION, 0, NULL) != 0 || init(0) != 0 ||
+           retain(&gpu->context, 0) != 0 || gpu->set_current(gpu->context) != 0 ||
+           stream(&gpu->stream, 0) != 0;
 }
 
 int gpu_open(struct gpu *gpu, const char **why)
 {
+    get_proc_address get = NULL;
     memset(gpu, 0, sizeof *gpu);
     gpu->library = dlopen("libcuda.so.1", RTLD_NOW);
-    *why = gpu->library == NULL       ? "no NVIDIA driver"
-           : find_functions(gpu) != 0 ? "the driver lacks a function"
-           : make_context(gpu) != 0   ? "no GPU"
-           : gpu->event_create(&gpu->start, 0) != 0 || gpu->event_create(&gpu->stop, 0) != 0
-               ? "no events"
-               : NULL;
+    if (gpu->library != NULL) {
+        void *symbol = dlsym(gpu->library, "cuGetProcAddress_v2");
+        memcpy(&get, &symbol, sizeof get);
+    }
+    *why = gpu->library == NULL            ? "no NVIDIA driver"
+           : get == NULL                   ? "the driver is older than CUDA 12"
+           : find_functions(gpu, get) != 0 ? "the driver lacks a function"
+           : make_context(gpu, get) != 0   ? "no GPU"
+                                           : NULL;
     return *why == NULL ? 0 : -1;
+}
+
+/* -- cold times ----------------------------------------------------------------------------------
+ */
+
+struct sampler {
+    struct gpu *gpu;
+    const struct flush *flush;
+    struct run *runs;
+    size_t count;
+    void **begin, **end; /* PENDING_SAMPLES of each run */
+    unsigned char *late; /* likewise: the GPU was there before the host was done */
+    float *samples;      /* SAMPLES of each run */
+    size_t *taken;       /* of each run */
+};
+
+static int queue_sample(struct sampler *sampler, struct run *run, size_t slot)
+{
+    struct gpu *gpu = sampler->gpu;
+    const struct flush *flush = sampler->flush;
+    uint64_t memory = flush->memory;
+    uint64_t words = flush->bytes / 16;
+    uint64_t sink = memory + flush->bytes;
+    void *arguments[] = {&memory, &words, &sink};
+    int code = gpu->launch(flush->read_all, flush->blocks, 1, 1, 256, 1, 1, 0, gpu->stream,
+                           arguments, NULL);
+    if (code == 0)
+        code = gpu->event_record(sampler->begin[slot], gpu->stream);
+    if (code == 0)
+        code = run->queue(run->context);
+    if (code == 0)
+        code = gpu->event_record(sampler->end[slot], gpu->stream);
+    if (code == 0)
+        sampler->late[slot] = gpu->event_query(sampler->begin[slot]) != EVENT_PENDING;
+    return code;
+}
+
+/* Queues a batch of all runs in turn and, where wanted, keeps the samples that were not late. */
+static int take_batch(struct sampler *sampler, int keep, int keep_late)
+{
+    struct gpu *gpu = sampler->gpu;
+    size_t slots = PENDING_SAMPLES * sampler->count;
+    int code = 0;
+    for (size_t slot = 0; slot < slots && code == 0; slot++)
+        code = queue_sample(sampler, &sampler->runs[slot % sampler->count], slot);
+    if (code == 0)
+        code = gpu->synchronise(gpu->stream);
+    for (size_t slot = 0; slot < slots && code == 0 && keep; slot++) {
+        size_t run = slot % sampler->count;
+        if (sampler->taken[run] == SAMPLES || (sampler->late[slot] && !keep_late))
+            continue;
+        code = gpu->event_elapsed(&sampler->samples[run * SAMPLES + sampler->taken[run]++],
+                                  sampler->begin[slot], sampler->end[slot]);
+    }
+    return code;
+}
+
+static int is_complete(const struct sampler *sampler)
+{
+    for (size_t run = 0; run < sampler->count; run++)
+        if (sampler->taken[run] < SAMPLES)
+            return 0;
+    return 1;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const float *left = a;
+    const float *right = b;
+    return (*left > *right) - (*left < *right);
+}
+
+static int sample_all(struct sampler *sampler)
+{
+    int code = 0;
+    for (size_t slot = 0; slot < PENDING_SAMPLES * sampler->count && code == 0; slot++) {
+        code = sampler->gpu->event_create(&sampler->begin[slot], 0);
+        if (code == 0)
+            code = sampler->gpu->event_create(&sampler->end[slot], 0);
+    }
+    for (int i = 0; i < WARM_UP / PENDING_SAMPLES && code == 0; i++)
+        code = take_batch(sampler, 0, 0);
+    /* a host that is always late is better than no answer */
+    for (int i = 0; i < 2 * ATTEMPTS && code == 0 && !is_complete(sampler); i++)
+        code = take_batch(sampler, 1, i >= ATTEMPTS);
+    for (size_t run = 0; run < sampler->count && code == 0; run++) {
+        float *samples = sampler->samples + run * SAMPLES;
+        qsort(samples, SAMPLES, sizeof *samples, by_size);
+        sampler->runs[run].median_us = samples[SAMPLES / 2] * 1e3;
+    }
+    return code;
+}
+
+int gpu_time_cold(struct gpu *gpu, const struct flush *flush, struct run *runs, size_t count)
+{
+    size_t slots = PENDING_SAMPLES * count;
+    struct sampler sampler = {.gpu = gpu, .flush = flush, .runs = runs, .count = count};
+    sampler.begin = calloc(slots, sizeof *sampler.begin);
+    sampler.end = calloc(slots, sizeof *sampler.end);
+    sampler.late = calloc(slots, 1);
+    sampler.samples = calloc(SAMPLES * count, sizeof *sampler.samples);
+    sampler.taken = calloc(count, sizeof *sampler.taken);
+    int code = sampler.begin == NULL || sampler.end == NULL || sampler.late == NULL ||
+               sampler.samples == NULL || sampler.taken == NULL;
+    if (code == 0)
+        code = sample_all(&sampler);
+    free(sampler.begin);
+    free(sampler.end);
+    free(sampler.late);
+    free(sampler.samples);
+    free(sampler.taken);
+    return code;
 }

@@ -1,26 +1,33 @@
 /*
- * An application that ships a bundle: it sums an array with the tuned reduction, and again in a
- * kernel of its own that uses the tuned grid barrier, and checks both against a sum in double
- * precision.
- *     sum BUNDLE TWO_PHASE.CU
- * Exit status 77 without a GPU; 1 where a sum is wrong or slower than the tuner said.
+ * An application that ships a bundle: it sums arrays with the tuned reduction, and one of them again
+ * in a kernel of its own that uses the tuned grid barrier, checks the sums against one in double
+ * precision, and times the reduction as the tuner did.
+ *     sum BUNDLE KERNELS.CU [--cub LIBRARY] N…
+ * KERNELS.CU are the application's own kernels; LIBRARY has CUB's sum (cub_sum.cu). Exit status 77
+ * without a GPU; 1 where a sum is wrong, or more than 5 % slower than the tuner said.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "gpu.h"
 
-#include <math.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { RUNS = 50, STATE_BYTES = 4 << 20 };
+static const double most_slowdown = 1.05;
 
-/* Larger than any cache, so that runs in a row find nothing in it. */
-static const int64_t n = INT64_C(1) << 28;
+typedef int (*cub_sum)(void *temporary, size_t *temporary_bytes, const void *in, void *out, int n,
+                       struct CUstream_st *stream);
 
 struct application {
     struct gpu gpu;
     struct tuned_kernels *kernels;
+    struct flush flush;
+    struct CUfunc_st *two_phase;
+    struct tuned_match barrier; /* of two_phase */
+    cub_sum cub;                /* NULL: not compared */
+    float *numbers;             /* the input, also in `in` */
     uint64_t in;
-    double expected;
     struct tuned_error error;
 };
 
@@ -36,187 +43,321 @@ static int failed(const char *what)
     return 1;
 }
 
-/* Small whole numbers: their sum is the same in any order. */
-static int make_input(struct application *application)
+/* -- the input -----------------------------------------------------------------------------------
+ */
+
+/* Whole numbers from -8 to 8, whose sums in single precision are exact in any order. */
+static int make_input(struct application *application, int64_t n)
 {
-    float *numbers = malloc((size_t)n * sizeof *numbers);
+    size_t bytes = (size_t)n * sizeof *application->numbers;
     uint32_t random = 1;
-    if (numbers == NULL)
+    application->numbers = malloc(bytes);
+    if (application->numbers == NULL)
         return failed("malloc");
     for (int64_t i = 0; i < n; i++) {
         random = random * 1664525 + 1013904223;
-        numbers[i] = (float)(random >> 28) - 7;
-        application->expected += numbers[i];
+        application->numbers[i] = (float)((random >> 16) % 17) - 8;
     }
-    int code = application->gpu.allocate(&application->in, (size_t)n * sizeof *numbers);
-    if (code == 0)
-        code = application->gpu.upload(application->in, numbers, (size_t)n * sizeof *numbers);
-    free(numbers);
-    return code != 0 ? failed("the upload") : 0;
+    if (application->gpu.allocate(&application->in, bytes) != 0 ||
+        application->gpu.upload(application->in, application->numbers, bytes) != 0)
+        return failed("the upload");
+    return 0;
 }
 
-static int check(const char *what, double sum, double expected)
+static double sum_in_double(const float *numbers, int64_t n)
 {
-    int wrong = !(fabs(sum - expected) <= 1e-6 * fabs(expected) + 0.5);
-    printf("%s: %.1f, expected %.1f%s\n", what, sum, expected, wrong ? ": WRONG" : "");
-    return wrong;
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += numbers[i];
+    return sum;
 }
 
 /* -- the tuned reduction -------------------------------------------------------------------------
  */
 
-static int time_runs(struct application *application, const struct tuned_kernel *kernel,
-                     const struct tuned_buffer *buffers, double *microseconds)
+struct ours {
+    struct application *application;
+    struct tuned_kernel *kernel;
+    struct tuned_buffer buffers[2];
+};
+
+static int queue_ours(void *context)
 {
-    struct gpu *gpu = &application->gpu;
-    float milliseconds = 0;
-    int code = 0;
-    for (int i = -3; i < RUNS && code == 0; i++) { /* three to warm up */
-        if (i == 0)
-            code = gpu->event_record(gpu->start, NULL);
-        if (code == 0)
-            code = tuned_kernel_launch(kernel, buffers, 2, NULL, &application->error);
-    }
-    if (code == 0)
-        code = gpu->event_record(gpu->stop, NULL);
-    if (code == 0)
-        code = gpu->synchronise();
-    if (code == 0)
-        code = gpu->event_elapsed(&milliseconds, gpu->start, gpu->stop);
-    *microseconds = milliseconds * 1e3 / RUNS;
-    return code;
+    struct ours *ours = context;
+    struct application *application = ours->application;
+    return tuned_kernel_launch(ours->kernel, ours->buffers, 2, application->gpu.stream,
+                               &application->error);
 }
 
-/* 5 % more than the tuner measured, where it measured this very case. */
-static int compare_time(const struct tuned_match *match, double microseconds)
+struct theirs {
+    struct application *application;
+    uint64_t out, temporary;
+    size_t temporary_bytes;
+    int n;
+};
+
+static void *pointer(uint64_t address)
 {
-    printf("%.2f us a run", microseconds);
-    if (match->from == NULL || match->rule != TUNED_EXACT) {
-        puts("");
+    return (void *)(uintptr_t)address;
+}
+
+static int queue_theirs(void *context)
+{
+    struct theirs *theirs = context;
+    struct application *application = theirs->application;
+    return application->cub(pointer(theirs->temporary), &theirs->temporary_bytes,
+                            pointer(application->in), pointer(theirs->out), theirs->n,
+                            application->gpu.stream);
+}
+
+static int make_theirs(struct theirs *theirs)
+{
+    struct gpu *gpu = &theirs->application->gpu;
+    int code = queue_theirs(theirs); /* asks for the bytes */
+    if (code == 0)
+        code = gpu->allocate(&theirs->temporary, theirs->temporary_bytes + 256);
+    return code != 0 ? code : gpu->allocate(&theirs->out, sizeof(float));
+}
+
+/* Poisons the result, runs once, and compares with the sum in double precision. */
+static int check(struct gpu *gpu, const struct run *run, uint64_t out, const char *what,
+                 double expected)
+{
+    float sum = 0;
+    int code = gpu->set(out, 0xff, sizeof sum, gpu->stream);
+    if (code == 0)
+        code = run->queue(run->context);
+    if (code == 0)
+        code = gpu->synchronise(gpu->stream);
+    if (code == 0)
+        code = gpu->download(&sum, out, sizeof sum);
+    if (code != 0)
+        return failed(what);
+    if (sum == expected)
         return 0;
-    }
-    double promised = match->from->median_ns * 1e-3;
-    printf(", the tuner said %.2f us\n", promised);
-    return microseconds > 1.05 * promised;
+    printf("%s is WRONG: %.1f, expected %.1f\n", what, (double)sum, expected);
+    return 1;
 }
 
-static int tuned_sum(struct application *application)
+static int report(const struct tuned_kernel *kernel, int64_t n, double expected,
+                  const struct run *runs, size_t count)
+{
+    double ours = runs[0].median_us;
+    double said = kernel->match.rule == TUNED_EXACT ? kernel->match.from->median_ns * 1e-3 : 0;
+    printf("sum of %lld: %.0f as in double precision; %.2f us", (long long)n, expected, ours);
+    if (said > 0)
+        printf(", the tuner said %.2f us: ratio %.3f", said, ours / said);
+    if (count > 1)
+        printf("; CUB takes %.2f us: ratio %.3f", runs[1].median_us, runs[1].median_us / ours);
+    printf(" (%s, from the %s)\n", tuned_rule_text(kernel->match.rule),
+           tuned_origin_text(kernel->origin));
+    if (said <= 0 || ours <= most_slowdown * said)
+        return 0;
+    printf("more than %.0f %% SLOWER than the tuner said\n", 100 * (most_slowdown - 1));
+    return 1;
+}
+
+static int sum_and_time(struct application *application, struct ours *ours, struct theirs *theirs,
+                        int64_t n)
+{
+    struct run runs[] = {{.queue = queue_ours, .context = ours},
+                         {.queue = queue_theirs, .context = theirs}};
+    size_t count = application->cub != NULL ? 2 : 1;
+    double expected = sum_in_double(application->numbers, n);
+    int wrong =
+        check(&application->gpu, &runs[0], ours->buffers[1].address, "the tuned sum", expected);
+    if (count > 1)
+        wrong |= check(&application->gpu, &runs[1], theirs->out, "CUB's sum", expected);
+    if (wrong == 0 && gpu_time_cold(&application->gpu, &application->flush, runs, count) != 0)
+        return failed("the timing");
+    if (wrong == 0) /* the same after hundreds of runs? */
+        wrong = check(&application->gpu, &runs[0], ours->buffers[1].address, "the last tuned sum",
+                      expected);
+    return wrong != 0 ? 1 : report(ours->kernel, n, expected, runs, count);
+}
+
+static int tuned_sum(struct application *application, int64_t n)
 {
     const struct tuned_value problem[] = {tuned_integer("n", n), tuned_word("value_type", "float")};
     const struct tuned_query query = {
         .kernel = "reduce_sum", .problem = problem, .problem_count = 2};
-    struct tuned_kernel *kernel;
-    uint64_t out = 0;
-    float sum = 0;
-    double microseconds = 0;
-    if (tuned_kernel_get(application->kernels, &query, &kernel, &application->error) != 0)
+    struct ours ours = {.application = application,
+                        .buffers = {{"in", application->in}, {"out", 0}}};
+    struct theirs theirs = {.application = application, .n = (int)n};
+    if (tuned_kernel_get(application->kernels, &query, &ours.kernel, &application->error) != 0)
         return say(&application->error);
-    printf("reduction: %s, from the %s, %zu launch%s a run\n", tuned_rule_text(kernel->match.rule),
-           tuned_origin_text(kernel->origin), kernel->launch_count,
-           kernel->launch_count > 1 ? "es" : "");
-    int code = application->gpu.allocate(&out, sizeof sum);
-    const struct tuned_buffer buffers[] = {{"in", application->in}, {"out", out}};
-    if (code == 0)
-        code = time_runs(application, kernel, buffers, &microseconds);
-    if (code == 0)
-        code = application->gpu.download(&sum, out, sizeof sum);
-    if (code != 0)
-        return say(&application->error), failed("the reduction");
-    code = check("tuned sum", sum, application->expected);
-    code |= compare_time(&kernel->match, microseconds);
-    (void)application->gpu.release(out);
-    tuned_kernel_free(kernel);
+    int code = application->gpu.allocate(&ours.buffers[1].address, sizeof(float));
+    if (code == 0 && application->cub != NULL)
+        code = make_theirs(&theirs);
+    code = code != 0 ? failed("an allocation") : sum_and_time(application, &ours, &theirs, n);
+    (void)application->gpu.release(ours.buffers[1].address);
+    (void)application->gpu.release(theirs.out);
+    (void)application->gpu.release(theirs.temporary);
+    tuned_kernel_free(ours.kernel);
     return code;
 }
 
-/* -- a kernel of our own -------------------------------------------------------------------------
+/* -- kernels of our own --------------------------------------------------------------------------
  */
+
+static int load_own(struct application *application, const char *source)
+{
+    enum { FLUSH_BYTES_LEAST = 64 << 20 };
+    const struct tuned_value problem[] = {tuned_word("test", "latency")};
+    const struct tuned_query query = {
+        .kernel = "grid_barrier", .problem = problem, .problem_count = 1};
+    const struct tuned_gpu *about = tuned_kernels_gpu(application->kernels);
+    struct gpu *gpu = &application->gpu;
+    struct flush *flush = &application->flush;
+    struct CUmod_st *module;
+    enum tuned_origin origin;
+    if (tuned_module_get(application->kernels, &query, source, &module, &application->barrier,
+                         &origin, &application->error) != 0)
+        return say(&application->error);
+    printf("own kernels: barrier %s (%s), from the %s\n",
+           tuned_word_of(&application->barrier, "barrier", "?"),
+           tuned_rule_text(application->barrier.rule), tuned_origin_text(origin));
+    flush->blocks = 8 * (unsigned)about->sm_count;
+    flush->bytes = 2 * (uint64_t)about->l2_bytes;
+    if (flush->bytes < FLUSH_BYTES_LEAST)
+        flush->bytes = FLUSH_BYTES_LEAST;
+    if (gpu->function(&application->two_phase, module, "two_phase") != 0 ||
+        gpu->function(&flush->read_all, module, "read_all") != 0 ||
+        gpu->allocate(&flush->memory, flush->bytes + 16) != 0 ||
+        gpu->set(flush->memory, 1, flush->bytes + 16, gpu->stream) != 0)
+        return failed("the loading of our own kernels");
+    return 0;
+}
 
 struct two_phase {
     uint64_t partials, state, out;
     unsigned blocks, threads;
-    int cooperative;
-    struct CUfunc_st *function;
 };
 
-static int launch_two_phase(struct application *application, struct two_phase *phase)
+static int launch_two_phase(struct application *application, struct two_phase *phase, int64_t n)
 {
+    struct gpu *gpu = &application->gpu;
     uint64_t count = (uint64_t)n;
     void *arguments[] = {&application->in, &count, &phase->partials, &phase->state, &phase->out};
-    struct gpu *gpu = &application->gpu;
-    return phase->cooperative ? gpu->launch_cooperative(phase->function, phase->blocks, 1, 1,
-                                                        phase->threads, 1, 1, 0, NULL, arguments)
-                              : gpu->launch(phase->function, phase->blocks, 1, 1, phase->threads, 1,
-                                            1, 0, NULL, arguments, NULL);
+    const char *barrier = tuned_word_of(&application->barrier, "barrier", "");
+    return strcmp(barrier, "cooperative") == 0
+               ? gpu->launch_cooperative(application->two_phase, phase->blocks, 1, 1,
+                                         phase->threads, 1, 1, 0, gpu->stream, arguments)
+               : gpu->launch(application->two_phase, phase->blocks, 1, 1, phase->threads, 1, 1, 0,
+                             gpu->stream, arguments, NULL);
 }
 
-static int run_two_phase(struct application *application, struct two_phase *phase)
+static int run_two_phase(struct application *application, struct two_phase *phase, int64_t n,
+                         double *sums)
 {
+    enum { STATE_BYTES = 4 << 20 };
     struct gpu *gpu = &application->gpu;
-    size_t bytes = phase->blocks * sizeof(double);
-    double *sums = malloc(bytes);
-    int code = sums == NULL;
+    size_t bytes = phase->blocks * sizeof *sums;
+    int code = gpu->allocate(&phase->partials, bytes);
     if (code == 0)
-        code = gpu->allocate(&phase->partials, bytes) || gpu->allocate(&phase->out, bytes) ||
-               gpu->allocate(&phase->state, STATE_BYTES) || gpu->set(phase->state, 0, STATE_BYTES);
+        code = gpu->allocate(&phase->out, bytes);
+    if (code == 0)
+        code = gpu->allocate(&phase->state, STATE_BYTES);
+    if (code == 0)
+        code = gpu->set(phase->state, 0, STATE_BYTES, gpu->stream);
     for (int i = 0; i < 3 && code == 0; i++) /* the barrier keeps its state */
-        code = launch_two_phase(application, phase);
+        code = launch_two_phase(application, phase, n);
     if (code == 0)
-        code = gpu->synchronise() || gpu->download(sums, phase->out, bytes);
-    if (code != 0)
-        code = failed("the kernel of two phases");
-    else
-        for (unsigned i = 0; i < phase->blocks && code == 0; i++)
-            code = i == 0 || sums[i] != application->expected
-                       ? check("sum behind the barrier", sums[i], application->expected)
-                       : 0;
-    free(sums);
+        code = gpu->synchronise(gpu->stream);
+    if (code == 0)
+        code = gpu->download(sums, phase->out, bytes);
+    (void)gpu->release(phase->partials);
+    (void)gpu->release(phase->out);
+    (void)gpu->release(phase->state);
     return code;
 }
 
-static int barrier_sum(struct application *application, const char *source)
+/* Every block of the kernel must have the whole sum. */
+static int barrier_sum(struct application *application, int64_t n)
 {
-    const struct tuned_value problem[] = {tuned_word("test", "latency")};
-    const struct tuned_query query = {
-        .kernel = "grid_barrier", .problem = problem, .problem_count = 1};
-    struct tuned_match match;
-    struct CUmod_st *module;
-    enum tuned_origin origin;
-    struct two_phase phase = {0};
-    if (tuned_module_get(application->kernels, &query, source, &module, &match, &origin,
-                         &application->error) != 0)
-        return say(&application->error);
-    printf("barrier: %s, %s, from the %s\n", tuned_word_of(&match, "barrier", "?"),
-           tuned_rule_text(match.rule), tuned_origin_text(origin));
-    phase.threads = (unsigned)tuned_integer_of(&match, "block_size", 256);
-    phase.blocks = (unsigned)tuned_kernels_gpu(application->kernels)->sm_count *
-                   (unsigned)tuned_integer_of(&match, "blocks_per_sm_wanted", 1);
-    phase.cooperative =
-        tuned_word_of(&match, "barrier", "")[0] == 'c' && /* cooperative, not cluster */
-        tuned_word_of(&match, "barrier", "")[1] == 'o';
-    if (application->gpu.function(&phase.function, module, "two_phase") != 0)
-        return failed("cuModuleGetFunction");
-    return run_two_phase(application, &phase);
+    struct two_phase phase = {
+        .threads = (unsigned)tuned_integer_of(&application->barrier, "block_size", 256),
+        .blocks = (unsigned)tuned_kernels_gpu(application->kernels)->sm_count *
+                  (unsigned)tuned_integer_of(&application->barrier, "blocks_per_sm_wanted", 1)};
+    double expected = sum_in_double(application->numbers, n);
+    double *sums = calloc(phase.blocks, sizeof *sums);
+    unsigned right = 0;
+    int code = sums == NULL || run_two_phase(application, &phase, n, sums) != 0;
+    if (code != 0) {
+        free(sums);
+        return failed("the kernel of two phases");
+    }
+    for (unsigned i = 0; i < phase.blocks; i++)
+        right += sums[i] == expected;
+    printf("sum of %lld behind the barrier: %u of %u blocks have %.0f%s\n", (long long)n, right,
+           phase.blocks, expected, right < phase.blocks ? ": WRONG" : "");
+    free(sums);
+    return right < phase.blocks;
+}
+
+/* -- the application -----------------------------------------------------------------------------
+ */
+
+static int open_cub(struct application *application, const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW);
+    void *symbol = library != NULL ? dlsym(library, "cub_sum") : NULL;
+    memcpy(&application->cub, &symbol, sizeof symbol);
+    if (symbol == NULL)
+        fprintf(stderr, "%s\n", dlerror());
+    return symbol == NULL;
+}
+
+static int run(struct application *application, const char *source, const int64_t *sizes,
+               size_t count)
+{
+    int64_t largest = 0;
+    printf("on %s\n", tuned_kernels_gpu(application->kernels)->name);
+    for (size_t i = 0; i < count; i++)
+        largest = sizes[i] > largest ? sizes[i] : largest;
+    int code = load_own(application, source);
+    if (code == 0)
+        code = make_input(application, largest);
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < count; i++)
+        code |= tuned_sum(application, sizes[i]);
+    return code | barrier_sum(application, largest);
+}
+
+static int read_sizes(char **arguments, int count, int64_t *sizes)
+{
+    int bad = count < 1;
+    for (int i = 0; i < count; i++) {
+        char *end;
+        sizes[i] = strtoll(arguments[i], &end, 10);
+        bad |= *end != '\0' || sizes[i] < 1 || sizes[i] > INT32_MAX;
+    }
+    return bad;
 }
 
 int main(int argc, char **argv)
 {
+    enum { SIZES = 16 };
     struct application application = {0};
     const char *why;
-    if (argc != 3) {
-        fprintf(stderr, "usage: sum BUNDLE TWO_PHASE.CU\n");
+    int64_t sizes[SIZES];
+    int with_cub = argc > 4 && strcmp(argv[3], "--cub") == 0;
+    int first = with_cub ? 5 : 3;
+    if (argc - first > SIZES || read_sizes(argv + first, argc - first, sizes) != 0) {
+        fprintf(stderr, "usage: sum BUNDLE KERNELS.CU [--cub LIBRARY] N...\n");
         return 2;
     }
     if (gpu_open(&application.gpu, &why) != 0) {
         printf("skipped: %s\n", why);
         return 77;
     }
+    if (with_cub && open_cub(&application, argv[4]) != 0)
+        return 1;
     if (tuned_kernels_open(&application.kernels, argv[1], NULL, &application.error) != 0)
         return say(&application.error);
-    printf("on %s\n", tuned_kernels_gpu(application.kernels)->name);
-    int code = make_input(&application);
-    if (code == 0)
-        code = tuned_sum(&application) | barrier_sum(&application, argv[2]);
+    int code = run(&application, argv[2], sizes, (size_t)(argc - first));
     tuned_kernels_close(application.kernels);
+    free(application.numbers);
     return code;
 }

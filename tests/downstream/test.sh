@@ -1,23 +1,36 @@
 #!/usr/bin/env bash
-# Installs autotune, builds the application against it through CMake and through pkg-config, and runs it:
-#     tests/downstream/test.sh BUILD lookup               what needs no GPU
-#     tests/downstream/test.sh BUILD gpu [TUNED_INI]      the sums; exit status 77 where there is no GPU
-# TUNED_INI is of a sweep of reduce_sum and grid_barrier on this machine; the one here is an H200's.
+# The application in this folder, built against an installed autotune, does what it should:
+#     tests/downstream/test.sh BUILD lookup           through CMake, with archives and without, and through pkg-config;
+#                                                     what needs no GPU
+#     tests/downstream/test.sh BUILD gpu [RESULTS]    BUILD/tests/downstream/sum on this machine's GPU; exit status 77
+#                                                     where there is none. RESULTS gets downstream.txt
+#     tests/downstream/test.sh BUILD standin          the same with the stand-in driver, from a copy of what it needs
+# gpu needs of BUILD only autotune and tests/downstream, wherever that lies, and no compiler of C.
 set -euo pipefail
 
-build=$(realpath "${1:?usage: test.sh BUILD lookup|gpu [TUNED_INI]}")
-part=${2:?usage: test.sh BUILD lookup|gpu [TUNED_INI]}
+usage="usage: test.sh BUILD lookup|gpu|standin [RESULTS]"
+build=$(realpath "${1:?$usage}")
+part=${2:?$usage}
 here=$(realpath "$(dirname "$0")")
 templates=$(realpath "$here/../../kernel_templates")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export AUTOTUNE_CACHE=$work/cache
-prefix=$work/prefix
 
 # quietly COMMAND…: its output is shown where it fails
 quietly() {
     "$@" >"$work/output" 2>&1 || { cat "$work/output"; return 1; }
 }
+
+# says FILE PATTERN: a line of FILE has it
+says() {
+    grep -q -e "$2" "$1" && return
+    echo "no '$2' in:"
+    cat "$1"
+    return 1
+}
+
+# -- the look-up, built every way -----------------------------------------------------------------
 
 # version TEMPLATE: its hash, as explain prints it
 version() {
@@ -26,33 +39,144 @@ version() {
         sed -n 's/^template .*: version //p'
 }
 
-quietly cmake --install "$build" --prefix "$prefix"
-pkgconfig=$(dirname "$(find "$prefix" -name tuned.pc)")
+# shared_libraries PROGRAM: those that it asks for by itself
+shared_libraries() {
+    readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
+}
 
-quietly cmake -S "$here" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
-quietly cmake --build "$work/cmake"
-mkdir "$work/make"
-PKG_CONFIG_PATH=$pkgconfig quietly make -C "$here" OUTPUT="$work/make"
-
-if [ $# -gt 2 ]; then
-    cp "$3" "$work/tuned.ini"
-else
+test_lookup() {
+    prefix=$work/prefix
+    quietly cmake --install "$build" --prefix "$prefix"
+    quietly cmake -S "$here" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
+    quietly cmake --build "$work/cmake"
+    quietly cmake -S "$here" -B "$work/static" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release -DSTATIC=ON
+    quietly cmake --build "$work/static"
+    mkdir "$work/make"
+    PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name tuned.pc)") quietly make -C "$here" OUTPUT="$work/make"
     sed -e "s/@reduce_sum@/$(version reduce_sum)/" -e "s/@grid_barrier@/$(version grid_barrier)/" \
         "$here/tuned.ini.in" >"$work/tuned.ini"
-fi
-"$prefix/bin/autotune" bundle --tuned "$work/tuned.ini" --templates "$templates" --output "$work/bundle" \
-    --kernel reduce_sum --kernel grid_barrier
-
-for way in cmake make; do
-    if [ "$part" = lookup ]; then
+    "$prefix/bin/autotune" bundle --tuned "$work/tuned.ini" --templates "$templates" --output "$work/bundle" \
+        --kernel reduce_sum --kernel grid_barrier
+    for way in cmake static make; do
         "$work/$way/lookup" "$work/bundle" | tee "$work/output"
-        grep -q "reduce_sum for n=5000000 .*same GPU, nearest size" "$work/output"
-        grep -q "Unheard-of: defaults of the template" "$work/output"
-        continue
+        says "$work/output" "reduce_sum for n=5000000 .*same GPU, nearest size"
+        says "$work/output" "Unheard-of: defaults of the template"
+    done
+    for program in cmake/sum make/sum; do
+        shared_libraries "$work/$program" >"$work/output"
+        says "$work/output" '^libtuned_kernel\.so\.[0-9]*$'
+    done
+    is_self_contained "$work/static/sum"
+    is_self_contained "$work/static/lookup"
+}
+
+# is_self_contained PROGRAM: it asks for libc's own libraries alone, and looks for them in no other folder
+is_self_contained() {
+    if shared_libraries "$1" | grep -v -e '^libc\.so' -e '^libm\.so' -e '^libdl\.so' -e '^libpthread\.so' -e '^ld-linux'; then
+        echo "$1 needs these"
+        return 1
     fi
-    "$work/$way/sum" "$work/bundle" "$here/two_phase.cu" | tee "$work/output"
-    # the application's own kernel was compiled by the first run; from then on nothing needs NVRTC
-    AUTOTUNE_NVRTC=$work/nowhere "$work/$way/sum" "$work/bundle" "$here/two_phase.cu" >"$work/output"
-    grep -q "^reduction: .* from the bundle" "$work/output"
-    grep -q "^barrier: .* from the cache" "$work/output"
-done
+    if readelf -d "$1" | grep -e RPATH -e RUNPATH; then
+        return 1
+    fi
+}
+
+# -- the sums -------------------------------------------------------------------------------------
+
+# tune SIZE…: reduce_sum for these sizes, and grid_barrier
+tune() {
+    local IFS=, sizes
+    sizes=$*
+    cat >"$work/sweep.ini" <<INI
+[sweep]
+templates = $templates
+[reduce_sum]
+n = $sizes
+block_size = 256, 512, 1024
+num_load = 2, 4, 8
+load = once
+finish = last_block, gather
+[grid_barrier]
+test = latency
+block_size = 256
+barrier = lock, cooperative
+INI
+    "$build/autotune" --allow-path --config "$work/sweep.ini" --results "$work/results" --tuned "$work/tuned.ini" \
+        --quiet --top 1 >"$work/tables"
+}
+
+# sum_without_compiler ARGUMENT…: the application with NVRTC out of its reach, and an empty cache
+sum_without_compiler() {
+    AUTOTUNE_NVRTC=$work/nowhere/libnvrtc.so AUTOTUNE_CACHE=$work/empty "$build/tests/downstream/sum" "$@"
+}
+
+# test_sums RESULTS SIZE…
+test_sums() {
+    local results=$1 status=0 cub=()
+    shift
+    tune "$@"
+    "$build/autotune" bundle --tuned "$work/tuned.ini" --templates "$templates" --output "$work/bundle" \
+        --source "$here/kernels.cu=grid_barrier"
+    if [ -e "$build/tests/downstream/libcub_sum.so" ]; then
+        cub=(--cub "$build/tests/downstream/libcub_sum.so")
+    else
+        echo "NOT COMPARED with CUB: no libcub_sum.so, for which the build needs nvcc"
+    fi
+    sum_without_compiler "$work/bundle" "$here/kernels.cu" "${cub[@]}" "$@" >"$work/sums" || status=$?
+    tee "$results/downstream.txt" <"$work/sums"
+    [ "$status" -eq 0 ] || return "$status"
+    # what was tuned, by the rule that it was tuned for, without a compiler
+    [ "$(grep -c '^sum of [0-9]*: .*the tuner said .*(same GPU, same size, from the bundle)$' "$work/sums")" -eq $# ]
+    says "$work/sums" '^own kernels: .*, from the bundle$'
+
+    # that NVRTC is hidden shows where it is needed: without the binaries, and for one of them alone
+    cp -r "$work/bundle" "$work/without"
+    rm "$work"/without/cubin/reduce_sum-*.cubin
+    if sum_without_compiler "$work/without" "$here/kernels.cu" "$@" >"$work/output" 2>&1; then
+        echo "a bundle without binaries needed no compiler"
+        return 1
+    fi
+    says "$work/output" "AUTOTUNE_NVRTC"
+    [ ! -e "$work/empty" ] # nothing was compiled and kept
+}
+
+test_gpu() {
+    if ! "$build/autotune" devices >"$work/devices" 2>&1; then
+        echo "skipped: $(cat "$work/devices")"
+        exit 77
+    fi
+    if [ ! -x "$build/tests/downstream/sum" ]; then
+        echo "no '$build/tests/downstream/sum': build it where there is a compiler, without sanitizers"
+        return 1
+    fi
+    mkdir -p "${1:-$work/kept}"
+    test_sums "${1:-$work/kept}" 16777216 67108864 268435456
+}
+
+# From a copy elsewhere, with the stand-in; and it must be noticed where the reduction takes longer than it did.
+test_standin() {
+    mkdir -p "$work/elsewhere/tests"
+    cp "$build/autotune" "$work/elsewhere"
+    cp -r "$build/tests/downstream" "$build/tests/standin" "$work/elsewhere/tests"
+    build=$work/elsewhere
+    rm -f "$build/tests/downstream/libcub_sum.so" # it needs a real driver
+    is_self_contained "$build/tests/downstream/sum"
+    export LD_LIBRARY_PATH=$build/tests/standin AUTOTUNE_STANDIN=noise=0.002
+    test_sums "$work" 65536 262144
+    if AUTOTUNE_STANDIN=noise=0.002,time.reduce=20000 sum_without_compiler "$work/bundle" "$here/kernels.cu" 65536 \
+        >"$work/output"; then
+        echo "a reduction of twice the time was not noticed"
+        return 1
+    fi
+    says "$work/output" "SLOWER than the tuner said"
+}
+
+case $part in
+lookup) test_lookup ;;
+gpu) test_gpu "${@:3}" ;;
+standin) test_standin ;;
+*)
+    echo "$usage" >&2
+    exit 2
+    ;;
+esac

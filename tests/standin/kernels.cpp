@@ -6,6 +6,8 @@
  */
 #include "kernels.h"
 
+#include "downstream.h"
+
 #include <cmath>
 #include <csetjmp>
 #include <csignal>
@@ -246,6 +248,12 @@ const struct kernel kernels[] = {
     KERNEL(types, types_scalars),
     KERNEL(types, types_scalars_reference),
     KERNEL(rounds, rounds_run),
+    KERNEL(downstream, reduce),
+    KERNEL(downstream, reduce_reference),
+    KERNEL(downstream, grid_barrier),
+    KERNEL(downstream, grid_barrier_reference),
+    KERNEL(downstream, two_phase),
+    {"read_all", nothing, no_elements, KERNEL_DONE},
 };
 } // namespace
 

@@ -34,6 +34,9 @@ static void write_tuned(const char *hash)
     fprintf(file,
             "[scale 00000001]\nkernel = scale\ntemplate = scale\ntemplate_hash = %s\n"
             "gpu = Stand-in H200\narch = sm_90\ncompute_capability = 90\nsm_count = 132\n"
+            "l2_bytes = 62914560\nmemory_bytes = 1000\ndriver = 13.0\nnvrtc = 13.0\n"
+            "autotune = 0.1.0\ndate = 2026-11-21T07:00:00Z\ncache = cold\nlow_ns = 1000\n"
+            "high_ns = 1000\nsamples = 30\nregisters = 10\nblocks_per_sm = 4\noccupancy = 1\n"
             "problem.n = 1000\nproblem.factor = 1.5\nparameter.block_size = 64\n"
             "parameter.num_load = 2\nparameter.mode = good\nmedian_ns = 1000\n",
             hash);
@@ -263,6 +266,39 @@ static void test_a_source_of_the_application(void **state)
         skip();
 }
 
+static void test_a_source_needs_no_compiler_where_the_bundle_has_it(void **state)
+{
+    (void)state;
+    const char *program = getenv("AUTOTUNE");
+    struct tuned_query query = {.kernel = "scale"};
+    struct tuned_error error;
+    enum tuned_origin origin;
+    struct CUmod_st *module;
+    assert_non_null(program);
+    assert_int_equal(system("echo '#include \"scale.cu\"' >own.cu && mv b made"), 0);
+    char *command = alloc_format("'%s' bundle --tuned made/tuned.ini --templates made/templates "
+                                 "--output b --source own.cu=scale >/dev/null",
+                                 program);
+    int made = system(command);
+    free(command);
+    if (made != 0)
+        skip(); /* no compiler at all */
+    assert_int_equal(setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1), 0);
+    assert_int_equal(setenv("AUTOTUNE_CACHE", "empty", 1), 0);
+    struct tuned_kernels *kernels = open_bundle();
+    assert_int_equal(tuned_module_get(kernels, &query, "own.cu", &module, NULL, &origin, &error),
+                     0);
+    assert_int_equal(origin, TUNED_FROM_BUNDLE);
+    (void)world.driver.cuModuleUnload(module);
+    /* the binary is not of this source any more */
+    assert_int_equal(system("echo '#define NEWER 1' >>own.cu"), 0);
+    assert_int_equal(tuned_module_get(kernels, &query, "own.cu", &module, NULL, &origin, &error),
+                     TUNED_COMPILER);
+    assert_null(module);
+    tuned_kernels_close(kernels);
+    assert_int_equal(unsetenv("AUTOTUNE_NVRTC"), 0);
+}
+
 static void test_no_context(void **state)
 {
     (void)state;
@@ -297,6 +333,7 @@ int main(void)
         WORLD_TEST(test_refuses_other_versions),
         WORLD_TEST(test_bad_files_are_errors),
         WORLD_TEST(test_a_source_of_the_application),
+        WORLD_TEST(test_a_source_needs_no_compiler_where_the_bundle_has_it),
         WORLD_TEST(test_no_context),
         WORLD_TEST(test_describes_the_current_gpu),
     };

@@ -377,19 +377,14 @@ static int get_kernel(struct tuned_kernels *kernels, struct tuned_query *query,
     int status =
         load_template(kernels, template_name(kernels, query->kernel), &kernel->template, &inner);
     if (status != 0)
-        return kernels_fail(&inner, error);
+        return kernels_fail(&inner, 0, error);
     if (query->template_hash == NULL)
         query->template_hash = kernel->template->hash;
     code = kernels_find(kernels, query, &kernel->public.match, error);
     if (code != 0)
         return code;
     status = load_kernel(kernel, query, &code, &inner);
-    if (status == 0)
-        return 0;
-    int general = kernels_fail(&inner, error);
-    if (code != 0 && error != NULL)
-        error->code = code;
-    return code != 0 ? code : general;
+    return status != 0 ? kernels_fail(&inner, code, error) : 0;
 }
 
 int tuned_kernel_get(struct tuned_kernels *kernels, const struct tuned_query *query,

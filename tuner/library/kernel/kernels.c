@@ -1,7 +1,7 @@
 #include "kernels.h"
 
 #include "alloc.h"
-#include "variant.h"
+#include "application_source.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,9 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int kernels_fail(const struct error *inner, struct tuned_error *error)
+int kernels_fail(const struct error *inner, int stated, struct tuned_error *error)
 {
-    int code = inner->code == ERROR_CONFIG   ? TUNED_BAD_FILE
+    int code = stated != 0                   ? stated
+               : inner->code == ERROR_CONFIG ? TUNED_BAD_FILE
                : inner->code == ERROR_DEVICE ? TUNED_CUDA
                : inner->code == ERROR_USAGE  ? TUNED_INVALID
                                              : TUNED_COMPILER;
@@ -51,7 +52,7 @@ static int open_driver(struct tuned_kernels *kernels, struct tuned_error *error)
     int status = driver_open(&kernels->device.driver, &inner);
     if (status == 0)
         status = device_describe(&kernels->device, ordinal, &inner);
-    return status != 0 ? kernels_fail(&inner, error) : 0;
+    return status != 0 ? kernels_fail(&inner, 0, error) : 0;
 }
 
 int tuned_kernels_open(struct tuned_kernels **kernels, const char *path, const char *templates,
@@ -139,35 +140,67 @@ int kernels_find(const struct tuned_kernels *kernels, const struct tuned_query *
 /* -- the application's own source ----------------------------------------------------------------
  */
 
-static void make_options(const struct source *source, const struct tuned_definitions *definitions,
-                         struct options *options)
+/* What one tuned_module_get() goes by. */
+struct request {
+    struct tuned_kernels *kernels;
+    struct tuned_query query;
+    struct tuned_match match;
+    struct tuned_definitions definitions;
+    struct source source;
+};
+
+/* From the bundle; false where it is not there, or damaged. */
+static bool load_bundled_module(const struct request *request, struct CUmod_st **module)
 {
-    *options = (struct options){0};
-    for (size_t i = 0; i < source->include_count; i++)
-        *ARRAY_APPEND(options->items, options->count) =
-            alloc_format("-I%s", source->include_folders[i]);
-    for (size_t i = 0; i < definitions->count; i++)
-        *ARRAY_APPEND(options->items, options->count) = alloc_string(definitions->items[i]);
+    char path[4096];
+    char *cubin = NULL;
+    if (tuned_cubin_path(request->kernels->table, &request->query, &request->match, path,
+                         sizeof path) != 0)
+        return false;
+    char *own = application_source_binary(&request->source, request->definitions.items,
+                                          request->definitions.count, path);
+    bool loaded = source_read_file(own, &cubin, NULL, NULL) == 0 &&
+                  request->kernels->device.driver.cuModuleLoadData(module, cubin) == CUDA_SUCCESS;
+    if (!loaded)
+        *module = NULL;
+    free(cubin);
+    free(own);
+    return loaded;
 }
 
-static int compile_source(struct tuned_kernels *kernels, const char *path,
-                          const struct tuned_definitions *definitions,
-                          struct compilation *compilation, enum build_origin *origin,
-                          struct error *error)
+/* `*code` is TUNED_COMPILER where that is what failed. */
+static int load_built_module(const struct request *request, struct CUmod_st **module,
+                             enum tuned_origin *origin, int *code, struct error *error)
 {
-    struct source source;
+    struct tuned_kernels *kernels = request->kernels;
     struct options options;
-    char *folder = realpath(kernels->templates, NULL);
-    const char *folders[] = {folder};
-    int status = source_load(&source, path, folders, folder != NULL, error);
-    if (status == 0) {
-        make_options(&source, definitions, &options);
-        status = builder_source_cubin(&kernels->builder, &source, &options,
-                                      kernels->device.gpu.arch, compilation, origin, error);
-        options_release(&options);
-        source_release(&source);
-    }
-    free(folder);
+    struct compilation compilation;
+    enum build_origin built;
+    application_source_options(&request->source, request->definitions.items,
+                               request->definitions.count, &options);
+    int status = builder_source_cubin(&kernels->builder, &request->source, &options,
+                                      kernels->device.gpu.arch, &compilation, &built, error);
+    if (status != 0)
+        *code = TUNED_COMPILER;
+    if (status == 0)
+        status = CUDA_CALL(&kernels->device, error, cuModuleLoadData, module, compilation.cubin);
+    *origin = built == BUILD_COMPILED ? TUNED_FROM_COMPILER : TUNED_FROM_CACHE;
+    compilation_release(&compilation);
+    options_release(&options);
+    return status;
+}
+
+static int get_module(struct request *request, const char *path, struct CUmod_st **module,
+                      enum tuned_origin *origin, int *code, struct error *error)
+{
+    int status =
+        application_source_load(&request->source, path, request->kernels->templates, error);
+    if (status != 0)
+        return status;
+    *origin = TUNED_FROM_BUNDLE;
+    if (!load_bundled_module(request, module))
+        status = load_built_module(request, module, origin, code, error);
+    source_release(&request->source);
     return status;
 }
 
@@ -175,29 +208,23 @@ int tuned_module_get(struct tuned_kernels *kernels, const struct tuned_query *qu
                      const char *source, struct CUmod_st **module, struct tuned_match *match,
                      enum tuned_origin *origin, struct tuned_error *error)
 {
-    struct tuned_query asked = kernels_query(kernels, query);
-    struct tuned_definitions definitions;
-    struct tuned_match found;
-    struct compilation compilation = {0};
-    enum build_origin built = BUILD_CACHED;
+    struct request request = {.kernels = kernels, .query = kernels_query(kernels, query)};
+    enum tuned_origin from;
     struct error inner;
     *module = NULL;
-    int code = kernels_find(kernels, &asked, &found, error);
+    int code = kernels_find(kernels, &request.query, &request.match, error);
     if (code != 0)
         return code;
-    if (tuned_define(kernels->table, &asked, &found, &definitions) != 0)
+    if (tuned_define(kernels->table, &request.query, &request.match, &request.definitions) != 0)
         return kernels_refuse(error, TUNED_INVALID, "a value of the problem is no word");
     (void)pthread_mutex_lock(&kernels->mutex);
-    int status = compile_source(kernels, source, &definitions, &compilation, &built, &inner);
-    if (status == 0)
-        status = CUDA_CALL(&kernels->device, &inner, cuModuleLoadData, module, compilation.cubin);
+    int status = get_module(&request, source, module, &from, &code, &inner);
     (void)pthread_mutex_unlock(&kernels->mutex);
-    compilation_release(&compilation);
     if (status != 0)
-        return kernels_fail(&inner, error);
+        return kernels_fail(&inner, code, error);
     if (match != NULL)
-        *match = found;
+        *match = request.match;
     if (origin != NULL)
-        *origin = built == BUILD_COMPILED ? TUNED_FROM_COMPILER : TUNED_FROM_CACHE;
+        *origin = from;
     return 0;
 }

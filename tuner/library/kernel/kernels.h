@@ -27,8 +27,8 @@ struct tuned_kernels {
 #define CUDA_CALL(device, error, function, ...)                                                    \
     device_check((device), (device)->driver.function(__VA_ARGS__), #function, (error))
 
-/* Hands an error of the tuner's on. */
-int kernels_fail(const struct error *inner, struct tuned_error *error);
+/* Hands an error of the tuner's on, under the code `stated` or, where that is 0, one like it. */
+int kernels_fail(const struct error *inner, int stated, struct tuned_error *error);
 
 /* An error of this library's own. */
 int kernels_refuse(struct tuned_error *error, enum tuned_code code, const char *format, ...)
