@@ -1,7 +1,7 @@
 """Tables of tests/bench/tuner_bench.sh.
 
     tuner_bench.py header
-    tuner_bench.py line JOBS CACHE WALL_NS TIMINGS   a line of tuner_bench.csv from what --timings printed
+    tuner_bench.py line JOBS CACHE WALL_NS TUNED_NS TIMINGS  a line of tuner_bench.csv from what --timings printed
     tuner_bench.py pool STUDIES…                     one study with the samples of all
     tuner_bench.py regret TRUTH SWEEP…               a line a sweep: its winner's true time over the best true time
     tuner_bench.py summary REGRET
@@ -31,10 +31,11 @@ def stage_times(path):
     return times
 
 
-def line(jobs, cache, wall_ns, path):
+def line(jobs, cache, wall_ns, tuned_ns, path):
     wall_s = int(wall_ns) * 1e-9
+    tuned_s = int(tuned_ns) * 1e-9
     times = stage_times(path)
-    print(",".join([jobs, cache, f"{wall_s:.3f}", f"{VARIANTS / wall_s:.0f}"] +
+    print(",".join([jobs, cache, f"{wall_s:.3f}", f"{tuned_s:.3f}", f"{VARIANTS / tuned_s:.0f}"] +
                    [f"{times[name]:.3f}" for name in NAMES]))
 
 
@@ -94,6 +95,6 @@ def summary(path):
 
 if __name__ == "__main__":
     if sys.argv[1] == "header":
-        print(",".join(["jobs", "cache", "wall_s", "variants_per_s"] + NAMES))
+        print(",".join(["jobs", "cache", "wall_s", "tuned_s", "variants_per_s"] + NAMES))
     else:
         {"line": line, "pool": pool, "regret": regret, "summary": summary}[sys.argv[1]](*sys.argv[2:])

@@ -4,8 +4,10 @@
 # Times configs/bench_num_load.ini (504 variants) with an empty cubin cache, a warm one, and with nothing to do, for 1 to 16
 # compile workers; then makes 20 sweeps of it, measures every variant exhaustively, and compares. The truth is pooled over
 # 5 processes, 23 interleaved rounds of 3 cold samples in each (345 samples a variant), since where a process's buffers
-# lie in memory is worth a percent. Writes RESULTS/<gpu>/tuner_bench.csv and RESULTS/<gpu>/tuner_regret.csv. With Kernel Tuner in
-# python3, times that as well (tuner_bench_kernel_tuner.py).
+# lie in memory is worth a percent. Writes RESULTS/<gpu>/tuner_bench.csv and RESULTS/<gpu>/tuner_regret.csv: tuned_s is from the
+# process's start to the tuned INI on disk, wall_s to the process's end. With Kernel Tuner in python3, times that as
+# well (tuner_bench_kernel_tuner.py). Environment: SWEEPS, TRUTHS and ROUNDS (20, 5, 23), JOBS ("16 8 4 2 1"), and KEEP, a folder
+# that gets the studies.
 set -eu
 
 build=$(realpath "${1:?usage: tests/bench/tuner_bench.sh BUILD RESULTS}")
@@ -34,12 +36,14 @@ timed() { # JOBS CACHE COMMAND…: a line of the CSV
     start=$(date +%s%N)
     "${@:3}" 2>"$scratch/timings"
     end=$(date +%s%N)
-    python3 "$here/tuner_bench.py" line "$1" "$2" $((end - start)) "$scratch/timings"
+    tuned=$(date -r "$scratch/r/tuned.ini" +%s%N)
+    [ "$tuned" -gt "$start" ] || tuned=$end # nothing to do
+    python3 "$here/tuner_bench.py" line "$1" "$2" $((end - start)) $((tuned - start)) "$scratch/timings"
 }
 
 bench=$results/$gpu/tuner_bench.csv
 python3 "$here/tuner_bench.py" header >"$bench"
-for jobs in 16 8 4 2 1; do
+for jobs in ${JOBS:-16 8 4 2 1}; do
     [ "$jobs" -le "$(nproc)" ] || continue
     rm -rf "$AUTOTUNE_CACHE" "$scratch/r"
     timed "$jobs" empty sweep "$scratch/r" --timings --jobs "$jobs" >>"$bench"
@@ -57,6 +61,9 @@ for i in $(seq "$truths"); do
     sweep "$scratch/truth-$i" --exhaustive "$rounds"
     "$build/autotune" report --results "$scratch/truth-$i" --format json >"$scratch/truth-$i.json"
 done
+if [ -n "${KEEP:-}" ]; then # the studies themselves
+    cp "$scratch"/truth-*.json "$scratch"/sweep-*.json "$KEEP"
+fi
 python3 "$here/tuner_bench.py" pool "$scratch"/truth-*.json >"$scratch/truth.json"
 python3 "$here/tuner_bench.py" regret "$scratch/truth.json" "$scratch"/sweep-*.json >"$results/$gpu/tuner_regret.csv"
 python3 "$here/tuner_bench.py" summary "$results/$gpu/tuner_regret.csv"
