@@ -253,7 +253,7 @@ const struct kernel kernels[] = {
     KERNEL(downstream, grid_barrier),
     KERNEL(downstream, grid_barrier_reference),
     KERNEL(downstream, two_phase),
-    {"read_all", nothing, no_elements, KERNEL_DONE},
+    {"read_all", nothing, none, none, KERNEL_DONE},
 };
 } // namespace
 
