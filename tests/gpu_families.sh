@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The shipped kernels on the GPU of the machine it stands on:
 #     tests/gpu_families.sh BUILD [RESULTS [PART…]]
-# BUILD is a build folder. RESULTS gets the families' tuned.ini, the ladder's and the tables (default: a
-# folder that is removed again). PART is families, edges, wrong or sanitizer, or the name of one family or
-# of one sanitizer (default: everything).
+# BUILD is a build folder. RESULTS gets the families' tuned.ini, the ladder's, the tables, and in <gpu>/ a page
+# for each kernel, whose rooflines are measured first (default: a folder that is removed again). PART is
+# families, edges, wrong or sanitizer, or the name of one family or of one sanitizer (default: everything).
 # Ends with "N passed, N failed"; exit status 77 where there is no GPU.
 set -u
 
@@ -55,12 +55,52 @@ sweep() {
     [ $? -le 1 ] && python3 "$source/tests/gpu_families.py" "$autotune" "$2"
 }
 
+# The record with the GPU's roofs, with which every family's begins, so that its pages have them.
+roofs() {
+    sweep "$source/configs/roofs.ini" "$results/roofs" "$results/tuned.ini" && pages roofs
+}
+
+begin_with_roofs() {
+    if [ ! -e "$results/roofs/record.sqlite" ]; then
+        roofs || return
+    fi
+    mkdir -p "$results/$1"
+    cp "$results/roofs/record.sqlite" "$results/$1/record.sqlite"
+}
+
+# pages FAMILY: those of the kernels of its sweep, in RESULTS/<gpu>/; each must have its charts where there
+# is gnuplot, the measured roofs where it has a roofline, and stay below 1 MiB.
+pages() {
+    local kernels kernel page
+    mapfile -t kernels < <(sed -n 's/^\[\(.*\)\]$/\1/p' "$source/configs/$1.ini" | grep -vx sweep)
+    mkdir -p "$scratch/pages"
+    for kernel in "${kernels[@]}"; do
+        "$autotune" report --results "$results/$1" --kernel "$kernel" --format html --output "$scratch/pages" || return
+        page=$(echo "$scratch"/pages/*/"$kernel.html")
+        if grep -q theoretical "$page"; then
+            echo "$page: a theoretical roof"
+            return 1
+        fi
+        if command -v gnuplot >/dev/null && ! grep -q '<svg class="plot"' "$page"; then
+            echo "$page: no chart"
+            return 1
+        fi
+        if [ "$(stat -c %s "$page")" -gt 1048576 ]; then
+            echo "$page: $(stat -c %s "$page") bytes"
+            return 1
+        fi
+    done
+    cp -r "$scratch/pages/." "$results/"
+}
+
 family() {
-    sweep "$source/configs/$1.ini" "$results/$1" "$results/tuned.ini"
+    begin_with_roofs "$1" && sweep "$source/configs/$1.ini" "$results/$1" "$results/tuned.ini" && pages "$1"
 }
 
 ladder() {
-    sweep "$source/configs/published_ladder.ini" "$results/published_ladder" "$results/published_ladder.ini"
+    begin_with_roofs published_ladder &&
+        sweep "$source/configs/published_ladder.ini" "$results/published_ladder" "$results/published_ladder.ini" &&
+        pages published_ladder
 }
 
 edges() {
@@ -161,6 +201,12 @@ cache = warm
 [thread_order]
 unit = thread, warp, block
 n = 2048
+[roof_copy]
+n = 5003
+traffic = copy, read
+cache = warm
+[roof_fma]
+steps = 8
 END
 }
 
@@ -241,6 +287,9 @@ sanitizer() {
     python3 "$source/tests/gpu_families.py" "$autotune" "$folder"
 }
 
+if wanted families roofs; then
+    test_case "every variant of configs/roofs.ini ends as it must" roofs
+fi
 for config in reduce grid_barrier atomics filter lock sgemm thread_order; do
     if wanted families "$config"; then
         test_case "every variant of configs/$config.ini ends as it must" family "$config"

@@ -135,6 +135,17 @@ static void print_facts(FILE *stream, const struct study *study)
     fputs("</dl>\n", stream);
 }
 
+/* Once, where all studies have the same: the first that is compared with them says it. */
+static void print_roofs(FILE *stream, const struct page *page)
+{
+    for (size_t i = 0; i < page->count; i++) {
+        if (html_roof_share(&page->studies[i], &page->roofs[i]) > 0) {
+            html_roofs(stream, &page->studies[i], &page->roofs[i]);
+            return;
+        }
+    }
+}
+
 static void print_head(FILE *stream, const struct page *page)
 {
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -154,8 +165,10 @@ static void print_head(FILE *stream, const struct page *page)
         html_text(stream, page->studies[0].description);
         fputs("</p>\n", stream);
     }
-    if (page->count > 0 && same_gpu(page))
+    if (page->count > 0 && same_gpu(page)) {
         print_facts(stream, &page->studies[0]);
+        print_roofs(stream, page);
+    }
     fputs("</header>\n", stream);
     if (page->count > 1)
         html_overview(stream, page->studies, page->roofs, page->count, same_kernel(page),
@@ -248,8 +261,11 @@ static void print_study(FILE *stream, const struct page *page, size_t index)
     fputs(study->problem.count > 0 ? ": " : "", stream);
     html_problem(stream, &study->problem);
     fputs("</h2>\n", stream);
-    if (!same_gpu(page))
+    if (!same_gpu(page)) {
         print_facts(stream, study);
+        if (html_roof_share(study, &page->roofs[index]) > 0)
+            html_roofs(stream, study, &page->roofs[index]);
+    }
     html_winner(stream, study, &page->roofs[index]);
     print_counts(stream, study);
     print_constants(stream, study);

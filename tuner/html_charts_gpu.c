@@ -76,10 +76,12 @@ static void caption_roofline(struct charts *charts)
     double rate = winner->operations / winner->time.median_ns;
     double roof = fmin(intensity * roofs->bytes_per_ns, roofs->operations_per_ns);
     char number[REPORT_NUMBER_BYTES];
+    char operations[REPORT_NUMBER_BYTES];
     chart_caption(charts,
-                  "At %.3g operations a byte the kernel is limited by %s: the winner reaches %s "
+                  "At %s operation%s a byte the kernel is limited by %s: the winner reaches %s "
                   "%s, %.0f %% of the %s roof.",
-                  intensity, by_memory ? "memory" : "arithmetic",
+                  report_number(intensity, operations), intensity == 1 ? "" : "s",
+                  by_memory ? "memory" : "arithmetic",
                   report_number(by_memory ? winner->bytes / winner->time.median_ns : rate, number),
                   by_memory ? "GB/s" : "GFLOP/s", 100 * rate / roof,
                   how(by_memory ? roofs->bytes_measured : roofs->operations_measured));

@@ -31,6 +31,10 @@ void html_winner(FILE *stream, const struct study *study, const struct roofs *ro
 void html_overview(FILE *stream, const struct study *studies, const struct roofs *roofs,
                    size_t count, bool same_kernel, bool same_gpu);
 
+/* The roofs of the study's GPU and which of them are measured, as a paragraph; nothing in static
+ * mode, or where none is known. */
+void html_roofs(FILE *stream, const struct study *study, const struct roofs *roofs);
+
 /* The winner's rate over the roof that limits it; 0 where there is none. */
 double html_roof_share(const struct study *study, const struct roofs *roofs);
 

@@ -62,7 +62,15 @@ double html_roof_share(const struct study *study, const struct roofs *roofs)
     return winner->bytes > 0 ? fmax(bytes, operations) : 0;
 }
 
-/* ", 3334 GB/s (68 % of the theoretical 4.917 TB/s)" */
+/* " (68 % of the theoretical 4.917 TB/s)"; `roof` is in units of 1000 of `rate`'s. */
+static void print_share(FILE *stream, double rate, double roof, bool was_measured, const char *unit)
+{
+    char number[REPORT_NUMBER_BYTES];
+    fprintf(stream, " (%.0f&nbsp;%% of the %s %s %s)", 100 * rate / roof,
+            was_measured ? "measured" : "theoretical", report_number(roof / 1000, number), unit);
+}
+
+/* ", 3334 GB/s (68 % of the theoretical 4.917 TB/s)", or GFLOP/s where that roof is nearer. */
 static void print_rate(FILE *stream, const struct study *study, const struct result *winner,
                        const struct roofs *roofs)
 {
@@ -72,13 +80,43 @@ static void print_rate(FILE *stream, const struct study *study, const struct res
                 report_number(winner->time.median_ns / winner->operations, number));
     if (winner->bytes <= 0)
         return;
-    double rate = winner->bytes / winner->time.median_ns;
-    fprintf(stream, ", %s GB/s", report_number(rate, number));
+    double bytes = winner->bytes / winner->time.median_ns;
+    double operations = winner->operations / winner->time.median_ns;
     double share = html_roof_share(study, roofs);
-    if (roofs->bytes_per_ns > 0 && share == rate / roofs->bytes_per_ns)
-        fprintf(stream, " (%.0f&nbsp;%% of the %s %s TB/s)", 100 * share,
-                roofs->bytes_measured ? "measured" : "theoretical",
-                report_number(roofs->bytes_per_ns / 1000, number));
+    if (roofs->operations_per_ns > 0 && share == operations / roofs->operations_per_ns) {
+        fprintf(stream, ", %s GFLOP/s", report_number(operations, number));
+        print_share(stream, operations, roofs->operations_per_ns, roofs->operations_measured,
+                    "TFLOP/s");
+        return;
+    }
+    fprintf(stream, ", %s GB/s", report_number(bytes, number));
+    if (roofs->bytes_per_ns > 0)
+        print_share(stream, bytes, roofs->bytes_per_ns, roofs->bytes_measured, "TB/s");
+}
+
+static void print_roof(FILE *stream, double roof, const char *unit, bool was_measured,
+                       const char *kernel)
+{
+    char number[REPORT_NUMBER_BYTES];
+    fprintf(stream, "%s %s, ", report_number(roof / 1000, number), unit);
+    if (was_measured)
+        fprintf(stream, "measured by <code>%s</code>", kernel);
+    else
+        fputs("theoretical", stream);
+}
+
+void html_roofs(FILE *stream, const struct study *study, const struct roofs *roofs)
+{
+    if (study->environment.static_mode || roofs->bytes_per_ns <= 0 || roofs->operations_per_ns <= 0)
+        return;
+    fputs("<p class=\"muted\">Roofs: ", stream);
+    print_roof(stream, roofs->bytes_per_ns, "TB/s", roofs->bytes_measured, "roof_copy");
+    fputs("; ", stream);
+    print_roof(stream, roofs->operations_per_ns, "TFLOP/s in float32", roofs->operations_measured,
+               "roof_fma");
+    if (!roofs->bytes_measured || !roofs->operations_measured)
+        fputs(". <code>autotune --config configs/roofs.ini</code> measures them", stream);
+    fputs(".</p>\n", stream);
 }
 
 static void print_ties(FILE *stream, const struct study *study)

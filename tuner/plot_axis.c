@@ -4,6 +4,8 @@
 
 static const double LOG_FROM =
     4; /* the factor between the ends from which on an axis is logarithmic */
+static const double AXIS_LETTERS = 50; /* that fit below a plot */
+static const double AXIS_LINES = 11;   /* that fit beside it */
 
 struct plot_axis plot_axis_log(double low, double high)
 {
@@ -39,12 +41,26 @@ static void write_label(char name, const char *label, FILE *script)
     fputs(" textcolor rgb c_muted\n", script);
 }
 
-/* 1, 2, 5, 10, 20 …; over many decades 1, 10, 100 …; or powers of two. */
+/* Whether an axis has room for `count` tics a decade: one above the other, or side by side, as long
+ * as the longest number. */
+static bool has_room(const struct plot_axis *axis, char name, size_t count)
+{
+    int longest = snprintf(NULL, 0, "%.10g", pow(10, floor(log10(axis->high))));
+    int least = snprintf(NULL, 0, "%.10g", pow(10, floor(log10(axis->low))));
+    double tics = (double)count * log10(axis->high / axis->low);
+    if (name == 'y')
+        return tics < AXIS_LINES;
+    return tics * (1 + (longest > least ? longest : least)) < AXIS_LETTERS;
+}
+
+/* 1, 2, 5, 10, 20 …; over many decades 1, 10, 100 …, or every second of them; or powers of two. */
 static void write_log_tics(const struct plot_axis *axis, char name, FILE *script)
 {
     static const double digits[] = {1, 2, 5};
     double base = axis->binary ? 2 : 10;
-    size_t count = axis->binary || log10(axis->high / axis->low) > 3.5 ? 1 : 3;
+    size_t count = axis->binary || !has_room(axis, name, 3) ? 1 : 3;
+    if (!axis->binary && count == 1 && !has_room(axis, name, 1))
+        base = 100;
     const char *separator = "";
     fprintf(script, "set logscale %c\nset %ctics (", name, name);
     for (double decade = pow(base, floor(log(axis->low) / log(base))); decade <= axis->high;

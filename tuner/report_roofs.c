@@ -21,14 +21,14 @@ static bool same_gpu(const struct study *a, const struct study *b)
            strcmp(a->environment.gpu.arch, b->environment.gpu.arch) == 0;
 }
 
-/* The best rate that `kernel` reached: bytes, or operations, a nanosecond. */
+/* The best rate that kernels of the template reached: bytes, or operations, a nanosecond. */
 static double measured(const struct study *subject, const struct study *studies, size_t count,
-                       const char *kernel, bool bytes)
+                       const char *template_name, bool bytes)
 {
     double best = 0;
     for (size_t i = 0; i < count; i++) {
         const struct study *study = &studies[i];
-        if (strcmp(study->kernel, kernel) != 0 || study->environment.static_mode ||
+        if (strcmp(study->template_name, template_name) != 0 || study->environment.static_mode ||
             !same_gpu(study, subject))
             continue;
         for (size_t j = 0; j < study->result_count; j++) {

@@ -283,10 +283,10 @@ static void test_roofs_are_theoretical_until_they_are_measured(void **state)
     assert_true(is_near(roofs.bytes_per_ns, 3e9 * 2 * 6144 / 8 * 1e-9));
     assert_true(is_near(roofs.operations_per_ns, 132 * 128 * 2 * 2.0));
     /* the best of the kernel on the same GPU; its fastest run took 24,010 ns */
-    free(studies[1].kernel);
-    studies[1].kernel = alloc_string("roof_copy");
-    free(studies[2].kernel);
-    studies[2].kernel = alloc_string("roof_fma");
+    free(studies[1].template_name);
+    studies[1].template_name = alloc_string("roof_copy");
+    free(studies[2].template_name);
+    studies[2].template_name = alloc_string("roof_fma");
     strcpy(studies[2].environment.gpu.name, "NVIDIA A100");
     roofs_find(&studies[0], studies, 3, &roofs);
     assert_true(roofs.bytes_measured);

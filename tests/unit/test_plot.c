@@ -99,6 +99,15 @@ static void test_logarithmic_tics(void **state)
     assert_non_null(strstr(text, "set xtics ('1' 1, '10' 10, '100' 100, '1000' 1000, "
                                  "'10000' 10000)\n"));
     free(text);
+    /* as many as have room */
+    text = axis_script((struct plot_axis){.low = 900, .high = 6e7, .log = true});
+    assert_non_null(strstr(text, "set xtics ('1000' 1000, '10000' 10000, '100000' 100000, "
+                                 "'1000000' 1000000, '10000000' 10000000)\n"));
+    free(text);
+    text = axis_script((struct plot_axis){.low = 1, .high = 1e8, .log = true});
+    assert_non_null(strstr(text, "set xtics ('1' 1, '100' 100, '10000' 10000, "
+                                 "'1000000' 1000000, '100000000' 100000000)\n"));
+    free(text);
 }
 
 static void need_gnuplot(void)
