@@ -5,6 +5,8 @@
     tuner_bench.py pool STUDIES…                     one study with the samples of all
     tuner_bench.py regret TRUTH SWEEP…               a line a sweep: its winner's true time over the best true time
     tuner_bench.py summary REGRET
+    tuner_bench.py peer TRUTH                        another tuner's runs, RUN,VERSION,…,WINNER a line of stdin, with the
+                                                     true time and regret of each winner
 """
 
 import csv
@@ -93,8 +95,21 @@ def summary(path):
         print("  ".join(row.values()))
 
 
+def peer(truth_path):
+    study = json.load(open(truth_path, encoding="utf-8"))[0]
+    names = ("block_size", "num_load", "min_blocks", "blocks_per_sm_wanted")
+    truth = {tuple(v["parameters"][name] for name in names): median(v)
+             for v in study["variants"] if v["outcome"] == "measured"}
+    best = min(truth.values())
+    print("run,version,wall_s,variants,variants_per_s,winner,true_us,regret_percent")
+    for row in sys.stdin:
+        winner = dict(pair.split("=") for pair in row.rstrip("\n").split(",")[5].split())
+        true = truth[tuple(int(winner[name]) for name in ("BLOCK_SIZE", "NUM_LOAD", "MIN_BLOCKS", "BLOCKS_PER_SM"))]
+        print(f"{row.rstrip()},{true / 1e3:.2f},{100 * (true / best - 1):.2f}")
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "header":
         print(",".join(["jobs", "cache", "wall_s", "tuned_s", "variants_per_s"] + NAMES))
     else:
-        {"line": line, "pool": pool, "regret": regret, "summary": summary}[sys.argv[1]](*sys.argv[2:])
+        {"line": line, "pool": pool, "regret": regret, "summary": summary, "peer": peer}[sys.argv[1]](*sys.argv[2:])

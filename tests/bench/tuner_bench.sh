@@ -6,8 +6,8 @@
 # 5 processes, 23 interleaved rounds of 3 cold samples in each (345 samples a variant), since where a process's buffers
 # lie in memory is worth a percent. Writes RESULTS/<gpu>/tuner_bench.csv and RESULTS/<gpu>/tuner_regret.csv: tuned_s is from the
 # process's start to the tuned INI on disk, wall_s to the process's end. With Kernel Tuner in python3, times that as
-# well (tuner_bench_kernel_tuner.py). Environment: SWEEPS, TRUTHS and ROUNDS (20, 5, 23), JOBS ("16 8 4 2 1"), and KEEP, a folder
-# that gets the studies.
+# well (tuner_bench_kernel_tuner.py), and KTT where KTT_BENCH names what tuner_bench_ktt.sh built. Environment: SWEEPS, TRUTHS and
+# ROUNDS (20, 5, 23), JOBS ("16 8 4 2 1"), KTT_BENCH, and KEEP, a folder that gets the studies.
 set -eu
 
 build=$(realpath "${1:?usage: tests/bench/tuner_bench.sh BUILD RESULTS}")
@@ -71,4 +71,20 @@ python3 "$here/tuner_bench.py" summary "$results/$gpu/tuner_regret.csv"
 if python3 -c 'import kernel_tuner' 2>/dev/null; then
     python3 "$here/tuner_bench_kernel_tuner.py" "$scratch/truth.json" >"$results/$gpu/kernel_tuner.csv"
     cat "$results/$gpu/kernel_tuner.csv"
+else
+    echo "Kernel Tuner is left out: python3 has no module kernel_tuner (pip install kernel_tuner cupy-cuda13x)"
+fi
+
+# KTT with the NVRTC that autotune uses, and with an empty driver cache for each run.
+ktt() { # RUN [verified]
+    CUDA_CACHE_PATH=$scratch/cuda-cache-$1 LD_LIBRARY_PATH=$nvrtc${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+        timeout 300 "$KTT_BENCH" "$@" || echo "KTT failed in run $1" >&2
+}
+
+if [ -n "${KTT_BENCH:-}" ]; then
+    nvrtc=$(dirname "$("$build/autotune" worker compile </dev/null | sed -n 's/.*"path":"\([^"]*\)".*/\1/p')")
+    { ktt 1 && ktt 2 && ktt 3 && ktt 4 verified; } | python3 "$here/tuner_bench.py" peer "$scratch/truth.json" >"$results/$gpu/ktt.csv"
+    cat "$results/$gpu/ktt.csv"
+else
+    echo "KTT is left out: build it with tests/bench/tuner_bench_ktt.sh, and name the program in KTT_BENCH"
 fi
