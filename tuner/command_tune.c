@@ -36,6 +36,7 @@ struct run {
     bool gpu_assumed; /* taken from the cache: not confirmed by the device worker yet */
     struct plan *plans;
     size_t plan_count;
+    size_t refused_count; /* plans for which there is no room */
     struct progress progress;
     struct timings timings;
     struct gpu_lock lock;
@@ -184,6 +185,23 @@ static int open_record(struct run *run, struct error *error)
 /* -- planning ------------------------------------------------------------------------------------
  */
 
+/* A problem for which there is no room in the device's memory is left out, and said at once. */
+static void refuse_plan(struct run *run, struct plan *plan, const struct error *error)
+{
+    progress_end(&run->progress);
+    error_print(error, stderr);
+    plan->refused = true;
+    run->refused_count++;
+}
+
+static void check_memory(struct run *run, struct plan *plan)
+{
+    struct error refusal;
+    if (!run->environment.static_mode && !plan_is_complete(plan) &&
+        plan_check_memory(plan, &refusal) != 0)
+        refuse_plan(run, plan, &refusal);
+}
+
 static int make_plan(struct run *run, const struct sweep_kernel *kernel,
                      const struct bindings *problem, struct error *error)
 {
@@ -206,6 +224,9 @@ static int make_plans(struct run *run, struct error *error)
             status = make_plan(run, kernel, &kernel->problems[j], error);
     }
     for (size_t i = 0; i < run->plan_count && status == 0; i++) {
+        check_memory(run, &run->plans[i]);
+        if (run->plans[i].refused)
+            continue;
         total += run->plans[i].study.result_count - run->plans[i].known_count;
         if (!plan_is_complete(&run->plans[i]))
             status = plan_compile(&run->plans[i], run->pool, error);
@@ -217,7 +238,7 @@ static int make_plans(struct run *run, struct error *error)
 static bool nothing_to_do(const struct run *run)
 {
     for (size_t i = 0; i < run->plan_count; i++)
-        if (!plan_is_complete(&run->plans[i]))
+        if (!plan_is_complete(&run->plans[i]) && !run->plans[i].refused)
             return false;
     return true;
 }
@@ -279,10 +300,16 @@ static int tune_plans(struct run *run, struct error *error)
     }
     for (size_t i = 0; i < run->plan_count && status == 0; i++) {
         struct plan *plan = &run->plans[i];
+        if (plan->refused)
+            continue;
         if (!plan_is_complete(plan))
             status = tune_plan(&tuning, plan, error);
         if (status == 0)
             status = finish_plan(run, plan, error);
+        if (status == ERROR_MEMORY) {
+            refuse_plan(run, plan, error);
+            status = 0;
+        }
     }
     return status;
 }
@@ -295,9 +322,11 @@ static int print_report(struct run *run, struct error *error)
     struct report_options options = {.format = run->format, .top = (size_t)run->options.top};
     struct study *studies = alloc_zeroed(run->plan_count, sizeof *studies);
     timings_stage(&run->timings, TIMING_REPORT);
+    size_t count = 0;
     for (size_t i = 0; i < run->plan_count; i++)
-        studies[i] = run->plans[i].study; /* still the plans' */
-    int status = report_print(stdout, studies, run->plan_count, &options, error);
+        if (!run->plans[i].refused)
+            studies[count++] = run->plans[i].study; /* still the plans' */
+    int status = report_print(stdout, studies, count, &options, error);
     free(studies);
     return status;
 }
@@ -305,6 +334,12 @@ static int print_report(struct run *run, struct error *error)
 /* The run is of no use to anyone when no kernel has a single valid variant. */
 static int check_winners(const struct run *run, struct error *error)
 {
+    if (run->refused_count > 0)
+        return error_set(error, ERROR_MEMORY,
+                         "%zu of %zu problems do not fit in the device's memory; %s",
+                         run->refused_count, run->plan_count,
+                         run->refused_count < run->plan_count ? "the others are done"
+                                                              : "there is nothing else to do");
     for (size_t i = 0; i < run->plan_count; i++) {
         const struct study *study = &run->plans[i].study;
         if (study->has_winner || study_count(study, OUTCOME_COMPILED) > 0)
@@ -356,7 +391,7 @@ static int run_sweep(struct run *run, struct error *error)
         status = lock_gpu(run, error);
     if (status == 0)
         status = make_plans(run, error);
-    if (status == 0 && nothing_to_do(run) && !run->options.quiet)
+    if (status == 0 && nothing_to_do(run) && run->refused_count == 0 && !run->options.quiet)
         fputs("autotune: nothing to do: everything is in the record; --remeasure measures again\n",
               stderr);
     if (status == 0)

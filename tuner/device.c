@@ -224,6 +224,8 @@ static int open_again(struct device *device, double *empty_ns, struct error *err
 int device_open(struct device *device, const struct device_request *request, double *empty_ns,
                 struct error *error)
 {
+    while (device->trial_count > 0) /* of a problem that was given up */
+        json_decref(device->trials[--device->trial_count]);
     device->request = *request;
     device->slowest_s = 0;
     device->watched = (struct watched){0};

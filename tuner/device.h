@@ -43,7 +43,8 @@ void device_free(struct device *device); /* NULL is allowed */
 int device_gpu(struct device *device, struct gpu *gpu, struct error *error);
 
 /* Makes the problem's buffers and expected results; `*empty_ns` is the median time of an empty
- * kernel. */
+ * kernel. ERROR_MEMORY where there is no room for them; another problem may be opened then. So does
+ * any call for a variant that finds the memory gone when a new worker opens the problem again. */
 int device_open(struct device *device, const struct device_request *request, double *empty_ns,
                 struct error *error);
 

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARENA_BYTES = 16 * 1024 * 1024 };
-
 /* -- steps ---------------------------------------------------------------------------------------
  */
 
@@ -168,30 +166,17 @@ done:
     return status;
 }
 
-/* double for floating-point buffers, so that the reference is better than what it judges; but
- * comparing in any order compares bits, and so needs the buffer's own type. */
-static enum element_type default_reference_type(const struct expectation *expectation,
-                                                enum element_type type)
-{
-    return element_is_floating(type) && expectation->compare != COMPARE_UNORDERED ? ELEMENT_DOUBLE
-                                                                                  : type;
-}
-
 static int make_expectation(struct device_problem *problem, size_t index, CUmodule module,
                             const struct scope *scope, struct error *error)
 {
     const struct expectation *expectation = &problem->template.expectations[index];
     const struct device_buffer *buffer = &problem->buffers[expectation->buffer];
     struct device_buffer *expected = &problem->expected[index];
-    enum element_type type = expectation->kind == EXPECT_FILE
-                                 ? buffer->type
-                                 : default_reference_type(expectation, buffer->type);
-    int status = 0;
+    enum element_type type = buffer->type;
     if (problem->template.buffers[expectation->buffer].access == ACCESS_SCRATCH)
         return error_set_at(error, ERROR_CONFIG, problem->template.path, expectation->line,
                             "a scratch buffer has no expected result; make it write or read_write");
-    if (expectation->reference_type != NULL)
-        status = template_element_type(expectation->reference_type, scope, &type, error);
+    int status = template_expected_type(&problem->template, expectation, scope, &type, error);
     if (status == 0 && expectation->compare == COMPARE_UNORDERED && type != buffer->type)
         status = error_set_at(error, ERROR_CONFIG, problem->template.path, expectation->line,
                               "comparing in any order needs a reference of the buffer's own type");
@@ -225,13 +210,12 @@ static int make_expectations(struct device_problem *problem, const void *cubin,
     return status != 0 ? status : device_problem_restore(problem, error);
 }
 
-/* Twice the L2, so that nothing else stays whatever the replacement. */
 static int make_flush(struct device_problem *problem, struct error *error)
 {
     struct device_context *device = problem->device;
     if (!problem->cold)
         return 0;
-    problem->flush_bytes = 2 * (uint64_t)device->gpu.attributes[GPU_l2_bytes];
+    problem->flush_bytes = FLUSH_L2_TIMES * (uint64_t)device->gpu.attributes[GPU_l2_bytes];
     int status = CUDA(device, cuMemAlloc, &problem->flush, problem->flush_bytes + 16);
     if (status == 0)
         status = CUDA(device, cuMemsetD8Async, problem->flush, 1, problem->flush_bytes + 16,
@@ -252,16 +236,35 @@ static int load_template(struct device_problem *problem, const struct problem_re
     return status;
 }
 
+/* What there is not room for is refused before anything is allocated. `*free_bytes`: what was free
+ * then. */
+static int check_memory(struct device_problem *problem, const struct problem_request *request,
+                        size_t *free_bytes, struct error *error)
+{
+    struct device_context *device = problem->device;
+    size_t all_bytes = 0;
+    problem->footprint = footprint_of(&problem->template, &problem->fixed, problem->cold);
+    int status = CUDA(device, cuMemGetInfo, free_bytes, &all_bytes);
+    if (status != 0 || problem->footprint.bytes <= *free_bytes)
+        return status;
+    return footprint_refuse(&problem->footprint, &problem->template, request->problem, *free_bytes,
+                            "are free", error);
+}
+
 int device_problem_open(struct device_problem *problem, struct device_context *device,
                         const struct problem_request *request, struct error *error)
 {
     *problem = (struct device_problem){.device = device, .cold = request->cold};
+    size_t free_bytes = 0;
     int status = load_template(problem, request, error);
+    device->last = CUDA_SUCCESS;
     if (status == 0) {
         bindings_append(&problem->fixed, request->problem);
         gpu_bindings(&device->gpu, &problem->fixed);
         struct scope scope = {&problem->fixed, NULL};
-        status = make_buffers(problem, &scope, error);
+        status = check_memory(problem, request, &free_bytes, error);
+        if (status == 0)
+            status = make_buffers(problem, &scope, error);
         if (status == 0)
             status = make_expectations(problem, request->reference_cubin, &scope, error);
     }
@@ -269,6 +272,10 @@ int device_problem_open(struct device_problem *problem, struct device_context *d
         status = make_flush(problem, error);
     if (status == 0)
         status = device_arena_new(device, &problem->arena, ARENA_BYTES, error);
+    /* the driver rounds up, or others have taken what was free */
+    if (status == ERROR_DEVICE && device->last == CUDA_ERROR_OUT_OF_MEMORY)
+        status = footprint_refuse(&problem->footprint, &problem->template, request->problem,
+                                  free_bytes, "are free", error);
     if (status != 0)
         device_problem_close(problem);
     return status;

@@ -9,9 +9,15 @@
 #include "device_buffer.h"
 #include "device_context.h"
 #include "device_placement.h"
+#include "footprint.h"
 #include "outcome.h"
 #include "schedule.h"
 #include "template.h"
+
+enum {
+    ARENA_BYTES = 16 * 1024 * 1024,
+    FLUSH_L2_TIMES = 2, /* so much is read that nothing else stays, whatever the replacement */
+};
 
 struct device_problem {
     struct device_context *device;
@@ -31,6 +37,7 @@ struct device_problem {
     CUdeviceptr flush; /* read through to empty the L2 of anything else */
     uint64_t flush_bytes;
     bool cold;
+    struct footprint footprint;
 };
 
 struct problem_request {
@@ -44,8 +51,8 @@ struct problem_request {
 
 /*
  * Loads the template, makes and fills the buffers, runs the references. Returns 0; ERROR_CONFIG for
- * the template's faults; ERROR_DEVICE where memory is short or a reference fails. On failure
- * nothing is left.
+ * the template's faults; ERROR_MEMORY where there is not room for all of it; ERROR_DEVICE where a
+ * reference fails. On failure nothing is left.
  */
 int device_problem_open(struct device_problem *problem, struct device_context *device,
                         const struct problem_request *request, struct error *error);

@@ -24,7 +24,8 @@
     X(WORKER, -5, 4, "worker process")                                                             \
     X(RECORD, -6, 4, "record, cache or output file")                                               \
     X(INTERRUPTED, -7, 130, "interrupted")                                                         \
-    X(SLOWER, -8, 1, "slower outside the noise")
+    X(SLOWER, -8, 1, "slower outside the noise")                                                   \
+    X(MEMORY, -9, 3, "a problem that does not fit in the device's memory")
 
 enum error_code {
 #define X(name, value, status, text) ERROR_##name = (value),

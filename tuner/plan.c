@@ -1,6 +1,7 @@
 #include "plan.h"
 
 #include "alloc.h"
+#include "footprint.h"
 #include "space.h"
 #include "variant.h"
 
@@ -152,6 +153,17 @@ int plan_enumerate(struct plan *plan, struct error *error)
 bool plan_is_complete(const struct plan *plan)
 {
     return plan->study.complete;
+}
+
+int plan_check_memory(const struct plan *plan, struct error *error)
+{
+    const struct template *template = &plan->kernel->template;
+    const struct footprint footprint = footprint_of(template, &plan->fixed, plan->kernel->cold);
+    uint64_t there = (uint64_t)plan->study.environment.gpu.memory_bytes;
+    if (footprint.bytes <= there)
+        return 0;
+    return footprint_refuse(&footprint, template, plan->problem, there, "is all that the GPU has",
+                            error);
 }
 
 /* -- compiling -----------------------------------------------------------------------------------

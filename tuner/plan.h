@@ -28,6 +28,7 @@ struct plan {
     struct compile_job
         *reference; /* the source with its defaults; NULL where no reference needs it */
     int64_t record_id;
+    bool refused; /* there is no room for it in the device's memory */
 };
 
 /*
@@ -46,6 +47,10 @@ int plan_enumerate(struct plan *plan, struct error *error);
 
 /* Whether nothing is left to do: every variant known, and a stored verdict on just these. */
 bool plan_is_complete(const struct plan *plan);
+
+/* ERROR_MEMORY where the problem is larger than all of the GPU's memory. What is free of it, the
+ * device worker finds out. */
+int plan_check_memory(const struct plan *plan, struct error *error);
 
 /* Requests the compile jobs of the variants that are not known, and of the reference. */
 int plan_compile(struct plan *plan, struct pool *pool, struct error *error);

@@ -152,4 +152,13 @@ bool constraint_needs_figures(const struct expression *constraint);
 int template_element_type(const char *type, const struct scope *scope, enum element_type *element,
                           struct error *error);
 
+/*
+ * The element type of an expectation's reference: what it says, else double for a floating-point
+ * buffer, so that the reference is better than what it judges; but a file has the buffer's own type,
+ * and so has what is compared in any order, since that compares bits.
+ */
+int template_expected_type(const struct template *template, const struct expectation *expectation,
+                           const struct scope *scope, enum element_type *element,
+                           struct error *error);
+
 #endif

@@ -39,6 +39,20 @@ int template_element_type(const char *type, const struct scope *scope, enum elem
     return 0;
 }
 
+int template_expected_type(const struct template *template, const struct expectation *expectation,
+                           const struct scope *scope, enum element_type *element,
+                           struct error *error)
+{
+    const struct buffer *buffer = &template->buffers[expectation->buffer];
+    if (expectation->reference_type != NULL)
+        return template_element_type(expectation->reference_type, scope, element, error);
+    int status = template_element_type(buffer->type, scope, element, error);
+    if (status == 0 && expectation->kind != EXPECT_FILE &&
+        expectation->compare != COMPARE_UNORDERED && element_is_floating(*element))
+        *element = ELEMENT_DOUBLE;
+    return status;
+}
+
 static const struct {
     const char *name;
     size_t least, most; /* arguments */

@@ -29,9 +29,9 @@ struct tuning {
 };
 
 /*
- * Returns 0 with the study complete (its winner, if any variant was valid); ERROR_INTERRUPTED; or
- * what makes going on pointless: a template's fault, no memory for the problem, a worker that
- * cannot be started, the record.
+ * Returns 0 with the study complete (its winner, if any variant was valid); ERROR_INTERRUPTED;
+ * ERROR_MEMORY where there is no room for this problem, though there may be for the next; or what
+ * makes going on pointless: a template's fault, a worker that cannot be started, the record.
  */
 int tune_plan(struct tuning *tuning, struct plan *plan, struct error *error);
 

@@ -89,15 +89,58 @@ load helper
     grep -q cuLaunchKernel calls
 }
 
-@test "a problem that does not fit in memory is said with the bytes" {
-    stand_in "memory_bytes=300000000"
+@test "a problem larger than the GPU's memory is refused before anything is compiled or launched" {
+    stand_in "memory_bytes=300000000" "log = $scratch/calls"
     sweep <<'INI'
 [scale]
-n = 2^28
+n = 2^26
 INI
     autotune --config sweep.ini
-    [ "$code" -eq 3 ] || exits 1
-    cat out err >said
-    has said OUT_OF_MEMORY
-    grep -qE '[0-9]+(\.[0-9]+)? ?(bytes|[MG]i?B)' said
+    exits 3
+    # in, out and the expected result (in double) of 2^26 elements, twice the L2, 16 MiB, guards
+    has err "scale.ini: problem 'n=67108864 factor=1.5' needs 1.216 GB of device memory" \
+        "(buffer 'in' alone 268.4 MB), and 300 MB is all that the GPU has" \
+        "choose a smaller problem or free memory" "1 of 1 problems"
+    lacks calls cuMemAlloc
+    ! ls cache/*/* 2>/dev/null | grep -v -e gpu -e lock
+    [ ! -e results/tuned.ini ]
+}
+
+@test "what is not free is refused when the problem is opened; other problems go on" {
+    stand_in "memory_bytes=300000000" "memory_taken=150000000"
+    sweep <<'INI'
+[scale]
+n = 2^22, 2^12
+block_size = 64, 256
+INI
+    autotune --config sweep.ini --format csv
+    exits 3
+    has err "scale.ini: problem 'n=4194304 factor=1.5' needs 209.7 MB of device memory" \
+        "(buffer 'in' alone 16.79 MB), and 150 MB are free;" \
+        "1 of 2 problems do not fit in the device's memory; the others are done"
+    equal "$(column n | sort -u)" 4096
+    equal "$(count outcome measured)" 2
+    has results/tuned.ini "parameter.block_size"
+    # refused, it is not in the record as anything: with room it is tuned
+    stand_in "memory_bytes=300000000"
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 4
+}
+
+@test "in the middle of a sweep, a variant without memory is a launch_error" {
+    stand_in "memory_bytes=1000000000"
+    sweep <<'INI'
+[hungry]
+block_size = 64, 256
+scratch_mb = 1, 2000
+INI
+    sed -e 's/^block_size = .*/&\nscratch_mb = 1/' -e 's/^\[buffer.out\]/[buffer.more]\ntype = uint8\nlength = scratch_mb * 1000000\naccess = scratch\n\n&/' \
+        templates/scale.ini >templates/hungry.ini
+    cp templates/scale.cu templates/hungry.cu
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome launch_error)" 2
+    equal "$(count outcome measured)" 2
+    has out CUDA_ERROR_OUT_OF_MEMORY
 }

@@ -10,12 +10,23 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct control settings;
 static bool settings_read;
-static uint64_t
-    *counters; /* CALL_COUNT of them; shared between processes where there is a state file */
+
+#define CONTEXTS_MAX 64
+
+/* Shared between processes where there is a state file, which starts out as zeros. */
+static struct shared {
+    uint64_t counters[CALL_COUNT];
+    struct {
+        int pid; /* 0: free; of a process that may have died since */
+        int device;
+        uint64_t used_bytes;
+    } contexts[CONTEXTS_MAX];
+} * shared;
 
 static const char *const call_names[CALL_COUNT] = {"any",
 #define X(function, version) #function,
@@ -113,8 +124,8 @@ static void copy_text(const char *key, const char *text, char *buffer, size_t by
         refuse("the value of '%s' is too long", key);
 }
 
-/* CALL:N:ACTION, N a number, `N+` (from N on) or `*`, ACTION `hang`, `kill` or an error's name or
- * number */
+/* CALL:N:ACTION, N a number, `N+` (from N on) or `*`, ACTION `hang`, `kill`, `sleepMS` or an
+ * error's name or number */
 static void read_fault(const char *text)
 {
     if (settings.fault_count == FAULTS_MAX)
@@ -142,6 +153,9 @@ static void read_fault(const char *text)
         fault->action = FAULT_HANG;
     } else if (strcmp(action, "kill") == 0) {
         fault->action = FAULT_KILL;
+    } else if (strncmp(action, "sleep", 5) == 0) {
+        fault->action = FAULT_SLEEP;
+        fault->ms = integer("fault", action + 5);
     } else {
         fault->action = FAULT_ERROR;
         for (size_t i = 0; i < sizeof error_names / sizeof *error_names; i++)
@@ -218,6 +232,8 @@ static void set(const char *key, const char *value)
         settings.l2_bytes = integer(key, value);
     else if (strcmp(key, "memory_bytes") == 0)
         settings.memory_bytes = integer(key, value);
+    else if (strcmp(key, "memory_taken") == 0)
+        settings.memory_taken = integer(key, value);
     else if (strcmp(key, "driver_version") == 0)
         settings.driver_version = (int)integer(key, value);
     else if (strcmp(key, "missing") == 0)
@@ -302,10 +318,10 @@ static void read_pairs(const char *text)
     free(copy);
 }
 
-/* A page of counters: of the state file where there is one, which starts out as zeros. */
-static uint64_t *map_counters(const char *path)
+/* Of the state file where there is one. */
+static struct shared *map_shared(const char *path)
 {
-    const size_t bytes = CALL_COUNT * sizeof(uint64_t);
+    const size_t bytes = sizeof(struct shared);
     void *page = MAP_FAILED;
     if (path[0] == '\0') {
         page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -317,14 +333,15 @@ static uint64_t *map_counters(const char *path)
         close(file);
     }
     if (page == MAP_FAILED)
-        refuse("cannot map the counters: %s", strerror(errno));
+        refuse("cannot map the state: %s", strerror(errno));
     return page;
 }
 
-__attribute__((destructor)) static void unmap_counters(void)
+__attribute__((destructor)) static void unmap_shared(void)
 {
-    if (counters != NULL)
-        munmap(counters, CALL_COUNT * sizeof(uint64_t));
+    if (shared != NULL)
+        munmap(shared, sizeof *shared);
+    shared = NULL;
 }
 
 const struct control *control(void)
@@ -359,7 +376,7 @@ const struct control *control(void)
         read_pairs(value);
     if (settings.devices < 0 || settings.devices > DEVICES_MAX)
         refuse("devices is 0 to %d", DEVICES_MAX);
-    counters = map_counters(settings.state);
+    shared = map_shared(settings.state);
     settings_read = true;
     return &settings;
 }
@@ -368,10 +385,11 @@ const struct control *control(void)
 static void log_call(const char *path, enum call call, const struct fault *fault)
 {
     char line[160];
-    const char *what = fault == NULL                 ? ""
-                       : fault->action == FAULT_HANG ? " hang"
-                       : fault->action == FAULT_KILL ? " kill"
-                                                     : " error";
+    const char *what = fault == NULL                  ? ""
+                       : fault->action == FAULT_HANG  ? " hang"
+                       : fault->action == FAULT_KILL  ? " kill"
+                       : fault->action == FAULT_SLEEP ? " sleep"
+                                                      : " error";
     int length = snprintf(line, sizeof line, "%ld %s%s\n", (long)getpid(), call_names[call], what);
     if (length < 0 || (size_t)length >= sizeof line)
         refuse("a line of the log is too long");
@@ -384,8 +402,8 @@ static void log_call(const char *path, enum call call, const struct fault *fault
 CUresult control_call(enum call call)
 {
     const struct control *asked = control();
-    uint64_t any = __atomic_add_fetch(&counters[CALL_ANY], 1, __ATOMIC_RELAXED);
-    uint64_t own = __atomic_add_fetch(&counters[call], 1, __ATOMIC_RELAXED);
+    uint64_t any = __atomic_add_fetch(&shared->counters[CALL_ANY], 1, __ATOMIC_RELAXED);
+    uint64_t own = __atomic_add_fetch(&shared->counters[call], 1, __ATOMIC_RELAXED);
     const struct fault *found = NULL;
     for (size_t i = 0; i < asked->fault_count && found == NULL; i++) {
         const struct fault *fault = &asked->faults[i];
@@ -402,5 +420,62 @@ CUresult control_call(enum call call)
         raise(SIGKILL);
     while (found->action == FAULT_HANG)
         pause();
+    if (found->action == FAULT_SLEEP) {
+        struct timespec time = {.tv_sec = found->ms / 1000, .tv_nsec = found->ms % 1000 * 1000000};
+        while (nanosleep(&time, &time) != 0)
+            ;
+        return CUDA_SUCCESS;
+    }
     return found->error;
+}
+
+/* --- contexts ------------------------------------------------------------------------------------
+ */
+
+/* Of this process; makes one where there is none, unless the table is full. */
+static size_t own_context(int device)
+{
+    int own = (int)getpid();
+    for (size_t i = 0; i < CONTEXTS_MAX; i++)
+        if (shared->contexts[i].pid == own && shared->contexts[i].device == device)
+            return i;
+    for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+        int pid = __atomic_load_n(&shared->contexts[i].pid, __ATOMIC_RELAXED);
+        if (pid != 0 && kill(pid, 0) == 0)
+            continue;
+        if (!__atomic_compare_exchange_n(&shared->contexts[i].pid, &pid, own, false,
+                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            continue;
+        shared->contexts[i].device = device;
+        shared->contexts[i].used_bytes = 0;
+        return i;
+    }
+    refuse("more than %d contexts", CONTEXTS_MAX);
+}
+
+void control_note_context(int device, size_t used_bytes)
+{
+    if (shared != NULL) /* the process is ending */
+        shared->contexts[own_context(device)].used_bytes = used_bytes;
+}
+
+void control_forget_context(int device)
+{
+    shared->contexts[own_context(device)].pid = 0;
+}
+
+size_t control_other_contexts(int device, size_t *used_bytes, unsigned *pids, size_t room)
+{
+    size_t count = 0;
+    *used_bytes = 0;
+    for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+        int pid = shared->contexts[i].pid;
+        if (pid == 0 || pid == (int)getpid() || shared->contexts[i].device != device ||
+            kill(pid, 0) != 0)
+            continue;
+        *used_bytes += shared->contexts[i].used_bytes;
+        if (count < room)
+            pids[count++] = (unsigned)pid;
+    }
+    return count;
 }

@@ -359,7 +359,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
     if (!is_device(device))
         return CUDA_ERROR_INVALID_DEVICE;
     contexts[device].device = device;
-    contexts[device].references++;
+    if (contexts[device].references++ == 0)
+        control_note_context(device, 0);
     *context = &contexts[device];
     return CUDA_SUCCESS;
 }
@@ -376,6 +377,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
         pause();
     if (--context->references == 0) {
         memory_clear(device);
+        control_forget_context(device);
         if (current == context)
             current = NULL;
     }
@@ -403,7 +405,7 @@ CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
 {
     BEGIN(cuMemGetInfo, NEED_CONTEXT);
     *total = (size_t)control()->memory_bytes;
-    *free_bytes = *total - memory_used(current->device);
+    *free_bytes = memory_free_bytes(current->device);
     return CUDA_SUCCESS;
 }
 

@@ -20,12 +20,20 @@ struct allocation {
 static struct allocation *allocations;
 static size_t used[DEVICES_MAX];
 
+size_t memory_free_bytes(int device)
+{
+    size_t others;
+    (void)control_other_contexts(device, &others, NULL, 0);
+    size_t taken = used[device] + others + (size_t)control()->memory_taken;
+    size_t limit = (size_t)control()->memory_bytes;
+    return taken < limit ? limit - taken : 0;
+}
+
 CUresult memory_allocate(int device, CUdeviceptr *address, size_t bytes)
 {
     if (address == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    size_t limit = (size_t)control()->memory_bytes;
-    if (bytes > limit || used[device] > limit - bytes)
+    if (bytes > memory_free_bytes(device))
         return CUDA_ERROR_OUT_OF_MEMORY;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t usable = (bytes + page - 1) / page * page;
@@ -51,6 +59,7 @@ CUresult memory_allocate(int device, CUdeviceptr *address, size_t bytes)
                                       .next = allocations};
     allocations = allocation;
     used[device] += bytes;
+    control_note_context(device, used[device]);
     *address = allocation->address;
     return CUDA_SUCCESS;
 }
@@ -60,6 +69,7 @@ static void release(struct allocation **link)
     struct allocation *allocation = *link;
     *link = allocation->next;
     used[allocation->device] -= allocation->bytes;
+    control_note_context(allocation->device, used[allocation->device]);
     munmap(allocation->map, allocation->map_bytes);
     free(allocation);
 }
@@ -83,11 +93,6 @@ bool memory_holds(CUdeviceptr address, size_t bytes)
         if (address >= a->address && address - a->address <= a->bytes)
             return bytes <= a->bytes - (size_t)(address - a->address);
     return false;
-}
-
-size_t memory_used(int device)
-{
-    return used[device];
 }
 
 void memory_clear(int device)

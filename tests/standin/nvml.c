@@ -107,14 +107,18 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_handle device, unsigned long 
 int nvmlDeviceGetComputeRunningProcesses_v3(nvml_handle device, unsigned *count,
                                             struct nvml_process *processes)
 {
-    (void)device;
     const struct control *asked = control();
+    unsigned pids[PROCESSES_MAX];
+    size_t used_bytes;
     unsigned room = *count;
-    *count = 1 + (unsigned)asked->process_count;
+    size_t ours = control_other_contexts(device->ordinal, &used_bytes, pids, PROCESSES_MAX - 1);
+    pids[ours++] = (unsigned)getpid();
+    *count = (unsigned)(ours + asked->process_count);
     if (room < *count)
         return NVML_ERROR_INSUFFICIENT_SIZE;
-    processes[0] = (struct nvml_process){.pid = (unsigned)(getpid() + asked->pid_offset)};
+    for (size_t i = 0; i < ours; i++)
+        processes[i] = (struct nvml_process){.pid = pids[i] + (unsigned)asked->pid_offset};
     for (size_t i = 0; i < asked->process_count; i++)
-        processes[1 + i] = (struct nvml_process){.pid = asked->processes[i]};
+        processes[ours + i] = (struct nvml_process){.pid = asked->processes[i]};
     return NVML_SUCCESS;
 }

@@ -29,13 +29,14 @@ enum call {
         CALL_COUNT
 };
 
-enum fault_action { FAULT_ERROR, FAULT_HANG, FAULT_KILL };
+enum fault_action { FAULT_ERROR, FAULT_HANG, FAULT_KILL, FAULT_SLEEP };
 
 struct fault {
     enum call call;
     uint64_t first, last; /* the calls that fail, from 1 */
     enum fault_action action;
     CUresult error; /* of FAULT_ERROR */
+    int64_t ms;     /* of FAULT_SLEEP */
 };
 
 #define FAULTS_MAX 16
@@ -68,8 +69,9 @@ struct control {
     int sm_count;
     int64_t l2_bytes;
     int64_t memory_bytes;
-    int driver_version; /* 13000 */
-    enum call missing;  /* not found by cuGetProcAddress; CALL_ANY: none is missing */
+    int64_t memory_taken; /* by processes that are not ours */
+    int driver_version;   /* 13000 */
+    enum call missing;    /* not found by cuGetProcAddress; CALL_ANY: none is missing */
     bool nvml;
     int sm_clock_mhz;
     int64_t throttle_reasons;    /* bits that NVML reports while the model throttles */
@@ -93,6 +95,14 @@ const struct control *control(void);
 CUresult control_call(enum call call);
 
 const char *control_call_name(enum call call);
+
+/*
+ * Processes with a context on the GPU, over all that share the state file: this one's use of memory
+ * is noted; what the others use that are still alive, and who they are (at most `room` of them).
+ */
+void control_note_context(int device, size_t used_bytes);
+void control_forget_context(int device);
+size_t control_other_contexts(int device, size_t *used_bytes, unsigned *pids, size_t room);
 
 /* --- clock.c: virtual time -------------------------------------------------------------------- */
 
@@ -129,7 +139,8 @@ CUresult memory_allocate(int device, CUdeviceptr *address, size_t bytes);
 CUresult memory_free(CUdeviceptr address);
 /* True where `bytes` at `address` lie within one allocation. */
 bool memory_holds(CUdeviceptr address, size_t bytes);
-size_t memory_used(int device);
+/* What neither this process nor another one has taken. */
+size_t memory_free_bytes(int device);
 /* Frees what `device` holds; -1: all. */
 void memory_clear(int device);
 
