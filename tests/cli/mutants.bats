@@ -1,0 +1,49 @@
+#!/usr/bin/env bats
+# The broken copies of the shipped kernels that gpu_mutants.sh runs on a GPU: what can be said of them without one.
+load helper
+
+# settings NAME: the values a mutant is tried with, as options of emit
+settings() {
+    sed -n 's/^#: //p' "$SOURCE_DIR/tests/mutants/$1.sed" | grep -vE '^(template|file) = ' | sed 's/^/--set /; s/ = /=/'
+}
+
+# emit FOLDER NAME OUTPUT: the binary of mutant NAME's configuration from the templates of a folder
+emit() {
+    local template
+    template=$(sed -n 's/^#: template = //p' "$SOURCE_DIR/tests/mutants/$2.sed")
+    # shellcheck disable=SC2046
+    autotune emit --templates "$1" --kernel "$template" $(settings "$2") --cubin --output "$3"
+    exits 0
+}
+
+@test "25 mutants change their sources and compile, and so do the configurations they are tried with" {
+    export LD_LIBRARY_PATH=$scratch/nothing
+    "$SOURCE_DIR/tests/mutants/prepare.sh" mutants
+    equal "$(ls "$SOURCE_DIR"/tests/mutants/*.sed | wc -l)" 25
+    autotune --config mutants/sweep.ini --arch sm_90 --results static --tuned t.ini --format json
+    exits 0
+    equal "$(grep -c '"outcome": "compiled"' out)" 50
+    equal "$(grep -c '"outcome":' out)" 50
+    equal "$(sed -n 's/.*"template": "\(.*\)".*/\1/p' out | sort -u | wc -l)" 11
+
+    # what is broken is in the code that runs: not in another branch, nor in a comment
+    for file in "$SOURCE_DIR"/tests/mutants/*.sed; do
+        name=$(basename "$file" .sed)
+        emit mutants/right "$name" right.cubin
+        emit "mutants/$name" "$name" mutant.cubin
+        ! cmp -s right.cubin mutant.cubin || { echo "$name is the same code" && return 1; }
+    done
+    cp -r mutants/right mutants/same
+    emit mutants/same "$name" mutant.cubin
+    cmp right.cubin mutant.cubin
+}
+
+@test "a mutant that no longer fits its source is told" {
+    mkdir -p copy/tests
+    cp -r "$SOURCE_DIR/tests/mutants" copy/tests
+    cp -r "$SOURCE_DIR/kernel_templates" copy
+    sed -i 's/atomicMax(word/atomicMax( word/' copy/kernel_templates/atomic_operations.cu
+    run copy/tests/mutants/prepare.sh prepared
+    [ "$status" -ne 0 ]
+    [[ "$output" == *"operations_new_value.sed changes nothing"* ]]
+}
