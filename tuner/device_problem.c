@@ -2,6 +2,7 @@
 
 #include "alloc.h"
 #include "gpu.h"
+#include "module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,23 +39,8 @@ static int launch_step(struct device_problem *problem, const struct step *step, 
                        void **arguments, struct error *error)
 {
     struct device_context *device = problem->device;
-    if (step->cooperative)
-        return CUDA(device, cuLaunchCooperativeKernel, function, step->grid[0], step->grid[1],
-                    step->grid[2], step->block[0], step->block[1], step->block[2],
-                    step->dynamic_shared_bytes, device->stream, arguments);
-    return CUDA(device, cuLaunchKernel, function, step->grid[0], step->grid[1], step->grid[2],
-                step->block[0], step->block[1], step->block[2], step->dynamic_shared_bytes,
-                device->stream, arguments, NULL);
-}
-
-/* More than 48 KB of shared memory, static and dynamic together, must be asked for. */
-static int allow_shared(struct device_problem *problem, CUfunction function, int64_t bytes,
-                        struct error *error)
-{
-    if (bytes == 0)
-        return 0;
-    return CUDA(problem->device, cuFuncSetAttribute, function,
-                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+    CUresult result = module_launch(&device->driver, step, function, device->stream, arguments);
+    return device_check(device, result, module_launch_call(step), error);
 }
 
 /* -- opening a problem ---------------------------------------------------------------------------
@@ -153,7 +139,7 @@ static int run_reference(struct device_problem *problem, const struct expectatio
     if (status == 0)
         status = CUDA(device, cuModuleGetFunction, &function, module, step->entry);
     if (status == 0)
-        status = allow_shared(problem, function, step->dynamic_shared_bytes, error);
+        status = module_allow_shared(device, function, step->dynamic_shared_bytes, error);
     if (status == 0)
         status = launch_step(problem, step, function, arguments, error);
     if (status == 0)
@@ -322,69 +308,6 @@ int device_problem_restore(struct device_problem *problem, struct error *error)
 /* -- loading a variant ---------------------------------------------------------------------------
  */
 
-/* What kernel_lookup's functions get: the module whose functions they ask the driver about. */
-struct module_lookup {
-    struct device_problem *problem;
-    CUmodule module;
-};
-
-static int lookup_function(struct module_lookup *lookup, const char *entry, CUfunction *function,
-                           struct error *error)
-{
-    CUresult result =
-        lookup->problem->device->driver.cuModuleGetFunction(function, lookup->module, entry);
-    if (result == CUDA_SUCCESS)
-        return 0;
-    lookup->problem->device->last = result;
-    return error_set(error, ERROR_DEVICE, "cannot load entry '%s': %s; is it extern \"C\"?", entry,
-                     driver_error_name(&lookup->problem->device->driver, result));
-}
-
-static int lookup_info(void *user, const char *entry, struct kernel_info *info, struct error *error)
-{
-    struct module_lookup *lookup = user;
-    struct device_context *device = lookup->problem->device;
-    CUfunction function;
-    int shared = 0;
-    int local = 0;
-    *info = (struct kernel_info){0};
-    int status = lookup_function(lookup, entry, &function, error);
-    if (status == 0)
-        status = CUDA(device, cuFuncGetAttribute, &info->registers, CU_FUNC_ATTRIBUTE_NUM_REGS,
-                      function);
-    if (status == 0)
-        status = CUDA(device, cuFuncGetAttribute, &shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-                      function);
-    if (status == 0)
-        status =
-            CUDA(device, cuFuncGetAttribute, &local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function);
-    if (status == 0)
-        status = CUDA(device, cuFuncGetAttribute, &info->max_threads_per_block,
-                      CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
-    info->static_shared_bytes = shared;
-    info->stack_bytes = local;
-    return status;
-}
-
-static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads,
-                                int64_t dynamic_shared_bytes, int *blocks, struct error *error)
-{
-    struct module_lookup *lookup = user;
-    struct device_context *device = lookup->problem->device;
-    CUfunction function;
-    *blocks = 0;
-    if (block_threads < 1 || block_threads > device->gpu.attributes[GPU_max_threads_per_block] ||
-        dynamic_shared_bytes > device->gpu.attributes[GPU_max_shared_bytes_per_block_optin])
-        return 0;
-    int status = lookup_function(lookup, entry, &function, error);
-    if (status == 0)
-        status = allow_shared(lookup->problem, function, dynamic_shared_bytes, error);
-    if (status == 0)
-        status = CUDA(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks, function,
-                      block_threads, (size_t)dynamic_shared_bytes);
-    return status;
-}
-
 static int make_scratch(struct device_variant *variant, struct device_problem *problem,
                         const struct scope *scope, struct error *error)
 {
@@ -406,7 +329,7 @@ static int make_scratch(struct device_variant *variant, struct device_problem *p
 }
 
 static int make_steps(struct device_variant *variant, struct device_problem *problem,
-                      struct module_lookup *lookup, struct error *error)
+                      const struct module *module, struct error *error)
 {
     struct schedule *schedule = &variant->schedule;
     int status = 0;
@@ -420,7 +343,7 @@ static int make_steps(struct device_variant *variant, struct device_problem *pro
                 status = error_set(error, ERROR_CONFIG,
                                    "launch of '%s': only references have 'reference'", step->entry);
         if (status == 0)
-            status = lookup_function(lookup, step->entry, &variant->functions[i], error);
+            status = module_function(module, step->entry, &variant->functions[i], error);
     }
     return status;
 }
@@ -430,8 +353,8 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
                         struct error *error)
 {
     struct device_context *device = problem->device;
-    struct module_lookup lookup = {.problem = problem};
-    const struct kernel_lookup functions = {&lookup, lookup_info, lookup_blocks_per_sm};
+    struct module module = {.device = device};
+    const struct kernel_lookup functions = module_lookup(&module);
     bindings_copy(&variant->parameters, parameters);
     problem->loaded++;
     variant->counted = true;
@@ -439,7 +362,7 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
     int status = CUDA(device, cuModuleLoadData, &variant->module, cubin);
     if (status != 0)
         return device_is_lost(device->last) ? status : 0;
-    lookup.module = variant->module;
+    module.handle = variant->module;
     struct scope fixed = {&problem->fixed, NULL};
     struct scope scope = {&variant->parameters, &fixed};
     device->last = CUDA_SUCCESS;
@@ -460,7 +383,7 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
         *outcome = OUTCOME_LAUNCH_ERROR;
         return 0;
     }
-    return status != 0 ? status : make_steps(variant, problem, &lookup, error);
+    return status != 0 ? status : make_steps(variant, problem, &module, error);
 }
 
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem)

@@ -3,6 +3,7 @@
 #include "alloc.h"
 #include "element.h"
 #include "gpu.h"
+#include "module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 enum {
     BUFFERS = 32,
     ARGUMENTS = 64,
-    ORDINARY_SHARED_BYTES = 48 * 1024, /* more must be asked for */
 };
 
 /* What the caller sees comes first, so that its address is the whole's. */
@@ -143,66 +143,6 @@ static int load_built(struct loaded_kernel *kernel, const struct bindings *probl
 /* -- the launches --------------------------------------------------------------------------------
  */
 
-static int find_function(struct loaded_kernel *kernel, const char *entry, CUfunction *function,
-                         struct error *error)
-{
-    return CUDA_CALL(&kernel->kernels->device, error, cuModuleGetFunction, function,
-                     kernel->public.module, entry);
-}
-
-static int lookup_info(void *user, const char *entry, struct kernel_info *info, struct error *error)
-{
-    struct loaded_kernel *kernel = user;
-    struct device_context *device = &kernel->kernels->device;
-    int shared = 0;
-    int local = 0;
-    CUfunction function;
-    *info = (struct kernel_info){0};
-    const struct {
-        CUfunction_attribute attribute;
-        int *value;
-    } wanted[] = {{CU_FUNC_ATTRIBUTE_NUM_REGS, &info->registers},
-                  {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &shared},
-                  {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &local},
-                  {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &info->max_threads_per_block}};
-    int status = find_function(kernel, entry, &function, error);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && status == 0; i++)
-        status = CUDA_CALL(device, error, cuFuncGetAttribute, wanted[i].value, wanted[i].attribute,
-                           function);
-    info->static_shared_bytes = shared;
-    info->stack_bytes = local;
-    return status;
-}
-
-static int allow_shared(struct loaded_kernel *kernel, CUfunction function, int64_t bytes,
-                        struct error *error)
-{
-    if (bytes <= ORDINARY_SHARED_BYTES)
-        return 0;
-    return CUDA_CALL(&kernel->kernels->device, error, cuFuncSetAttribute, function,
-                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
-}
-
-static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads,
-                                int64_t dynamic_shared_bytes, int *blocks, struct error *error)
-{
-    struct loaded_kernel *kernel = user;
-    struct device_context *device = &kernel->kernels->device;
-    const int64_t *limits = device->gpu.attributes;
-    CUfunction function;
-    *blocks = 0;
-    if (block_threads < 1 || block_threads > limits[GPU_max_threads_per_block] ||
-        dynamic_shared_bytes > limits[GPU_max_shared_bytes_per_block_optin])
-        return 0;
-    int status = find_function(kernel, entry, &function, error);
-    if (status == 0)
-        status = allow_shared(kernel, function, dynamic_shared_bytes, error);
-    if (status == 0)
-        status = CUDA_CALL(device, error, cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks,
-                           function, block_threads, (size_t)dynamic_shared_bytes);
-    return status;
-}
-
 static int check_step(const struct loaded_kernel *kernel, const struct step *step,
                       struct error *error)
 {
@@ -220,7 +160,8 @@ static int check_step(const struct loaded_kernel *kernel, const struct step *ste
 static int make_launches(struct loaded_kernel *kernel, const struct scope *scope,
                          struct error *error)
 {
-    const struct kernel_lookup lookup = {kernel, lookup_info, lookup_blocks_per_sm};
+    struct module module = {&kernel->kernels->device, kernel->public.module};
+    const struct kernel_lookup lookup = module_lookup(&module);
     struct schedule *schedule = &kernel->schedule;
     int status = schedule_make(schedule, kernel->template, scope, &lookup, error);
     if (status == 0 && schedule->not_resident)
@@ -238,7 +179,7 @@ static int make_launches(struct loaded_kernel *kernel, const struct scope *scope
         launch->cooperative = step->cooperative;
         status = check_step(kernel, step, error);
         if (status == 0)
-            status = find_function(kernel, step->entry, &launch->function, error);
+            status = module_function(&module, step->entry, &launch->function, error);
     }
     kernel->public.launches = kernel->launches;
     kernel->public.launch_count = schedule->step_count;
@@ -463,16 +404,7 @@ static int launch(const struct loaded_kernel *kernel, size_t index, CUdeviceptr 
     for (size_t i = 0; i < step->argument_count; i++)
         arguments[i] = step->arguments[i].is_buffer ? (void *)&pointers[step->arguments[i].buffer]
                                                     : (void *)step->arguments[i].bytes;
-    CUresult result =
-        launch->cooperative
-            ? driver->cuLaunchCooperativeKernel(launch->function, launch->grid[0], launch->grid[1],
-                                                launch->grid[2], launch->block[0], launch->block[1],
-                                                launch->block[2], launch->shared_bytes, stream,
-                                                arguments)
-            : driver->cuLaunchKernel(launch->function, launch->grid[0], launch->grid[1],
-                                     launch->grid[2], launch->block[0], launch->block[1],
-                                     launch->block[2], launch->shared_bytes, stream, arguments,
-                                     NULL);
+    CUresult result = module_launch(driver, step, launch->function, stream, arguments);
     return result == CUDA_SUCCESS
                ? 0
                : kernels_refuse(error, TUNED_CUDA, "the driver refuses the launch of '%s': %s",
