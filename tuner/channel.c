@@ -120,7 +120,8 @@ static json_t *json_text(const char *text)
         return string;
     char *ascii = alloc_string(text);
     for (char *p = ascii; *p != '\0'; p++)
-        *p = (unsigned char)*p < 0x80 ? *p : '?';
+        if ((unsigned char)*p >= 0x80)
+            *p = '?';
     string = json_string(ascii);
     free(ascii);
     return string;

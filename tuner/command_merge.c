@@ -1,5 +1,6 @@
 #include "command.h"
 
+#include "alloc.h"
 #include "tuned.h"
 
 #include <stdio.h>
@@ -103,12 +104,8 @@ static int merge_file(struct merge *merge, const char *path, struct error *error
                               "no such file, or nothing in it; name tuned INIs");
     if (status != 0)
         return status;
-    const char **origins =
-        realloc(merge->origins, (merge->tuned.count + tuned.count) * sizeof *origins);
-    if (origins == NULL)
-        status = error_set(error, ERROR_RECORD, "out of memory");
-    else
-        merge->origins = origins;
+    merge->origins =
+        alloc_resize(merge->origins, merge->tuned.count + tuned.count, sizeof *merge->origins);
     for (size_t i = 0; i < tuned.count && status == 0; i++)
         status = merge_entry(merge, &tuned.entries[i], path, error);
     for (size_t i = 0; i < tuned.count; i++) /* those taken over are empty */

@@ -34,9 +34,10 @@ int command_worker(int argc, const char **argv, struct error *error)
     int status = open_channel(&channel, error);
     if (status != 0)
         return status;
-    status = strcmp(argv[1], "compile") == 0
-                 ? compile_worker_run(&channel, error)
-                 : device_worker_run(&channel, argc > 2 ? atoi(argv[2]) : 0, error);
+    status =
+        strcmp(argv[1], "compile") == 0
+            ? compile_worker_run(&channel, error)
+            : device_worker_run(&channel, argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0, error);
     channel_release(&channel);
     error->message[0] = '\0'; /* it went through the channel */
     return status;

@@ -19,7 +19,7 @@ static uint64_t set_bytes(const struct device_problem *problem)
     uint64_t bytes = 0;
     for (size_t i = 0; i < problem->template.buffer_count; i++)
         if (problem->buffers[i].base != 0)
-            bytes += problem->buffers[i].bytes + 2 * GUARD_BYTES;
+            bytes += problem->buffers[i].bytes + UINT64_C(2) * GUARD_BYTES;
     return bytes;
 }
 

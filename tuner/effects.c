@@ -75,7 +75,7 @@ static void count_levels(const struct study *study, const struct effects *effect
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
         size_t index = effect_level_of(effect, result);
-        if (index == effect->level_count)
+        if (index >= effect->level_count)
             continue;
         struct effect_level *level = &effect->levels[index];
         level->variants++;

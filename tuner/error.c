@@ -63,13 +63,11 @@ void error_print(const struct error *error, FILE *stream)
 
 int error_exit_status(int code)
 {
-    switch (code) {
-#define X(name, value, status, text)                                                               \
-    case ERROR_##name:                                                                             \
-        return status;
+    static const int statuses[] = {
+#define X(name, value, status, text) [-(value)] = (status),
         ERROR_CODES(X)
 #undef X
-    default:
-        return 4;
-    }
+    };
+    const int count = sizeof statuses / sizeof *statuses;
+    return code <= 0 && code > -count ? statuses[-code] : 4;
 }

@@ -333,7 +333,7 @@ static int as_boolean(const struct expression *expression, const struct value *v
 int expression_boolean(const struct expression *expression, const struct scope *scope,
                        bool *boolean, struct error *error)
 {
-    struct value value;
+    struct value value = {0};
     int status = expression_value(expression, scope, &value, error);
     return status != 0 ? status : as_boolean(expression, &value, boolean, error);
 }
@@ -341,7 +341,7 @@ int expression_boolean(const struct expression *expression, const struct scope *
 int expression_boolean_of(const struct expression *expression, const struct value *const *values,
                           bool *boolean, struct error *error)
 {
-    struct value value;
+    struct value value = {0};
     for (size_t i = 0; i < expression->source.name_count; i++)
         if (values[i] == NULL)
             return no_value(expression, expression->source.names[i], error);

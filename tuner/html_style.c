@@ -35,8 +35,8 @@ static const char *const style[] = {
     "p{margin:.4rem 0;max-width:62rem}.muted,figcaption,.facts dt{color:var(--muted)}",
     "code{font:.88em/1.4 ui-monospace,monospace}",
     "sup{line-height:0}",
-    ".facts{display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;margin:1rem 0;padding:.8rem "
-    "0;border:solid var(--line);border-width:1px 0}",
+    ".facts{display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;margin:1rem 0;",
+    "padding:.8rem 0;border:solid var(--line);border-width:1px 0}",
     ".facts div{min-width:0}.facts .wide{flex-basis:100%}",
     ".facts dt{font-size:.8rem}.facts dd{margin:0;overflow-wrap:anywhere}",
     ".winner{border-left:4px solid var(--winner);background:var(--winner-back);",
@@ -65,8 +65,8 @@ static const char *const style[] = {
     "th{background:var(--head);font-weight:600;position:sticky;top:0;vertical-align:bottom}",
     ".l{text-align:left}td.wrap{white-space:normal;min-width:min(28rem,70vw)}",
     "tr.winner-row td{background:var(--winner-back);font-weight:600}",
-    "tr.tie-row td:first-child,.tie{color:var(--tie)}tr.winner-row td:first-child{color:var("
-    "--winner)}",
+    "tr.tie-row td:first-child,.tie{color:var(--tie)}",
+    "tr.winner-row td:first-child{color:var(--winner)}",
     "td b{color:var(--winner)}",
     "th.sorts{cursor:pointer;user-select:none}th.sorts:hover,th.sorts:focus{color:var(--accent)}",
     "th[aria-sort=ascending]::after{content:' \\2191'}",

@@ -123,8 +123,8 @@ int occupancy_compute(const struct gpu *gpu, const struct occupancy_input *input
     int warp_size = properties.warpSize;
     int warps = (input->block_threads - 1) / warp_size + 1;
     occupancy->blocks_per_sm = result.activeBlocksPerMultiprocessor;
-    occupancy->fraction = (double)occupancy->blocks_per_sm * warps /
-                          (properties.maxThreadsPerMultiprocessor / warp_size);
+    int warps_per_sm = properties.maxThreadsPerMultiprocessor / warp_size;
+    occupancy->fraction = (double)occupancy->blocks_per_sm * warps / warps_per_sm;
     occupancy->limiters = limiters_of(&result);
     return 0;
 }
@@ -150,6 +150,6 @@ char *occupancy_limiter_text(unsigned limiters, char buffer[OCCUPANCY_LIMITER_BY
             used += (size_t)length; /* OCCUPANCY_LIMITER_BYTES holds all the names */
     }
     if (used == 0)
-        strcpy(buffer, "-");
+        (void)snprintf(buffer, OCCUPANCY_LIMITER_BYTES, "-");
     return buffer;
 }

@@ -49,6 +49,7 @@ static char *parent_of(const char *path)
 
 /* The real path of `path`, or, where nothing is there yet, of the part that is, with the rest
  * behind it; a new string. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the path at most */
 static char *real_path(const char *path)
 {
     char *real = realpath(path, NULL);

@@ -63,10 +63,10 @@ static void write_log_tics(const struct plot_axis *axis, char name, FILE *script
         base = 100;
     const char *separator = "";
     fprintf(script, "set logscale %c\nset %ctics (", name, name);
-    for (double decade = pow(base, floor(log(axis->low) / log(base))); decade <= axis->high;
-         decade *= base)
+    int last = (int)floor(log(axis->high) / log(base));
+    for (int decade = (int)floor(log(axis->low) / log(base)); decade <= last; decade++)
         for (size_t i = 0; i < count; i++) {
-            double tic = digits[i] * decade;
+            double tic = digits[i] * pow(base, decade);
             if (tic < axis->low || tic > axis->high)
                 continue;
             fprintf(script, "%s'%.10g' %.10g", separator, tic, tic);

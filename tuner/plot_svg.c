@@ -73,7 +73,8 @@ static long read_colour(const char *text, size_t *length)
 {
     unsigned red, green, blue;
     int taken = 0;
-    if (sscanf(text, "rgb( %u , %u , %u )%n", &red, &green, &blue, &taken) < 3 || taken == 0)
+    /* NOLINTNEXTLINE(cert-err34-c): gnuplot's numbers, of three digits at most */
+    if (sscanf(text, "rgb( %3u , %3u , %3u )%n", &red, &green, &blue, &taken) < 3 || taken == 0)
         return -1;
     *length = (size_t)taken;
     return (long)(red << 16 | green << 8 | blue);
@@ -95,6 +96,7 @@ static size_t replace_point(const char *text, FILE *stream)
     int before_colour = 0;
     int behind = 0;
     size_t length;
+    /* NOLINTNEXTLINE(cert-err34-c): gnuplot's numbers, and infinity would do no harm */
     if (sscanf(text, "<use xlink:href='#gpPt6' transform='translate(%lf,%lf) scale(%lf)' color='%n",
                &x, &y, &radius, &before_colour) < 3 ||
         before_colour == 0)

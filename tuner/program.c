@@ -12,8 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { LIMIT_MS = 60000, POLL_MS = 2 };
 
 char *program_find(const char *name)

@@ -407,7 +407,7 @@ static int drop_damaged(struct record *record, struct error *error)
 /* SQLite does not wait for others when the journal's mode changes, so we do. */
 static int use_write_ahead_log(struct record *record, struct error *error)
 {
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    const struct timespec pause = {.tv_nsec = 10000000};
     int status = SQLITE_BUSY;
     for (int waited_ms = 0; status == SQLITE_BUSY && waited_ms < BUSY_MS; waited_ms += 10) {
         status = sqlite3_exec(record->database, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);

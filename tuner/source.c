@@ -210,6 +210,7 @@ static int load_file(struct source *source, const char *path, char **text, struc
     int status = source_read_file(path, text, &length, error);
     if (status != 0)
         return status;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): error_set() returns no 0 */
     if (strlen(*text) != length)
         return error_set(error, ERROR_CONFIG,
                          "'%s' holds a zero byte; give a CUDA C++ source as plain text", path);

@@ -333,7 +333,7 @@ static char *exact_text(struct value value, char buffer[VALUE_TEXT_BYTES])
 {
     (void)value_text(value, buffer);
     if (value.kind == VALUE_REAL && strpbrk(buffer, ".e") == NULL)
-        strcat(buffer, ".0"); /* at most 24 bytes so far */
+        memcpy(buffer + strlen(buffer), ".0", sizeof ".0"); /* at most 24 bytes so far */
     return buffer;
 }
 

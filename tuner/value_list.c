@@ -29,7 +29,7 @@ size_t text_split(const char *text, char separator, char ***parts)
     const char *p = text;
     for (; *p != '\0'; p++) {
         if (quote != '\0') {
-            quote = *p == quote ? '\0' : quote;
+            quote = (char)(*p == quote ? '\0' : quote);
         } else if (*p == '"' || *p == '\'') {
             quote = *p;
         } else if (*p == '(') {

@@ -14,8 +14,6 @@
 
 enum { END_TIMEOUT_MS = 2000 };
 
-extern char **environ;
-
 static int spawn(pid_t *pid, int socket, const char *role, const char *argument)
 {
     char *arguments[] = {(char[]){"autotune"}, (char[]){"worker"}, strdupa(role),
@@ -77,7 +75,7 @@ void worker_stop(struct worker *worker)
 /* Its end, which a driver with a hung kernel may keep it from. */
 static int wait_briefly(pid_t pid)
 {
-    const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
+    const struct timespec pause = {.tv_nsec = 5000000};
     int status = 0;
     for (int waited_ms = 0; waited_ms < END_TIMEOUT_MS; waited_ms += 5) {
         if (waitpid(pid, &status, WNOHANG) == pid)

@@ -232,7 +232,7 @@ bool lines_real(const char *text, double *real)
 int lines_file(const char *path, char **text, size_t *length, struct tuned_error *error)
 {
     int code = 0;
-    size_t room = 64 * 1024;
+    size_t room = (size_t)64 << 10;
     FILE *file = fopen(path, "rbe");
     *text = NULL;
     *length = 0;
@@ -242,7 +242,8 @@ int lines_file(const char *path, char **text, size_t *length, struct tuned_error
     while (code == 0) {
         char *larger = realloc(*text, room + 1);
         if (larger == NULL) {
-            code = tuned_fail(error, TUNED_NO_MEMORY, path, 0, "out of memory");
+            code = TUNED_NO_MEMORY;
+            (void)tuned_fail(error, TUNED_NO_MEMORY, path, 0, "out of memory");
             break;
         }
         *text = larger;

@@ -463,8 +463,11 @@ int tuned_add_template(struct tuned_table *table, const char *path, struct tuned
     if (code != 0)
         return code;
     struct defaults *defaults = calloc(1, sizeof *defaults);
-    code = defaults != NULL ? read_defaults(defaults, path, name, name_length, text, length, error)
-                            : tuned_fail(error, TUNED_NO_MEMORY, path, 0, "out of memory");
+    if (defaults == NULL) {
+        free(text);
+        return tuned_fail(error, TUNED_NO_MEMORY, path, 0, "out of memory");
+    }
+    code = read_defaults(defaults, path, name, name_length, text, length, error);
     free(text);
     if (code != 0) {
         defaults_free(defaults);

@@ -121,8 +121,8 @@ static size_t put_upper(char *to, const char *from)
 {
     size_t length = strlen(from);
     for (size_t i = 0; i < length; i++)
-        to[i] = from[i] >= 'a' && from[i] <= 'z' ? (char)(from[i] - 'a' + 'A')
-                                                 : from[i]; /* in any locale */
+        to[i] = (char)(from[i] >= 'a' && from[i] <= 'z' ? from[i] - 'a' + 'A'
+                                                        : from[i]); /* in any locale */
     return length;
 }
 
@@ -134,7 +134,7 @@ static int define(struct tuned_definitions *definitions, size_t *used,
     enum { LONGEST = 2 + NAME_LETTERS + 1 + NAME_LETTERS + 1 + 2 * WORD_LETTERS + 2 };
     size_t most = sizeof definitions->items / sizeof *definitions->items;
     if (definitions->count == most || sizeof definitions->text - *used < LONGEST + 1 ||
-        strlen(value->text) > 2 * WORD_LETTERS)
+        strlen(value->text) > (size_t)2 * WORD_LETTERS)
         return TUNED_INVALID;
     char *start = definitions->text + *used;
     char *next = start;

@@ -242,7 +242,7 @@ int tuned_define(const struct tuned_table *table, const struct tuned_query *quer
  * One sentence on which configuration `query` got and why, or why it got none, as snprintf() would
  * write it: cut to `size`, ended by a zero, and the length of the whole returned.
  */
-size_t tuned_explain(const struct tuned_query *query, const struct tuned_match *match, char *text,
+size_t tuned_explain(const struct tuned_query *query, const struct tuned_match *match, char *buffer,
                      size_t size);
 
 /*

@@ -112,11 +112,10 @@ static bool load_bundled(struct loaded_kernel *kernel, const struct tuned_query 
         tuned_cubin_path(kernel->kernels->table, query, &public->match, path, sizeof path) != 0 ||
         source_read_file(path, &cubin, NULL, NULL) != 0)
         return false;
-    bool loaded =
-        kernel->kernels->device.driver.cuModuleLoadData(&public->module, cubin) == CUDA_SUCCESS;
+    CUmodule module = NULL;
+    bool loaded = kernel->kernels->device.driver.cuModuleLoadData(&module, cubin) == CUDA_SUCCESS;
     free(cubin);
-    if (!loaded)
-    public->module = NULL;
+    public->module = loaded ? module : NULL;
     public->origin = TUNED_FROM_BUNDLE;
     return loaded;
 }
