@@ -2,7 +2,8 @@
 # The tests that need a GPU, on the machine it stands on:
 #     tests/gpu.sh BUILD [RESULTS [PART…]]
 # BUILD is a build folder, wherever it lies. RESULTS gets what the shipped sweep writes (default: a folder that is
-# removed again). PART is sweep, foreign or downstream (default: everything).
+# removed again). PART is sweep, foreign, downstream, planted (one variant of every kind that hangs, faults or computes
+# nonsense), hangs (50 of them) or faults (200) (default: everything).
 # Ends with "N passed, N failed"; exit status 77 where there is no GPU.
 set -u
 
@@ -38,6 +39,7 @@ test_case() {
         echo "FAILED $name"
         sed 's/^/    /' "$scratch/output" | tail -n 40
         failed=$((failed + 1))
+        return 1
     fi
 }
 
@@ -73,6 +75,69 @@ static_figures() {
     (cd "$source" && sweep configs/sweep.ini "$scratch/static" --arch "$arch")
 }
 
+# planted NAME FOLDER: tests/planted/NAME.ini, which ends within its time; how long it took goes to FOLDER/ms
+planted() {
+    local begin status
+    mkdir -p "$scratch/$2"
+    begin=$(date +%s%N)
+    sweep "$source/tests/planted/$1.ini" "$scratch/$2" --remeasure --timings
+    status=$?
+    echo $((($(date +%s%N) - begin) / 1000000)) >"$scratch/$2/ms"
+    return $status
+}
+
+# outcomes FOLDER COUNT: of its COUNT planted variants, and of the good ones, which are those of the folder good
+outcomes() {
+    python3 "$source/tests/gpu_check.py" planted "$autotune" "$scratch/$1" "$scratch/good" "$2"
+}
+
+# gpu_memory: MiB in use; nothing where no program says so
+gpu_memory() {
+    nvidia-smi --id=0 --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null | grep -xE '[0-9]+'
+}
+
+# none_left: no process of this autotune is left within two seconds
+none_left() {
+    local left
+    for _ in {1..40}; do
+        left=$(find /proc -maxdepth 2 -path '/proc/[0-9]*/exe' -lname "$autotune" 2>/dev/null)
+        [ -z "$left" ] && return
+        sleep 0.05
+    done
+    echo "processes left: $left"
+    return 1
+}
+
+# memory_is_free: as much of the GPU's memory as before is in use, within two seconds; 64 MiB are for others' doings
+memory_is_free() {
+    local memory
+    [ -n "$memory_before" ] || return 0
+    for _ in {1..20}; do
+        memory=$(gpu_memory)
+        [ "${memory:-0}" -le $((memory_before + 64)) ] && return
+        sleep 0.1
+    done
+    echo "$memory MiB of the GPU are in use, $memory_before were before"
+    return 1
+}
+
+# gpu_is_clean FOLDER: after that sweep no process is left, the memory is free, and the good variants are tuned as before
+gpu_is_clean() {
+    none_left && memory_is_free && timeout 10 "$autotune" devices && planted good "after_$1" &&
+        python3 "$source/tests/gpu_check.py" planted "$autotune" "$scratch/after_$1" "$scratch/good" 0
+}
+
+# planted_part NAME COUNT WHAT: a sweep with COUNT planted variants, how they end, and what they leave
+planted_part() {
+    test_case "$3: the sweep ends" planted "$1" "$1"
+    grep -E '^ *[0-9.]+ +(s +)?(kernels hung|from a deadline|the longest|in all)' "$scratch/output"
+    if test_case "$3: each has its outcome, the good ones their times and their winner" outcomes "$1" "$2"; then
+        cat "$scratch/output"
+    fi
+    echo "$(cat "$scratch/$1/ms") ms, and $(cat "$scratch/good/ms") ms without them"
+    test_case "$3: the GPU is clean afterwards" gpu_is_clean "$1"
+}
+
 if wanted sweep; then
     test_case "the shipped sweep ends with status 0" shipped_sweep
     cat "$scratch/sweep.out" "$scratch/sweep.err"
@@ -90,6 +155,19 @@ if wanted downstream; then
     test_case "an application with a bundle and no compiler sums right, as fast as the tuner said" \
         "$source/tests/downstream/test.sh" "$build" gpu "$results"
     cat "$scratch/output"
+fi
+if wanted planted || wanted hangs || wanted faults; then
+    memory_before=$(gpu_memory)
+    test_case "good variants alone are tuned" planted good good
+fi
+if wanted planted; then
+    planted_part every 12 "one of every fault"
+fi
+if wanted hangs; then
+    planted_part hangs 50 "50 that never end"
+fi
+if wanted faults; then
+    planted_part faults 200 "200 that fault"
 fi
 
 echo "$passed passed, $failed failed"

@@ -2,6 +2,7 @@
 
     gpu_check.py outcomes AUTOTUNE RESULTS
     gpu_check.py occupancy AUTOTUNE RESULTS STATIC_RESULTS
+    gpu_check.py planted AUTOTUNE RESULTS GOOD_RESULTS COUNT
 """
 
 import json
@@ -10,6 +11,24 @@ import sys
 
 FIGURES = ["registers", "static_shared_bytes", "dynamic_shared_bytes", "block_threads",
            "blocks_per_sm", "occupancy"]
+
+
+# How a planted fault (tests/planted/planted.cu) must end, and what its reason says.
+PLANTED = {
+    "endless_loop": ("timeout", "did not end within"),
+    "endless_barrier": ("timeout", "did not end within"),
+    "write_past": ("wrong_result", "4 bytes outside of buffer 'out' were written"),
+    "write_far": ("fault", "CUDA_ERROR_ILLEGAL_ADDRESS"),
+    "misaligned": ("fault", "CUDA_ERROR_MISALIGNED_ADDRESS"),
+    "trap": ("fault", "CUDA_ERROR_"),
+    "asserts": ("fault", "CUDA_ERROR_ASSERT"),
+    "stack_overflow": ("fault", "CUDA_ERROR_"),
+    "wrong": ("wrong_result", "1 of 1048576 elements differ"),
+    "unwritten": ("wrong_result", "1 were not written"),
+    "flaky_race": ("wrong_result", "elements differ"),
+    "unroll": ("compile_error", "did not end within"),
+}
+TIMES_APART = 1.5  # of a good variant, with planted ones and without: gross errors only
 
 
 def studies(autotune, results):
@@ -61,5 +80,53 @@ def check_occupancy(autotune, results, static_results):
     print(f"{compared} variants agree")
 
 
+def check_good(study, alone):
+    """That good variants have their times, the same as they have alone."""
+    times = {variant["parameters"]["block_size"]: variant["time"]["median_ns"] for variant in alone["variants"]}
+    good = [variant for variant in study["variants"] if variant["parameters"]["fault"] == "none"]
+    check({variant["parameters"]["block_size"] for variant in good} == times.keys(), "not the same good variants")
+    for variant in good:
+        parameters = variant["parameters"]
+        check(variant["outcome"] == "measured", f"{parameters}: {variant['outcome']}: {variant['reason']}")
+        ratio = variant["time"]["median_ns"] / times[parameters["block_size"]]
+        check(1 / TIMES_APART < ratio < TIMES_APART, f"{parameters}: {ratio:.2f} times what it takes alone")
+
+
+def winner(study):
+    """The winner's block size, and those that tie with it."""
+    check(study["winner"] is not None, "no winner")
+    tied = {variant["parameters"]["block_size"] for variant in study["variants"] if variant["tied"]}
+    return study["variants"][study["winner"]]["parameters"]["block_size"], tied
+
+
+def check_winner(study, alone):
+    """That the same variant has won, or one that ties with it."""
+    (won, tied), (won_alone, tied_alone) = winner(study), winner(alone)
+    check(won in tied_alone or won_alone in tied or won == won_alone,
+          f"block size {won} won, without the planted variants {won_alone}")
+
+
+def check_planted(autotune, results, good_results, count):
+    (study,), (alone,) = studies(autotune, results), studies(autotune, good_results)
+    planted = [variant for variant in study["variants"] if variant["parameters"]["fault"] != "none"]
+    check(len(planted) == int(count), f"{len(planted)} planted variants")
+    wrong = []
+    for variant in planted:
+        outcome, reason = PLANTED[variant["parameters"]["fault"]]
+        if variant["outcome"] != outcome or reason not in (variant["reason"] or ""):
+            wrong.append(f"{variant['parameters']}: {variant['outcome']}: {variant['reason']}, "
+                         f"not {outcome}: {reason}")
+    for line in wrong[:20]:
+        print(line)
+    check(not wrong, f"{len(wrong)} of {len(planted)} planted variants have another outcome")
+    check_good(study, alone)
+    check_winner(study, alone)
+    for fault in PLANTED:
+        same = [variant for variant in planted if variant["parameters"]["fault"] == fault]
+        if same:
+            print(f"{len(same):4} {fault:16} {same[0]['outcome']:14} {same[0]['reason']}")
+
+
 if __name__ == "__main__":
-    {"outcomes": check_outcomes, "occupancy": check_occupancy}[sys.argv[1]](*sys.argv[2:])
+    {"outcomes": check_outcomes, "occupancy": check_occupancy,
+     "planted": check_planted}[sys.argv[1]](*sys.argv[2:])

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The broken copies of the shipped kernels that gpu_mutants.sh runs on a GPU: what can be said of them without one.
+# The broken copies of the shipped kernels that gpu_mutants.sh runs on a GPU, and the faults that gpu.sh plants there:
+# what can be said of them without one.
 load helper
 
 # settings NAME: the values a mutant is tried with, as options of emit
@@ -46,4 +47,21 @@ emit() {
     run copy/tests/mutants/prepare.sh prepared
     [ "$status" -ne 0 ]
     [[ "$output" == *"operations_new_value.sed changes nothing"* ]]
+}
+
+@test "planted faults compile, all but the one that is too much for the compiler" {
+    export LD_LIBRARY_PATH=$scratch/nothing
+    cp -r "$SOURCE_DIR/tests/planted" .
+    equal "$("$AUTOTUNE" check --config planted/hangs.ini | grep -o '100 variants')" "100 variants"
+    equal "$("$AUTOTUNE" check --config planted/faults.ini | grep -o '220 variants')" "220 variants"
+    sed -i '/^compile_timeout_s/d; s/, unroll//' planted/every.ini
+    autotune --config planted/every.ini --arch sm_90 --format csv
+    exits 0
+    equal "$(count outcome compiled)" 16
+    equal "$(column outcome | wc -l)" 16
+    printf '[sweep]\ncompile_timeout_s = 5\n[planted]\nfault = unroll\n' >planted/unroll.ini
+    autotune --config planted/unroll.ini --arch sm_90 --format csv
+    exits 1
+    has out compile_error "did not end within 5 s"
+    none_alive
 }
