@@ -281,8 +281,8 @@ extern "C" __global__ void autotune_compare(const void *out, int type, const voi
 
 /*
  * Adds to sums[0] a hash of every element with its index (which buffer it is: has it changed?), to sums[1] a hash of
- * every element without it (which elements: the same in any order?), and to sums[2] the number of elements that
- * hold the poison. The sums commute, so the order of threads does not matter.
+ * every element without it (which elements: the same in any order?), to sums[2] the number of elements that hold the
+ * poison, and to sums[3] a hash of their indices. The sums commute, so the order of threads does not matter.
  */
 extern "C" __global__ void autotune_checksum(const void *buffer, int bytes, u64 count, int poison,
                                              u64 *sums)
@@ -290,7 +290,7 @@ extern "C" __global__ void autotune_checksum(const void *buffer, int bytes, u64 
     u64 pattern = 0x0101010101010101ull * (u64)poison;
     if (bytes < 8)
         pattern &= (1ull << 8 * bytes) - 1;
-    u64 ordered = 0, unordered = 0, poisoned = 0;
+    u64 ordered = 0, unordered = 0, poisoned = 0, places = 0;
     GRID_STRIDE(i, count)
     {
         u64 bits = element_bits(buffer, i, bytes);
@@ -298,10 +298,12 @@ extern "C" __global__ void autotune_checksum(const void *buffer, int bytes, u64 
         unordered += hash;
         ordered += mix(hash ^ i);
         poisoned += bits == pattern;
+        places += bits == pattern ? mix(i) : 0;
     }
     add_by_warp(&sums[0], ordered);
     add_by_warp(&sums[1], unordered);
     add_by_warp(&sums[2], poisoned);
+    add_by_warp(&sums[3], places);
 }
 
 /* Counts the bytes of each of `count` guards that are not `pattern`; a block a guard. */

@@ -8,10 +8,13 @@
 
 /*
  * Findings, in 64-bit slots: for each expectation a comparison {mismatches, ~first, unwritten} or a
- * checksum {ordered, unordered, poisoned}; for each buffer a checksum (inputs only) and the number
- * of damaged guard bytes.
+ * checksum {ordered, unordered, poisoned, places of those}; for each buffer a checksum (inputs only)
+ * and the number of damaged guard bytes.
  */
-enum { EXPECTATION_SLOTS = 3, BUFFER_SLOTS = 4, GUARD_SLOT = 3 };
+enum { EXPECTATION_SLOTS = 4, BUFFER_SLOTS = 5, GUARD_SLOT = 4 };
+
+/* Elements of fewer bytes look like poison by chance. */
+enum { POISON_BYTES = 4 };
 
 static size_t slot_count(const struct device_problem *problem)
 {
@@ -198,11 +201,18 @@ static bool judge_unordered(const struct device_problem *problem, size_t index,
     const struct expectation *expectation = &problem->template.expectations[index];
     const uint64_t *found = &problem->slot_values[expectation_slot(index)];
     const uint64_t *expected = &problem->expected_sums[expectation_slot(index)];
+    const struct device_buffer *out = &problem->buffers[expectation->buffer];
     const char *name = problem->template.buffers[expectation->buffer].name;
-    uint64_t length = problem->buffers[expectation->buffer].length;
-    if (found[1] == expected[1])
+    uint64_t length = out->length;
+    bool placed = found[3] == expected[3] || element_bytes(out->type) < POISON_BYTES;
+    if (found[1] == expected[1] && placed)
         return true;
-    if (found[2] != expected[2])
+    if (found[1] == expected[1])
+        (void)snprintf(reason, VERIFY_REASON_BYTES,
+                       "%s has the right elements, but others of its places were left unwritten "
+                       "than expected",
+                       name);
+    else if (found[2] != expected[2])
         (void)snprintf(reason, VERIFY_REASON_BYTES,
                        "%s has %" PRIu64 " elements written, expected %" PRIu64, name,
                        length - found[2], length - expected[2]);

@@ -42,6 +42,19 @@ outcome_of() {
     equal "$(grep -c '^kernel' results/tuned.ini)" 1
 }
 
+@test "in any order: the same elements, in the places that are to be written" {
+    sweep <<'INI'
+[pack]
+mode = good, backwards, shifted, again, short
+INI
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(outcome_of good) $(outcome_of backwards)" "measured measured"
+    equal "$(count outcome wrong_result)" 3
+    has out "out has the right elements, but others of its places were left unwritten than expected" \
+        "out has other elements than expected, in any order" "elements written, expected"
+}
+
 @test "a run that resumes keeps failures as they were" {
     autotune --config "$sweeps/outcomes.ini" --format csv
     exits 0

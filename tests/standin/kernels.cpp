@@ -118,6 +118,10 @@ namespace types
 {
 #include "templates/types.cu"
 }
+namespace pack
+{
+#include "templates/pack.cu"
+}
 namespace rounds
 {
 #include "templates/rounds.cu"
@@ -247,6 +251,12 @@ const struct kernel kernels[] = {
     KERNEL(types, types_reference),
     KERNEL(types, types_scalars),
     KERNEL(types, types_scalars_reference),
+    KERNEL(pack, pack_good),
+    KERNEL(pack, pack_backwards),
+    KERNEL(pack, pack_shifted),
+    KERNEL(pack, pack_again),
+    KERNEL(pack, pack_short),
+    KERNEL(pack, pack_reference),
     KERNEL(rounds, rounds_run),
     KERNEL(downstream, reduce),
     KERNEL(downstream, reduce_reference),
