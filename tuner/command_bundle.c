@@ -143,6 +143,20 @@ static int check_copy(struct bundle *bundle, const struct template *original, st
     return status;
 }
 
+/* What a scratch buffer begins with goes along; inputs are the application's. */
+static int copy_scratch_file(const struct bundle *bundle, const char *folder,
+                             const struct buffer *buffer, struct error *error)
+{
+    if (buffer->access != ACCESS_SCRATCH || buffer->fill.kind != FILL_FILE)
+        return 0;
+    char *file = realpath(buffer->fill.path, NULL);
+    int status = file == NULL
+                     ? error_set_errno(error, ERROR_CONFIG, "cannot find '%s'", buffer->fill.path)
+                     : copy_file(bundle, folder, file, error);
+    free(file);
+    return status;
+}
+
 static int copy_template(struct bundle *bundle, const struct template *template,
                          struct error *error)
 {
@@ -158,6 +172,8 @@ static int copy_template(struct bundle *bundle, const struct template *template,
         status = copy_file(bundle, folder, template->source.path, error);
     for (size_t i = 0; i < template->source.header_count && status == 0; i++)
         status = copy_file(bundle, folder, template->source.headers[i], error);
+    for (size_t i = 0; i < template->buffer_count && status == 0; i++)
+        status = copy_scratch_file(bundle, folder, &template->buffers[i], error);
     free(ini);
     return status != 0 ? status : check_copy(bundle, template, error);
 }

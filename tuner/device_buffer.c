@@ -1,6 +1,6 @@
 #include "device_buffer.h"
 
-#include "npy.h"
+#include "fill.h"
 
 #include <inttypes.h>
 
@@ -86,60 +86,35 @@ void device_buffer_free(struct device_context *device, struct device_buffer *buf
 }
 
 static int fill_from_file(struct device_context *device, const struct device_buffer *buffer,
-                          const char *path, struct error *error)
+                          const struct fill *fill, struct error *error)
 {
     struct npy npy;
-    int status = npy_read(&npy, path, error);
+    int status = fill_read_file(fill, buffer->type, buffer->length, &npy, error);
     if (status != 0)
         return status;
-    if (npy.type != buffer->type || npy.count != buffer->length)
-        status = error_set_at(
-            error, ERROR_CONFIG, path, 0,
-            "the file holds %zu elements of type %s, the buffer %" PRIu64 " of type %s", npy.count,
-            element_name(npy.type), buffer->length, element_name(buffer->type));
-    else if (buffer->bytes > 0)
+    if (buffer->bytes > 0)
         status = CUDA(device, cuMemcpyHtoD, buffer->data, npy.data, buffer->bytes);
     npy_release(&npy);
-    return status;
-}
-
-/* Without a stated seed buffers would all hold the same numbers; the buffer's length tells them
- * apart little, so the default is one fixed number for all runs. */
-enum { DEFAULT_SEED = 20250101 };
-
-static int read_fill_arguments(const struct fill *fill, const struct scope *scope, double *a,
-                               double *b, uint64_t *seed, struct error *error)
-{
-    int64_t stated = DEFAULT_SEED;
-    *a = *b = 0;
-    int status = expression_real(fill->arguments[0], scope, a, error);
-    if (status == 0 && fill->argument_count > 1)
-        status = expression_real(fill->arguments[1], scope, b, error);
-    if (status == 0 && fill->argument_count > 2)
-        status = expression_integer(fill->arguments[2], scope, &stated, error);
-    *seed = (uint64_t)stated << 20; /* neighbouring seeds must not share their counters */
     return status;
 }
 
 int device_buffer_fill(struct device_context *device, const struct device_buffer *buffer,
                        const struct fill *fill, const struct scope *scope, struct error *error)
 {
-    double a;
-    double b;
-    uint64_t seed;
+    struct fill_numbers numbers;
     if (fill->kind == FILL_NONE)
         return device_buffer_poison(device, buffer, error);
     if (fill->kind == FILL_FILE)
-        return fill_from_file(device, buffer, fill->path, error);
-    int status = read_fill_arguments(fill, scope, &a, &b, &seed, error);
+        return fill_from_file(device, buffer, fill, error);
+    int status = fill_read_numbers(fill, scope, &numbers, error);
     if (status != 0 || buffer->length == 0)
         return status;
     CUdeviceptr data = buffer->data;
     unsigned long long count = buffer->length;
-    unsigned long long first = seed;
+    unsigned long long first = numbers.seed;
     int type = (int)buffer->type;
     int kind = (int)fill->kind;
-    void *arguments[] = {&data, &count, &type, &kind, &a, &b, &first};
+    void *arguments[] = {&data, &count, &type, &kind, &numbers.a, &numbers.b, &first};
     return device_launch_support(device, SUPPORT_fill, count, arguments, error);
 }
 

@@ -64,18 +64,6 @@ static int make_buffer(struct device_problem *problem, const char *type,
     return status;
 }
 
-/* Names the buffer in a message that does not. */
-static int in_buffer(const struct device_problem *problem, size_t index, int status,
-                     struct error *error)
-{
-    if (status == 0 || error == NULL || error->file[0] != '\0')
-        return status;
-    const struct buffer *buffer = &problem->template.buffers[index];
-    struct error inner = *error;
-    return error_set_at(error, inner.code, problem->template.path, buffer->line,
-                        "buffer '%s': %.1400s", buffer->name, inner.message);
-}
-
 static int make_pristine(struct device_problem *problem, size_t index, struct error *error)
 {
     struct device_buffer *buffer = &problem->buffers[index];
@@ -104,7 +92,7 @@ static int make_buffers(struct device_problem *problem, const struct scope *scop
         if (status == 0 && buffer->access == ACCESS_READ_WRITE)
             status = make_pristine(problem, i, error);
         if (status != 0)
-            return in_buffer(problem, i, status, error);
+            return template_in_buffer(template, i, status, error);
     }
     return 0;
 }
@@ -323,7 +311,7 @@ static int make_scratch(struct device_variant *variant, struct device_problem *p
             status = device_buffer_fill(problem->device, &variant->scratch[i], &buffer->fill, scope,
                                         error);
         if (status != 0)
-            return in_buffer(problem, i, status, error);
+            return template_in_buffer(template, i, status, error);
     }
     return 0;
 }

@@ -148,6 +148,10 @@ const char *const *template_figure_names(void);
 /* Whether the constraint needs compiled figures and so waits for the compiler. */
 bool constraint_needs_figures(const struct expression *constraint);
 
+/* Names buffer `index` in a message that has no place yet. Returns `status`, or 0 where that is 0. */
+int template_in_buffer(const struct template *template, size_t index, int status,
+                       struct error *error);
+
 /* The element type that `type` (a type's name, or a word's) stands for in `scope`. */
 int template_element_type(const char *type, const struct scope *scope, enum element_type *element,
                           struct error *error);

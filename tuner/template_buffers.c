@@ -24,6 +24,17 @@ int loader_check_type(const struct loader *loader, const char *type, int line, b
                                 : loader_fail(loader, line, "'%s' holds numbers, not types", type);
 }
 
+int template_in_buffer(const struct template *template, size_t index, int status,
+                       struct error *error)
+{
+    if (status == 0 || error == NULL || error->file[0] != '\0')
+        return status;
+    const struct buffer *buffer = &template->buffers[index];
+    struct error inner = *error;
+    return error_set_at(error, inner.code, template->path, buffer->line, "buffer '%s': %.1400s",
+                        buffer->name, inner.message);
+}
+
 int template_element_type(const char *type, const struct scope *scope, enum element_type *element,
                           struct error *error)
 {

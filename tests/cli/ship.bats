@@ -215,6 +215,20 @@ C
     has out "defaults of the template"
 }
 
+@test "a bundle has the file that a scratch buffer begins with" {
+    mkdir templates
+    cp "$sweeps"/templates/scale.* templates
+    header="{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }"
+    printf "\\x93NUMPY\\x01\\x00\\x$(printf %02x ${#header})\\x00%s\\x00\\x00\\x80?" "$header" >templates/one.npy
+    printf '\n[buffer.table]\ntype = float\nlength = 1\naccess = scratch\nfill = file(one.npy)\n' >>templates/scale.ini
+    printf '[sweep]\ntuned = results/tuned.ini\nresults = results\ntemplates = templates\n[scale]\n' >sweep.ini
+    autotune --config sweep.ini --quiet
+    exits 0
+    autotune bundle --templates templates --output bundle
+    exits 0
+    cmp templates/one.npy bundle/templates/one.npy
+}
+
 @test "a bundle can have the application's own sources, compiled with a kernel's parameters" {
     autotune --config "$sweeps/scale.ini" --quiet
     exits 0

@@ -190,6 +190,50 @@ static void test_compiles_once_then_takes_the_cache_then_the_bundle(void **state
     assert_int_equal(unsetenv("AUTOTUNE_NVRTC"), 0);
 }
 
+/* The input of `scale` made a scratch buffer with this fill: what the kernel makes of element 0, 1.5
+ * times it; a negative number where there is no compiler. */
+static float scaled_first(const char *fill)
+{
+    struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    float first = -1;
+    CUdeviceptr out;
+    char *command =
+        alloc_format("sed -i '/^\\[buffer.in\\]/,/^fill/{s/^access = .*/access = scratch/;"
+                     "s/^fill = .*/fill = %s/}' b/templates/scale.ini",
+                     fill);
+    make_bundle();
+    assert_int_equal(system(command), 0);
+    free(command);
+    struct tuned_kernels *kernels = open_bundle();
+    int code = tuned_kernel_get(kernels, &query, &kernel, &error);
+    if (code != 0 && code != TUNED_COMPILER)
+        fail_msg("%s: %s", error.file, error.message);
+    if (code == 0) {
+        assert_int_equal(world.driver.cuMemAlloc(&out, kernel->buffers[1].bytes), 0);
+        const struct tuned_buffer buffer = {"out", out};
+        assert_int_equal(tuned_kernel_launch(kernel, &buffer, 1, NULL, &error), 0);
+        assert_int_equal(world.driver.cuMemcpyDtoH(&first, out, sizeof first), 0);
+        (void)world.driver.cuMemFree(out);
+        tuned_kernel_free(kernel);
+    }
+    tuned_kernels_close(kernels);
+    return first;
+}
+
+static void test_scratch_buffers_begin_with_any_fill(void **state)
+{
+    (void)state;
+    float first = scaled_first("constant(2)");
+    if (first < 0)
+        skip();
+    assert_true(first == 3);
+    assert_true(scaled_first("counting(4, 1)") == 6);
+    assert_true(fabsf(scaled_first("uniform(-1, 1, 7)") - 1.5F * 0x1.341c3dbf92b22p-1F) < 1e-6F);
+    assert_true(scaled_first("integers(1, 1)") == 1.5F);
+}
+
 static void test_refuses_other_versions(void **state)
 {
     (void)state;
@@ -330,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_runs_what_was_tuned),
         WORLD_TEST(test_compiles_once_then_takes_the_cache_then_the_bundle),
+        WORLD_TEST(test_scratch_buffers_begin_with_any_fill),
         WORLD_TEST(test_refuses_other_versions),
         WORLD_TEST(test_bad_files_are_errors),
         WORLD_TEST(test_a_source_of_the_application),

@@ -2,6 +2,7 @@
 
 #include "alloc.h"
 #include "element.h"
+#include "fill.h"
 #include "gpu.h"
 #include "module.h"
 
@@ -203,42 +204,11 @@ static int describe_buffer(struct loaded_kernel *kernel, size_t index, const str
         status = expression_integer(buffer->length, scope, &length, error);
     if (status == 0 &&
         (length < 0 || __builtin_mul_overflow((uint64_t)length, element_bytes(*type), &bytes)))
-        status = error_set_at(error, ERROR_CONFIG, kernel->template->path, buffer->line,
-                              "buffer '%s' has an impossible length", buffer->name);
+        status = error_set(error, ERROR_CONFIG, "impossible length '%s'",
+                           expression_text(buffer->length));
     if (status == 0)
         kernel->buffers[index] = (struct tuned_kernel_buffer){
             buffer->name, element_name(*type), (uint64_t)length, bytes, accesses[buffer->access]};
-    return status;
-}
-
-/* The elements that a scratch buffer begins with, as `fill` says: constants and counting only. */
-static int fill_host(const struct loaded_kernel *kernel, const struct buffer *buffer,
-                     const struct scope *scope, enum element_type type, uint64_t length,
-                     unsigned char *bytes, struct error *error)
-{
-    const struct fill *fill = &buffer->fill;
-    double from = 0;
-    double step = 0;
-    int status = 0;
-    if (fill->kind == FILL_NONE)
-        return 0;
-    if (fill->kind != FILL_CONSTANT && fill->kind != FILL_COUNTING)
-        return error_set_at(error, ERROR_CONFIG, kernel->template->path, buffer->line,
-                            "scratch buffer '%s' is filled neither with constant() nor with "
-                            "counting(), which an application cannot do",
-                            buffer->name);
-    if (fill->argument_count > 0)
-        status = expression_real(fill->arguments[0], scope, &from, error);
-    if (status == 0 && fill->argument_count > 1)
-        status = expression_real(fill->arguments[1], scope, &step, error);
-    for (uint64_t i = 0; i < length && status == 0; i++) {
-        double value = from + step * (double)i;
-        if (!(value >= -0x1p62 && value <= 0x1p62) ||
-            !element_store(type, (long long)value, value, bytes + i * element_bytes(type)))
-            status =
-                error_set_at(error, ERROR_CONFIG, kernel->template->path, buffer->line,
-                             "the fill of scratch buffer '%s' does not fit its type", buffer->name);
-    }
     return status;
 }
 
@@ -250,10 +220,9 @@ static int make_scratch(struct loaded_kernel *kernel, size_t index, enum element
     uint64_t bytes = buffer->bytes > 0 ? buffer->bytes : 1;
     unsigned char *host = calloc(bytes, 1);
     if (host == NULL)
-        return error_set(error, ERROR_DEVICE, "out of memory for scratch buffer '%s'",
-                         buffer->name);
-    int status = fill_host(kernel, &kernel->template->buffers[index], scope, type, buffer->length,
-                           host, error);
+        return error_set(error, ERROR_DEVICE, "out of memory");
+    int status = fill_elements(&kernel->template->buffers[index].fill, scope, type, buffer->length,
+                               host, error);
     if (status == 0)
         status = CUDA_CALL(device, error, cuMemAlloc, &kernel->scratch[index], bytes);
     if (status == 0)
@@ -280,6 +249,7 @@ static int make_buffers(struct loaded_kernel *kernel, const struct scope *scope,
         status = describe_buffer(kernel, i, scratch ? &names : scope, &type, error);
         if (status == 0 && scratch)
             status = make_scratch(kernel, i, type, &names, error);
+        status = template_in_buffer(template, i, status, error);
     }
     kernel->public.buffers = kernel->buffers;
     kernel->public.buffer_count = template->buffer_count;
