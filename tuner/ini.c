@@ -2,6 +2,7 @@
 
 #include "alloc.h"
 
+#include <autotune/tuned.h>
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
@@ -13,7 +14,6 @@
 enum {
     LINE_BYTES = 197, /* INI_MAX_LINE of packaged inih, 200, less "\r\n" and the final zero */
     NAME_BYTES = 49,  /* MAX_SECTION and MAX_NAME, 50, less the final zero */
-    FILE_BYTES = 1024 * 1024,
 };
 
 /* Where the reading is: the reader hands inih one line at a time, the handler gets what it made of
@@ -69,12 +69,13 @@ static int note_heading(struct parse *parse, const char *line)
     const char *rest = close + 1 + strspn(close + 1, " \t\r");
     if (*rest != '\0' && *rest != ';' && *rest != '#')
         return fail(parse, "unexpected text after a section heading: '%s'", rest);
+    size_t known = parse->ini->string_count;
     const char *name = keep_string(parse->ini, line + 1, length);
     if (length == 0)
         return fail(parse, "section heading '%s' has no name", line);
     if (length > NAME_BYTES)
         return fail(parse, "section name '%s' is longer than 49 bytes, which inih would cut", name);
-    for (size_t i = 0; i < parse->ini->count; i++)
+    for (size_t i = 0; i < parse->ini->count && parse->ini->string_count == known; i++)
         if (parse->ini->entries[i].key == NULL && parse->ini->entries[i].section == name)
             return fail(parse, "section '%s' is given twice; put its keys in one place", name);
     parse->section = name;
@@ -125,13 +126,16 @@ static char *read_line(char *buffer, int size, void *user)
     return buffer;
 }
 
+/* Back to the section's heading: there is one only. */
 static bool repeated(const struct parse *parse, const char *key)
 {
     if (strcmp(key, "constraint") == 0)
         return false;
-    for (size_t i = 0; i < parse->ini->count; i++) {
-        const struct ini_entry *entry = &parse->ini->entries[i];
-        if (entry->key == key && entry->section == parse->section)
+    for (size_t i = parse->ini->count; i > 0; i--) {
+        const struct ini_entry *entry = &parse->ini->entries[i - 1];
+        if (entry->key == NULL)
+            break;
+        if (entry->key == key)
             return true;
     }
     return false;
@@ -213,7 +217,7 @@ int ini_read(struct ini *ini, const char *path, struct error *error)
 {
     *ini = (struct ini){0};
     int status = 0;
-    char *text = alloc_zeroed(FILE_BYTES + 1, 1);
+    char *text = alloc_zeroed(TUNED_FILE_BYTES + 1, 1);
     size_t length = 0;
     FILE *file = fopen(path, "rbe");
     if (file == NULL) {
@@ -221,15 +225,15 @@ int ini_read(struct ini *ini, const char *path, struct error *error)
             error_set_at(error, ERROR_CONFIG, path, 0, "cannot open the file: %s", strerror(errno));
         goto done;
     }
-    length = fread(text, 1, FILE_BYTES + 1, file);
+    length = fread(text, 1, TUNED_FILE_BYTES + 1, file);
     if (ferror(file)) {
         status =
             error_set_at(error, ERROR_CONFIG, path, 0, "cannot read the file: %s", strerror(errno));
         goto done;
     }
-    if (length > FILE_BYTES) {
+    if (length > TUNED_FILE_BYTES) {
         status =
-            error_set_at(error, ERROR_CONFIG, path, 0, "file is larger than 1 MiB; is it INI?");
+            error_set_at(error, ERROR_CONFIG, path, 0, "file is larger than 16 MiB; is it INI?");
         goto done;
     }
     ini->path = alloc_string(path);

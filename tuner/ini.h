@@ -27,7 +27,7 @@ struct ini {
     size_t string_count;
 };
 
-/* Returns 0 or ERROR_CONFIG. On failure `ini` is empty. */
+/* Returns 0 or ERROR_CONFIG; a file may have TUNED_FILE_BYTES (autotune/tuned.h). On failure `ini` is empty. */
 int ini_read(struct ini *ini, const char *path, struct error *error);
 
 /* The same from text in memory; `path` is its name in messages. */

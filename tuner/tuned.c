@@ -4,6 +4,7 @@
 #include "ini.h"
 #include "write_file.h"
 
+#include <autotune/tuned.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -413,6 +414,10 @@ int tuned_write(const char *path, const struct tuned *tuned, struct error *error
     fputs(heading, file.stream);
     for (size_t i = 0; i < tuned->count; i++)
         write_entry(&writer, &tuned->entries[i]);
+    if (writer.result == 0 && ftell(file.stream) > TUNED_FILE_BYTES)
+        writer.result = error_set_at(error, ERROR_RECORD, path, 0,
+                                     "the tuned INI would be larger than 16 MiB, and nobody would "
+                                     "read it; write another one with --tuned");
     if (writer.result == 0)
         return write_file_commit(&file, WRITE_FILE_DURABLE, error);
     write_file_abandon(&file);

@@ -233,6 +233,25 @@ static void test_files_that_are_not_there(void **state)
     assert_null(table);
 }
 
+static void test_files_have_a_limit(void **state)
+{
+    (void)state;
+    size_t size = 16 * 1024 * 1024 + 1; /* the tuner's limit, too */
+    char *large = malloc(size);
+    struct tuned_table *table;
+    struct tuned_error error;
+    assert_non_null(large);
+    memset(large, '\n', size);
+    write_bytes("large.ini", large, size - 1);
+    assert_int_equal(tuned_load(&table, "large.ini", &error), 0);
+    tuned_free(table);
+    write_bytes("large.ini", large, size);
+    assert_int_equal(tuned_load(&table, "large.ini", &error), TUNED_BAD_FILE);
+    assert_string_equal(error.message, "file is larger than 16 MiB");
+    assert_null(table);
+    free(large);
+}
+
 static void test_templates_that_are_none(void **state)
 {
     (void)state;
@@ -283,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_too_many_values),
         cmocka_unit_test(test_damaged_files),
         SCRATCH_TEST(test_files_that_are_not_there),
+        SCRATCH_TEST(test_files_have_a_limit),
         SCRATCH_TEST(test_templates_that_are_none),
         SCRATCH_TEST(test_out_of_memory),
     };

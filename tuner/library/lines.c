@@ -16,8 +16,6 @@ enum {
     KEY_BYTES = 49,
 };
 
-static const size_t file_bytes = (size_t)16 * 1024 * 1024;
-
 int tuned_fail(struct tuned_error *error, enum tuned_code code, const char *file, int line,
                const char *format, ...)
 {
@@ -253,8 +251,10 @@ int lines_file(const char *path, char **text, size_t *length, struct tuned_error
                               strerror(errno));
         else if (*length < room)
             break;
-        else if ((room *= 4) > file_bytes)
+        else if (room > TUNED_FILE_BYTES)
             code = tuned_fail(error, TUNED_BAD_FILE, path, 0, "file is larger than 16 MiB");
+        else
+            room = room < TUNED_FILE_BYTES / 4 ? 4 * room : TUNED_FILE_BYTES + 1;
     }
     (void)fclose(file); /* opened for reading: nothing to lose */
     if (code == 0)

@@ -34,7 +34,7 @@ bool lines_value(const char *text, struct tuned_value *value);
 bool lines_whole(const char *text, int64_t highest, int64_t *number);
 bool lines_real(const char *text, double *real);
 
-/* A whole file (at most 16 MiB) into new memory with a zero behind it. Returns 0, TUNED_BAD_FILE or
+/* A whole file (at most TUNED_FILE_BYTES) into new memory with a zero behind it. Returns 0, TUNED_BAD_FILE or
  * TUNED_NO_MEMORY. */
 int lines_file(const char *path, char **text, size_t *length, struct tuned_error *error);
 

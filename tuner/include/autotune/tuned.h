@@ -61,6 +61,10 @@ struct tuned_error {
 
 enum { TUNED_PARAMETERS = 64, TUNED_PROBLEM_VALUES = 16 }; /* of one configuration, at most */
 
+/* A file is no longer than this, some ten thousand configurations: autotune writes none that is, and
+ * neither it nor this library reads one. */
+enum { TUNED_FILE_BYTES = 16 * 1024 * 1024 };
+
 enum tuned_kind { TUNED_INTEGER, TUNED_REAL, TUNED_WORD };
 
 /* A named value. In a query `text` matters for words only; in an answer it is there for all. */
