@@ -461,13 +461,13 @@ const char *device_unwatched(const struct device *device)
     return device->unwatched[0] != '\0' ? device->unwatched : NULL;
 }
 
-int device_measure(struct device *device, int64_t id, size_t count, size_t placement,
+int device_measure(struct device *device, int64_t id, size_t count, size_t copy,
                    double **samples_ns, size_t *sample_count, struct device_answer *answer,
                    struct error *error)
 {
     json_t *reply;
     json_t *request = json_pack("{s:s, s:I, s:I, s:I}", "do", "measure", "id", (json_int_t)id,
-                                "samples", (json_int_t)count, "placement", (json_int_t)placement);
+                                "samples", (json_int_t)count, "copy", (json_int_t)copy);
     double timeout_s = launch_timeout(device) + 2 * device->slowest_s * (double)count;
     int status = call(device, request, timeout_s, "measured", &reply, answer, error);
     if (reply != NULL)

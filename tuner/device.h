@@ -67,12 +67,12 @@ int device_verify(struct device *device, int64_t id, int runs, struct device_ans
                   struct error *error);
 
 /*
- * Takes `count` samples, on the buffers of that placement (device_placement.h; any number is one),
+ * Takes `count` samples, of that copy of its code (device_code.h; any number is one),
  * and appends them to `*samples_ns` (grown with realloc). Samples taken
  * while power, heat or the hardware lowered the clocks are dropped, and `answer->again` set, after
  * a pause; where that goes on and on they are kept. See device_watched().
  */
-int device_measure(struct device *device, int64_t id, size_t count, size_t placement,
+int device_measure(struct device *device, int64_t id, size_t count, size_t copy,
                    double **samples_ns, size_t *sample_count, struct device_answer *answer,
                    struct error *error);
 

@@ -265,7 +265,6 @@ static void free_buffers(struct device_context *device, struct device_buffer *bu
 void device_problem_close(struct device_problem *problem)
 {
     struct device_context *device = problem->device;
-    device_placements_release(problem);
     free_buffers(device, problem->buffers, problem->template.buffer_count);
     free_buffers(device, problem->pristine, problem->template.buffer_count);
     free_buffers(device, problem->expected, problem->template.expectation_count);
@@ -317,11 +316,10 @@ static int make_scratch(struct device_variant *variant, struct device_problem *p
 }
 
 static int make_steps(struct device_variant *variant, struct device_problem *problem,
-                      const struct module *module, struct error *error)
+                      struct error *error)
 {
     struct schedule *schedule = &variant->schedule;
     int status = 0;
-    variant->functions = alloc_zeroed(schedule->step_count, sizeof *variant->functions);
     variant->arguments = alloc_zeroed(schedule->step_count, sizeof *variant->arguments);
     for (size_t i = 0; i < schedule->step_count && status == 0; i++) {
         struct step *step = &schedule->steps[i];
@@ -330,9 +328,9 @@ static int make_steps(struct device_variant *variant, struct device_problem *pro
             if (variant->arguments[i][j] == NULL)
                 status = error_set(error, ERROR_CONFIG,
                                    "launch of '%s': only references have 'reference'", step->entry);
-        if (status == 0)
-            status = module_function(module, step->entry, &variant->functions[i], error);
     }
+    if (status == 0)
+        status = device_code_resolve(&variant->copies[0], problem->device, schedule, error);
     return status;
 }
 
@@ -347,10 +345,11 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
     problem->loaded++;
     variant->counted = true;
     *outcome = OUTCOME_LOAD_ERROR;
-    int status = CUDA(device, cuModuleLoadData, &variant->module, cubin);
+    variant->copy_count = 1;
+    int status = device_code_load(&variant->copies[0], device, cubin, error);
     if (status != 0)
         return device_is_lost(device->last) ? status : 0;
-    module.handle = variant->module;
+    module.handle = variant->copies[0].module;
     struct scope fixed = {&problem->fixed, NULL};
     struct scope scope = {&variant->parameters, &fixed};
     device->last = CUDA_SUCCESS;
@@ -371,7 +370,7 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
         *outcome = OUTCOME_LAUNCH_ERROR;
         return 0;
     }
-    return status != 0 ? status : make_steps(variant, problem, &module, error);
+    return status != 0 ? status : make_steps(variant, problem, error);
 }
 
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem)
@@ -383,20 +382,47 @@ void device_variant_unload(struct device_variant *variant, struct device_problem
     for (size_t i = 0; variant->arguments != NULL && i < variant->schedule.step_count; i++)
         free(variant->arguments[i]);
     free(variant->arguments);
-    free(variant->functions);
     schedule_release(&variant->schedule);
-    if (variant->module != NULL)
-        (void)problem->device->driver.cuModuleUnload(variant->module);
+    for (size_t i = 0; i < variant->copy_count; i++)
+        device_code_unload(&variant->copies[i], problem->device);
     bindings_release(&variant->parameters);
+    free(variant->cubin);
     *variant = (struct device_variant){0};
+}
+
+bool device_variant_lacks_copy(const struct device_variant *variant, size_t number)
+{
+    return number % CODE_COPIES >= variant->copy_count;
+}
+
+int device_variant_choose_copy(struct device_variant *variant, struct device_problem *problem,
+                               const void *cubin, size_t number, struct error *error)
+{
+    struct device_context *device = problem->device;
+    int status = 0;
+    if (device_variant_lacks_copy(variant, number)) {
+        struct device_code *code = &variant->copies[variant->copy_count];
+        status = device_code_load(code, device, cubin, error);
+        if (status == 0)
+            status = device_code_resolve(code, device, &variant->schedule, error);
+        if (status == 0)
+            variant->copy_count++;
+        else
+            device_code_unload(code, device);
+        if (status != 0 && device->last == CUDA_ERROR_OUT_OF_MEMORY)
+            status = 0;
+    }
+    variant->copy = number % CODE_COPIES % variant->copy_count;
+    return status;
 }
 
 int device_variant_run(const struct device_variant *variant, struct device_problem *problem,
                        struct error *error)
 {
+    const struct device_code *code = &variant->copies[variant->copy];
     int status = 0;
     for (size_t i = 0; i < variant->schedule.step_count && status == 0; i++)
-        status = launch_step(problem, &variant->schedule.steps[i], variant->functions[i],
+        status = launch_step(problem, &variant->schedule.steps[i], code->functions[i],
                              variant->arguments[i], error);
     return status;
 }

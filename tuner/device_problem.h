@@ -7,8 +7,8 @@
 #define AUTOTUNE_DEVICE_PROBLEM_H
 
 #include "device_buffer.h"
+#include "device_code.h"
 #include "device_context.h"
-#include "device_placement.h"
 #include "footprint.h"
 #include "outcome.h"
 #include "schedule.h"
@@ -33,8 +33,7 @@ struct device_problem {
     uint64_t *slot_values;          /* the host's copy */
     struct device_arena arena;      /* of the variants' scratch buffers */
     size_t loaded;                  /* variants that may hold buffers of the arena */
-    struct device_placements placements;
-    CUdeviceptr flush; /* read through to empty the L2 of anything else */
+    CUdeviceptr flush;              /* read through to empty the L2 of anything else */
     uint64_t flush_bytes;
     bool cold;
     struct footprint footprint;
@@ -60,10 +59,12 @@ void device_problem_close(struct device_problem *problem);
 
 struct device_variant {
     int64_t id;
+    char *cubin;  /* path of the entry that it came from; NULL for a trial's */
     bool counted; /* in problem->loaded */
-    CUmodule module;
+    struct device_code copies[CODE_COPIES];
+    size_t copy_count; /* loaded so far */
+    size_t copy;       /* that runs */
     struct schedule schedule;
-    CUfunction *functions;         /* of each step */
     void ***arguments;             /* of each step, as cuLaunchKernel wants them */
     struct device_buffer *scratch; /* of template.buffers[i], where that is scratch */
     struct bindings parameters;
@@ -79,6 +80,16 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
                         const void *cubin, const struct bindings *parameters, enum outcome *outcome,
                         struct error *error);
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem);
+
+/*
+ * From now on runs copy `number` modulo CODE_COPIES of the code, of the same cubin; loads it where that
+ * is a new one. Where there is no memory for it, the copies that there are serve. Returns 0 or
+ * ERROR_DEVICE.
+ */
+int device_variant_choose_copy(struct device_variant *variant, struct device_problem *problem,
+                               const void *cubin, size_t number, struct error *error);
+/* Whether that needs the cubin. */
+bool device_variant_lacks_copy(const struct device_variant *variant, size_t number);
 
 /* Queues one run of all launches; fails with the call's error at the launch that the driver
  * refuses. */

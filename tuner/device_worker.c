@@ -250,6 +250,7 @@ static int do_load(struct device_worker *worker, const json_t *request, struct a
     int status = bindings_from_json(&parameters, json_object_get(request, "parameters"), error);
     struct device_variant *variant = ARRAY_APPEND(worker->variants, worker->variant_count);
     variant->id = id;
+    variant->cubin = alloc_string(path);
     if (status == 0)
         status = load_variant(worker, variant, path, &parameters, answer, error);
     if ((status != 0 || answer->outcome != OUTCOME_MEASURED) && !answer->lost)
@@ -334,15 +335,24 @@ static int measure_variant(struct device_worker *worker, const json_t *request,
     return status;
 }
 
-/* To the placement of the buffers that the request names. */
-static int place(struct device_worker *worker, const json_t *request, struct answer *answer,
-                 struct error *error)
+/* To the copy of the code that the request names. */
+static int choose_copy(struct device_worker *worker, const json_t *request,
+                       struct device_variant *variant, struct answer *answer, struct error *error)
 {
-    json_int_t number = json_integer_value(json_object_get(request, "placement"));
+    struct compilation compilation = {0};
+    json_int_t number = json_integer_value(json_object_get(request, "copy"));
+    int status = 0;
     if (number < 0)
-        return error_set(error, ERROR_WORKER, "'placement' is negative");
-    int status = device_problem_place(&worker->problem, (size_t)number, error);
-    return to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
+        return error_set(error, ERROR_WORKER, "'copy' is negative");
+    if (device_variant_lacks_copy(variant, (size_t)number))
+        status = read_cubin(variant->cubin, &compilation, error);
+    if (status == 0)
+        status = to_outcome(worker,
+                            device_variant_choose_copy(variant, &worker->problem, compilation.cubin,
+                                                       (size_t)number, error),
+                            OUTCOME_LOAD_ERROR, answer);
+    compilation_release(&compilation);
+    return status;
 }
 
 static int do_measure(struct device_worker *worker, const json_t *request, struct answer *answer,
@@ -352,7 +362,7 @@ static int do_measure(struct device_worker *worker, const json_t *request, struc
     json_t *list = NULL;
     int status = need_variant(worker, request, &variant, error);
     if (status == 0)
-        status = place(worker, request, answer, error);
+        status = choose_copy(worker, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = measure_variant(worker, request, variant, &list, answer, error);
     if (list != NULL) {

@@ -9,8 +9,8 @@
  *         -> {"event":"loaded",registers…grid_blocks,"bytes":…,"operations":…}
  *     {"do":"verify","id":7,"runs":2}  -> {"event":"verified","right":true,"run_ns":…} or right
  * false and a reason
- *     {"do":"measure","id":7,"samples":10,"placement":3}  -> {"event":"measured","samples_ns":[…]}
- *         on buffers of that placement (device_placement.h)
+ *     {"do":"measure","id":7,"samples":10,"copy":3}  -> {"event":"measured","samples_ns":[…]}
+ *         of that copy of its code (device_code.h)
  *     {"do":"unload","id":7} -> {"event":"unloaded"}
  *     {"do":"trial","cubin":CUBIN,"parameters":{…},"samples":5,"enough_ns":…}
  *         -> {"event":"tried",figures as loaded,"samples_ns":[…],"load_ns":…,"run_ns":…}  all of

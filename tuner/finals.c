@@ -129,7 +129,8 @@ static void append_samples(struct finals *finals, size_t contender, const double
         *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = batch[i];
 }
 
-/* One round: whoever is in is measured once, in shuffled order, on the same placement. */
+/* One round: whoever is in is measured once, in shuffled order; each round another copy
+ * of the code. */
 static int run_round(struct finals *finals, unsigned round, struct error *error)
 {
     struct tuning *tuning = finals->tuning;

@@ -8,6 +8,8 @@
 /* Screening never rules out by less than this: a few samples say no more. */
 #define SCREENING_NOISE 0.02
 
+#define LOOK_GROWTH 1.4
+
 struct race_rules race_rules_complete(struct race_rules rules)
 {
     if (!(rules.tie_tolerance > 0))
@@ -20,6 +22,8 @@ struct race_rules race_rules_complete(struct race_rules rules)
         rules.maximum_rounds = 150;
     if (rules.maximum_rounds < rules.minimum_rounds)
         rules.maximum_rounds = rules.minimum_rounds;
+    if (!(rules.confidence > 0))
+        rules.confidence = 0.99;
     if (rules.resamples == 0)
         rules.resamples = 500;
     return rules;
@@ -94,13 +98,21 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* The estimate alone where `resamples` is 0. Both have samples. */
+/* Both have samples. */
 static struct interval compare_times(const struct contender *a, const struct contender *b,
-                                     unsigned resamples)
+                                     const struct race_rules *rules)
 {
     size_t rounds = smaller(a->count, b->count);
     uint64_t seed = ((uint64_t)a->order << 32) ^ rounds;
-    return statistics_paired_ratio(a->samples_ns, b->samples_ns, rounds, resamples, seed);
+    return statistics_paired_ratio(a->samples_ns, b->samples_ns, rounds, rules->confidence,
+                                   rules->resamples, seed);
+}
+
+/* The estimate of it alone. */
+static double compare_medians(const struct contender *a, const struct contender *b)
+{
+    size_t rounds = smaller(a->count, b->count);
+    return statistics_paired_ratio(a->samples_ns, b->samples_ns, rounds, 0, 0, 0).estimate;
 }
 
 /* How many rounds everyone who is in has run; 0 where nobody is in. */
@@ -142,7 +154,7 @@ static size_t find_leader(const struct contender *contenders, size_t count, size
         if (!is_in(&contenders[i]))
             continue;
         double relative =
-            statistics_paired_ratio(contenders[i].samples_ns, levels, rounds, 0, 0).estimate;
+            statistics_paired_ratio(contenders[i].samples_ns, levels, rounds, 0, 0, 0).estimate;
         if (leader == count || relative < lowest ||
             (relative == lowest && compare_by_rule(&contenders[i], &contenders[leader]) < 0)) {
             leader = i;
@@ -185,8 +197,7 @@ static bool rule_out(struct contender *contenders, size_t count, size_t leader, 
     for (size_t i = 0; i < count; i++) {
         if (i == leader || !is_in(&contenders[i]))
             continue;
-        struct interval ratio =
-            compare_times(&contenders[i], &contenders[leader], rules->resamples);
+        struct interval ratio = compare_times(&contenders[i], &contenders[leader], rules);
         if (ratio.low > 1.0 + resolution && ratio.estimate > 1.0 + tolerance + resolution)
             contenders[i].out = true;
         else if (ratio.low < 1.0 - tolerance + resolution ||
@@ -207,7 +218,7 @@ static size_t break_tie(struct contender *contenders, size_t count, size_t leade
             continue;
         contenders[i].tied = true;
         ++*tie_count;
-        double ratio = compare_times(&contenders[i], &contenders[leader], 0).estimate;
+        double ratio = compare_medians(&contenders[i], &contenders[leader]);
         if (ratio <= 1.0 + rules->tie_tolerance / 2 &&
             compare_by_rule(&contenders[i], &contenders[winner]) < 0)
             winner = i;
@@ -223,7 +234,7 @@ static size_t find_runner_up(const struct contender *contenders, size_t count, s
     for (size_t i = 0; i < count; i++) {
         if (i == winner || contenders[i].count == 0)
             continue;
-        double ratio = compare_times(&contenders[i], &contenders[winner], 0).estimate;
+        double ratio = compare_medians(&contenders[i], &contenders[winner]);
         bool first = runner_up == count;
         bool promoted = !first && contenders[runner_up].out && !contenders[i].out;
         bool demoted = !first && !contenders[runner_up].out && contenders[i].out;
@@ -242,11 +253,19 @@ static struct interval winning_margin(const struct contender *contenders, size_t
     size_t runner_up = find_runner_up(contenders, count, winner);
     if (runner_up == count)
         return (struct interval){1.0, 1.0, 1.0};
-    struct interval margin =
-        compare_times(&contenders[runner_up], &contenders[winner], rules->resamples);
+    struct interval margin = compare_times(&contenders[runner_up], &contenders[winner], rules);
     margin.low = fmax(0.0, margin.low - resolution);
     margin.high += resolution;
     return margin;
+}
+
+/* The first of minimum_rounds, or a step of LOOK_GROWTH after it, or the last. */
+static bool is_look(size_t rounds, const struct race_rules *rules)
+{
+    double look = rules->minimum_rounds;
+    while ((size_t)look < rounds)
+        look *= LOOK_GROWTH;
+    return (size_t)look == rounds || rounds >= rules->maximum_rounds;
 }
 
 struct verdict race_judge(struct contender *contenders, size_t count,
@@ -262,7 +281,7 @@ struct verdict race_judge(struct contender *contenders, size_t count,
     size_t leader = find_leader(contenders, count, rounds);
     double resolution = timer_resolution(contenders, count, leader);
     verdict.winner = leader;
-    if (rounds >= complete.minimum_rounds) {
+    if (is_look(rounds, &complete)) {
         bool resolved = rule_out(contenders, count, leader, resolution, &complete);
         verdict.decided = resolved || rounds >= complete.maximum_rounds;
     }

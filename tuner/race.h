@@ -26,6 +26,7 @@ struct race_rules {          /* zero members mean the defaults in parentheses */
     unsigned finalists;      /* at most this many reach the finals (16) */
     unsigned minimum_rounds; /* before anyone is ruled out or a winner named (16) */
     unsigned maximum_rounds; /* then whoever is not separated from the leader is tied (150) */
+    double confidence;       /* of the intervals (0.99) */
     unsigned resamples;      /* of the bootstrap (500) */
     bool everyone;           /* all that have samples reach the finals, and none is ruled out */
 };
@@ -76,8 +77,11 @@ struct verdict {
  * Contenders that are not out and have samples are in. Each round's level is the median of its
  * times over those who are in; the leader is the contender with the lowest median time relative to
  * the level. (Of two, that is the one whose median paired ratio to the other is below 1, whatever
- * the drift.) From minimum_rounds on, every other contender that is in is compared with the leader
- * by the median of their paired time ratios: estimate e, 95 % percentile-bootstrap interval [l, h].
+ * the drift.) Then, if this is a round to look at, every other contender that is in is
+ * compared with the leader by the median of their paired time ratios: estimate e,
+ * percentile-bootstrap interval [l, h] of `confidence`. Looks are at minimum_rounds, each time 1.4
+ * times as many rounds, and maximum_rounds: whoever looks after every round finds, sooner or later,
+ * the one in which chance separates equals.
  * Let t be the tolerance, and s the timer's step over the leader's median, which is what rounding
  * alone can put between two medians; the step is the smallest difference between unequal samples,
  * next to nothing where the timer is fine (a difference above 1.1 µs is no timer's step). A
@@ -85,10 +89,9 @@ struct verdict {
  * than the tolerance. It is equivalent when 1 - t + s <= l and h <= 1 + t - s. The finals are
  * decided once everyone else is out or equivalent, and at maximum_rounds in any case; whoever is in
  * then forms the tie set. The stated rule picks the winner among those of the tie set with e <= 1 +
- * t / 2, so that, by the estimate, breaking the tie costs no more than half the tolerance. The intervals
- * hold for one comparison at one time and are not corrected for the number of contenders or of
- * looks: going out is a decision on where to spend measurements, whose error the tolerance bounds,
- * not a test at the 5 % level.
+ * t / 2, so that, by the estimate, breaking the tie costs no more than half the tolerance.The intervals
+ * hold for one comparison at one time: they are not corrected for the number of contenders, nor for
+ * the eight looks.
  *
  * margin.low and .high include s. The bootstrap is seeded by contender and round: the same samples
  * give the same verdict. Where nobody is in, the verdict is undecided and its winner means nothing.

@@ -229,7 +229,7 @@ static uint64_t state_from_seed(uint64_t seed)
 }
 
 struct interval statistics_paired_ratio(const double *a, const double *b, size_t count,
-                                        unsigned resamples, uint64_t seed)
+                                        double confidence, unsigned resamples, uint64_t seed)
 {
     double *ratios = alloc_zeroed(count, sizeof *ratios);
     for (size_t i = 0; i < count; i++)
@@ -245,8 +245,8 @@ struct interval statistics_paired_ratio(const double *a, const double *b, size_t
     double *medians = alloc_zeroed(resamples, sizeof *medians);
     resample_medians(ratios, count, medians, resamples, state_from_seed(seed));
     interval.estimate = statistics_quantile(ratios, count, 0.5);
-    interval.low = quantile_of_unsorted(medians, resamples, 0.025);
-    interval.high = quantile_of_unsorted(medians, resamples, 0.975);
+    interval.low = quantile_of_unsorted(medians, resamples, (1.0 - confidence) / 2);
+    interval.high = quantile_of_unsorted(medians, resamples, (1.0 + confidence) / 2);
     free(medians);
     free(ratios);
     return interval;

@@ -41,7 +41,7 @@ struct summary statistics_summarise(const double *samples, size_t count);
  */
 double statistics_timer_step_ns(const double *samples, size_t count);
 
-/* An estimate with its 95 % bootstrap interval. */
+/* An estimate with its bootstrap interval, of 95 % unless said otherwise. */
 struct interval {
     double estimate;
     double low;
@@ -50,13 +50,13 @@ struct interval {
 
 /*
  * The median of the paired ratios a[i] / b[i], with its percentile-bootstrap interval
- * (`resamples` draws from the generator seeded with `seed`; Efron and Tibshirani 1993, chapter 13).
+ * of `confidence`, from 0 to 1 (`resamples` draws from the generator seeded with `seed`; Efron and Tibshirani 1993, chapter 13).
  * Pairing cancels drift that hits both alike. `count` >= 1, below 2^32; with 1, or without
  * resamples, the interval is the estimate. Always finite: equal times have the ratio 1, zeros too,
  * and no ratio exceeds 1e9.
  */
 struct interval statistics_paired_ratio(const double *a, const double *b, size_t count,
-                                        unsigned resamples, uint64_t seed);
+                                        double confidence, unsigned resamples, uint64_t seed);
 
 /*
  * The ratio of the medians of `a` and `b`, which were taken independently of each other, with its

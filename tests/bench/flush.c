@@ -379,7 +379,7 @@ static void write_rows(FILE *stream, const struct bench *bench, const char *kern
             continue;
         struct summary summary = statistics_summarise(bench->samples_ns[i], ROUNDS);
         struct interval ratio =
-            statistics_paired_ratio(bench->samples_ns[i], ours, ROUNDS, 2000, 1);
+            statistics_paired_ratio(bench->samples_ns[i], ours, ROUNDS, 0.95, 2000, 1);
         fprintf(stream, "%s,%s,%zu,%.3f,%.3f,%.3f,%.4f,%.4f,%.4f\n", kernel, preparation_names[i],
                 summary.count, summary.median_ns / 1e3, summary.low_ns / 1e3, summary.high_ns / 1e3,
                 ratio.estimate, ratio.low, ratio.high);

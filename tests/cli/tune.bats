@@ -178,20 +178,9 @@ study = json.load(open("out"))[0]
 print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
 }
 
-@test "finals go round several places in memory, and stay at one where the cache is warm" {
+@test "finals go round several copies of the code, whose addresses are worth a percent" {
     stand_in "noise=0" "placement=0.01"
     autotune --config "$sweeps/scale.ini" --format json
     exits 0
-    [ "$(different_samples)" -ge 8 ]
-    sed 's/^n = .*/&\ncache = warm/' "$sweeps/scale.ini" >warm.ini
-    ln -s "$sweeps/templates" templates
-    autotune --allow-path --config warm.ini --results warm --tuned warm.tuned.ini --format json
-    exits 0
-    equal "$(different_samples)" 1
-}
-
-@test "memory for one place only is enough" {
-    stand_in "memory_bytes=160000000"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    [ "$(different_samples)" -ge 6 ] # one copy alone would give one
 }

@@ -644,7 +644,7 @@ static CUresult launch(CUfunction function, struct extent grid, struct extent bl
                                 .blocks = extent_count(grid),
                                 .block_threads = (unsigned)extent_count(block),
                                 .elements = kernel_elements(kernel, parameters),
-                                .address = kernel_address(kernel, parameters)};
+                                .load = module_number(function->module)};
     double own_ns = kernel_own_ns(kernel, parameters);
     clock_advance(own_ns >= 0 ? own_ns : clock_kernel_ns(&control()->time, &work));
     if (stream_stopped())

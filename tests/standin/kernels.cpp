@@ -135,7 +135,6 @@ struct kernel {
     const char *entry;
     void (*run)(void **parameters);
     uint64_t (*elements)(void **parameters);
-    uint64_t (*address)(void **parameters);
     kernel_end end; /* KERNEL_NEVER: it is not run */
 };
 
@@ -178,33 +177,10 @@ template <typename... P> uint64_t largest(void (*function)(P...), void **paramet
     return largest(function, parameters, std::index_sequence_for<P...>());
 }
 
-template <typename T> uint64_t address(void *parameter)
-{
-    if constexpr (std::is_pointer_v<T>)
-        return reinterpret_cast<uint64_t>(*static_cast<T *>(parameter));
-    (void)parameter;
-    return 0;
-}
-
-template <typename... P, size_t... I>
-uint64_t first_address(void (*)(P...), void **parameters, std::index_sequence<I...>)
-{
-    uint64_t first = 0;
-    (void)parameters;
-    ((first = first != 0 ? first : address<P>(parameters[I])), ...);
-    return first;
-}
-
-template <typename... P> uint64_t first_address(void (*function)(P...), void **parameters)
-{
-    return first_address(function, parameters, std::index_sequence_for<P...>());
-}
-
 #define ENTRY(source, name, end)                                                                   \
     {                                                                                              \
 #name, [](void **parameters) { call(source::name, parameters); },                             \
-     [](void **parameters) { return largest(source::name, parameters); },         \
-     [](void **parameters) { return first_address(source::name, parameters); }, end    \
+     [](void **parameters) { return largest(source::name, parameters); }, end    \
     }
 #define KERNEL(source, name) ENTRY(source, name, KERNEL_DONE)
 #define ENDLESS(source, name) ENTRY(source, name, KERNEL_NEVER)
@@ -219,9 +195,9 @@ uint64_t none(void **)
 }
 
 const struct kernel kernels[] = {
-    {"autotune_empty", nothing, none, none, KERNEL_DONE},
-    {"autotune_delay", nothing, none, none, KERNEL_DONE},
-    {"autotune_read", nothing, none, none, KERNEL_DONE},
+    {"autotune_empty", nothing, none, KERNEL_DONE},
+    {"autotune_delay", nothing, none, KERNEL_DONE},
+    {"autotune_read", nothing, none, KERNEL_DONE},
     KERNEL(own, autotune_fill),
     KERNEL(own, autotune_compare),
     KERNEL(own, autotune_checksum),
@@ -263,7 +239,7 @@ const struct kernel kernels[] = {
     KERNEL(downstream, grid_barrier),
     KERNEL(downstream, grid_barrier_reference),
     KERNEL(downstream, two_phase),
-    {"read_all", nothing, none, none, KERNEL_DONE},
+    {"read_all", nothing, none, KERNEL_DONE},
 };
 } // namespace
 
@@ -278,11 +254,6 @@ const struct kernel *kernel_find(const char *entry)
 uint64_t kernel_elements(const struct kernel *kernel, void **parameters)
 {
     return kernel->elements(parameters);
-}
-
-uint64_t kernel_address(const struct kernel *kernel, void **parameters)
-{
-    return kernel->address(parameters);
 }
 
 double kernel_own_ns(const struct kernel *kernel, void **parameters)

@@ -22,9 +22,6 @@ const struct kernel *kernel_find(const char *entry);
 /* The largest whole number below 2^32 among the arguments: as many elements are counted as work. */
 uint64_t kernel_elements(const struct kernel *kernel, void **parameters);
 
-/* The first pointer among the arguments; 0 where there is none. */
-uint64_t kernel_address(const struct kernel *kernel, void **parameters);
-
 /* What becomes of a launch. */
 enum kernel_end { KERNEL_DONE, KERNEL_FAULTED, KERNEL_NEVER };
 

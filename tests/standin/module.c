@@ -19,10 +19,12 @@ enum { INFO_MAX_THREADS = 0x05, INFO_FRAME_SIZE = 0x11, INFO_REGISTERS = 0x2f };
 
 struct CUmod_st {
     struct CUfunc_st *functions;
+    uint64_t number; /* 1, 2, … in the order loaded */
     struct CUmod_st *next;
 };
 
 static struct CUmod_st *modules;
+static uint64_t loads;
 
 struct image {
     const unsigned char *bytes;
@@ -193,6 +195,7 @@ CUresult module_load(const void *bytes, CUmodule *module)
     struct CUmod_st *made = calloc(1, sizeof *made);
     if (made == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    made->number = ++loads;
     for (unsigned i = 0; i < image.header->e_shnum; i++) {
         const char *name = section_name(&image, i);
         if (strncmp(name, ".text.", 6) != 0)
@@ -323,4 +326,9 @@ CUresult module_blocks_per_sm(CUfunction function, int block_threads, size_t dyn
         return CUDA_ERROR_INVALID_VALUE;
     *blocks = result.activeBlocksPerMultiprocessor;
     return CUDA_SUCCESS;
+}
+
+uint64_t module_number(const struct CUmod_st *module)
+{
+    return module->number;
 }

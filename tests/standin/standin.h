@@ -52,7 +52,7 @@ struct time_model {
     double element_ns; /* for each element that the arguments speak of */
     double noise;      /* relative standard deviation */
     double drift;      /* relative slowdown for each virtual second */
-    double placement;  /* relative standard deviation over where the first buffer lies */
+    double placement;  /* relative standard deviation over the loads of one module */
     double throttle_period_ms, throttle_length_ms, throttle_factor;
     uint64_t seed;
     struct {
@@ -111,7 +111,7 @@ struct launch {
     uint64_t blocks;
     unsigned block_threads;
     uint64_t elements; /* the largest whole-number argument */
-    uint64_t address;  /* the first pointer argument */
+    uint64_t load;     /* which load of a module in this process its code is of */
 };
 
 /* Virtual nanoseconds at which everything queued so far is done. */
@@ -158,6 +158,9 @@ struct CUfunc_st { /* the driver's CUfunction */
     int max_dynamic_shared_bytes;
     struct CUfunc_st *next;
 };
+
+/* Which load of a module in this process it is: 1, 2, … */
+uint64_t module_number(const struct CUmod_st *module);
 
 /* Reads the kernels of a cubin. CUDA_ERROR_INVALID_IMAGE where it is none,
  * CUDA_ERROR_NO_BINARY_FOR_GPU where it is for another architecture. */

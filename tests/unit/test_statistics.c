@@ -160,7 +160,7 @@ static void test_bootstrap_covers_the_ratio(void **state)
             a[i] = 1020.0 * drift * (1.0 + 0.02 * (uniform(&random) - 0.5));
             b[i] = 1000.0 * drift * (1.0 + 0.02 * (uniform(&random) - 0.5));
         }
-        struct interval interval = statistics_paired_ratio(a, b, 30, 500, draw);
+        struct interval interval = statistics_paired_ratio(a, b, 30, 0.95, 500, draw);
         covered += interval.low <= 1.02 && 1.02 <= interval.high;
     }
     assert_in_range(covered, 900, 990);
@@ -180,11 +180,11 @@ static void test_bootstrap_of_known_distribution(void **state)
     double b[LENGTH(a)];
     for (size_t i = 0; i < LENGTH(b); i++)
         b[i] = 100;
-    struct interval interval = statistics_paired_ratio(a, b, LENGTH(a), 20000, 1);
+    struct interval interval = statistics_paired_ratio(a, b, LENGTH(a), 0.95, 20000, 1);
     assert_near(interval.estimate, 1.06, 1e-12);
     assert_near(interval.low, 1.03, 1e-12);
     assert_near(interval.high, 1.09, 1e-12);
-    interval = statistics_paired_ratio(a, b, 5, 20000, 1);
+    interval = statistics_paired_ratio(a, b, 5, 0.95, 20000, 1);
     assert_near(interval.estimate, 1.04, 1e-12);
     assert_near(interval.low, 1.01, 1e-12);
     assert_near(interval.high, 1.11, 1e-12);
@@ -203,7 +203,7 @@ static void test_pairing_cancels_drift(void **state)
     struct summary of_a = statistics_summarise(a, 20);
     struct summary of_b = statistics_summarise(b, 20);
     assert_true(of_a.low_ns < of_b.high_ns); /* unpaired, they cannot be told apart */
-    struct interval interval = statistics_paired_ratio(a, b, 20, 500, 3);
+    struct interval interval = statistics_paired_ratio(a, b, 20, 0.95, 500, 3);
     assert_near(interval.estimate, 1.01, 1e-9);
     assert_near(interval.low, 1.01, 1e-9);
     assert_near(interval.high, 1.01, 1e-9);
@@ -219,12 +219,12 @@ static void test_bootstrap_is_determined_by_its_seed(void **state)
         a[i] = 1000.0 + 20.0 * uniform(&random);
         b[i] = 1000.0 + 20.0 * uniform(&random);
     }
-    struct interval first = statistics_paired_ratio(a, b, 40, 500, 0);
-    struct interval again = statistics_paired_ratio(a, b, 40, 500, 0);
+    struct interval first = statistics_paired_ratio(a, b, 40, 0.95, 500, 0);
+    struct interval again = statistics_paired_ratio(a, b, 40, 0.95, 500, 0);
     assert_memory_equal(&first, &again, sizeof first);
     bool differs = false;
     for (uint64_t seed = 1; seed < 10; seed++) {
-        struct interval other = statistics_paired_ratio(a, b, 40, 500, seed);
+        struct interval other = statistics_paired_ratio(a, b, 40, 0.95, 500, seed);
         assert_near(other.estimate, first.estimate, 0);
         assert_near(other.low, first.low, 2e-3);
         assert_near(other.high, first.high, 2e-3);
@@ -239,20 +239,20 @@ static void test_ratio_of_few_and_of_zero(void **state)
     const double a[] = {30, 30};
     const double b[] = {20, 20};
     const double zero[] = {0, 0};
-    struct interval one = statistics_paired_ratio(a, b, 1, 500, 1);
+    struct interval one = statistics_paired_ratio(a, b, 1, 0.95, 500, 1);
     assert_near(one.estimate, 1.5, 0);
     assert_near(one.low, 1.5, 0);
     assert_near(one.high, 1.5, 0);
-    struct interval unsampled = statistics_paired_ratio(a, b, 2, 0, 1);
+    struct interval unsampled = statistics_paired_ratio(a, b, 2, 0.95, 0, 1);
     assert_near(unsampled.low, 1.5, 0);
     assert_near(unsampled.high, 1.5, 0);
-    struct interval both_zero = statistics_paired_ratio(zero, zero, 2, 500, 1);
+    struct interval both_zero = statistics_paired_ratio(zero, zero, 2, 0.95, 500, 1);
     assert_near(both_zero.estimate, 1, 0);
     assert_near(both_zero.low, 1, 0);
     assert_near(both_zero.high, 1, 0);
-    struct interval over_zero = statistics_paired_ratio(a, zero, 2, 500, 1);
+    struct interval over_zero = statistics_paired_ratio(a, zero, 2, 0.95, 500, 1);
     assert_true(isfinite(over_zero.estimate) && over_zero.low >= 1e9);
-    struct interval zero_over = statistics_paired_ratio(zero, b, 2, 500, 1);
+    struct interval zero_over = statistics_paired_ratio(zero, b, 2, 0.95, 500, 1);
     assert_near(zero_over.high, 0, 0);
 }
 

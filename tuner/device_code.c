@@ -1,0 +1,43 @@
+#include "device_code.h"
+
+#include "alloc.h"
+#include "module.h"
+
+#include <stdlib.h>
+
+int device_code_load(struct device_code *code, struct device_context *device, const void *cubin,
+                     struct error *error)
+{
+    *code = (struct device_code){0};
+    return CUDA(device, cuModuleLoadData, &code->module, cubin);
+}
+
+int device_code_resolve(struct device_code *code, struct device_context *device,
+                        const struct schedule *schedule, struct error *error)
+{
+    const struct module module = {device, code->module};
+    int status = 0;
+    code->functions = alloc_zeroed(schedule->step_count, sizeof *code->functions);
+    code->count = schedule->step_count;
+    for (size_t i = 0; i < code->count && status == 0; i++) {
+        const struct step *step = &schedule->steps[i];
+        int registers;
+        status = module_function(&module, step->entry, &code->functions[i], error);
+        if (status == 0)
+            status =
+                module_allow_shared(device, code->functions[i], step->dynamic_shared_bytes, error);
+        if (status ==
+            0) /* a question about a lazily loaded function loads it, before it is timed */
+            status = CUDA(device, cuFuncGetAttribute, &registers, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                          code->functions[i]);
+    }
+    return status;
+}
+
+void device_code_unload(struct device_code *code, struct device_context *device)
+{
+    free(code->functions);
+    if (code->module != NULL)
+        (void)device->driver.cuModuleUnload(code->module);
+    *code = (struct device_code){0};
+}
