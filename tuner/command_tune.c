@@ -331,6 +331,22 @@ static int print_report(struct run *run, struct error *error)
     return status;
 }
 
+/* Where time went, and what hung kernels cost beyond their deadlines. */
+static void print_timings(struct run *run)
+{
+    timings_print(&run->timings, stderr);
+    struct hang_times hangs = {0};
+    if (run->device != NULL)
+        hangs = device_hangs(run->device);
+    if (hangs.count > 0)
+        fprintf(stderr, "%9zu    kernels hung until their deadline\n", hangs.count);
+    if (hangs.recoveries > 0)
+        fprintf(stderr,
+                "%9.3f s  from a deadline to the next variant's samples, median of %zu\n"
+                "%9.3f s  the longest of these\n",
+                hangs.median_ns * 1e-9, hangs.recoveries, hangs.worst_ns * 1e-9);
+}
+
 /* The run is of no use to anyone when no kernel has a single valid variant. */
 static int check_winners(const struct run *run, struct error *error)
 {
@@ -435,7 +451,7 @@ int command_tune(int argc, const char **argv, struct error *error)
         describe_run(&run, argc, argv);
         status = run_sweep(&run, error);
         if (options->timings)
-            timings_print(&run.timings, stderr);
+            print_timings(&run);
     }
     run_release(&run);
     return status < 0 ? status : 0;

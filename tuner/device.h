@@ -5,8 +5,8 @@
  * Calling sequence: device_new (the worker starts and makes its context meanwhile), device_gpu (its
  * greeting), then for each problem device_open, and for each variant device_load, device_verify,
  * device_measure, device_unload. A call that finds the variant at fault returns 0 with an outcome
- * other than OUTCOME_MEASURED and its reason; if the worker was lost with it, a new one has taken
- * its place and the problem is open again, but no variant is loaded.
+ * other than OUTCOME_MEASURED and its reason; if the worker was lost with it, another has taken its
+ * place (spare.h says which) and the problem is open again, but no variant is loaded.
  */
 #ifndef AUTOTUNE_DEVICE_H
 #define AUTOTUNE_DEVICE_H
@@ -53,8 +53,8 @@ struct device_answer {
     enum outcome outcome; /* OUTCOME_MEASURED: nothing wrong so far */
     char reason[1024];
     char entry[128]; /* of the main launch, after device_load() */
-    bool again;      /* nothing came of it, since the worker was killed from outside or the GPU
-                        throttled: ask again */
+    bool again;      /* nothing came of it, since the worker was killed from outside, the GPU
+                        throttled or a spare worker ran beside it: ask again */
 };
 
 /* Loads variant `id`; `figures` and the metrics as the driver and the template say. */
@@ -101,6 +101,14 @@ int device_trial_take(struct device *device, struct result *result, struct trial
 
 /* How many workers were lost so far: whoever keeps variants loaded compares it. */
 unsigned device_losses(const struct device *device);
+
+/* Kernels that never ended, and how soon after their deadline the next variant's samples were there
+ * (hangs.h). */
+struct hang_times {
+    size_t count, recoveries;
+    double median_ns, worst_ns; /* of the recoveries */
+};
+struct hang_times device_hangs(const struct device *device);
 
 /* What was seen while samples of the open problem were taken. */
 struct watched device_watched(const struct device *device);

@@ -164,6 +164,8 @@ static int do_open(struct device_worker *worker, const json_t *request, struct a
 {
     struct bindings values = {0};
     double empty_ns[EMPTY_SAMPLES];
+    size_t free_bytes = 0;
+    size_t all_bytes = 0;
     if (text_of(request, "template") == NULL || text_of(request, "support") == NULL)
         return error_set(error, ERROR_WORKER, "'open' needs 'template' and 'support'");
     close_problem(worker);
@@ -179,8 +181,12 @@ static int do_open(struct device_worker *worker, const json_t *request, struct a
                                  error);
     bindings_release(&values);
     if (status == 0)
-        answer->reply = json_pack("{s:s, s:o}", "event", "opened", "empty_ns",
-                                  numbers(empty_ns, EMPTY_SAMPLES));
+        status = CUDA(&worker->device, cuMemGetInfo, &free_bytes, &all_bytes);
+    if (status == 0)
+        answer->reply = json_pack("{s:s, s:o, s:I, s:I}", "event", "opened", "empty_ns",
+                                  numbers(empty_ns, EMPTY_SAMPLES), "needs_bytes",
+                                  (json_int_t)worker->problem.footprint.bytes, "free_bytes",
+                                  (json_int_t)free_bytes);
     return status;
 }
 
@@ -445,6 +451,15 @@ static int do_close(struct device_worker *worker, const json_t *request, struct 
     return 0;
 }
 
+/* Shows that the context works. */
+static int do_wait(struct device_worker *worker, const json_t *request, struct answer *answer,
+                   struct error *error)
+{
+    (void)request;
+    answer->reply = json_pack("{s:s}", "event", "waited");
+    return device_synchronise(&worker->device, error);
+}
+
 /* To add a request: a function above, a line here, its description in the header. */
 static const struct {
     const char *name;
@@ -452,13 +467,15 @@ static const struct {
                  struct error *error);
 } requests[] = {
     {"open", do_open},     {"load", do_load},   {"verify", do_verify}, {"measure", do_measure},
-    {"unload", do_unload}, {"trial", do_trial}, {"close", do_close},
+    {"unload", do_unload}, {"trial", do_trial}, {"close", do_close},   {"wait", do_wait},
 };
 
 static int serve(struct device_worker *worker, const json_t *request, struct answer *answer,
                  struct error *error)
 {
     const char *name = text_of(request, "do");
+    if (json_is_true(json_object_get(request, "recount")))
+        watch_recount(&worker->watch);
     for (size_t i = 0; name != NULL && i < sizeof requests / sizeof *requests; i++)
         if (strcmp(requests[i].name, name) == 0)
             return requests[i].serve(worker, request, answer, error);

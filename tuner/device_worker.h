@@ -16,11 +16,14 @@
  *         -> {"event":"tried",figures as loaded,"samples_ns":[…],"load_ns":…,"run_ns":…}  all of
  * the above in one, checked again after the samples; one sample above
  *            enough_ns is enough
+ *     {"do":"wait"} -> {"event":"waited"}  when everything queued is done: the context works
  *     {"do":"close"} -> {"event":"closed"}
  *
  * CUBIN is the path of an entry of the cubin cache. A variant that fails answers
  * {"event":"failed","outcome":"fault","reason":…,"lost":true}; after `lost` the context is gone and
  * the process ends.
+ * "opened" also says "needs_bytes", what the problem takes of the GPU's memory, and "free_bytes",
+ * what is left. A request with "recount":true makes watch_recount() come before it.
  * Samples come with what watch_tell() adds: "throttled" where they were taken under it.
  * {"event":"error",…} says that the request itself, or the template, is at fault.
  */

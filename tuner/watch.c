@@ -89,6 +89,12 @@ static void read_now(struct watch *watch)
     }
 }
 
+void watch_recount(struct watch *watch)
+{
+    watch->counted_ns = 0;
+    watch->fresh = false;
+}
+
 void watch_look(struct watch *watch, int64_t begin_ns)
 {
     watch->throttled = false;

@@ -36,6 +36,9 @@ struct watch {
 void watch_start(struct watch *watch, const char *uuid);
 void watch_stop(struct watch *watch); /* a zeroed one, too */
 
+/* What was counted and read so far is not to be told: there was a process of our own beside us. */
+void watch_recount(struct watch *watch);
+
 /* To be called when samples were taken, the first at `begin_ns` on clock_ns(). */
 void watch_look(struct watch *watch, int64_t begin_ns);
 

@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# A second device worker waits for the deadline of a kernel that does not end (tuner/spare.h).
+load helper
+
+# hang_among_good: two good variants, and one that never ends and is killed after 4 s
+hang_among_good() {
+    sweep <<'INI'
+launch_timeout_s = 4
+[scale]
+n = 2^12
+block_size = 128, 256
+mode = good, hang
+constraint = block_size == 128 or mode == "good"
+INI
+}
+
+# start ARGUMENTS: autotune in the background, in $run
+start() {
+    "$AUTOTUNE" "$@" >out 2>err </dev/null &
+    run=$!
+}
+
+# ended: waits for it, exit code in $code
+ended() {
+    code=0
+    wait "$run" || code=$?
+}
+
+# The device workers so far, in the order of their first call.
+workers() {
+    awk '!seen[$1]++ { print $1 }' calls
+}
+
+# spare_calls NAME: waits until a second worker has called that entry point; its pid in $spare, the first's in $first
+spare_calls() {
+    local i
+    for i in $(seq 600); do
+        first=$(workers 2>/dev/null | sed -n 1p)
+        spare=$(workers 2>/dev/null | sed -n 2p)
+        [ -z "$spare" ] || ! grep -q "^$spare $1" calls || return 0
+        sleep 0.02
+    done
+    echo "no second worker calls $1"
+    tail out err
+    return 1
+}
+
+outcomes_are_right() {
+    exits 0
+    equal "$(count outcome measured)" 2
+    equal "$(count outcome timeout)" 1
+    none_alive
+}
+
+@test "its buffers are filled before the deadline, and it takes over" {
+    stand_in "log = $scratch/calls"
+    hang_among_good
+    start --config sweep.ini --format csv --timings
+    spare_calls cuLaunchKernel
+    kill -0 "$first"
+    ended
+    outcomes_are_right
+    equal "$(workers | wc -l)" 2
+    has err "1    kernels hung until their deadline"
+    # the hang may have been the last of the screening; then it is followed by the finals
+    has err "s  from a deadline to the next variant's samples, median of 1"
+}
+
+@test "no variant hangs: there is no second worker, and nothing is said of it" {
+    stand_in "log = $scratch/calls"
+    sweep <<'INI'
+[scale]
+n = 2^12
+INI
+    autotune --config sweep.ini --timings
+    exits 0
+    equal "$(workers | wc -l)" 1
+    lacks err deadline
+}
+
+@test "a spare that dies, fails or hangs is replaced in its turn" {
+    hang_among_good
+    export AUTOTUNE_WORKER_TIMEOUT_S=6
+    for fault in cuInit:2:kill cuStreamCreate:2:CUDA_ERROR_UNKNOWN cuDevicePrimaryCtxRetain:2:hang; do
+        stand_in "log = $scratch/calls" "fault = $fault"
+        rm -f calls
+        autotune --config sweep.ini --format csv --remeasure
+        echo "$fault"
+        outcomes_are_right
+        equal "$(workers | wc -l)" 3
+    done
+}
+
+@test "without room for the buffers twice, it waits with a context alone" {
+    stand_in "log = $scratch/calls" memory_bytes=1000000000
+    hang_among_good
+    start --config sweep.ini --format csv
+    spare_calls cuStreamCreate
+    sleep 0.5
+    kill -0 "$first"
+    ! grep "^$spare cuMemAlloc" calls
+    ended
+    outcomes_are_right
+    equal "$(workers | wc -l)" 2
+    grep -q "^$spare cuMemAlloc" calls
+}
+
+@test "a variant that is merely slow: the spare goes, and what was beside it is measured again" {
+    # in a container, where our own processes cannot be told by their numbers
+    sweep <<'INI'
+launch_timeout_s = 4
+[scale]
+n = 2^12
+block_size = 64, 128, 256, 512
+INI
+    stand_in "log = $scratch/calls" pid_offset=100000
+    autotune --config sweep.ini
+    exits 0
+    undisturbed=$(grep -c cuModuleLoadData calls)
+    rm calls
+    stand_in "log = $scratch/calls" "fault = cuStreamSynchronize:12:sleep1500" \
+        "fault = cuStreamSynchronize:24:sleep200" pid_offset=100000 # another reading of NVML
+    autotune --config sweep.ini --timings --remeasure
+    exits 0
+    first=$(workers | sed -n 1p)
+    [ "$(grep -c "^$first cuModuleLoadData" calls)" -gt "$undisturbed" ]
+    none_alive
+    equal "$(workers | wc -l)" 2
+    lacks err deadline
+    has out "no other process on the GPU"
+    autotune report --format csv
+    equal "$(count outcome measured)" 4
+}
+
+@test "Ctrl-C while it waits: exit 130, and no process is left" {
+    stand_in "log = $scratch/calls"
+    hang_among_good
+    start --config sweep.ini
+    spare_calls cuMemAlloc
+    kill -INT "$run"
+    ended
+    exits 130
+    none_alive
+}
+
+@test "SIGKILL of the coordinator while it waits: no process is left, and the next run goes on" {
+    stand_in "log = $scratch/calls"
+    hang_among_good
+    start --config sweep.ini
+    spare_calls cuMemAlloc
+    kill -KILL "$run"
+    ended
+    none_alive
+    stand_in
+    autotune --config sweep.ini --format csv
+    outcomes_are_right
+}

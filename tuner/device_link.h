@@ -1,0 +1,62 @@
+/*
+ * What device.c's calls about variants rest on: the device worker's process, how it is started,
+ * greeted, opened a problem with and replaced, and the wait for what it says. For device.c alone.
+ */
+#ifndef AUTOTUNE_DEVICE_LINK_H
+#define AUTOTUNE_DEVICE_LINK_H
+
+#include "device.h"
+#include "hangs.h"
+#include "spare.h"
+#include "worker.h"
+
+struct device {
+    struct worker worker;
+    struct pool *pool;
+    char ordinal[16];
+    bool greeted;
+    struct gpu gpu;
+    bool open;
+    struct device_request request; /* of the open problem, to open it again */
+    double slowest_s;              /* run so far */
+    json_t *trials[DEVICE_TRIALS]; /* sent and not answered, the oldest first */
+    size_t trial_count;
+    unsigned losses;
+    bool killed;            /* the last worker that died was killed from outside */
+    unsigned kills;         /* of that kind since the last reply */
+    struct watched watched; /* of the open problem; sm_clock_mhz is the sum of `readings` */
+    unsigned readings;
+    unsigned retakes;
+    char unwatched[256];
+    struct spare spare;
+    bool roomy;          /* there is room for the open problem twice */
+    bool spoilt;         /* a spare ran beside the request of the last reply */
+    int64_t deadline_ns; /* of the last reply waited for */
+    double took_s;       /* the wait for it */
+    struct hangs hangs;
+};
+
+/*
+ * The worker's next message: returns 1 with it; 0 where the worker died or passed the deadline,
+ * with `reason` set and the worker buried; or an error. After `patience_s` a spare is started; 0
+ * where it is no variant that is waited for.
+ */
+int device_receive(struct device *device, double timeout_s, double patience_s, json_t **message,
+                   bool *timed_out, char reason[WORKER_REASON_BYTES], struct error *error);
+
+/* Whether the message is this event: 0, the error that it is, or ERROR_WORKER. */
+int device_expect(const json_t *message, const char *event, struct error *error);
+
+/*
+ * A worker that is lost is replaced at once, with the same problem open and the same trials queued.
+ * Not before its end: until then its kernel may still be on the GPU.
+ */
+int device_replace(struct device *device, struct error *error);
+
+/* A whole number of a reply; 0 where there is none. */
+int64_t device_member(const json_t *reply, const char *key);
+
+/* Appends the numbers of a reply's array. */
+int device_read_numbers(const json_t *array, double **values, size_t *count);
+
+#endif
