@@ -59,11 +59,13 @@ for (const figure of figures) {
   const box = plot.getBoundingClientRect();
   check(box.width > 200 && box.height > 100, `tiny plot: ${name(plot)}: ${box.width} x ${box.height}`);
   check(plot.querySelectorAll('text').length > 3, `no texts: ${name(plot)}`);
-  check(plot.querySelectorAll('circle, polygon').length > 0, `no points: ${name(plot)}`);
+  check(plot.querySelectorAll('circle, polygon, .dots').length > 0, `no points: ${name(plot)}`);
   for (const mark of plot.querySelectorAll('circle')) {
     const paint = getComputedStyle(mark).fill;
     if (paint === 'none' || paint === 'rgb(0, 0, 0)') { found.push(`unpainted: ${name(plot)}: ${paint}`); break; }
   }
+  for (const dots of plot.querySelectorAll('.dots'))
+    check(!['none', 'rgb(0, 0, 0)'].includes(getComputedStyle(dots).stroke), `unpainted dots: ${name(plot)}`);
   for (const text of plot.querySelectorAll('text')) {
     const place = text.getBoundingClientRect();
     if (place.left < box.left - 1 || place.right > box.right + 1) {

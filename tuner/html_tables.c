@@ -12,6 +12,7 @@
 
 static const double FULL = 1 - 1e-9; /* occupancies are quotients */
 
+/* Cells and rows end where the next begins, which HTML allows: pages have thousands. */
 static void table_begin(FILE *stream, const char *heading, const char *explanation)
 {
     fprintf(stream, "<h3>%s</h3>\n", heading);
@@ -37,14 +38,13 @@ static void head(FILE *stream, const char *text, bool left)
 
 static void cell(FILE *stream, const char *text, bool left)
 {
-    fputs(left ? "<td class=\"l\">" : "<td>", stream);
+    fputs(left ? "<td class=l>" : "<td>", stream);
     html_text(stream, text);
-    fputs("</td>", stream);
 }
 
 static void cell_integer(FILE *stream, int64_t integer)
 {
-    fprintf(stream, "<td>%" PRId64 "</td>", integer);
+    fprintf(stream, "<td>%" PRId64, integer);
 }
 
 /* -- effects ------------------------------------------------------------------------------------
@@ -52,8 +52,8 @@ static void cell_integer(FILE *stream, int64_t integer)
 
 static void cell_share(FILE *stream, double share)
 {
-    fprintf(stream, "<td>%.1f&nbsp;%%<i class=\"share\" style=\"--share:%.1f%%\"></i></td>",
-            100 * share, 100 * share);
+    fprintf(stream, "<td>%.1f&nbsp;%%<i class=\"share\" style=\"--share:%.1f%%\"></i>", 100 * share,
+            100 * share);
 }
 
 static void cell_levels(FILE *stream, const struct study *study, const struct effects *effects,
@@ -74,7 +74,6 @@ static void cell_levels(FILE *stream, const struct study *study, const struct ef
         html_text(stream, value_text(level->value, value));
         fprintf(stream, ":&nbsp;%s%s", number, i == best ? "</b>" : "");
     }
-    fputs("</td>", stream);
 }
 
 void html_effects(FILE *stream, const struct study *study, const struct effects *effects)
@@ -99,7 +98,7 @@ void html_effects(FILE *stream, const struct study *study, const struct effects 
         cell_share(stream, effects->items[i].total);
         cell_share(stream, effects->items[i].near);
         cell_levels(stream, study, effects, &effects->items[i]);
-        fputs("</tr>\n", stream);
+        fputc('\n', stream);
     }
     table_end(stream);
 }
@@ -138,15 +137,15 @@ static void headroom_row(FILE *stream, const struct study *study, size_t index, 
     char steps[HEADROOM_TEXT_BYTES];
     headroom_find(&study->environment.gpu, figures, &headroom);
     (void)headroom_text(&headroom, steps);
-    fprintf(stream, "<tr><td>%zu</td>", variants);
+    fprintf(stream, "<tr><td>%zu", variants);
     cell_integer(stream, figures->block_threads);
     cell_integer(stream, figures->registers);
     cell_integer(stream, shared_bytes(figures));
     cell_integer(stream, figures->blocks_per_sm);
-    fprintf(stream, "<td>%.0f</td>", 100 * figures->occupancy);
+    fprintf(stream, "<td>%.0f", 100 * figures->occupancy);
     cell(stream, occupancy_limiter_text(figures->limiters, limiters), true);
     cell(stream, steps[0] != '\0' ? steps : "nothing by itself", true);
-    fputs("</tr>\n", stream);
+    fputc('\n', stream);
 }
 
 /* The indices of variants that do not fill the SM, those of the same figures together; a new array.
@@ -215,12 +214,11 @@ void html_failures(FILE *stream, const struct study *study)
             continue;
         struct reason *reasons = report_reasons(study, (enum outcome)i, &count);
         for (size_t j = 0; j < count; j++) {
-            fprintf(stream, "<tr><td>%zu</td><td class=\"l\" title=\"%s\">%s</td>",
-                    reasons[j].count, outcome_meaning((enum outcome)i),
-                    outcome_name((enum outcome)i));
+            fprintf(stream, "<tr><td>%zu<td class=l title=\"%s\">%s", reasons[j].count,
+                    outcome_meaning((enum outcome)i), outcome_name((enum outcome)i));
             fputs("<td class=\"l wrap\">", stream);
             html_text(stream, reasons[j].text);
-            fputs("</td></tr>\n", stream);
+            fputc('\n', stream);
         }
         report_reasons_free(reasons, count);
     }
@@ -298,11 +296,11 @@ static void cells_times(FILE *stream, const struct columns *columns, const struc
     const struct summary *time = &result->time;
     char text[REPORT_NUMBER_BYTES], low[REPORT_NUMBER_BYTES], high[REPORT_NUMBER_BYTES];
     if (columns->times && time->count == 0)
-        fputs("<td></td><td></td><td></td>", stream);
+        fputs("<td><td><td>", stream);
     else if (columns->times)
-        fprintf(stream, "<td>%s</td><td>%s – %s</td><td>%.1f</td>",
-                report_time(time->median_ns, text), report_time(time->low_ns, low),
-                report_time(time->high_ns, high), 100 * time->relative_iqr);
+        fprintf(stream, "<td>%s<td>%s – %s<td>%.1f", report_time(time->median_ns, text),
+                report_time(time->low_ns, low), report_time(time->high_ns, high),
+                100 * time->relative_iqr);
     if (columns->bytes)
         cell_rate(stream, result->bytes, time);
     if (columns->operations && columns->few_operations)
@@ -319,7 +317,7 @@ static void cells_figures(FILE *stream, const struct columns *columns,
     char limiters[OCCUPANCY_LIMITER_BYTES];
     if (!figures->known) {
         for (int i = 0; i < (columns->spills ? 6 : 5); i++)
-            fputs("<td></td>", stream);
+            fputs("<td>", stream);
         return;
     }
     cell_integer(stream, figures->registers);
@@ -327,7 +325,7 @@ static void cells_figures(FILE *stream, const struct columns *columns,
         cell_integer(stream, figures->spill_bytes);
     cell_integer(stream, shared_bytes(figures));
     cell_integer(stream, figures->blocks_per_sm);
-    fprintf(stream, "<td>%.0f</td>", 100 * figures->occupancy);
+    fprintf(stream, "<td>%.0f", 100 * figures->occupancy);
     cell(stream, occupancy_limiter_text(figures->limiters, limiters), true);
 }
 
@@ -337,7 +335,7 @@ static void variant_row(FILE *stream, const struct study *study, const struct co
     const struct result *result = &study->results[index];
     const struct bindings *names = report_parameters(study);
     bool winner = study->has_winner && study->winner == index;
-    fprintf(stream, "<tr%s><td class=\"l\">%s</td>",
+    fprintf(stream, "<tr%s><td class=l>%s",
             winner         ? " class=\"winner-row\""
             : result->tied ? " class=\"tie-row\""
                            : "",
@@ -359,9 +357,8 @@ static void variant_row(FILE *stream, const struct study *study, const struct co
         cell(stream, outcome_name(result->outcome), true);
         fputs("<td class=\"l wrap\">", stream);
         html_text(stream, result->reason);
-        fputs("</td>", stream);
     }
-    fputs("</tr>\n", stream);
+    fputc('\n', stream);
 }
 
 void html_variants(FILE *stream, const struct study *study)

@@ -22,6 +22,7 @@ void plot_svg_write_style(FILE *stream)
 {
     for (int i = 0; i < PLOT_COLOUR_COUNT; i++)
         fprintf(stream, ".p-%s{fill:var(--plot-%s)}\n", colour_names[i], colour_names[i]);
+    fputs(".dots{fill:none;stroke:var(--plot-dot);stroke-linecap:round}\n", stream);
 }
 
 /* -- rewriting ----------------------------------------------------------------------------------
@@ -87,29 +88,63 @@ static int page_colour(const char *text, size_t *length)
     return colour >= 0 && colour < PLOT_COLOUR_COUNT ? (int)colour : -1;
 }
 
-/* A point of type 7, a filled circle, which gnuplot writes as the use of a symbol. Pages have
- * thousands, hence as short as can be. Returns the bytes of `text` that it takes; 0: no such point.
- */
-static size_t replace_point(const char *text, FILE *stream)
-{
+/* A point of type 7, a filled circle, as gnuplot writes it: the use of a symbol. */
+struct mark {
     double x, y, radius;
+    int colour;
+};
+
+/* Returns the bytes of `text` that the point takes; 0: no such point. */
+static size_t read_mark(const char *text, struct mark *mark)
+{
     int before_colour = 0;
     int behind = 0;
     size_t length;
     /* NOLINTNEXTLINE(cert-err34-c): gnuplot's numbers, and infinity would do no harm */
     if (sscanf(text, "<use xlink:href='#gpPt6' transform='translate(%lf,%lf) scale(%lf)' color='%n",
-               &x, &y, &radius, &before_colour) < 3 ||
+               &mark->x, &mark->y, &mark->radius, &before_colour) < 3 ||
         before_colour == 0)
         return 0;
-    int colour = page_colour(text + before_colour, &length);
-    if (colour < 0)
+    mark->colour = page_colour(text + before_colour, &length);
+    if (mark->colour < 0)
         return 0;
     (void)sscanf(text + before_colour + length, "'/>%n", &behind);
-    if (behind == 0)
-        return 0;
-    fprintf(stream, "<circle class=\"p-%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>",
-            colour_names[colour], x, y, radius);
-    return (size_t)before_colour + length + (size_t)behind;
+    return behind > 0 ? (size_t)before_colour + length + (size_t)behind : 0;
+}
+
+/* Pages have thousands of plain variants: each run of them is one path, every dot a line of no
+ * length with round ends. Returns the bytes of `text` that the run takes. */
+static size_t replace_dots(const char *text, FILE *stream)
+{
+    struct mark mark;
+    double radius = -1;
+    size_t taken = 0;
+    size_t length;
+    while ((length = read_mark(text + taken, &mark)) > 0 && mark.colour == PLOT_COLOUR_dot &&
+           (radius < 0 || mark.radius == radius)) {
+        if (radius < 0)
+            fprintf(stream, "<path class=\"dots\" stroke-width=\"%.1f\" d=\"", 2 * mark.radius);
+        radius = mark.radius;
+        fprintf(stream, "M%.1f %.1fh0", mark.x, mark.y);
+        taken += length;
+        taken += strspn(text + taken, "\r\n\t ");
+    }
+    if (taken > 0)
+        fputs("\"/>", stream);
+    return taken;
+}
+
+/* Returns the bytes of `text` that the point, or the run of dots, takes; 0: there is none. */
+static size_t replace_mark(const char *text, FILE *stream)
+{
+    struct mark mark;
+    size_t length = read_mark(text, &mark);
+    if (length > 0 && mark.colour == PLOT_COLOUR_dot)
+        return replace_dots(text, stream);
+    if (length > 0)
+        fprintf(stream, "<circle class=\"p-%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>",
+                colour_names[mark.colour], mark.x, mark.y, mark.radius);
+    return length;
 }
 
 /* Writes what stands for the beginning of `text`; returns the bytes of `text` that it stands for, 0
@@ -124,7 +159,7 @@ static size_t replace(const char *text, FILE *stream)
         return strlen(replacements[i].text);
     }
     if (length == 0)
-        length = replace_point(text, stream);
+        length = replace_mark(text, stream);
     if (length > 0 || text[0] != 'r')
         return length;
     int colour = page_colour(text, &length);

@@ -25,6 +25,10 @@ static const char document[] =
     "stroke-linecap=\"butt\" stroke-linejoin=\"miter\">\n"
     "\t<use xlink:href='#gpPt6' transform='translate(148.38,141.34) scale(3.15)' "
     "color='rgb(  1,   0,   4)'/>\n"
+    "\t<use xlink:href='#gpPt6' transform='translate(12.00,7.26) scale(3.15)' "
+    "color='rgb(  1,   0,   4)'/>\n"
+    "\t<use xlink:href='#gpPt6' transform='translate(9.00,8.00) scale(6.00)' "
+    "color='rgb(  1,   0,   6)'/>\n"
     "\t<path stroke='rgb(  1,   0,   5)'  d='M1,2 L3,4\n\t\tL5,6  '/>"
     "\t<g transform=\"translate(9,8)\" stroke=\"none\" fill=\"rgb(1,0,1)\" "
     "font-family=\"sans-serif\" font-size=\"14.00\"  text-anchor=\"end\">\n"
@@ -38,7 +42,8 @@ static void test_svg_fits_a_page(void **state)
     assert_string_equal(
         svg, "<svg class=\"plot\" viewBox=\"0 0 480 320\" role=\"img\" "
              "aria-label=\"a &#60; &#34;b&#34;\"><g><g ><g class=\"g\">"
-             "<circle class=\"p-dot\" cx=\"148.4\" cy=\"141.3\" r=\"3.1\"/>"
+             "<path class=\"dots\" stroke-width=\"6.3\" d=\"M148.4 141.3h0M12.0 7.3h0\"/>"
+             "<circle class=\"p-winner\" cx=\"9.0\" cy=\"8.0\" r=\"6.0\"/>"
              "<path stroke='var(--plot-accent)'  d='M1,2 L3,4 L5,6  '/>"
              "<g transform=\"translate(9,8)\" stroke=\"none\" fill=\"var(--plot-muted)\"  "
              "text-anchor=\"end\"><text><tspan > 0.5</tspan></text></g></g></g></g></svg>");
