@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The shipped kernels on the GPU of the machine it stands on:
 #     tests/gpu_families.sh BUILD [RESULTS [PART…]]
-# BUILD is a build folder. RESULTS gets the families' tuned.ini, the ladder's, the tables, and in <gpu>/ a page
-# for each kernel, whose rooflines are measured first (default: a folder that is removed again). PART is
+# BUILD is a build folder. RESULTS gets the families' tuned.ini, the ladder's, the tables, and in <gpu>/ the pages
+# of the kernels, whose rooflines are measured first (default: a folder that is removed again). PART is
 # families, edges, wrong or sanitizer, or the name of one family or of one sanitizer (default: everything).
 # Ends with "N passed, N failed"; exit status 77 where there is no GPU.
 set -u
@@ -55,6 +55,10 @@ sweep() {
     [ $? -le 1 ] && python3 "$source/tests/gpu_families.py" "$autotune" "$2"
 }
 
+pages() {
+    "$source/tests/family_pages.sh" "$build" "$results" "$1"
+}
+
 # The record with the GPU's roofs, with which every family's begins, so that its pages have them.
 roofs() {
     sweep "$source/configs/roofs.ini" "$results/roofs" "$results/tuned.ini" && pages roofs
@@ -66,31 +70,6 @@ begin_with_roofs() {
     fi
     mkdir -p "$results/$1"
     cp "$results/roofs/record.sqlite" "$results/$1/record.sqlite"
-}
-
-# pages FAMILY: those of the kernels of its sweep, in RESULTS/<gpu>/; each must have its charts where there
-# is gnuplot, the measured roofs where it has a roofline, and stay below 1 MiB.
-pages() {
-    local kernels kernel page
-    mapfile -t kernels < <(sed -n 's/^\[\(.*\)\]$/\1/p' "$source/configs/$1.ini" | grep -vx sweep)
-    mkdir -p "$scratch/pages"
-    for kernel in "${kernels[@]}"; do
-        "$autotune" report --results "$results/$1" --kernel "$kernel" --format html --output "$scratch/pages" || return
-        page=$(echo "$scratch"/pages/*/"$kernel.html")
-        if grep -q theoretical "$page"; then
-            echo "$page: a theoretical roof"
-            return 1
-        fi
-        if command -v gnuplot >/dev/null && ! grep -q '<svg class="plot"' "$page"; then
-            echo "$page: no chart"
-            return 1
-        fi
-        if [ "$(stat -c %s "$page")" -gt 1048576 ]; then
-            echo "$page: $(stat -c %s "$page") bytes"
-            return 1
-        fi
-    done
-    cp -r "$scratch/pages/." "$results/"
 }
 
 family() {

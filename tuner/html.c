@@ -78,6 +78,14 @@ static bool same_gpu(const struct page *page)
     return true;
 }
 
+static bool same_template(const struct page *page)
+{
+    for (size_t i = 1; i < page->count; i++)
+        if (strcmp(page->studies[i].template_name, page->studies[0].template_name) != 0)
+            return false;
+    return true;
+}
+
 static void print_title(FILE *stream, const struct page *page)
 {
     if (page->count == 0) {
@@ -87,6 +95,8 @@ static void print_title(FILE *stream, const struct page *page)
     const struct environment *environment = &page->studies[0].environment;
     if (same_kernel(page))
         html_text(stream, page->studies[0].kernel);
+    else if (same_template(page))
+        html_text(stream, page->studies[0].template_name);
     else
         fputs("Tuned kernels", stream);
     fputs(!same_gpu(page)            ? " on several GPUs"

@@ -12,8 +12,10 @@
 #include <string.h>
 
 enum {
-    MANY_RANKS = 40,  /* from here on ranks are on a logarithmic axis */
-    HEAT_CELLS = 150, /* at most, so that each has room for its number */
+    FEW_RANKS = 10,    /* each has its tic */
+    MANY_RANKS = 40,   /* from here on ranks are on a logarithmic axis */
+    HEAT_LETTERS = 32, /* in a row, at full size */
+    HEAT_CELLS = 150,  /* at most, so that each has room for its number */
 };
 
 /* -- tools --------------------------------------------------------------------------------------
@@ -205,6 +207,8 @@ static void chart_sorted(struct charts *charts)
     if (count < MANY_RANKS)
         x = (struct plot_axis){.low = 0, .high = (double)count + 1};
     plot_axis_write(&x, 'x', "rank", script);
+    if (count <= FEW_RANKS)
+        fputs("set xtics 1\n", script);
     plot_axis_write(&y, 'y', "time, µs", script);
     write_intervals(script, study, ranking, count);
     chart_scatter(script, "$intervals with vectors nohead lw 2 lc rgb c_tie, ", points, count);
@@ -345,9 +349,11 @@ static int heat_of(double number, double best, double worst)
     return heat < 0 ? 0 : heat >= PLOT_HEAT ? PLOT_HEAT - 1 : heat;
 }
 
-static void write_cells(FILE *script, const struct charts *charts, const size_t *best,
-                        size_t columns, size_t rows)
+/* Returns the length of the longest text. */
+static size_t write_cells(FILE *script, const struct charts *charts, const size_t *best,
+                          size_t columns, size_t rows)
 {
+    size_t longest = 0;
     const struct study *study = charts->study;
     double low = INFINITY;
     double high = 0;
@@ -369,12 +375,14 @@ static void write_cells(FILE *script, const struct charts *charts, const size_t 
             (void)report_number(number, text);
         else
             (void)snprintf(text, sizeof text, "%.0f", number);
+        longest = strlen(text) > longest ? strlen(text) : longest;
         fprintf(script, "%zu %zu %d %d %s\n", i % columns, i / columns,
                 PLOT_COLOUR_BASE + PLOT_COLOUR_heat0 + heat,
                 PLOT_COLOUR_BASE + (heat < 3 ? PLOT_COLOUR_heattextbest : PLOT_COLOUR_heattext),
                 text);
     }
     fputs("EOD\n", script);
+    return longest;
 }
 
 static void write_winner_frame(FILE *script, const struct charts *charts, const struct effect *x,
@@ -413,13 +421,13 @@ static void chart_heat(struct charts *charts)
     fputs("unset grid\nset border 0\n", script);
     plot_axis_write_words('x', x->name, columns, x->level_count, script);
     plot_axis_write_words('y', y->name, rows, y->level_count, script);
-    write_cells(script, charts, best, x->level_count, y->level_count);
+    size_t longest = write_cells(script, charts, best, x->level_count, y->level_count);
     write_winner_frame(script, charts, x, y);
     fprintf(script,
             "plot $cells using 1:2:(0.47):(0.47):3 with boxxyerror fillstyle solid noborder "
             "fillcolor rgb variable, $cells using 1:2:5:4 with labels textcolor rgb variable "
             "font ',%d'\n",
-            x->level_count > 8 ? 11 : 14);
+            x->level_count * longest > HEAT_LETTERS ? 11 : 14);
     chart_caption(charts, "The two parameters that matter most, all others at their best; %s.%s",
                   effects->of_time ? "microseconds" : "per cent",
                   charts->study->has_winner ? " The winner is framed." : "");

@@ -204,16 +204,20 @@ static size_t collect_blocks(const struct study *study, int blocks[LIMIT_CURVES]
     return count;
 }
 
-/* The occupancy that blocks of this size can have at most, by registers alone. */
+/* The occupancy that blocks of this size can have at most, by registers alone: its steps. */
 static void write_limit(FILE *script, const struct gpu *gpu, int block_threads, size_t index,
-                        int most)
+                        int least, int most)
 {
+    double before = -1;
     fprintf(script, "$limit%zu << EOD\n", index);
-    for (int registers = MIN_REGISTERS; registers <= most; registers++) {
+    for (int registers = least; registers <= most; registers++) {
         struct occupancy_input input = {.block_threads = block_threads, .registers = registers};
         struct occupancy occupancy;
-        if (occupancy_compute(gpu, &input, &occupancy, NULL) == 0)
-            fprintf(script, "%d %.4g\n", registers, 100 * occupancy.fraction);
+        if (occupancy_compute(gpu, &input, &occupancy, NULL) != 0 ||
+            (occupancy.fraction == before && registers < most))
+            continue;
+        fprintf(script, "%d %.4g\n", registers, 100 * occupancy.fraction);
+        before = occupancy.fraction;
     }
     fputs("EOD\n", script);
 }
@@ -240,15 +244,14 @@ static char *limit_clauses(const struct study *study, const int *blocks, size_t 
                                       : 0;
     for (size_t i = 0; i < count; i++) {
         char *longer =
-            alloc_format("%s$limit%zu with steps lw %s lc rgb c_series%zu title '%d threads "
-                         "a block', ",
-                         clauses, i, i == 0 ? "2" : "1.3", i, blocks[i]);
+            alloc_format("%s$limit%zu with steps lw %s lc rgb c_series%zu title '%d%s', ", clauses,
+                         i, i == 0 ? "2" : "1.3", i, blocks[i], i == 0 ? " threads a block" : "");
         free(clauses);
         clauses = longer;
     }
     if (shared > 0) {
         char *longer = alloc_format("%s[%d:%d] %.4g with lines dt 2 lw 1.5 lc rgb c_limit title "
-                                    "'shared memory of the winner', ",
+                                    "'shared memory', ",
                                     clauses, MIN_REGISTERS, most, shared);
         free(clauses);
         clauses = longer;
@@ -256,9 +259,11 @@ static char *limit_clauses(const struct study *study, const int *blocks, size_t 
     return clauses;
 }
 
-static size_t collect_registers(const struct study *study, struct point *points, int *most)
+static size_t collect_registers(const struct study *study, struct point *points, int *least,
+                                int *most)
 {
     size_t count = 0;
+    *least = MIN_REGISTERS;
     *most = 0;
     for (size_t i = 0; i < study->result_count; i++) {
         const struct figures *figures = &study->results[i].figures;
@@ -266,6 +271,7 @@ static size_t collect_registers(const struct study *study, struct point *points,
             continue;
         points[count++] =
             (struct point){figures->registers, 100 * figures->occupancy, chart_mark(study, i)};
+        *least = figures->registers < *least ? figures->registers : *least;
         *most = figures->registers > *most ? figures->registers : *most;
     }
     return count;
@@ -276,26 +282,27 @@ void chart_registers(struct charts *charts)
     const struct study *study = charts->study;
     struct point *points = alloc_zeroed(study->result_count, sizeof *points);
     int blocks[LIMIT_CURVES];
-    int most;
-    size_t count = collect_registers(study, points, &most);
+    int least, most;
+    size_t count = collect_registers(study, points, &least, &most);
     size_t block_count = collect_blocks(study, blocks);
     if (count > 0) {
         most = most + 24 < 72 ? 72 : most + 24;
         most = most > MAX_REGISTERS ? MAX_REGISTERS : most;
-        struct plot_axis x = {.low = MIN_REGISTERS - 2, .high = most};
+        struct plot_axis x = {.low = least - 2, .high = most};
         struct plot_axis y = {.low = 0, .high = 106};
         FILE *script = chart_begin(charts, "Occupancy against registers");
         plot_axis_write(&x, 'x', "registers a thread", script);
         plot_axis_write(&y, 'y', "occupancy, %", script);
-        fputs("set key inside left bottom Left reverse textcolor rgb c_muted samplen 2 spacing 1.1 "
-              "font ',12'\n",
-              script);
+        plot_axis_write_key(strlen("1024 threads a block"), script);
         for (size_t i = 0; i < block_count; i++)
-            write_limit(script, &study->environment.gpu, blocks[i], i, most);
+            write_limit(script, &study->environment.gpu, blocks[i], i, least, most);
         char *clauses = limit_clauses(study, blocks, block_count, most);
         chart_scatter(script, clauses, points, count);
-        chart_caption(charts, "The lines are the limits that registers set to blocks of each size; "
-                              "points below them are limited by something else.");
+        chart_caption(charts,
+                      "The lines are the limits that registers set to blocks of so many threads; "
+                      "points below them are limited by something else%s.",
+                      strstr(clauses, "shared") != NULL ? "; dashed: the winner's shared memory"
+                                                        : "");
         free(clauses);
     }
     free(points);
@@ -355,8 +362,20 @@ static size_t collect_line(const struct study *study, const struct effect *lines
     return kept;
 }
 
+static size_t longest_level(const struct effect *lines)
+{
+    size_t longest = 0;
+    for (size_t i = 0; lines != NULL && i < lines->level_count; i++) {
+        char value[VALUE_TEXT_BYTES];
+        size_t length = strlen(value_text(lines->levels[i].value, value));
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+/* `unit` in microseconds. */
 static void write_lines(FILE *script, const struct study *study, const struct effect *lines,
-                        bool blocks, struct point *points)
+                        bool blocks, double unit, struct point *points)
 {
     size_t count = lines != NULL ? lines->level_count : 1;
     char *clauses = alloc_string("");
@@ -367,7 +386,7 @@ static void write_lines(FILE *script, const struct study *study, const struct ef
             continue;
         fprintf(script, "$line%zu << EOD\n", i);
         for (size_t j = 0; j < length; j++)
-            fprintf(script, "%.9g %.9g\n", points[j].x, points[j].y);
+            fprintf(script, "%.9g %.9g\n", points[j].x, points[j].y / unit);
         fputs("EOD\n", script);
         if (lines != NULL)
             (void)value_text(lines->levels[i].value, value);
@@ -402,16 +421,20 @@ static void chart_extent(struct charts *charts, bool blocks, struct point *point
         low = fmin(low, line_low);
         high = fmax(high, line_high);
     }
+    char label[64];
     bool each = study->results[0].operations > 0;
+    double unit = high < 1 ? 0.001 : 1;
     struct plot_axis x = plot_axis_log(least, most);
-    struct plot_axis y = plot_axis_of(low, high);
+    struct plot_axis y = plot_axis_of(low / unit, high / unit);
     x.binary = true;
     FILE *script =
         chart_begin(charts, blocks ? "Latency against blocks" : "Latency against threads");
     plot_axis_write(&x, 'x', blocks ? "blocks of the grid" : "threads of a block", script);
-    plot_axis_write(&y, 'y', each ? "time of one operation, µs" : "time, µs", script);
-    fputs("set key above left horizontal Left reverse textcolor rgb c_muted samplen 1.5\n", script);
-    write_lines(script, study, lines, blocks, points);
+    (void)snprintf(label, sizeof label, "time%s, %s", each ? " of one operation" : "",
+                   unit < 1 ? "ns" : "µs");
+    plot_axis_write(&y, 'y', label, script);
+    plot_axis_write_key(longest_level(lines), script);
+    write_lines(script, study, lines, blocks, unit, points);
     chart_caption(charts, "%s, the best variant at each point%s%s.",
                   each ? "One operation (a round, a barrier)" : "One run",
                   lines != NULL ? ", a line for each " : "", lines != NULL ? lines->name : "");

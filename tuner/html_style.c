@@ -2,6 +2,8 @@
 
 #include "plot_svg.h"
 
+enum { MAX_COLUMNS = 40 }; /* whose text can be aligned to the left */
+
 /* The colours named --plot-… are those of plot_svg.h. */
 static const char *const style[] = {
     ":root{color-scheme:light dark;",
@@ -108,6 +110,10 @@ void html_style(FILE *stream)
     fputs("<style>\n", stream);
     for (size_t i = 0; i < sizeof style / sizeof *style; i++)
         fprintf(stream, "%s\n", style[i]);
+    /* the cells of a column as its heading, which alone says how */
+    for (int i = 1; i <= MAX_COLUMNS; i++)
+        fprintf(stream, "table:has(th.l:nth-child(%d)) td:nth-child(%d)%s", i, i,
+                i < MAX_COLUMNS ? ",\n" : "{text-align:left}\n");
     plot_svg_write_style(stream);
     fputs("</style>\n", stream);
 }

@@ -151,9 +151,14 @@ static void print_sentence(FILE *stream, const struct study *study, const struct
     html_text(stream, study->environment.gpu.name);
     fputs(", ", stream);
     html_text(stream, study->kernel);
-    fputs(" is fastest with ", stream);
-    print_distinction(stream, study, winner);
-    fprintf(stream, ": <strong>%s&nbsp;µs</strong> (95&nbsp;%% interval %s to %s, %zu samples)",
+    if (study->result_count > 1) {
+        fputs(" is fastest with ", stream);
+        print_distinction(stream, study, winner);
+        fputc(':', stream);
+    } else {
+        fputs(" takes", stream);
+    }
+    fprintf(stream, " <strong>%s&nbsp;µs</strong> (95&nbsp;%% interval %s to %s, %zu samples)",
             report_time(winner->time.median_ns, time), report_time(winner->time.low_ns, low),
             report_time(winner->time.high_ns, high), winner->time.count);
     print_rate(stream, study, winner, roofs);

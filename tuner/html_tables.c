@@ -36,9 +36,10 @@ static void head(FILE *stream, const char *text, bool left)
     fprintf(stream, "<th%s>%s</th>", left ? " class=\"l\"" : "", text);
 }
 
-static void cell(FILE *stream, const char *text, bool left)
+/* To the left or the right as its heading is. */
+static void cell(FILE *stream, const char *text)
 {
-    fputs(left ? "<td class=l>" : "<td>", stream);
+    fputs("<td>", stream);
     html_text(stream, text);
 }
 
@@ -60,7 +61,7 @@ static void cell_levels(FILE *stream, const struct study *study, const struct ef
                         const struct effect *effect)
 {
     size_t best = effect_best_level(effects, effect, study);
-    fputs("<td class=\"l wrap\">", stream);
+    fputs("<td class=wrap>", stream);
     for (size_t i = 0; i < effect->level_count; i++) {
         const struct effect_level *level = &effect->levels[i];
         char value[VALUE_TEXT_BYTES];
@@ -93,7 +94,7 @@ void html_effects(FILE *stream, const struct study *study, const struct effects 
     table_body(stream);
     for (size_t i = 0; i < effects->count; i++) {
         fputs("<tr>", stream);
-        cell(stream, effects->items[i].name, true);
+        cell(stream, effects->items[i].name);
         cell_share(stream, effects->items[i].alone);
         cell_share(stream, effects->items[i].total);
         cell_share(stream, effects->items[i].near);
@@ -143,8 +144,8 @@ static void headroom_row(FILE *stream, const struct study *study, size_t index, 
     cell_integer(stream, shared_bytes(figures));
     cell_integer(stream, figures->blocks_per_sm);
     fprintf(stream, "<td>%.0f", 100 * figures->occupancy);
-    cell(stream, occupancy_limiter_text(figures->limiters, limiters), true);
-    cell(stream, steps[0] != '\0' ? steps : "nothing by itself", true);
+    cell(stream, occupancy_limiter_text(figures->limiters, limiters));
+    cell(stream, steps[0] != '\0' ? steps : "nothing by itself");
     fputc('\n', stream);
 }
 
@@ -214,9 +215,9 @@ void html_failures(FILE *stream, const struct study *study)
             continue;
         struct reason *reasons = report_reasons(study, (enum outcome)i, &count);
         for (size_t j = 0; j < count; j++) {
-            fprintf(stream, "<tr><td>%zu<td class=l title=\"%s\">%s", reasons[j].count,
+            fprintf(stream, "<tr><td>%zu<td title=\"%s\">%s", reasons[j].count,
                     outcome_meaning((enum outcome)i), outcome_name((enum outcome)i));
-            fputs("<td class=\"l wrap\">", stream);
+            fputs("<td class=wrap>", stream);
             html_text(stream, reasons[j].text);
             fputc('\n', stream);
         }
@@ -288,7 +289,7 @@ static void cell_rate(FILE *stream, double work, const struct summary *time)
 {
     char number[REPORT_NUMBER_BYTES];
     bool known = work > 0 && time->median_ns > 0;
-    cell(stream, known ? report_number(work / time->median_ns, number) : "", false);
+    cell(stream, known ? report_number(work / time->median_ns, number) : "");
 }
 
 static void cells_times(FILE *stream, const struct columns *columns, const struct result *result)
@@ -305,8 +306,7 @@ static void cells_times(FILE *stream, const struct columns *columns, const struc
         cell_rate(stream, result->bytes, time);
     if (columns->operations && columns->few_operations)
         cell(stream,
-             time->count > 0 ? report_number(time->median_ns / result->operations, text) : "",
-             false);
+             time->count > 0 ? report_number(time->median_ns / result->operations, text) : "");
     else if (columns->operations)
         cell_rate(stream, result->operations, time);
 }
@@ -326,7 +326,7 @@ static void cells_figures(FILE *stream, const struct columns *columns,
     cell_integer(stream, shared_bytes(figures));
     cell_integer(stream, figures->blocks_per_sm);
     fprintf(stream, "<td>%.0f", 100 * figures->occupancy);
-    cell(stream, occupancy_limiter_text(figures->limiters, limiters), true);
+    cell(stream, occupancy_limiter_text(figures->limiters, limiters));
 }
 
 static void variant_row(FILE *stream, const struct study *study, const struct columns *columns,
@@ -335,7 +335,7 @@ static void variant_row(FILE *stream, const struct study *study, const struct co
     const struct result *result = &study->results[index];
     const struct bindings *names = report_parameters(study);
     bool winner = study->has_winner && study->winner == index;
-    fprintf(stream, "<tr%s><td class=l>%s",
+    fprintf(stream, "<tr%s><td>%s",
             winner         ? " class=\"winner-row\""
             : result->tied ? " class=\"tie-row\""
                            : "",
@@ -350,12 +350,12 @@ static void variant_row(FILE *stream, const struct study *study, const struct co
             continue;
         if (value != NULL)
             (void)value_text(*value, text);
-        cell(stream, text, names->items[i].value.kind == VALUE_WORD);
+        cell(stream, text);
     }
     cells_figures(stream, columns, &result->figures);
     if (columns->failures) {
-        cell(stream, outcome_name(result->outcome), true);
-        fputs("<td class=\"l wrap\">", stream);
+        cell(stream, outcome_name(result->outcome));
+        fputs("<td class=wrap>", stream);
         html_text(stream, result->reason);
     }
     fputc('\n', stream);

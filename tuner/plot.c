@@ -53,7 +53,7 @@ FILE *plots_add(struct plots *plots, const char *label)
             "set terminal svg size %d,%d noenhanced font 'sans-serif,14'\n"
             "set output\n"
             "set border 3 lc rgb c_axis\n"
-            "set tics nomirror scale 0.5 textcolor rgb c_muted\n"
+            "set tics nomirror scale 0 textcolor rgb c_muted\n"
             "set grid back lc rgb c_grid lt 1\n"
             "set key off\n",
             PLOT_WIDTH, PLOT_HEIGHT);

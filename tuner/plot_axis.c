@@ -1,6 +1,7 @@
 #include "plot_axis.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double LOG_FROM =
     4; /* the factor between the ends from which on an axis is logarithmic */
@@ -85,10 +86,24 @@ void plot_axis_write(const struct plot_axis *axis, char name, const char *label,
     write_label(name, label, script);
 }
 
+void plot_axis_write_key(size_t longest, FILE *script)
+{
+    size_t columns = (size_t)AXIS_LETTERS / (longest + 6);
+    fprintf(script,
+            "set key above left horizontal maxcols %zu Left reverse textcolor rgb c_muted "
+            "samplen 1.5 font ',12'\n",
+            columns > 0 ? columns : 1);
+}
+
 void plot_axis_write_words(char name, const char *label, char *const *texts, size_t count,
                            FILE *script)
 {
-    fprintf(script, "set %crange [-0.5:%zu.5]\nset %ctics scale 0 (", name, count - 1, name);
+    size_t longest = 0;
+    for (size_t i = 0; i < count; i++)
+        longest = strlen(texts[i]) > longest ? strlen(texts[i]) : longest;
+    bool turned = name == 'x' && (double)(count * (longest + 1)) > AXIS_LETTERS;
+    fprintf(script, "set %crange [-0.5:%zu.5]\nset %ctics scale 0 %s(", name, count - 1, name,
+            turned ? "rotate by 30 right " : "");
     for (size_t i = 0; i < count; i++) {
         fputs(i > 0 ? ", " : "", script);
         plot_quote(texts[i], script);

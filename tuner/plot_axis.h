@@ -25,7 +25,11 @@ struct plot_axis plot_axis_log(double low, double high);
 /* Sets the range of axis 'x' or 'y', its tics and its label. */
 void plot_axis_write(const struct plot_axis *axis, char name, const char *label, FILE *script);
 
-/* Sets tics at 0, 1, 2 … with these texts, and a range around them. */
+/* A key above the plot, in as many columns as texts of `longest` letters leave room for. */
+void plot_axis_write_key(size_t longest, FILE *script);
+
+/* Sets tics at 0, 1, 2 … with these texts, and a range around them. Those of 'x' are turned where
+ * they have no room side by side. */
 void plot_axis_write_words(char name, const char *label, char *const *texts, size_t count,
                            FILE *script);
 

@@ -2,6 +2,8 @@
 
 #include "alloc.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,11 @@ void plot_svg_write_style(FILE *stream)
 {
     for (int i = 0; i < PLOT_COLOUR_COUNT; i++)
         fprintf(stream, ".p-%s{fill:var(--plot-%s)}\n", colour_names[i], colour_names[i]);
-    fputs(".dots{fill:none;stroke:var(--plot-dot);stroke-linecap:round}\n", stream);
+    fputs(".dots{fill:none;stroke:var(--plot-dot);stroke-linecap:round}\n"
+          ".p-line{stroke:var(--plot-axis)}.p-gridline{stroke:var(--plot-grid)}\n"
+          ".p-end,.p-middle,.p-start{stroke:none;fill:var(--plot-muted)}\n"
+          ".p-end{text-anchor:end}.p-middle{text-anchor:middle}.p-start{text-anchor:start}\n",
+          stream);
 }
 
 /* -- rewriting ----------------------------------------------------------------------------------
@@ -113,19 +119,27 @@ static size_t read_mark(const char *text, struct mark *mark)
 }
 
 /* Pages have thousands of plain variants: each run of them is one path, every dot a line of no
- * length with round ends. Returns the bytes of `text` that the run takes. */
+ * length with round ends, to the next pixel and from the one before. Returns the bytes of `text`
+ * that the run takes. */
 static size_t replace_dots(const char *text, FILE *stream)
 {
     struct mark mark;
     double radius = -1;
+    long x = 0;
+    long y = 0;
     size_t taken = 0;
     size_t length;
     while ((length = read_mark(text + taken, &mark)) > 0 && mark.colour == PLOT_COLOUR_dot &&
            (radius < 0 || mark.radius == radius)) {
+        long right = lround(mark.x) - x;
+        long down = lround(mark.y) - y;
         if (radius < 0)
             fprintf(stream, "<path class=\"dots\" stroke-width=\"%.1f\" d=\"", 2 * mark.radius);
+        if (radius < 0 || right != 0 || down != 0)
+            fprintf(stream, "m%ld%s%ldh0", right, down < 0 ? "" : " ", down);
         radius = mark.radius;
-        fprintf(stream, "M%.1f %.1fh0", mark.x, mark.y);
+        x += right;
+        y += down;
         taken += length;
         taken += strspn(text + taken, "\r\n\t ");
     }
@@ -197,19 +211,155 @@ static void rewrite(const char *text, FILE *stream)
     }
 }
 
+/* -- what is left, shorter ------------------------------------------------------------------------
+ */
+
 /* Groups that nothing is in; taking one out may empty the one around it. */
 static void drop_empty_groups(char *text)
 {
-    static const char *const empty[] = {"<g class=\"g\"></g>", "<g ></g>", "<g></g>"};
     bool again = true;
     while (again) {
+        char *to = text;
         again = false;
-        for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
-            size_t length = strlen(empty[i]);
-            for (char *found = text; (found = strstr(found, empty[i])) != NULL; again = true)
-                memmove(found, found + length, strlen(found + length) + 1);
+        for (const char *from = text; *from != '\0';) {
+            size_t length = starts_with(from, "<g") ? strcspn(from, ">") : 0;
+            bool empty = length > 0 && (from[2] == ' ' || from[2] == '>') &&
+                         starts_with(from + length, "></g>");
+            again = again || empty;
+            if (empty)
+                from += length + strlen("></g>");
+            else
+                *to++ = *from++;
+        }
+        *to = '\0';
+    }
+}
+
+/* Neighbouring groups of the common class are one. */
+static void join_groups(char *text)
+{
+    static const char begin[] = "<g class=\"g\">";
+    static const char end[] = "</g>";
+    bool common[64] = {false}; /* of the groups that are open */
+    size_t depth = 0;
+    char *to = text;
+    for (const char *from = text; *from != '\0';) {
+        bool closes = starts_with(from, end);
+        if (closes && depth > 0 && depth <= 64 && common[depth - 1] &&
+            starts_with(from + strlen(end), begin)) {
+            from += strlen(end) + strlen(begin);
+            continue;
+        }
+        if (closes && depth > 0) {
+            depth--;
+        } else if (starts_with(from, "<g ") || starts_with(from, "<g>")) {
+            if (depth < 64)
+                common[depth] = starts_with(from, begin);
+            depth++;
+        }
+        *to++ = *from++;
+    }
+    *to = '\0';
+}
+
+/* What stands often in every plot, none longer than what it is for. */
+static const struct {
+    const char *text;
+    const char *instead;
+} shorter[] = {
+    {"<path stroke='var(--plot-grid)' class=\"gridline\"  d=", "<path class=\"p-gridline\" d="},
+    {"<path stroke='var(--plot-axis)'  d=", "<path class=\"p-line\" d="},
+    {"  '/>", "'/>"},
+    {"<g >", "<g>"},
+};
+
+/*
+ * <g transform="translate(74.84,249.55)" stroke="none" fill="var(--plot-muted)"
+ * text-anchor="end"><text>62.5</text></g>, a tic's text, as <text class="p-end" x="74.8"
+ * y="249.5">62.5</text>. Moves `*to` on; returns the bytes of `text` that are done, up to the end
+ * of the group; 0 for anything else.
+ */
+static size_t shorten_label(const char *text, char **to)
+{
+    static const char end[] = "</text></g>";
+    double x, y;
+    char anchor[8];
+    int taken = 0;
+    if (sscanf(text,
+               "<g transform=\"translate(%lf,%lf)\" stroke=\"none\" fill=\"var(--plot-muted)\"  "
+               "text-anchor=\"%7[a-z]\"><text>%n",
+               &x, &y, anchor, &taken) < 3 ||
+        taken == 0)
+        return 0;
+    size_t length = strcspn(text + taken, "<");
+    if (!starts_with(text + taken + length, end))
+        return 0;
+    char start[96];
+    int written =
+        snprintf(start, sizeof start, "<text class=\"p-%s\" x=\"%.1f\" y=\"%.1f\">", anchor, x, y);
+    if (written < 0 || written >= (int)sizeof start || written > taken)
+        return 0;
+    memcpy(*to, start, (size_t)written);
+    memmove(*to + written, text + taken, length);
+    *to += (size_t)written + length;
+    memcpy(*to, "</text>", strlen("</text>"));
+    *to += strlen("</text>");
+    return (size_t)taken + length + strlen(end);
+}
+
+/* A tic of no length: <path stroke='var(--plot-axis)'  d='M74.85,252.80  '/>. Returns its bytes, 0
+ * for anything else. */
+static size_t no_line(const char *text)
+{
+    static const char start[] = "<path stroke='var(--plot-axis)'  d='M";
+    if (!starts_with(text, start))
+        return 0;
+    size_t length = strlen(start) + strspn(text + strlen(start), "0123456789., ");
+    return starts_with(text + length, "'/>") ? length + strlen("'/>") : 0;
+}
+
+/* One of `shorter`: writes what is instead; returns the bytes of `text` that it is for. */
+static size_t shorten_text(const char *text, char **to)
+{
+    for (size_t i = 0; i < sizeof shorter / sizeof *shorter; i++) {
+        if (!starts_with(text, shorter[i].text))
+            continue;
+        memcpy(*to, shorter[i].instead, strlen(shorter[i].instead));
+        *to += strlen(shorter[i].instead);
+        return strlen(shorter[i].text);
+    }
+    return 0;
+}
+
+/* Whether `next` is the second decimal of a number of which the rest stands before `end`: nobody
+ * sees it. */
+static bool is_second_decimal(const char *start, const char *end, const char *next)
+{
+    return end - start >= 2 && end[-2] == '.' && isdigit((unsigned char)end[-1]) &&
+           isdigit((unsigned char)next[0]) && !isdigit((unsigned char)next[1]);
+}
+
+static void shorten(char *text)
+{
+    char *to = text;
+    bool in_element = false;
+    for (const char *from = text; *from != '\0';) {
+        size_t length = no_line(from);
+        if (length == 0)
+            length = shorten_label(from, &to);
+        if (length == 0)
+            length = shorten_text(from, &to);
+        if (length > 0) {
+            from += length;
+            in_element = from[-1] != '>';
+        } else if (in_element && is_second_decimal(text, to, from)) {
+            from++;
+        } else {
+            in_element = *from == '<' || (in_element && *from != '>');
+            *to++ = *from++;
         }
     }
+    *to = '\0';
 }
 
 static void write_label(const char *label, FILE *stream)
@@ -241,5 +391,7 @@ char *plot_svg_inline(const char *svg, const char *label)
     if (fclose(stream) != 0)
         abort();
     drop_empty_groups(text);
+    join_groups(text);
+    shorten(text);
     return text;
 }

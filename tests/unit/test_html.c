@@ -191,6 +191,13 @@ static void test_several_studies_have_an_overview(void **state)
     free(page);
     free(studies[1].kernel);
     studies[1].kernel = alloc_string("other");
+    char *title = alloc_format("<title>%s on NVIDIA H200</title>", studies[0].template_name);
+    page = page_of(studies, 2); /* both of one template */
+    assert_non_null(strstr(page, title));
+    free(page);
+    free(title);
+    free(studies[1].template_name);
+    studies[1].template_name = alloc_string("other");
     strcpy(studies[1].environment.gpu.name, "NVIDIA A100");
     page = page_of(studies, 2);
     assert_balanced(page);

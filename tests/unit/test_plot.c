@@ -30,6 +30,13 @@ static const char document[] =
     "\t<use xlink:href='#gpPt6' transform='translate(9.00,8.00) scale(6.00)' "
     "color='rgb(  1,   0,   6)'/>\n"
     "\t<path stroke='rgb(  1,   0,   5)'  d='M1,2 L3,4\n\t\tL5,6  '/>"
+    "\t<path stroke='rgb(  1,   0,   3)' class=\"gridline\"  d='M84.63,245.00 L450.62,245.00  '/>\n"
+    "</g>\n<g fill=\"none\" color=\"black\" stroke=\"currentColor\" stroke-width=\"1.00\" "
+    "stroke-linecap=\"butt\" stroke-linejoin=\"miter\">\n"
+    "\t<path stroke='rgb(  1,   0,   2)'  d='M84.63,245.00  '/>\n"
+    "\t<g transform=\"translate(74.84,249.55)\" stroke=\"none\" fill=\"rgb(1,0,1)\" "
+    "font-family=\"sans-serif\" font-size=\"14.00\"  text-anchor=\"end\">\n"
+    "\t\t<text>62.5</text>\n\t</g>\n"
     "\t<g transform=\"translate(9,8)\" stroke=\"none\" fill=\"rgb(1,0,1)\" "
     "font-family=\"sans-serif\" font-size=\"14.00\"  text-anchor=\"end\">\n"
     "\t\t<text><tspan font-family=\"sans-serif\" > 0.5</tspan></text>\n\t</g>\n</g>\n"
@@ -39,14 +46,17 @@ static void test_svg_fits_a_page(void **state)
 {
     (void)state;
     char *svg = plot_svg_inline(document, "a < \"b\"");
-    assert_string_equal(
-        svg, "<svg class=\"plot\" viewBox=\"0 0 480 320\" role=\"img\" "
-             "aria-label=\"a &#60; &#34;b&#34;\"><g><g ><g class=\"g\">"
-             "<path class=\"dots\" stroke-width=\"6.3\" d=\"M148.4 141.3h0M12.0 7.3h0\"/>"
-             "<circle class=\"p-winner\" cx=\"9.0\" cy=\"8.0\" r=\"6.0\"/>"
-             "<path stroke='var(--plot-accent)'  d='M1,2 L3,4 L5,6  '/>"
-             "<g transform=\"translate(9,8)\" stroke=\"none\" fill=\"var(--plot-muted)\"  "
-             "text-anchor=\"end\"><text><tspan > 0.5</tspan></text></g></g></g></g></svg>");
+    assert_string_equal(svg,
+                        "<svg class=\"plot\" viewBox=\"0 0 480 320\" role=\"img\" "
+                        "aria-label=\"a &#60; &#34;b&#34;\"><g><g><g class=\"g\">"
+                        "<path class=\"dots\" stroke-width=\"6.3\" d=\"m148 141h0m-136-134h0\"/>"
+                        "<circle class=\"p-winner\" cx=\"9.0\" cy=\"8.0\" r=\"6.0\"/>"
+                        "<path stroke='var(--plot-accent)'  d='M1,2 L3,4 L5,6'/>"
+                        "<path class=\"p-gridline\" d='M84.6,245.0 L450.6,245.0'/>"
+                        "<text class=\"p-end\" x=\"74.8\" y=\"249.6\">62.5</text>"
+                        "<g transform=\"translate(9,8)\" stroke=\"none\" "
+                        "fill=\"var(--plot-muted)\"  text-anchor=\"end\"><text><tspan > "
+                        "0.5</tspan></text></g></g></g></g></svg>");
     free(svg);
 }
 
