@@ -69,7 +69,8 @@ begin_with_roofs() {
         roofs || return
     fi
     mkdir -p "$results/$1"
-    cp "$results/roofs/record.sqlite" "$results/$1/record.sqlite"
+    rm -f "$results/$1"/record.sqlite*
+    cp "$results"/roofs/record.sqlite* "$results/$1/"
 }
 
 family() {
