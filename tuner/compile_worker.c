@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "cubin.h"
 #include "nvrtc.h"
+#include "precompiler.h"
 #include "source.h"
 
 #include <stdlib.h>
@@ -19,22 +20,40 @@ struct job {
     char *text;           /* owned */
     const char **options; /* the texts belong to the message */
     size_t option_count;
+    const char **headers; /* likewise */
+    size_t header_count;
+    size_t definition_count;
+    bool more;
 };
 
 static void job_release(struct job *job)
 {
     free(job->text);
     free(job->options);
+    free(job->headers);
+}
+
+/* The array's strings, which stay the message's. */
+static const char **read_texts(const json_t *array, size_t *count)
+{
+    const char **texts = NULL;
+    size_t index;
+    json_t *text;
+    json_array_foreach(array, index, text) if (json_is_string(text)) * ARRAY_APPEND(texts, *count) =
+        json_string_value(text);
+    return texts;
 }
 
 static int read_job(struct job *job, const json_t *message, struct error *error)
 {
-    json_t *options = json_object_get(message, "options");
+    json_int_t definitions = json_integer_value(json_object_get(message, "definitions"));
     const char *text = json_string_value(json_object_get(message, "text"));
     *job = (struct job){
         .name = json_string_value(json_object_get(message, "name")),
         .arch = json_string_value(json_object_get(message, "arch")),
         .output = json_string_value(json_object_get(message, "output")),
+        .definition_count = definitions > 0 ? (size_t)definitions : 0,
+        .more = json_is_true(json_object_get(message, "more")),
     };
     const char *command = json_string_value(json_object_get(message, "do"));
     if (command == NULL || strcmp(command, "compile") != 0 || job->name == NULL ||
@@ -42,17 +61,36 @@ static int read_job(struct job *job, const json_t *message, struct error *error)
         return error_set(error, ERROR_WORKER,
                          "expected {\"do\":\"compile\",\"name\":…,\"arch\":…,\"options\":[…],"
                          "\"output\":…}");
-    size_t index;
-    json_t *option;
-    json_array_foreach(options, index, option) if (json_is_string(option)) *
-        ARRAY_APPEND(job->options, job->option_count) = json_string_value(option);
+    job->options = read_texts(json_object_get(message, "options"), &job->option_count);
+    job->headers = read_texts(json_object_get(message, "headers"), &job->header_count);
     if (text == NULL)
         return source_read_file(job->name, &job->text, NULL, error);
     job->text = alloc_string(text);
     return 0;
 }
 
-static int compile(struct nvrtc *nvrtc, const json_t *message, double *milliseconds,
+static int compile_job(struct precompiler *precompiler, const struct job *job,
+                       struct compilation *compilation, struct error *error)
+{
+    char *file = alloc_format("%s" COMPILE_WORKER_SCRAP, job->output);
+    struct precompilation whole = {
+        .name = job->name,
+        .text = job->text,
+        .arch = job->arch,
+        .options = job->options,
+        .option_count = job->option_count,
+        .definition_count = job->definition_count,
+        .headers = job->headers,
+        .header_count = job->header_count,
+        .more = job->more,
+        .file = file,
+    };
+    int status = precompiler_compile(precompiler, &whole, compilation, error);
+    free(file);
+    return status;
+}
+
+static int compile(struct precompiler *precompiler, const json_t *message, double *milliseconds,
                    struct error *error)
 {
     struct job job;
@@ -60,8 +98,7 @@ static int compile(struct nvrtc *nvrtc, const json_t *message, double *milliseco
     int64_t start = clock_ns();
     int status = read_job(&job, message, error);
     if (status == 0)
-        status = nvrtc_compile(nvrtc, job.name, job.text, job.arch, job.options, job.option_count,
-                               &compilation, error);
+        status = compile_job(precompiler, &job, &compilation, error);
     if (status == 0)
         status = cubin_write(job.output, &compilation, error);
     *milliseconds = (double)(clock_ns() - start) * 1e-6;
@@ -116,11 +153,13 @@ int compile_worker_run(struct channel *channel, struct error *error)
         (void)channel_send(channel, message_from_error(error), NULL);
         return status;
     }
+    struct precompiler precompiler;
+    precompiler_init(&precompiler, nvrtc);
     status = send_ready(channel, nvrtc, error);
     while (status == 0 && (status = channel_receive(channel, &message, error)) == 1) {
         double milliseconds = 0;
         struct error refusal;
-        status = compile(nvrtc, message, &milliseconds, &refusal);
+        status = compile(&precompiler, message, &milliseconds, &refusal);
         json_decref(message);
         status = channel_send(channel,
                               status != 0 ? message_from_error(&refusal)
@@ -128,6 +167,7 @@ int compile_worker_run(struct channel *channel, struct error *error)
                                                       "milliseconds", milliseconds),
                               error);
     }
+    precompiler_release(&precompiler);
     nvrtc_close(nvrtc);
     return status;
 }

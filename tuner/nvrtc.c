@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Every NVRTC function that is called; all of them are in 12.0. */
+/* Every NVRTC function that must be there; all of them are in 12.0. */
 #define NVRTC_FUNCTIONS(X)                                                                         \
     X(GetErrorString)                                                                              \
     X(Version)                                                                                     \
@@ -37,6 +37,7 @@ struct nvrtc {
 #define X(function) __typeof__(nvrtc##function) *function;
     NVRTC_FUNCTIONS(X)
 #undef X
+    nvrtcResult (*SetPCHHeapSize)(size_t size); /* NULL before 12.8 */
     int major;
     char version[32];
     char *path;
@@ -91,6 +92,8 @@ static const char *bind_functions(struct nvrtc *nvrtc)
     memcpy(&nvrtc->function, &symbol, sizeof symbol); /* ISO C has no cast for this */
     NVRTC_FUNCTIONS(X)
 #undef X
+    symbol = dlsym(nvrtc->library, "nvrtcSetPCHHeapSize");
+    memcpy(&nvrtc->SetPCHHeapSize, &symbol, sizeof symbol);
     return NULL;
 }
 
@@ -507,6 +510,11 @@ int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const
     }
     nvrtc_strip_log(compilation->log);
     return 0;
+}
+
+bool nvrtc_reserve_precompiled(struct nvrtc *nvrtc, size_t bytes)
+{
+    return nvrtc->SetPCHHeapSize != NULL && nvrtc->SetPCHHeapSize(bytes) == NVRTC_SUCCESS;
 }
 
 void compilation_release(struct compilation *compilation)

@@ -7,6 +7,7 @@
 
 #include "error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct nvrtc;
@@ -66,6 +67,10 @@ int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const
                   struct error *error);
 
 void compilation_release(struct compilation *compilation);
+
+/* Gives the compiler a heap of `bytes` for precompiled headers; those made before are lost. False
+ * where NVRTC has none: before 12.8. */
+bool nvrtc_reserve_precompiled(struct nvrtc *nvrtc, size_t bytes);
 
 /* The PTX of the same, for people to read: a new string. A program at fault is ERROR_WORKER with
  * the log. */

@@ -175,7 +175,9 @@ static int request(const struct plan *plan, struct pool *pool, const struct bind
     const struct template *template = &plan->kernel->template;
     struct options options;
     variant_options(template, parameters, plan->problem, &options);
-    int status = pool_request(pool, template->source.path, template->source.text,
+    int status = variant_headers(template, parameters, plan->problem, &options, error);
+    if (status == 0)
+        status = pool_request(pool, template->source.path, template->source.text,
                               template->source.hash, &options, urgent, job, error);
     options_release(&options);
     return status;

@@ -2,6 +2,7 @@
 
 #include "alloc.h"
 #include "clock.h"
+#include "compile_worker.h"
 #include "interrupt.h"
 #include "worker.h"
 
@@ -43,6 +44,7 @@ struct pool {
     void *by_key;              /* tsearch's tree of the same */
     struct queued_job **queue; /* not yet given to a worker, the next one last */
     size_t queue_count;
+    size_t queued_with_headers; /* of the queue */
     struct pool_counts counts;
 };
 
@@ -88,6 +90,17 @@ int pool_new(struct pool **pool, const struct pool_options *options, struct erro
     return status;
 }
 
+/* Kills a worker, and removes what it may leave of its job. */
+static void kill_worker(struct compile_worker *worker)
+{
+    worker_stop(&worker->worker);
+    if (worker->job != NULL) {
+        char *scrap = alloc_format("%s" COMPILE_WORKER_SCRAP, worker->job->job.path);
+        (void)unlink(scrap);
+        free(scrap);
+    }
+}
+
 static void do_nothing(void *node)
 {
     (void)node;
@@ -98,7 +111,7 @@ void pool_free(struct pool *pool)
     if (pool == NULL)
         return;
     for (size_t i = 0; i < pool->worker_count; i++)
-        worker_stop(&pool->workers[i].worker);
+        kill_worker(&pool->workers[i]);
     tdestroy(pool->by_key, do_nothing);
     for (size_t i = 0; i < pool->job_count; i++) {
         struct queued_job *job = pool->jobs[i];
@@ -152,6 +165,7 @@ static int compare_keys(const void *a, const void *b)
 
 static void enqueue(struct pool *pool, struct queued_job *job, bool urgent)
 {
+    pool->queued_with_headers += job->options.header_count > 0;
     (void)ARRAY_APPEND(pool->queue, pool->queue_count);
     if (urgent) {
         pool->queue[pool->queue_count - 1] = job;
@@ -159,6 +173,13 @@ static void enqueue(struct pool *pool, struct queued_job *job, bool urgent)
     }
     memmove(pool->queue + 1, pool->queue, (pool->queue_count - 1) * sizeof *pool->queue);
     pool->queue[0] = job;
+}
+
+static struct queued_job *dequeue(struct pool *pool)
+{
+    struct queued_job *job = pool->queue[--pool->queue_count];
+    pool->queued_with_headers -= job->options.header_count > 0;
+    return job;
 }
 
 static bool is_utf8(const char *text)
@@ -212,8 +233,7 @@ int pool_request(struct pool *pool, const char *name, const char *text, const ch
     }
     new->name = alloc_string(name);
     new->text = alloc_string(text);
-    for (size_t i = 0; i < options->count; i++)
-        *ARRAY_APPEND(new->options.items, new->options.count) = alloc_string(options->items[i]);
+    options_copy(&new->options, options);
     enqueue(pool, new, urgent);
     return 0;
 }
@@ -226,18 +246,36 @@ struct pool_counts pool_counts(const struct pool *pool)
 /* -- messages ------------------------------------------------------------------------------------
  */
 
+static json_t *text_array(char *const *texts, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_string(texts[i]));
+    return array;
+}
+
+/* What there is to precompile, and whether every worker can expect another job of the kind. */
+static void add_headers(const struct pool *pool, const struct options *options, json_t *message)
+{
+    json_object_set_new(message, "headers", text_array(options->headers, options->header_count));
+    json_object_set_new(message, "definitions",
+                        json_integer((json_int_t)options->definition_count));
+    json_object_set_new(message, "more",
+                        json_boolean(pool->queued_with_headers >= pool->worker_limit));
+}
+
 /* A source that is not UTF-8, as messages are, is read by the worker itself. */
 static json_t *job_message(const struct pool *pool, const struct queued_job *job)
 {
-    json_t *options = json_array();
-    for (size_t i = 0; i < job->options.count; i++)
-        json_array_append_new(options, json_string(job->options.items[i]));
+    json_t *options = text_array(job->options.items, job->options.count);
     json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s}", "do", "compile", "name", job->name,
                                 "arch", pool->arch, "options", options, "output", job->job.path);
     json_t *text = json_string(job->text);
     if (message != NULL && text != NULL)
         json_object_set(message, "text", text);
     json_decref(text);
+    if (message != NULL && job->options.header_count > 0)
+        add_headers(pool, &job->options, message);
     return message;
 }
 
@@ -286,10 +324,9 @@ static void lose_worker(struct pool *pool, struct compile_worker *worker, const 
     bool killed = false;
     if (!worker->ready)
         pool->failed_starts++;
-    if (reason != NULL)
-        worker_stop(&worker->worker);
-    else
+    if (reason == NULL)
         killed = worker_bury(&worker->worker, end);
+    kill_worker(worker);
     if (worker->job != NULL && killed && !worker->job->killed) {
         worker->job->killed = true;
         enqueue(pool, worker->job, true);
@@ -345,7 +382,7 @@ static int dispatch(struct pool *pool, struct error *error)
         coming += !worker->ready;
         if (!worker->ready || worker->job != NULL || pool->queue_count == 0)
             continue;
-        struct queued_job *job = pool->queue[--pool->queue_count];
+        struct queued_job *job = dequeue(pool);
         worker->job = job;
         worker->deadline_ns = clock_ns() + (int64_t)(pool->timeout_s * 1e9);
         /* a worker that is gone shows at the next reading */

@@ -51,7 +51,8 @@ int pool_set_arch(struct pool *pool, const char *arch, struct error *error);
 
 /*
  * The job that compiles `source` with `options`, which are copied; new or known. It stays the
- * pool's. `urgent` jobs go before the others.
+ * pool's. `urgent` jobs go before the others. Headers are precompiled where there are enough jobs
+ * with any.
  */
 int pool_request(struct pool *pool, const char *name, const char *text, const char *source_hash,
                  const struct options *options, bool urgent, struct compile_job **job,

@@ -185,7 +185,16 @@ static bool is_known(const struct source *source, const char *path)
     return known;
 }
 
-/* Appends the headers that `text` of file `path` includes to source->headers, hashing the names. */
+static void add_toolkit_header(struct source *source, const char *name)
+{
+    for (size_t i = 0; i < source->toolkit_count; i++)
+        if (strcmp(source->toolkit_headers[i], name) == 0)
+            return;
+    *ARRAY_APPEND(source->toolkit_headers, source->toolkit_count) = alloc_string(name);
+}
+
+/* Appends the headers that `text` of file `path` includes to source->headers, hashing the names, or
+ * to the toolkit's. */
 static void follow_includes(struct source *source, const char *path, const char *text,
                             struct hash *hash)
 {
@@ -196,6 +205,8 @@ static void follow_includes(struct source *source, const char *path, const char 
             hash_add_text(hash, list.items[i].name); /* not its path: a checkout may move */
             *ARRAY_APPEND(source->headers, source->header_count) = found;
         } else {
+            if (found == NULL)
+                add_toolkit_header(source, list.items[i].name);
             free(found);
         }
     }
@@ -277,6 +288,7 @@ void source_release(struct source *source)
     free(source->text);
     release_texts(source->include_folders, source->include_count);
     release_texts(source->headers, source->header_count);
+    release_texts(source->toolkit_headers, source->toolkit_count);
     *source = (struct source){0};
 }
 

@@ -18,6 +18,8 @@ struct source {
     size_t include_count;
     char **headers; /* absolute: the included files found there, nested ones too */
     size_t header_count;
+    char **toolkit_headers; /* names of included files found nowhere */
+    size_t toolkit_count;
     char hash[HASH_BYTES]; /* of the text, the headers' texts and their names as included */
 };
 

@@ -24,7 +24,7 @@ static const struct section_kind {
 } section_kinds[] = {
     {"kernel", kernel_keys},  {"parameters", NULL},      {"launch_parameters", NULL},
     {"problem", NULL},        {"buffer.", buffer_keys},  {"launch.", launch_keys},
-    {"expect.", expect_keys}, {"metrics", metrics_keys},
+    {"expect.", expect_keys}, {"metrics", metrics_keys}, {"precompiled_headers", NULL},
 };
 
 static bool section_is(const char *section, const char *kind)
@@ -37,9 +37,9 @@ static bool section_is(const char *section, const char *kind)
 
 static int check_entry(const struct loader *loader, const struct ini_entry *entry)
 {
-    static const char *const known[] = {"kernel",      "parameters",  "launch_parameters",
-                                        "problem",     "buffer.NAME", "launch.NAME",
-                                        "expect.NAME", "metrics",     NULL};
+    static const char *const known[] = {
+        "kernel",      "parameters", "launch_parameters",   "problem", "buffer.NAME", "launch.NAME",
+        "expect.NAME", "metrics",    "precompiled_headers", NULL};
     const char *path = loader->template->path;
     for (size_t i = 0; i < sizeof section_kinds / sizeof *section_kinds; i++) {
         if (!section_is(entry->section, section_kinds[i].name))
@@ -105,6 +105,39 @@ static int read_constraints(struct loader *loader)
     return 0;
 }
 
+/* [precompiled_headers]: after the names. A header of the user's could depend on parameters. */
+static int read_precompiled_headers(struct loader *loader)
+{
+    struct template *template = loader->template;
+    struct names known = {0}; /* what decides is known before the GPU is */
+    int status = 0;
+    for (size_t i = 0; i < template->parameter_count; i++)
+        names_add(&known, template->parameters[i].name);
+    for (size_t i = 0; i < template->problem_count; i++)
+        names_add(&known, template->problem[i].name);
+    for (size_t i = 0; i < template->ini.count && status == 0; i++) {
+        const struct ini_entry *entry = &template->ini.entries[i];
+        bool included = false;
+        if (entry->key == NULL || strcmp(entry->section, "precompiled_headers") != 0)
+            continue;
+        for (size_t j = 0; j < template->source.toolkit_count; j++)
+            included = included || strcmp(template->source.toolkit_headers[j], entry->key) == 0;
+        if (!included) {
+            status = loader_fail(loader, entry->line,
+                                 "header '%s' is none of the toolkit's that the source includes; "
+                                 "only those can be precompiled",
+                                 entry->key);
+            break;
+        }
+        struct precompiled_header *header =
+            ARRAY_APPEND(template->precompiled, template->precompiled_count);
+        header->name = entry->key;
+        status = loader_read_expression(loader, entry->value, entry->line, &known, &header->when);
+    }
+    free(known.items);
+    return status;
+}
+
 static void read_options(struct template *template, const char *text)
 {
     char **parts;
@@ -145,12 +178,15 @@ static int read_kernel(struct loader *loader)
     return status;
 }
 
+/* Without [precompiled_headers]: what is measured does not depend on them. */
 static void hash_template(struct template *template)
 {
     struct hash *hash = hash_new();
     hash_add_text(hash, template->source.hash);
     for (size_t i = 0; i < template->ini.count; i++) {
         const struct ini_entry *entry = &template->ini.entries[i];
+        if (section_is(entry->section, "precompiled_headers"))
+            continue;
         hash_add_text(hash, entry->section);
         hash_add_text(hash, entry->key != NULL ? entry->key : "");
         hash_add_text(hash, entry->value);
@@ -175,6 +211,8 @@ static int load(struct loader *loader)
         status = loader_collect_members(loader);
     if (status == 0)
         status = loader_collect_names(loader);
+    if (status == 0)
+        status = read_precompiled_headers(loader);
     if (status == 0)
         status = read_members(loader);
     if (status == 0)
@@ -295,6 +333,8 @@ void template_release(struct template *template)
     }
     for (size_t i = 0; i < template->constraint_count; i++)
         expression_free(template->constraints[i]);
+    for (size_t i = 0; i < template->precompiled_count; i++)
+        expression_free(template->precompiled[i].when);
     expression_free(template->bytes);
     expression_free(template->operations);
     text_split_release(template->options, template->option_count);
@@ -304,6 +344,7 @@ void template_release(struct template *template)
     free(template->launches);
     free(template->expectations);
     free(template->constraints);
+    free(template->precompiled);
     free(template->constraint_names);
     free(template->name);
     free(template->path);

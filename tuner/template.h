@@ -95,6 +95,12 @@ struct expectation {
     int line;
 };
 
+/* A header of the toolkit that is precompiled for the variants for which `when` holds. */
+struct precompiled_header {
+    const char *name;
+    struct expression *when;
+};
+
 struct template
 {
     char *name;
@@ -105,6 +111,8 @@ struct template
     const char *description;
     char **options;
     size_t option_count;
+    struct precompiled_header *precompiled;
+    size_t precompiled_count;
     bool cold;
 
     struct parameter

@@ -46,15 +46,46 @@ void variant_options(const struct template *template, const struct bindings *par
             alloc_format("-I%s", template->source.include_folders[i]);
     for (size_t i = 0; i < template->option_count; i++)
         *ARRAY_APPEND(options->items, options->count) = alloc_string(template->options[i]);
+    size_t before = options->count;
     add_definitions(options, template->parameters, template->parameter_count, parameters);
     add_definitions(options, template->problem, template->problem_count, problem);
+    options->definition_count = options->count - before;
+}
+
+int variant_headers(const struct template *template, const struct bindings *parameters,
+                    const struct bindings *problem, struct options *options, struct error *error)
+{
+    const struct scope outer = {problem, NULL};
+    const struct scope scope = {parameters, &outer};
+    for (size_t i = 0; i < template->precompiled_count; i++) {
+        const struct precompiled_header *header = &template->precompiled[i];
+        bool wanted = false;
+        int status = expression_boolean(header->when, &scope, &wanted, error);
+        if (status != 0)
+            return status;
+        if (wanted)
+            *ARRAY_APPEND(options->headers, options->header_count) = alloc_string(header->name);
+    }
+    return 0;
+}
+
+void options_copy(struct options *copy, const struct options *options)
+{
+    *copy = (struct options){.definition_count = options->definition_count};
+    for (size_t i = 0; i < options->count; i++)
+        *ARRAY_APPEND(copy->items, copy->count) = alloc_string(options->items[i]);
+    for (size_t i = 0; i < options->header_count; i++)
+        *ARRAY_APPEND(copy->headers, copy->header_count) = alloc_string(options->headers[i]);
 }
 
 void options_release(struct options *options)
 {
     for (size_t i = 0; i < options->count; i++)
         free(options->items[i]);
+    for (size_t i = 0; i < options->header_count; i++)
+        free(options->headers[i]);
     free(options->items);
+    free(options->headers);
     *options = (struct options){0};
 }
 

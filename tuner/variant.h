@@ -12,6 +12,9 @@
 struct options {
     char **items;
     size_t count;
+    size_t definition_count; /* of the items, the last ones: those of parameters and problem */
+    char **headers;          /* to precompile; no part of what the result is */
+    size_t header_count;
 };
 
 /*
@@ -23,6 +26,13 @@ struct options {
  */
 void variant_options(const struct template *template, const struct bindings *parameters,
                      const struct bindings *problem, struct options *options);
+
+/* Adds the headers of the toolkit that the template has precompiled for this variant. Returns 0, or
+ * ERROR_CONFIG where an expression of [precompiled_headers] fails. */
+int variant_headers(const struct template *template, const struct bindings *parameters,
+                    const struct bindings *problem, struct options *options, struct error *error);
+
+void options_copy(struct options *copy, const struct options *options);
 void options_release(struct options *options);
 
 /* Every parameter at its default. */

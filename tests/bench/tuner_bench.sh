@@ -81,6 +81,9 @@ ktt() { # RUN [verified]
         timeout 300 "$KTT_BENCH" "$@" || echo "KTT failed in run $1" >&2
 }
 
+"$here/compile_bench.sh" "$build" >"$results/$gpu/compile_bench.csv"
+cat "$results/$gpu/compile_bench.csv"
+
 if [ -n "${KTT_BENCH:-}" ]; then
     nvrtc=$(dirname "$("$build/autotune" worker compile </dev/null | sed -n 's/.*"path":"\([^"]*\)".*/\1/p')")
     { ktt 1 && ktt 2 && ktt 3 && ktt 4 verified; } | python3 "$here/tuner_bench.py" peer "$scratch/truth.json" >"$results/$gpu/ktt.csv"

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static const char source[] = "#include \"helper.h\"\nextern \"C\" __global__ void all() {}\n";
+static const char source[] =
+    "#include \"helper.h\"\n#include <cuda/atomic>\nextern \"C\" __global__ void all() {}\n";
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -32,6 +33,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         variant_options(&template, &parameters, &problem, &options);
         for (size_t i = 0; i < options.count; i++)
             FUZZ_REQUIRE(strlen(options.items[i]) > 0);
+        status = variant_headers(&template, &parameters, &problem, &options, &error);
+        FUZZ_REQUIRE(status == 0 || (status == ERROR_CONFIG && error.message[0] != '\0'));
+        FUZZ_REQUIRE(options.header_count <= template.precompiled_count);
         options_release(&options);
         bindings_release(&parameters);
         bindings_release(&problem);

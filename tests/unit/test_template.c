@@ -474,6 +474,24 @@ static void the_hash_is_of_content(void **state)
     assert_string_not_equal(scene->template.hash, first);
 }
 
+static void precompiled_headers(void **state)
+{
+    struct scene *scene = *state;
+    char hash[HASH_BYTES];
+    write_file(scene->source, "#if FINISH\n#include <cooperative_groups.h>\n#endif\n");
+    load_well(scene, right);
+    assert_int_equal(scene->template.precompiled_count, 0);
+    memcpy(hash, scene->template.hash, sizeof hash);
+    char *text =
+        spoiled("[problem]\n",
+                "[precompiled_headers]\ncooperative_groups.h = finish == \"atomic\"\n[problem]\n");
+    load_well(scene, text);
+    assert_int_equal(scene->template.precompiled_count, 1);
+    assert_string_equal(scene->template.precompiled[0].name, "cooperative_groups.h");
+    assert_string_equal(scene->template.hash, hash); /* what is tuned is the same */
+    free(text);
+}
+
 /* -- what does not -------------------------------------------------------------------------------
  */
 
@@ -484,10 +502,10 @@ static void unknown_sections_and_keys(void **state)
         {"[buffer.in]", "[buffers.in]", 9,
          "unknown section 'buffers.in'; known here: kernel, parameters, launch_parameters, "
          "problem, "
-         "buffer.NAME, launch.NAME, expect.NAME, metrics"},
+         "buffer.NAME, launch.NAME, expect.NAME, metrics, precompiled_headers"},
         {"[launch.finish]", "[launch.]", 27,
          "unknown section 'launch.'; known here: kernel, parameters, launch_parameters, problem, "
-         "buffer.NAME, launch.NAME, expect.NAME, metrics"},
+         "buffer.NAME, launch.NAME, expect.NAME, metrics, precompiled_headers"},
         {"[parameters]\n", "stray = 1\n[parameters]\n", 1,
          "key 'stray' stands before the first section"},
         {"[parameters]\n", "[kernel]\nsauce = x.cu\n[parameters]\n", 2,
@@ -502,6 +520,23 @@ static void unknown_sections_and_keys(void **state)
         {"bytes = 4 * n\n", "flops = n\n", 37,
          "unknown key 'flops'; known here: bytes, operations"},
     };
+    ASSERT_FAULTS(state, faults);
+}
+
+static void headers_that_cannot_be_precompiled(void **state)
+{
+    static const struct fault faults[] = {
+        {"[metrics]\n", "[precompiled_headers]\ncuda/atomic = yes\n[metrics]\n", 37,
+         "header 'cuda/atomic' is none of the toolkit's that the source includes; only those can "
+         "be precompiled"},
+        {"[metrics]\n", "[precompiled_headers]\nsum.cu = yes\n[metrics]\n", 37,
+         "header 'sum.cu' is none of the toolkit's that the source includes; only those can be "
+         "precompiled"},
+        {"[metrics]\n", "[precompiled_headers]\ncooperative_groups.h = sm_count > 100\n[metrics]\n",
+         37, "unknown name 'sm_count'; known here: block_size, finish, factor, n, value_type"},
+    };
+    struct scene *scene = *state;
+    write_file(scene->source, "#include <cooperative_groups.h>\n#include \"sum.cu\"\n");
     ASSERT_FAULTS(state, faults);
 }
 
@@ -882,6 +917,8 @@ int main(void)
         TEST(expectations_of_every_kind),
         TEST(buffers_may_take_turns),
         TEST(the_hash_is_of_content),
+        TEST(precompiled_headers),
+        TEST(headers_that_cannot_be_precompiled),
         TEST(unknown_sections_and_keys),
         TEST(missing_keys),
         TEST(missing_sections),

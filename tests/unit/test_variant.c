@@ -41,11 +41,14 @@ static int make_scene(void **state)
         return -1;
     (void)snprintf(scene->path, sizeof scene->path, "%s/t.ini", scene->folder);
     (void)snprintf(scene->source, sizeof scene->source, "%s/t.cu", scene->folder);
-    write_file(scene->source, "// kernels\n");
+    write_file(scene->source, "#include <cooperative_groups.h>\n#include <cuda/atomic>\n");
     write_file(scene->path, "[kernel]\noptions = --use_fast_math -lineinfo\n"
                             "[parameters]\nblock_size = 256\nscale = 0.5\n"
                             "finish = two_pass | atomic\n"
                             "[launch_parameters]\ngrid_factor = 1\norder = up | down\n"
+                            "[precompiled_headers]\n"
+                            "cooperative_groups.h = finish == \"atomic\" and n >= 1000\n"
+                            "cuda/atomic = yes\n"
                             "[problem]\nn = 1000\nvalue_type = float | int32\n"
                             "[buffer.out]\ntype = float\nlength = n\naccess = write\n"
                             "[launch.run]\nentry = k\ngrid = 1\nblock = 1\n"
@@ -173,6 +176,36 @@ static void include_folders_come_first(void **state)
     options_release(&options);
 }
 
+static void headers_are_those_of_the_variant(void **state)
+{
+    struct scene *scene = *state;
+    struct options options;
+    struct options copy;
+    struct error error = {0};
+    variant_options(&scene->template, &scene->parameters, &scene->problem, &options);
+    assert_int_equal(
+        variant_headers(&scene->template, &scene->parameters, &scene->problem, &options, &error),
+        0);
+    assert_int_equal(options.header_count, 1); /* finish is two_pass */
+    assert_string_equal(options.headers[0], "cuda/atomic");
+    options_release(&options);
+
+    bindings_set(&scene->parameters, "finish", value_word("atomic"));
+    variant_options(&scene->template, &scene->parameters, &scene->problem, &options);
+    assert_int_equal(
+        variant_headers(&scene->template, &scene->parameters, &scene->problem, &options, &error),
+        0);
+    options_copy(&copy, &options);
+    options_release(&options);
+    assert_int_equal(copy.header_count, 2);
+    assert_string_equal(copy.headers[0], "cooperative_groups.h");
+    /* block_size, scale, finish, order and value_type, after the folder and the options */
+    assert_int_equal(copy.definition_count, 5);
+    assert_int_equal(copy.count, 3 + 5);
+    assert_string_equal(copy.items[3], "-DBLOCK_SIZE=256");
+    options_release(&copy);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_scene, remove_scene)
@@ -182,6 +215,7 @@ int main(void)
         TEST(real_numbers_stay_real),
         TEST(variants_that_share_a_cubin),
         TEST(include_folders_come_first),
+        TEST(headers_are_those_of_the_variant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
