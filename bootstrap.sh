@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 build_packages=(cmake ninja-build gcc libc6-dev pkg-config
     libinih-dev liblua5.4-dev libsqlite3-dev libjansson-dev libpopt-dev libxxhash-dev gnuplot-nox)
-test_packages=(g++ make libcmocka-dev bats clang-format-14 shellcheck)
+test_packages=(g++ make libcmocka-dev bats clang-format-14 shellcheck python3-jsonschema zsh)
 wheel_packages=(python3 python3-venv)
 # NVRTC, cuda.h and cuda_occupancy.h, the headers that those include, and the CUDA C++ core libraries.
 wheels=('nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*'

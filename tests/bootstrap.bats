@@ -46,7 +46,7 @@ stand_in() { # command $1 that does $2
 all_installed() {
     printf '%s\n' cmake ninja-build gcc libc6-dev pkg-config libinih-dev liblua5.4-dev libsqlite3-dev \
         libjansson-dev libpopt-dev libxxhash-dev gnuplot-nox g++ make libcmocka-dev bats clang-format-14 shellcheck \
-        python3 python3-venv >"$machine/installed"
+        python3-jsonschema zsh python3 python3-venv >"$machine/installed"
 }
 
 make_toolkit() { # in folder $1, of CUDA_VERSION $2

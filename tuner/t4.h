@@ -1,8 +1,8 @@
 /*
- * Studies in T4, the results format of the auto-tuning community: version 1.0.0 of the schema at
- * https://github.com/odgaard/TuningSchema (branch T4), which Kernel Tuner writes too, with the
- * `metadata` that https://github.com/AutoTuningAssociation/autotuning_methodology added to it. All
- * times are milliseconds.
+ * Studies in T4, the results format of the auto-tuning community: version 1.0.0 of the schema, as
+ * Kernel Tuner has it (tests/t4/results-schema.json), with the `metadata` that
+ * https://github.com/AutoTuningAssociation/autotuning_methodology added to it. All times are
+ * milliseconds.
  *
  * A document is one study; several are printed one behind the other, each on a line of its own. The
  * times that a run spent on compiling and searching are not known for a single variant and left out.

@@ -56,6 +56,42 @@ for result in document["results"]:
 PYTHON
 }
 
+@test "t4: valid by the schema, version 1.0.0" {
+    python3 -c 'import jsonschema' 2>/dev/null || skip "no python3-jsonschema"
+    for sweep in scale outcomes shapes; do
+        autotune --config "$sweeps/$sweep.ini"
+        [ "$code" -le 1 ]
+    done
+    autotune report --format t4
+    exits 0
+    python3 - "$SOURCE_DIR/tests/t4/results-schema.json" <<'PYTHON'
+import copy, json, sys
+import jsonschema
+schema = json.load(open(sys.argv[1]))
+documents = [json.loads(line) for line in open("out")]
+assert len(documents) > 5, len(documents)
+for document in documents:
+    jsonschema.validate(document, schema)
+    assert document["results"]
+
+
+def refused(change):
+    wrong = copy.deepcopy(documents[0])
+    change(wrong["results"][0])
+    try:
+        jsonschema.validate(wrong, schema)
+    except jsonschema.ValidationError:
+        return True
+    return False
+
+
+# the validator does look
+assert refused(lambda result: result.update(invalidity="fine"))
+assert refused(lambda result: result.pop("times"))
+assert refused(lambda result: result["measurements"][0].update(unit=1))
+PYTHON
+}
+
 @test "t4 has no word for variants that were not run" {
     autotune --config "$sweeps/scale.ini" --arch sm_90
     exits 0

@@ -7,6 +7,10 @@ _autotune() {
     if (( CURRENT > 2 )) && [[ ${words[2]} != -* ]]; then
         command=${words[2]}
     fi
+    case ${words[CURRENT - 1]} in
+    --format | -f) compadd table csv json html t4 && return ;;
+    --limit | -l) compadd exact size gpu family defaults && return ;;
+    esac
     if [[ ${words[CURRENT]} == -* ]]; then
         found=(${(f)"$(autotune $command --help 2>/dev/null | grep -o -e '--[a-z][a-z-]*')"})
         compadd -- $found

@@ -1,0 +1,33 @@
+#!/usr/bin/env bats
+# Completion in zsh, by typing into one; that of bash is in ship.bats.
+load helper
+
+complete_in_zsh() { # LINE: what becomes of it when the tab key is pressed
+    mkdir -p completions
+    cp "$SOURCE_DIR/tuner/man/completion.zsh" completions/_autotune # as it is installed
+    PATH=$(dirname "$AUTOTUNE"):$PATH timeout 60 "$SOURCE_DIR/tests/cli/complete.zsh" "$PWD/completions" "$@"
+}
+
+@test "zsh completes commands, options, their words and files" {
+    command -v zsh >/dev/null || skip "no zsh"
+    touch a_sweep.ini
+    complete_in_zsh "autotune dev" "autotune merge --outp" "autotune --conf" "autotune report --format h" \
+        "autotune explain --limit fam" "autotune --config a_sw" >completed
+    diff completed - <<'END'
+autotune devices
+autotune merge --output
+autotune --config
+autotune report --format html
+autotune explain --limit family
+autotune --config a_sweep.ini
+END
+}
+
+@test "zsh leaves alone what is ambiguous or unknown" {
+    command -v zsh >/dev/null || skip "no zsh"
+    complete_in_zsh "autotune ex" "autotune --no-such" >completed
+    diff completed - <<'END'
+autotune exp
+autotune --no-such
+END
+}
