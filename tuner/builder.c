@@ -3,14 +3,11 @@
 #include "alloc.h"
 #include "cubin.h"
 #include "ini.h"
+#include "installed.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#ifndef AUTOTUNE_DATADIR
-#define AUTOTUNE_DATADIR "/usr/local/share/autotune/kernel_templates"
-#endif
 
 /* In the cache's keys, where the compiler's version stands otherwise. */
 static const char any_version[] = "any";
@@ -202,17 +199,24 @@ int builder_bind(const struct template *template, const struct bindings *values,
 
 char *builder_find_template(const char *folder, const char *name, struct error *error)
 {
+    char *installed = installed_templates();
     const char *const stated[] = {folder, NULL};
-    static const char *const usual[] = {"kernel_templates", ".", AUTOTUNE_DATADIR, NULL};
+    const char *const usual[] = {"kernel_templates", ".", installed, NULL};
     const char *const *folders = folder != NULL ? stated : usual;
-    for (size_t i = 0; folders[i] != NULL; i++) {
+    char *found = NULL;
+    for (size_t i = 0; folders[i] != NULL && found == NULL; i++) {
         char *path = alloc_format("%s/%s.ini", folders[i], name);
         if (access(path, F_OK) == 0)
-            return path;
-        free(path);
+            found = path;
+        else
+            free(path);
     }
+    free(installed);
+    if (found != NULL)
+        return found;
     (void)error_set(error, ERROR_CONFIG,
                     "there is no template '%s.ini' in '%s'%s; name its folder with --templates",
-                    name, folders[0], folder != NULL ? "" : " or the usual folders");
+                    name, folder != NULL ? folder : "kernel_templates",
+                    folder != NULL ? "" : " or the usual folders");
     return NULL;
 }

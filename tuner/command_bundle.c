@@ -32,7 +32,8 @@ struct bundle {
     struct template *loaded;
     size_t loaded_count;
     struct builder builder;
-    size_t compiled;
+    size_t cubins;
+    size_t compiled; /* of them; the others were in the cache */
 };
 
 static void bundle_release(struct bundle *bundle)
@@ -216,6 +217,7 @@ static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry,
         char *path = alloc_format("%s/cubin/%s-%s.cubin", bundle->output, entry->kernel, hash + 1);
         status = write_bytes(path, compilation.cubin, compilation.cubin_bytes, error);
         bundle->compiled += origin == BUILD_COMPILED;
+        bundle->cubins++;
         free(path);
     }
     compilation_release(&compilation);
@@ -277,6 +279,7 @@ static int write_own_cubin(struct bundle *bundle, const struct source *source,
                                                configuration);
         status = write_bytes(path, compilation.cubin, compilation.cubin_bytes, error);
         bundle->compiled += origin == BUILD_COMPILED;
+        bundle->cubins++;
         free(path);
         free(configuration);
     }
@@ -337,6 +340,11 @@ static int load_table(const char *path, struct tuned_table **table, struct error
     return error_set_at(error, ERROR_CONFIG, inner.file, inner.line, "%s", inner.message);
 }
 
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static int make_bundle(struct bundle *bundle, struct error *error)
 {
     if (bundle->output == NULL)
@@ -359,9 +367,11 @@ static int make_bundle(struct bundle *bundle, struct error *error)
     status = tuned_write(path, &bundle->tuned, error);
     free(path);
     if (status == 0)
-        printf("%s: %zu configurations with their cubins, %zu templates; %zu compiled, the others "
-               "were cached\n",
-               bundle->output, bundle->tuned.count, bundle->loaded_count, bundle->compiled);
+        printf("%s: %zu configuration%s, %zu template%s, %zu cubin%s, of which %zu had to be "
+               "compiled\n",
+               bundle->output, bundle->tuned.count, plural(bundle->tuned.count),
+               bundle->loaded_count, plural(bundle->loaded_count), bundle->cubins,
+               plural(bundle->cubins), bundle->compiled);
     return status;
 }
 

@@ -206,8 +206,12 @@ int command_query_ask(struct command_query *query, const struct bindings *values
     if (code == TUNED_OK)
         return 0;
     (void)tuned_explain(&query->query, &query->match, text, sizeof text);
+    bool without_defaults = query->template_path == NULL && query->limit == NULL;
     return code == TUNED_NOT_FOUND
-               ? error_set(error, ERROR_NOTHING_VALID, "%s", text)
+               ? error_set(error, ERROR_NOTHING_VALID, "%s%s", text,
+                           without_defaults ? "; name its template with --template, or a bundle "
+                                              "with --tuned, for the template's defaults"
+                                            : "")
                : error_set(error, ERROR_USAGE, "the look-up refuses this question");
 }
 

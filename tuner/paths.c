@@ -1,16 +1,13 @@
 #include "paths.h"
 
 #include "alloc.h"
+#include "installed.h"
 
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#ifndef AUTOTUNE_DATADIR
-#define AUTOTUNE_DATADIR "/usr/local/share/autotune"
-#endif
 
 /* NVRTC's options that read or write files, and those that hand options to a further program. */
 static const char *const file_options[] = {"--time",
@@ -137,7 +134,9 @@ static int check_place(const struct sweep *sweep, const struct template *templat
                        struct error *error)
 {
     char *project = project_of(sweep->path);
-    char *installed = real_path(AUTOTUNE_DATADIR);
+    char *folder = installed_templates();
+    char *installed = real_path(folder);
+    free(folder);
     int status = is_below(template->path, installed)
                      ? 0
                      : check(template->path, sweep->path, project, error);

@@ -1,6 +1,7 @@
 #include "sweep.h"
 
 #include "alloc.h"
+#include "installed.h"
 
 #include <dirent.h>
 #include <libgen.h>
@@ -8,10 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#ifndef AUTOTUNE_DATADIR
-#define AUTOTUNE_DATADIR "/usr/local/share/autotune"
-#endif
 
 enum { PROBLEM_LIMIT = 1024, KERNEL_NAME_LIMIT = 32 };
 
@@ -76,15 +73,18 @@ static bool is_same_file(const char *a, const char *b)
 static char *find_template(struct sweep *sweep, const char *name, int line, struct error *error)
 {
     const struct ini_entry *folder = ini_get(&sweep->ini, sweep_section, "templates");
+    char *installed = installed_templates();
     const char *const stated[] = {folder != NULL ? folder->value : NULL, NULL};
-    static const char *const usual[] = {".", "../kernel_templates", AUTOTUNE_DATADIR, NULL};
+    const char *const usual[] = {".", "../kernel_templates", installed, NULL};
     const char *const *folders = folder != NULL ? stated : usual;
     for (size_t i = 0; folders[i] != NULL; i++) {
         char *path = beside(sweep->path, folders[i]);
         char *file = alloc_format("%s/%s.ini", path, name);
         free(path);
-        if (access(file, F_OK) == 0 && !is_same_file(file, sweep->path))
+        if (access(file, F_OK) == 0 && !is_same_file(file, sweep->path)) {
+            free(installed);
             return file;
+        }
         free(file);
     }
     char *nearest = nearest_template(sweep, folders, name);
@@ -96,6 +96,7 @@ static char *find_template(struct sweep *sweep, const char *name, int line, stru
                            "there is no template '%s.ini' in '%s'%s; name its folder with "
                            "'templates' in [sweep]",
                            name, folders[0], folder != NULL ? "" : " or the usual folders");
+    free(installed);
     free(nearest);
     return NULL;
 }

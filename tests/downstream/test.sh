@@ -61,8 +61,15 @@ test_lookup() {
         "$work/$way/lookup" "$work/bundle" | tee "$work/output"
         says "$work/output" "reduce_sum for n=5000000 .*same GPU, nearest size"
         says "$work/output" "Unheard-of: defaults of the template"
+        "$work/$way/lookup_cpp" "$work/bundle" >"$work/output"
+        says "$work/output" "^same GPU, nearest size: 512$"
     done
-    for program in cmake/sum make/sum; do
+    # what was installed finds its templates wherever it is moved
+    mkdir "$work/moved"
+    mv "$prefix/bin" "$prefix/share" "$work/moved"
+    (cd "$work" && moved/bin/autotune emit --kernel reduce_sum >"$work/output")
+    says "$work/output" '^#line 1 ".*/moved/share/autotune/kernel_templates/reduce.cu"'
+    for program in cmake/sum make/sum make/lookup_cpp; do
         shared_libraries "$work/$program" >"$work/output"
         says "$work/output" '^libtuned_kernel\.so\.[0-9]*$'
     done
