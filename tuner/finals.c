@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FINAL_BATCH = 3 }; /* samples a round, whose median is the round's */
+enum {
+    FINAL_BATCH = 3, /* samples a round, whose median is the round's */
+    COPY_ROUNDS = 4  /* for which a copy of the code serves: loading one takes as long as a round */
+};
 
 /* The driver's figures take the place of the compiler's; what only the compiler knows stays. */
 static int load(struct tuning *tuning, struct plan *plan, size_t index,
@@ -129,8 +132,8 @@ static void append_samples(struct finals *finals, size_t contender, const double
         *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = batch[i];
 }
 
-/* One round: whoever is in is measured once, in shuffled order; each round another copy
- * of the code. */
+/* One round: whoever is in is measured once, in shuffled order; every few
+ * rounds of another copy of the code. */
 static int run_round(struct finals *finals, unsigned round, struct error *error)
 {
     struct tuning *tuning = finals->tuning;
@@ -148,8 +151,8 @@ static int run_round(struct finals *finals, unsigned round, struct error *error)
         unsigned losses = device_losses(tuning->device);
         if (finals->contenders[who].out)
             continue;
-        status = device_measure(tuning->device, (int64_t)finals->indices[who], FINAL_BATCH, round,
-                                &batch, &count, &answer, error);
+        status = device_measure(tuning->device, (int64_t)finals->indices[who], FINAL_BATCH,
+                                round / COPY_ROUNDS, &batch, &count, &answer, error);
         if (status == 0 && answer.outcome != OUTCOME_MEASURED)
             disqualify(finals, who, &answer);
         else if (status == 0 && answer.again)

@@ -17,13 +17,13 @@ struct race_rules race_rules_complete(struct race_rules rules)
     if (rules.finalists == 0)
         rules.finalists = 16;
     if (rules.minimum_rounds == 0)
-        rules.minimum_rounds = 16;
+        rules.minimum_rounds = 8;
     if (rules.maximum_rounds == 0)
         rules.maximum_rounds = 150;
     if (rules.maximum_rounds < rules.minimum_rounds)
         rules.maximum_rounds = rules.minimum_rounds;
     if (!(rules.confidence > 0))
-        rules.confidence = 0.99;
+        rules.confidence = 0.95;
     if (rules.resamples == 0)
         rules.resamples = 500;
     return rules;

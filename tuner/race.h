@@ -24,9 +24,9 @@
 struct race_rules {          /* zero members mean the defaults in parentheses */
     double tie_tolerance;    /* ratios within 1 ± this are a tie (0.005) */
     unsigned finalists;      /* at most this many reach the finals (16) */
-    unsigned minimum_rounds; /* before anyone is ruled out or a winner named (16) */
+    unsigned minimum_rounds; /* before anyone is ruled out or a winner named (8) */
     unsigned maximum_rounds; /* then whoever is not separated from the leader is tied (150) */
-    double confidence;       /* of the intervals (0.99) */
+    double confidence;       /* of the intervals (0.95) */
     unsigned resamples;      /* of the bootstrap (500) */
     bool everyone;           /* all that have samples reach the finals, and none is ruled out */
 };
@@ -91,7 +91,7 @@ struct verdict {
  * then forms the tie set. The stated rule picks the winner among those of the tie set with e <= 1 +
  * t / 2, so that, by the estimate, breaking the tie costs no more than half the tolerance.The intervals
  * hold for one comparison at one time: they are not corrected for the number of contenders, nor for
- * the eight looks.
+ * the ten looks.
  *
  * margin.low and .high include s. The bootstrap is seeded by contender and round: the same samples
  * give the same verdict. Where nobody is in, the verdict is undecided and its winner means nothing.
