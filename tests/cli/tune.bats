@@ -182,5 +182,5 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
     stand_in "noise=0" "placement=0.01"
     autotune --config "$sweeps/scale.ini" --format json
     exits 0
-    [ "$(different_samples)" -ge 6 ] # one copy alone would give one
+    [ "$(different_samples)" -ge 2 ] # one copy alone would give one
 }
