@@ -107,12 +107,15 @@ static int take_reply(struct device *device, double timeout_s, double patience_s
     if (device->trial_count > 0)
         forget_oldest_trial(device);
     bool failed = take_failure(message, answer, &lost);
+    bool repairs = json_is_true(json_object_get(message, "repairs"));
     if (!lost && patience_s > 0)
         device->spoilt = spare_settle(&device->spare, device->took_s);
     if (failed) {
         hangs_failed(&device->hangs);
         json_decref(message);
-        return lost ? device_replace(device, error) : 0;
+        return lost      ? device_replace(device, error)
+               : repairs ? device_await_repair(device, error)
+                         : 0;
     }
     status = device_expect(message, event, error);
     if (status == 0)

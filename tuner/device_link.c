@@ -285,3 +285,18 @@ int device_replace(struct device *device, struct error *error)
         (void)channel_send(&device->worker.channel, json_incref(device->trials[i]), NULL);
     return status;
 }
+
+int device_await_repair(struct device *device, struct error *error)
+{
+    char reason[WORKER_REASON_BYTES];
+    bool timed_out;
+    json_t *message;
+    int status = device_receive(device, worker_timeout_s(OPEN_TIMEOUT_S), 0, &message, &timed_out,
+                                reason, error);
+    if (status < 0)
+        return status;
+    bool repaired = status > 0 && device_expect(message, "repaired", NULL) == 0;
+    if (status > 0)
+        json_decref(message);
+    return repaired ? 0 : device_replace(device, error);
+}

@@ -53,6 +53,12 @@ int device_expect(const json_t *message, const char *event, struct error *error)
  */
 int device_replace(struct device *device, struct error *error);
 
+/*
+ * Waits for a worker that opens the problem anew because a variant wrote where it must not. The time
+ * for that is a problem's, not the next variant's. One that fails to is replaced.
+ */
+int device_await_repair(struct device *device, struct error *error);
+
 /* A whole number of a reply; 0 where there is none. */
 int64_t device_member(const json_t *reply, const char *key);
 

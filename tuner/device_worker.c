@@ -22,7 +22,7 @@ struct device_worker {
     struct device_problem problem;
     bool has_support;
     bool open;
-    bool damaged;         /* a variant wrote where it must not: open again before the next trial */
+    bool damaged;         /* a variant wrote where it must not: open again */
     json_t *open_request; /* of the open problem */
     struct device_variant *variants;
     size_t variant_count;
@@ -148,8 +148,6 @@ static int open_problem(struct device_worker *worker, const json_t *request,
 static int repair(struct device_worker *worker, struct error *error)
 {
     struct bindings values = {0};
-    if (!worker->damaged)
-        return 0;
     close_problem(worker);
     int status =
         bindings_from_json(&values, json_object_get(worker->open_request, "problem"), error);
@@ -426,9 +424,7 @@ static int do_trial(struct device_worker *worker, const json_t *request, struct 
     if (!worker->open || path == NULL)
         return error_set(error, ERROR_WORKER, "'trial' needs an open problem and a 'cubin'");
     int64_t start = clock_ns();
-    int status = repair(worker, error);
-    if (status == 0)
-        status = bindings_from_json(&parameters, json_object_get(request, "parameters"), error);
+    int status = bindings_from_json(&parameters, json_object_get(request, "parameters"), error);
     if (status == 0)
         status = load_variant(worker, &variant, path, &parameters, answer, error);
     if (answer->reply != NULL)
@@ -485,16 +481,29 @@ static int serve(struct device_worker *worker, const json_t *request, struct ans
 /* -- the worker ----------------------------------------------------------------------------------
  */
 
-static json_t *make_message(const struct answer *answer, int status, const struct error *error)
+static json_t *make_message(const struct device_worker *worker, const struct answer *answer,
+                            int status, const struct error *error)
 {
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         return answer->reply;
     json_decref(answer->reply); /* what was known before it failed */
     if (status != 0)
         return message_from_error(error);
-    return json_pack("{s:s, s:s, s:s, s:b}", "event", "failed", "outcome",
+    return json_pack("{s:s, s:s, s:s, s:b, s:b}", "event", "failed", "outcome",
                      outcome_name(answer->outcome), "reason", error->message, "lost",
-                     (int)answer->lost);
+                     (int)answer->lost, "repairs", (int)(worker->damaged && !answer->lost));
+}
+
+/* After a failure that said so; the reply to that came first, since this takes its time. */
+static int repair_and_tell(struct device_worker *worker, struct channel *channel,
+                           struct error *error)
+{
+    struct error refusal = {0};
+    int status = repair(worker, &refusal);
+    return channel_send(channel,
+                        status != 0 ? message_from_error(&refusal)
+                                    : json_pack("{s:s}", "event", "repaired"),
+                        error);
 }
 
 /* Requests one after the other; ends with the channel or with the context. */
@@ -507,9 +516,11 @@ static int serve_all(struct device_worker *worker, struct channel *channel, stru
         struct error refusal = {0};
         status = serve(worker, request, &answer, &refusal);
         json_decref(request);
-        status = channel_send(channel, make_message(&answer, status, &refusal), error);
+        status = channel_send(channel, make_message(worker, &answer, status, &refusal), error);
         if (answer.lost)
             break;
+        if (status == 0 && worker->damaged)
+            status = repair_and_tell(worker, channel, error);
     }
     return status;
 }

@@ -21,7 +21,8 @@
  *
  * CUBIN is the path of an entry of the cubin cache. A variant that fails answers
  * {"event":"failed","outcome":"fault","reason":…,"lost":true}; after `lost` the context is gone and
- * the process ends.
+ * the process ends. After "repairs":true, for a trial that wrote where it must not, {"event":"repaired"}
+ * follows when the problem has been opened anew.
  * "opened" also says "needs_bytes", what the problem takes of the GPU's memory, and "free_bytes",
  * what is left. A request with "recount":true makes watch_recount() come before it.
  * Samples come with what watch_tell() adds: "throttled" where they were taken under it.

@@ -212,6 +212,7 @@ const struct kernel kernels[] = {
     KERNEL(scale, scale_fault),
     KERNEL(scale, scale_trap),
     KERNEL(scale, scale_reference),
+    KERNEL(scale, scale_slow_reference),
     KERNEL(tile, tile_add),
     KERNEL(tile, tile_reference),
     KERNEL(sum, sum_partial),

@@ -115,3 +115,12 @@ extern "C" __global__ void scale_reference(const float *in, double *reference, f
     for (u64 i = FIRST; i < n; i += STEP)
         reference[i] = (double)factor * in[i];
 }
+
+/* The same, a second and more of a CPU's time later. */
+extern "C" __global__ void scale_slow_reference(const float *in, double *reference, float factor, u64 n)
+{
+    for (volatile unsigned i = 0; i < 800000000; i = i + 1)
+        ;
+    for (u64 i = FIRST; i < n; i += STEP)
+        reference[i] = (double)factor * in[i];
+}
