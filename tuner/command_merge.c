@@ -15,16 +15,19 @@ struct candidate {
 
 /*
  * Whether `b` should replace `a`, and why the one that stays does. Times of different versions of a
- * template, or of a cold and a warm cache, say nothing about each other: the newer one stays.
+ * template, of a cold and a warm cache, or of batches and single runs, say nothing about each other:
+ * the newer one stays.
  */
 static bool is_better(const struct tuned_entry *a, const struct tuned_entry *b, const char **reason)
 {
-    bool comparable =
-        strcmp(a->template_hash, b->template_hash) == 0 && strcmp(a->cache, b->cache) == 0;
+    bool comparable = strcmp(a->template_hash, b->template_hash) == 0 &&
+                      strcmp(a->cache, b->cache) == 0 && (a->runs > 1) == (b->runs > 1);
     int newer = strcmp(b->date, a->date);
     *reason = strcmp(a->template_hash, b->template_hash) != 0
                   ? "newer, and the template is another version"
-                  : "newer, and the cache was in another state";
+              : strcmp(a->cache, b->cache) != 0
+                  ? "newer, and the cache was in another state"
+                  : "newer, and one was measured in batches of runs, the other in single runs";
     if (!comparable)
         return newer > 0;
     *reason = "faster";

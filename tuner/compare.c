@@ -202,6 +202,8 @@ char *compare_circumstances(const struct comparison *comparison)
     const struct tuned_entry *from = &comparison->a->entry;
     const struct tuned_entry *to = &comparison->b->entry;
     append_change(&text, "cache", from->cache, to->cache);
+    append_change(&text, "measured in", from->runs > 1 ? "batches of runs" : "single runs",
+                  to->runs > 1 ? "batches of runs" : "single runs");
     append_change(&text, "driver", from->driver, to->driver);
     append_change(&text, "NVRTC", from->nvrtc, to->nvrtc);
     if (strcmp(from->template_hash, to->template_hash) != 0)

@@ -39,6 +39,7 @@ static void set_answer(struct device_answer *answer, enum outcome outcome, const
 {
     answer->outcome = outcome;
     answer->again = false;
+    answer->single_ns = 0;
     answer->entry[0] = '\0';
     (void)snprintf(answer->reason, sizeof answer->reason, "%s", reason);
 }
@@ -279,21 +280,41 @@ const char *device_unwatched(const struct device *device)
     return device->unwatched[0] != '\0' ? device->unwatched : NULL;
 }
 
-int device_measure(struct device *device, int64_t id, size_t count, size_t copy,
-                   double **samples_ns, size_t *sample_count, struct device_answer *answer,
-                   struct error *error)
+/* Appends the reply's samples; `*runs` is of how many runs each is the mean. */
+static void take_samples(struct device *device, const json_t *reply, double **samples_ns,
+                         size_t *count, int *runs)
 {
+    double empty_ns = json_number_value(json_object_get(reply, "empty_batch_ns"));
+    (void)device_read_numbers(json_object_get(reply, "samples_ns"), samples_ns, count);
+    *runs = (int)device_member(reply, "runs");
+    if (empty_ns > 0)
+        device->empty_batch_ns = empty_ns;
+}
+
+double device_empty_batch_ns(const struct device *device)
+{
+    return device->empty_batch_ns;
+}
+
+int device_measure(struct device *device, int64_t id, const struct device_sampling *sampling,
+                   double **samples_ns, size_t *sample_count, int *runs,
+                   struct device_answer *answer, struct error *error)
+{
+    enum { MOST_RUNS = 100 }; /* more than a batch has */
     json_t *reply;
-    json_t *request = json_pack("{s:s, s:I, s:I, s:I}", "do", "measure", "id", (json_int_t)id,
-                                "samples", (json_int_t)count, "copy", (json_int_t)copy);
-    double timeout_s = launch_timeout(device) + 2 * device->slowest_s * (double)count;
+    json_t *request = json_pack("{s:s, s:I, s:I, s:I, s:b}", "do", "measure", "id", (json_int_t)id,
+                                "samples", (json_int_t)sampling->count, "copy",
+                                (json_int_t)sampling->copy, "batched", (int)sampling->batched);
+    double launches = (double)sampling->count * (sampling->batched ? MOST_RUNS : 1);
+    double timeout_s = launch_timeout(device) + 2 * device->slowest_s * launches;
+    *runs = 0;
     int status = call_running(device, request, timeout_s, "measured", &reply, answer, error);
     if (reply != NULL)
         hangs_measured(&device->hangs, clock_ns());
     if (reply != NULL)
         status = take_watch(device, reply, answer, error);
     if (reply != NULL && !answer->again)
-        (void)device_read_numbers(json_object_get(reply, "samples_ns"), samples_ns, sample_count);
+        take_samples(device, reply, samples_ns, sample_count, runs);
     json_decref(reply);
     return status;
 }
@@ -312,11 +333,11 @@ int device_unload(struct device *device, int64_t id, struct error *error)
  */
 
 void device_trial_send(struct device *device, const char *cubin, const struct bindings *parameters,
-                       size_t samples, double enough_ns)
+                       size_t samples, double enough_ns, double short_ns)
 {
-    json_t *request = json_pack("{s:s, s:s, s:o, s:I, s:f}", "do", "trial", "cubin", cubin,
+    json_t *request = json_pack("{s:s, s:s, s:o, s:I, s:f, s:f}", "do", "trial", "cubin", cubin,
                                 "parameters", bindings_to_json(parameters), "samples",
-                                (json_int_t)samples, "enough_ns", enough_ns);
+                                (json_int_t)samples, "enough_ns", enough_ns, "short_ns", short_ns);
     device->trials[device->trial_count++] = json_incref(request);
     send_request(device, request);
 }
@@ -338,9 +359,11 @@ int device_trial_take(struct device *device, struct result *result, struct trial
     hangs_measured(&device->hangs, clock_ns());
     take_loaded(reply, result, answer);
     status = take_watch(device, reply, answer, error);
+    if (!answer->again && device_member(reply, "runs") != result->runs)
+        result->sample_count = 0; /* samples of one kind only */
     if (!answer->again)
-        (void)device_read_numbers(json_object_get(reply, "samples_ns"), &result->samples_ns,
-                                  &result->sample_count);
+        take_samples(device, reply, &result->samples_ns, &result->sample_count, &result->runs);
+    answer->single_ns = json_number_value(json_object_get(reply, "single_ns"));
     note_run(device, reply);
     times->load_ns = device_member(reply, "load_ns");
     times->verify_ns = device_member(reply, "run_ns") + device_member(reply, "again_ns");

@@ -52,8 +52,9 @@ int device_open(struct device *device, const struct device_request *request, dou
 struct device_answer {
     enum outcome outcome; /* OUTCOME_MEASURED: nothing wrong so far */
     char reason[1024];
-    char entry[128]; /* of the main launch, after device_load() */
-    bool again;      /* nothing came of it, since the worker was killed from outside, the GPU
+    char entry[128];  /* of the main launch, after device_load() */
+    double single_ns; /* median of a trial's single samples, also where batches took their place */
+    bool again;       /* nothing came of it, since the worker was killed from outside, the GPU
                         throttled or a spare worker ran beside it: ask again */
 };
 
@@ -66,15 +67,22 @@ int device_load(struct device *device, int64_t id, const char *cubin,
 int device_verify(struct device *device, int64_t id, int runs, struct device_answer *answer,
                   struct error *error);
 
+/* How samples are to be taken. */
+struct device_sampling {
+    size_t count;
+    size_t copy; /* of the variant's code (device_code.h); any number is one */
+    bool batched;
+};
+
 /*
- * Takes `count` samples, of that copy of its code (device_code.h; any number is one),
- * and appends them to `*samples_ns` (grown with realloc). Samples taken
- * while power, heat or the hardware lowered the clocks are dropped, and `answer->again` set, after
- * a pause; where that goes on and on they are kept. See device_watched().
+ * Takes samples and appends them to `*samples_ns` (grown with realloc); `*runs` is of how many runs
+ * each is the mean: 1, or with `batched` that of a batch, where there can be one (batch.h). Samples
+ * taken while power, heat or the hardware lowered the clocks are dropped, and `answer->again` set,
+ * after a pause; where that goes on and on they are kept. See device_watched().
  */
-int device_measure(struct device *device, int64_t id, size_t count, size_t copy,
-                   double **samples_ns, size_t *sample_count, struct device_answer *answer,
-                   struct error *error);
+int device_measure(struct device *device, int64_t id, const struct device_sampling *sampling,
+                   double **samples_ns, size_t *sample_count, int *runs,
+                   struct device_answer *answer, struct error *error);
 
 int device_unload(struct device *device, int64_t id, struct error *error);
 
@@ -82,22 +90,27 @@ int device_unload(struct device *device, int64_t id, struct error *error);
  * A trial loads, verifies, samples and unloads a variant in one request. Trials are queued
  * (device_trial_send, at most DEVICE_TRIALS at once) and answered in order (device_trial_take), so
  * that the GPU has the next one when it is done with one. A variant whose first sample is above
- * `enough_ns` (0: never) gets no further ones. Where a trial costs the worker, those behind it are
+ * `enough_ns` (0: never) gets no further ones; one whose samples' median is below `short_ns` is
+ * sampled in batches instead, where it can be. Where a trial costs the worker, those behind it are
  * sent again to its successor. Other calls must wait until no trial is queued.
  */
 enum { DEVICE_TRIALS = 2 };
 void device_trial_send(struct device *device, const char *cubin, const struct bindings *parameters,
-                       size_t samples, double enough_ns);
+                       size_t samples, double enough_ns, double short_ns);
 
 /* Where the worker's time went. */
 struct trial_times {
     int64_t load_ns, verify_ns, measure_ns;
 };
 
-/* The answer to the oldest trial: figures, metrics and samples into `result`. Where its samples had
- * to be dropped, as in device_measure(), `answer->again` is set. */
+/* The answer to the oldest trial: figures and metrics into `result`, and samples, added to those
+ * that it has, or in their place where they are of another number of runs. Where its samples had to
+ * be dropped, as in device_measure(), `answer->again` is set. */
 int device_trial_take(struct device *device, struct result *result, struct trial_times *times,
                       struct device_answer *answer, struct error *error);
+
+/* An empty kernel's median time in a batch; 0 where the open problem had no batches yet. */
+double device_empty_batch_ns(const struct device *device);
 
 /* How many workers were lost so far: whoever keeps variants loaded compares it. */
 unsigned device_losses(const struct device *device);

@@ -231,6 +231,7 @@ int device_open(struct device *device, const struct device_request *request, dou
     device->slowest_s = 0;
     device->watched = (struct watched){0};
     device->readings = 0;
+    device->empty_batch_ns = 0;
     device->retakes = 0;
     int status = open_again(device, empty_ns, error);
     device->open = status == 0;

@@ -34,6 +34,7 @@ struct device {
     int64_t deadline_ns; /* of the last reply waited for */
     double took_s;       /* the wait for it */
     struct hangs hangs;
+    double empty_batch_ns; /* of the open problem; 0: not known */
 };
 
 /*

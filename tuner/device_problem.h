@@ -57,6 +57,8 @@ int device_problem_open(struct device_problem *problem, struct device_context *d
                         const struct problem_request *request, struct error *error);
 void device_problem_close(struct device_problem *problem);
 
+struct batch;
+
 struct device_variant {
     int64_t id;
     char *cubin;  /* path of the entry that it came from; NULL for a trial's */
@@ -68,6 +70,7 @@ struct device_variant {
     void ***arguments;             /* of each step, as cuLaunchKernel wants them */
     struct device_buffer *scratch; /* of template.buffers[i], where that is scratch */
     struct bindings parameters;
+    struct batch *batch; /* batch.h's, for whoever makes it to free; NULL: none */
 };
 
 /*

@@ -1,11 +1,13 @@
 #include "device_worker.h"
 
 #include "alloc.h"
+#include "batch.h"
 #include "clock.h"
 #include "cubin.h"
 #include "device_context.h"
 #include "device_problem.h"
 #include "measure.h"
+#include "statistics.h"
 #include "verify.h"
 #include "watch.h"
 
@@ -20,6 +22,8 @@ struct device_worker {
     struct measure measure;
     struct watch watch;
     struct device_problem problem;
+    struct batches batches; /* of the open problem's variants */
+    double empty_batch_ns;  /* a run of an empty kernel in a batch; 0: not known */
     bool has_support;
     bool open;
     bool damaged;         /* a variant wrote where it must not: open again */
@@ -74,6 +78,7 @@ static struct device_variant *find_variant(struct device_worker *worker, int64_t
 
 static void unload_variant(struct device_worker *worker, struct device_variant *variant)
 {
+    batch_free(&worker->batches, variant->batch);
     device_variant_unload(variant, &worker->problem);
     *variant = worker->variants[--worker->variant_count];
 }
@@ -82,6 +87,7 @@ static void close_problem(struct device_worker *worker)
 {
     while (worker->variant_count > 0)
         unload_variant(worker, &worker->variants[0]);
+    batches_release(&worker->batches);
     if (worker->open)
         device_problem_close(&worker->problem);
     worker->open = false;
@@ -310,32 +316,111 @@ static int do_verify(struct device_worker *worker, const json_t *request, struct
     return status;
 }
 
-/* Takes the samples that the request asks for into `*list`, a new reference. */
+/* -- samples -------------------------------------------------------------------------------------
+ */
+
+/* Samples, and of how many runs each is the mean. */
+struct samples {
+    double *ns; /* room for all that the request asks for */
+    size_t count;
+    int runs;         /* 1, or BATCH_RUNS */
+    double single_ns; /* median of the single ones; 0 where there are none */
+};
+
+/* An empty kernel in a batch, once for each worker. */
+static int measure_empty_batch(struct device_worker *worker, struct error *error)
+{
+    struct batch *batch = NULL;
+    double empty_ns[EMPTY_SAMPLES];
+    bool ready;
+    if (worker->empty_batch_ns > 0)
+        return 0;
+    int status = batch_prepare(&worker->batches, &worker->problem, NULL, &batch, &ready, error);
+    if (status == 0 && ready) {
+        status = measure_batches(&worker->measure, &worker->batches, batch, EMPTY_SAMPLES, empty_ns,
+                                 error);
+        if (status == 0)
+            worker->empty_batch_ns = statistics_median(empty_ns, EMPTY_SAMPLES);
+    }
+    batch_free(&worker->batches, batch);
+    return status;
+}
+
+/* Takes batches into `samples`, in place of what is there, where the variant can be batched. */
+static int take_batches(struct device_worker *worker, struct device_variant *variant, size_t count,
+                        struct samples *samples, struct error *error)
+{
+    bool ready = false;
+    int status = measure_empty_batch(worker, error);
+    if (status == 0)
+        status = batch_prepare(&worker->batches, &worker->problem, variant, &variant->batch, &ready,
+                               error);
+    if (status != 0 || !ready)
+        return status;
+    samples->count = count;
+    samples->runs = BATCH_RUNS;
+    return measure_batches(&worker->measure, &worker->batches, variant->batch, count, samples->ns,
+                           error);
+}
+
+/* Single samples; of a variant that is far too slow, one: it shows at once. */
+static int take_single(struct device_worker *worker, const struct device_variant *variant,
+                       size_t count, double enough_ns, struct samples *samples, struct error *error)
+{
+    size_t first = enough_ns > 0 ? 1 : 0;
+    int status = 0;
+    if (first > 0)
+        status =
+            measure_samples(&worker->measure, &worker->problem, variant, first, samples->ns, error);
+    if (first > 0 && samples->ns[0] > enough_ns)
+        count = 1;
+    else if (status == 0)
+        status = measure_samples(&worker->measure, &worker->problem, variant, count - first,
+                                 samples->ns + first, error);
+    samples->count = count;
+    samples->runs = 1;
+    if (status == 0)
+        samples->single_ns = statistics_median(samples->ns, count);
+    return status;
+}
+
+static int take_samples(struct device_worker *worker, const json_t *request,
+                        struct device_variant *variant, struct samples *samples,
+                        struct error *error)
+{
+    size_t count = (size_t)json_integer_value(json_object_get(request, "samples"));
+    double enough_ns = json_number_value(json_object_get(request, "enough_ns"));
+    double short_ns = json_number_value(json_object_get(request, "short_ns"));
+    int status = 0;
+    if (json_is_true(json_object_get(request, "batched")))
+        status = take_batches(worker, variant, count, samples, error);
+    if (status != 0 || samples->count > 0)
+        return status;
+    status = take_single(worker, variant, count, enough_ns, samples, error);
+    if (status == 0 && samples->single_ns < short_ns)
+        status = take_batches(worker, variant, samples->count, samples, error);
+    return status;
+}
+
+/* Takes the samples that the request asks for into `*reply`, a new object to be merged into the
+ * reply. */
 static int measure_variant(struct device_worker *worker, const json_t *request,
-                           struct device_variant *variant, json_t **list, struct answer *answer,
+                           struct device_variant *variant, json_t **reply, struct answer *answer,
                            struct error *error)
 {
     json_int_t count = json_integer_value(json_object_get(request, "samples"));
     if (count < 1 || count > SAMPLE_LIMIT)
         return error_set(error, ERROR_WORKER, "'samples' is not from 1 to 100000");
-    double enough_ns = json_number_value(json_object_get(request, "enough_ns"));
-    size_t first = enough_ns > 0 ? 1 : 0; /* a variant that is far too slow shows at once */
-    double *samples_ns = alloc_zeroed((size_t)count, sizeof *samples_ns);
+    struct samples samples = {.ns = alloc_zeroed((size_t)count, sizeof(double))};
     int64_t start = clock_ns();
-    int status = 0;
-    if (first > 0)
-        status =
-            measure_samples(&worker->measure, &worker->problem, variant, first, samples_ns, error);
-    if (first > 0 && samples_ns[0] > enough_ns)
-        count = 1;
-    else if (status == 0)
-        status = measure_samples(&worker->measure, &worker->problem, variant, (size_t)count - first,
-                                 samples_ns + first, error);
+    int status = take_samples(worker, request, variant, &samples, error);
     watch_look(&worker->watch, start);
     status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
-    *list = status == 0 && answer->outcome == OUTCOME_MEASURED ? numbers(samples_ns, (size_t)count)
-                                                               : NULL;
-    free(samples_ns);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        *reply = json_pack("{s:o, s:i, s:f, s:f}", "samples_ns", numbers(samples.ns, samples.count),
+                           "runs", samples.runs, "single_ns", samples.single_ns, "empty_batch_ns",
+                           worker->empty_batch_ns);
+    free(samples.ns);
     return status;
 }
 
@@ -363,15 +448,15 @@ static int do_measure(struct device_worker *worker, const json_t *request, struc
                       struct error *error)
 {
     struct device_variant *variant;
-    json_t *list = NULL;
     int status = need_variant(worker, request, &variant, error);
     if (status == 0)
         status = choose_copy(worker, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = measure_variant(worker, request, variant, &list, answer, error);
-    if (list != NULL) {
-        answer->reply = json_pack("{s:s, s:o, s:I}", "event", "measured", "samples_ns", list,
-                                  "late_samples", (json_int_t)worker->measure.late_samples);
+        status = measure_variant(worker, request, variant, &answer->reply, answer, error);
+    if (answer->reply != NULL) {
+        json_object_set_new(answer->reply, "event", json_string("measured"));
+        json_object_set_new(answer->reply, "late_samples",
+                            json_integer((json_int_t)worker->measure.late_samples));
         watch_tell(&worker->watch, answer->reply);
     }
     return status;
@@ -393,12 +478,12 @@ static int do_unload(struct device_worker *worker, const json_t *request, struct
 static int try_variant(struct device_worker *worker, const json_t *request,
                        struct device_variant *variant, struct answer *answer, struct error *error)
 {
-    json_t *list = NULL;
+    json_t *samples = NULL;
     int64_t start = clock_ns();
     int status = verify_variant(worker, variant, verify_run, answer, error);
     int64_t run_end = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = measure_variant(worker, request, variant, &list, answer, error);
+        status = measure_variant(worker, request, variant, &samples, answer, error);
     int64_t measure_end = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = verify_variant(worker, variant, verify_again, answer, error);
@@ -408,10 +493,10 @@ static int try_variant(struct device_worker *worker, const json_t *request,
         json_object_set_new(reply, "run_ns", json_integer(run_end - start));
         json_object_set_new(reply, "measure_ns", json_integer(measure_end - run_end));
         json_object_set_new(reply, "again_ns", json_integer(clock_ns() - measure_end));
-        json_object_set(reply, "samples_ns", list);
+        json_object_update(reply, samples);
         watch_tell(&worker->watch, reply);
     }
-    json_decref(list);
+    json_decref(samples);
     return status;
 }
 
@@ -431,8 +516,10 @@ static int do_trial(struct device_worker *worker, const json_t *request, struct 
         json_object_set_new(answer->reply, "load_ns", json_integer(clock_ns() - start));
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = try_variant(worker, request, &variant, answer, error);
-    if (!answer->lost)
+    if (!answer->lost) {
+        batch_free(&worker->batches, variant.batch);
         device_variant_unload(&variant, &worker->problem);
+    }
     bindings_release(&parameters);
     return status;
 }

@@ -9,13 +9,15 @@
  *         -> {"event":"loaded",registers…grid_blocks,"bytes":…,"operations":…}
  *     {"do":"verify","id":7,"runs":2}  -> {"event":"verified","right":true,"run_ns":…} or right
  * false and a reason
- *     {"do":"measure","id":7,"samples":10,"copy":3}  -> {"event":"measured","samples_ns":[…]}
- *         of that copy of its code (device_code.h)
+ *     {"do":"measure","id":7,"samples":10,"copy":3,"batched":true}
+ *         -> {"event":"measured","samples_ns":[…],"runs":32,"single_ns":…,"empty_batch_ns":…}
+ *            of that copy of its code (device_code.h); each sample is the mean of so many runs: 1, or
+ *            in batches, where that is asked for and possible (batch.h)
  *     {"do":"unload","id":7} -> {"event":"unloaded"}
- *     {"do":"trial","cubin":CUBIN,"parameters":{…},"samples":5,"enough_ns":…}
- *         -> {"event":"tried",figures as loaded,"samples_ns":[…],"load_ns":…,"run_ns":…}  all of
- * the above in one, checked again after the samples; one sample above
- *            enough_ns is enough
+ *     {"do":"trial","cubin":CUBIN,"parameters":{…},"samples":5,"enough_ns":…,"short_ns":…}
+ *         -> {"event":"tried",figures as loaded,samples as measured,"load_ns":…,"run_ns":…}  all of
+ *            the above in one, checked again after the samples; one sample above enough_ns is
+ *            enough; where the single samples' median is below short_ns, batches take their place
  *     {"do":"wait"} -> {"event":"waited"}  when everything queued is done: the context works
  *     {"do":"close"} -> {"event":"closed"}
  *

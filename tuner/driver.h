@@ -46,6 +46,12 @@
     X(cuLaunchCooperativeKernel, 9000)                                                             \
     X(cuStreamCreate, 2000)                                                                        \
     X(cuStreamSynchronize, 2000)                                                                   \
+    X(cuStreamBeginCapture, 10010)                                                                 \
+    X(cuStreamEndCapture, 10000)                                                                   \
+    X(cuGraphInstantiateWithFlags, 11040)                                                          \
+    X(cuGraphLaunch, 10000)                                                                        \
+    X(cuGraphExecDestroy, 10000)                                                                   \
+    X(cuGraphDestroy, 10000)                                                                       \
     X(cuEventCreate, 2000)                                                                         \
     X(cuEventRecord, 2000)                                                                         \
     X(cuEventQuery, 2000)                                                                          \

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 enum {
-    FINAL_BATCH = 3, /* samples a round, whose median is the round's */
-    COPY_ROUNDS = 4  /* for which a copy of the code serves: loading one takes as long as a round */
+    FINAL_SAMPLES = 3, /* samples a round, whose median is the round's */
+    COPY_ROUNDS = 4 /* for which a copy of the code serves: loading one takes as long as a round */
 };
 
 /* The driver's figures take the place of the compiler's; what only the compiler knows stays. */
@@ -41,15 +41,43 @@ struct finals {
     double **rounds_ns;           /* what the contenders' samples point to */
     double **samples_ns;          /* raw */
     size_t *sample_counts;
+    int *runs; /* of which a sample is the mean: as in the screening, or 1 for all */
     size_t count;
     uint64_t random;
 };
+
+/* Figures of batches and of single runs do not compare: where one who could win cannot be batched,
+ * for want of memory, the finals begin anew with single runs for all. */
+static void give_up_batches(struct finals *finals)
+{
+    for (size_t i = 0; i < finals->count; i++) {
+        const struct result *result = &finals->plan->study.results[finals->indices[i]];
+        finals->runs[i] = 1;
+        finals->sample_counts[i] = 0;
+        finals->contenders[i].count = 0;
+        finals->contenders[i].out = result->outcome != OUTCOME_MEASURED;
+    }
+}
+
+/* Whether some are batched and others, who could win, are not. */
+static bool is_mixed(const struct finals *finals)
+{
+    bool batched = false;
+    bool single = false;
+    for (size_t i = 0; i < finals->count; i++) {
+        const struct result *result = &finals->plan->study.results[finals->indices[i]];
+        batched = batched || finals->runs[i] > 1;
+        single = single || (finals->runs[i] == 1 && result->time.median_ns < TUNE_ALIKE_NS);
+    }
+    return batched && single;
+}
 
 static void choose_finalists(struct finals *finals)
 {
     const struct study *study = &finals->plan->study;
     size_t chosen_count;
     size_t contender_count = 0;
+    size_t runs_count = 0;
     bool *chosen =
         tune_choose(finals->tuning, study, finals->tuning->rules.finalists, &chosen_count);
     for (size_t i = 0; i < study->result_count; i++) {
@@ -60,11 +88,14 @@ static void choose_finalists(struct finals *finals)
         *contender = tune_contender(&study->results[i], i);
         contender->samples_ns = NULL;
         contender->count = 0;
+        *ARRAY_APPEND(finals->runs, runs_count) = study->results[i].runs;
     }
     free(chosen);
     finals->rounds_ns = alloc_zeroed(finals->count, sizeof *finals->rounds_ns);
     finals->samples_ns = alloc_zeroed(finals->count, sizeof *finals->samples_ns);
     finals->sample_counts = alloc_zeroed(finals->count, sizeof *finals->sample_counts);
+    if (is_mixed(finals))
+        give_up_batches(finals);
 }
 
 static void finals_release(struct finals *finals)
@@ -77,6 +108,7 @@ static void finals_release(struct finals *finals)
     free(finals->samples_ns);
     free(finals->sample_counts);
     free(finals->contenders);
+    free(finals->runs);
     free(finals->indices);
 }
 
@@ -122,14 +154,14 @@ static int load_finalists(struct finals *finals, struct error *error)
     return status;
 }
 
-static void append_samples(struct finals *finals, size_t contender, const double *batch,
+static void append_samples(struct finals *finals, size_t contender, const double *samples,
                            size_t count)
 {
     struct contender *who = &finals->contenders[contender];
-    *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = statistics_median(batch, count);
+    *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = statistics_median(samples, count);
     who->samples_ns = finals->rounds_ns[contender];
     for (size_t i = 0; i < count; i++)
-        *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = batch[i];
+        *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = samples[i];
 }
 
 /* One round: whoever is in is measured once, in shuffled order; every few
@@ -138,6 +170,7 @@ static int run_round(struct finals *finals, unsigned round, struct error *error)
 {
     struct tuning *tuning = finals->tuning;
     size_t *order = alloc_zeroed(finals->count, sizeof *order);
+    bool mixed = false;
     int status = 0;
     for (size_t i = 0; i < finals->count; i++)
         order[i] = i;
@@ -146,23 +179,30 @@ static int run_round(struct finals *finals, unsigned round, struct error *error)
     for (size_t i = 0; i < finals->count && status == 0; i++) {
         size_t who = order[i];
         struct device_answer answer;
-        double *batch = NULL;
+        double *samples = NULL;
         size_t count = 0;
+        int runs;
         unsigned losses = device_losses(tuning->device);
         if (finals->contenders[who].out)
             continue;
-        status = device_measure(tuning->device, (int64_t)finals->indices[who], FINAL_BATCH,
-                                round / COPY_ROUNDS, &batch, &count, &answer, error);
+        const struct device_sampling sampling = {
+            .count = FINAL_SAMPLES, .copy = round / COPY_ROUNDS, .batched = finals->runs[who] > 1};
+        status = device_measure(tuning->device, (int64_t)finals->indices[who], &sampling, &samples,
+                                &count, &runs, &answer, error);
         if (status == 0 && answer.outcome != OUTCOME_MEASURED)
             disqualify(finals, who, &answer);
         else if (status == 0 && answer.again)
             i--;
+        else if (status == 0 && (runs > 1) != (finals->runs[who] > 1))
+            mixed = true;
         else if (status == 0)
-            append_samples(finals, who, batch, count);
-        free(batch);
+            append_samples(finals, who, samples, count);
+        free(samples);
         if (status == 0 && device_losses(tuning->device) != losses)
             status = load_finalists(finals, error);
     }
+    if (mixed)
+        give_up_batches(finals);
     free(order);
     return status;
 }
@@ -225,6 +265,7 @@ static int store_finalists(struct finals *finals, struct error *error)
     for (size_t i = 0; i < finals->count && status == 0; i++) {
         struct result *result = &plan->study.results[finals->indices[i]];
         result->finalist = true;
+        result->runs = finals->runs[i];
         result->tied = finals->contenders[i].tied;
         free(result->samples_ns);
         result->samples_ns = finals->samples_ns[i];

@@ -192,6 +192,37 @@ static void print_head(FILE *stream, const struct page *page)
 /* -- a study ------------------------------------------------------------------------------------
  */
 
+static void print_batches(FILE *stream, const struct study *study)
+{
+    char number[REPORT_NUMBER_BYTES];
+    int runs;
+    size_t single;
+    if (study_batched(study, &runs, &single) == 0)
+        return;
+    fprintf(stream, "Times are of batches of %d runs", runs);
+    if (single > 0)
+        fprintf(stream, ", but for %zu variant%s of single runs", single, single > 1 ? "s" : "");
+    fprintf(stream, "; in a batch an empty kernel takes %s µs. ",
+            report_time(study->empty_batch_ns, number));
+}
+
+static void print_watched(FILE *stream, const struct watched *watched)
+{
+    if (!watched->known)
+        return;
+    fprintf(stream, "The SM clock was %.0f MHz; ", watched->sm_clock_mhz);
+    if (watched->dropped_samples == 0 && watched->throttled_samples == 0)
+        fputs("no throttling was seen; ", stream);
+    else
+        fprintf(stream, "%" PRIu64 " samples were dropped under throttling and %" PRIu64 " kept; ",
+                watched->dropped_samples, watched->throttled_samples);
+    if (watched->other_processes == 0)
+        fputs("no other process was on the GPU. ", stream);
+    else
+        fprintf(stream, "<strong>%d other process%s on the GPU</strong>. ",
+                watched->other_processes, watched->other_processes == 1 ? "" : "es");
+}
+
 static void print_counts(FILE *stream, const struct study *study)
 {
     char number[REPORT_NUMBER_BYTES];
@@ -199,6 +230,8 @@ static void print_counts(FILE *stream, const struct study *study)
     if (!study->environment.static_mode) {
         fprintf(stream, "L2 is %s before each sample; an empty kernel takes %s µs. ", study->cache,
                 report_time(study->empty_kernel_ns, number));
+        print_batches(stream, study);
+        print_watched(stream, &study->watched);
     }
     fprintf(stream, "%zu variant%s of %" PRIu64 " points (%" PRIu64 " rejected by constraints)",
             study->result_count, study->result_count == 1 ? "" : "s", study->points,

@@ -11,7 +11,7 @@ int measure_init(struct measure *measure, struct device_context *device, struct 
 {
     int status = 0;
     *measure = (struct measure){0};
-    for (size_t i = 0; i < MEASURE_BATCH && status == 0; i++) {
+    for (size_t i = 0; i < MEASURE_IN_FLIGHT && status == 0; i++) {
         status = CUDA(device, cuEventCreate, &measure->begin[i], CU_EVENT_DEFAULT);
         if (status == 0)
             status = CUDA(device, cuEventCreate, &measure->end[i], CU_EVENT_DEFAULT);
@@ -41,31 +41,46 @@ int measure_flush(struct device_problem *problem, struct error *error)
     return device_launch_support(problem->device, SUPPORT_read, count, arguments, error);
 }
 
-static int queue_run(struct device_problem *problem, const struct device_variant *variant,
-                     struct error *error)
+/* What is sampled: a variant, an empty kernel (neither), or a batch. */
+struct subject {
+    struct device_problem *problem;
+    const struct device_variant *variant;
+    const struct batches *batches;
+    const struct batch *batch;
+};
+
+static int queue_restore(const struct subject *subject, struct error *error)
 {
-    struct device_context *device = problem->device;
-    if (variant != NULL)
-        return device_variant_run(variant, problem, error);
+    if (subject->batch != NULL)
+        return batches_restore(subject->batches, error);
+    return subject->variant != NULL ? device_problem_restore(subject->problem, error) : 0;
+}
+
+static int queue_run(const struct subject *subject, struct error *error)
+{
+    struct device_context *device = subject->problem->device;
+    if (subject->batch != NULL)
+        return batch_run(subject->batches, subject->batch, error);
+    if (subject->variant != NULL)
+        return device_variant_run(subject->variant, subject->problem, error);
     return CUDA(device, cuLaunchKernel, device->support[SUPPORT_empty], 1, 1, 1, 1, 1, 1, 0,
                 device->stream, NULL, NULL);
 }
 
 /* `*late` says that the GPU had passed the opening event when the closing one was queued. */
-static int queue_sample(struct measure *measure, struct device_problem *problem,
-                        const struct device_variant *variant, size_t index, bool *late,
-                        struct error *error)
+static int queue_sample(struct measure *measure, const struct subject *subject, size_t index,
+                        bool *late, struct error *error)
 {
-    struct device_context *device = problem->device;
-    int status = variant != NULL ? device_problem_restore(problem, error) : 0;
+    struct device_context *device = subject->problem->device;
+    int status = queue_restore(subject, error);
     if (status == 0)
-        status = measure_flush(problem, error);
+        status = measure_flush(subject->problem, error);
     if (status == 0)
         status = queue_hold(measure, device, error);
     if (status == 0)
         status = CUDA(device, cuEventRecord, measure->begin[index], device->stream);
     if (status == 0)
-        status = queue_run(problem, variant, error);
+        status = queue_run(subject, error);
     if (status == 0)
         status = CUDA(device, cuEventRecord, measure->end[index], device->stream);
     if (status != 0)
@@ -75,19 +90,23 @@ static int queue_sample(struct measure *measure, struct device_problem *problem,
     return begun == CUDA_ERROR_NOT_READY ? 0 : device_check(device, begun, "cuEventQuery", error);
 }
 
-/* Calls that one sample queues. */
-static size_t sample_calls(const struct device_problem *problem,
-                           const struct device_variant *variant)
+/* Calls that one sample queues; a batch counts as its runs, which is more than it takes. */
+static size_t sample_calls(const struct subject *subject)
 {
-    size_t calls = 4 + (variant != NULL ? variant->schedule.step_count : 1);
+    enum { OWN = 4 };
+    const struct device_problem *problem = subject->problem;
+    if (subject->batch != NULL)
+        return OWN + BATCH_RUNS + batches_restore_calls(subject->batches);
+    size_t calls = OWN + (subject->variant != NULL ? subject->variant->schedule.step_count : 1);
     for (size_t i = 0; i < problem->template.buffer_count; i++)
         calls += problem->pristine[i].base != 0;
     return calls;
 }
 
-/* Appends the times of the batch's samples that were not late. */
-static int read_batch(struct measure *measure, struct device_context *device, size_t count,
-                      const bool *late, double *samples_ns, size_t *taken, struct error *error)
+/* Appends the times, over `runs`, of the samples that were not late. */
+static int read_samples(struct measure *measure, struct device_context *device, size_t count,
+                        const bool *late, double runs, double *samples_ns, size_t *taken,
+                        struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
         float milliseconds = 0;
@@ -99,19 +118,18 @@ static int read_batch(struct measure *measure, struct device_context *device, si
             CUDA(device, cuEventElapsedTime, &milliseconds, measure->begin[i], measure->end[i]);
         if (status != 0)
             return status;
-        samples_ns[(*taken)++] = (double)milliseconds * 1e6;
+        samples_ns[(*taken)++] = (double)milliseconds * 1e6 / runs;
     }
     return 0;
 }
 
-static int run_batch(struct measure *measure, struct device_problem *problem,
-                     const struct device_variant *variant, size_t count, bool *late,
-                     struct error *error)
+static int run_samples(struct measure *measure, const struct subject *subject, size_t count,
+                       bool *late, struct error *error)
 {
     int status = 0;
     for (size_t i = 0; i < count && status == 0; i++)
-        status = queue_sample(measure, problem, variant, i, &late[i], error);
-    return status != 0 ? status : device_synchronise(problem->device, error);
+        status = queue_sample(measure, subject, i, &late[i], error);
+    return status != 0 ? status : device_synchronise(subject->problem->device, error);
 }
 
 static void lengthen_hold(struct measure *measure, size_t calls)
@@ -120,32 +138,51 @@ static void lengthen_hold(struct measure *measure, size_t calls)
     measure->hold_ns = wanted < MOST_HOLD_NS ? wanted : MOST_HOLD_NS;
 }
 
-int measure_samples(struct measure *measure, struct device_problem *problem,
-                    const struct device_variant *variant, size_t count, double *samples_ns,
-                    struct error *error)
+static int take_samples(struct measure *measure, const struct subject *subject, size_t count,
+                        double *samples_ns, struct error *error)
 {
-    size_t calls = sample_calls(problem, variant);
+    struct device_problem *problem = subject->problem;
+    double runs = subject->batch != NULL ? BATCH_RUNS : 1;
+    size_t calls = sample_calls(subject);
     size_t most = QUEUE_LIMIT / calls;
     size_t taken = 0;
-    most = most < 1 ? 1 : most < MEASURE_BATCH ? most : MEASURE_BATCH;
+    most = most < 1 ? 1 : most < MEASURE_IN_FLIGHT ? most : MEASURE_IN_FLIGHT;
     measure->hold_ns =
         problem->cold ? 0 : (uint64_t)CALL_NS * calls; /* reading the L2 holds, too */
     for (unsigned attempt = 0; taken < count;) {
-        size_t batch = count - taken < most ? count - taken : most;
+        size_t wanted = count - taken < most ? count - taken : most;
         size_t before = taken;
-        bool late[MEASURE_BATCH] = {false};
-        int status = run_batch(measure, problem, variant, batch, late, error);
+        bool late[MEASURE_IN_FLIGHT] = {false};
+        int status = run_samples(measure, subject, wanted, late, error);
         if (attempt == ATTEMPTS) /* this host cannot do better: late samples are better than none */
-            for (size_t i = 0; i < batch; i++)
+            for (size_t i = 0; i < wanted; i++)
                 late[i] = false;
         if (status == 0)
-            status = read_batch(measure, problem->device, batch, late, samples_ns, &taken, error);
+            status = read_samples(measure, problem->device, wanted, late, runs, samples_ns, &taken,
+                                  error);
         if (status != 0)
             return status;
-        if (taken - before < batch && attempt < ATTEMPTS) {
+        if (taken - before < wanted && attempt < ATTEMPTS) {
             lengthen_hold(measure, calls);
             attempt++;
         }
     }
     return 0;
+}
+
+int measure_samples(struct measure *measure, struct device_problem *problem,
+                    const struct device_variant *variant, size_t count, double *samples_ns,
+                    struct error *error)
+{
+    const struct subject subject = {.problem = problem, .variant = variant};
+    return take_samples(measure, &subject, count, samples_ns, error);
+}
+
+int measure_batches(struct measure *measure, const struct batches *batches,
+                    const struct batch *batch, size_t count, double *samples_ns,
+                    struct error *error)
+{
+    const struct subject subject = {
+        .problem = batches->problem, .batches = batches, .batch = batch};
+    return take_samples(measure, &subject, count, samples_ns, error);
 }

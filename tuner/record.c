@@ -159,6 +159,7 @@ static int take_up(struct record *record, struct study *study, const char *probl
         if (empty_kernel_ns > 0)
             study->empty_kernel_ns = empty_kernel_ns;
         read_watched(query.statement, 6, &study->watched);
+        study->empty_batch_ns = sqlite3_column_double(query.statement, 10);
         if (complete)
             take_origin(&study->environment, query.statement);
     } else if (status != SQLITE_DONE) {
@@ -232,6 +233,7 @@ int record_finish(struct record *record, int64_t study_id, const struct study *s
         else
             query_null(&query);
         put_watched(&query, &study->watched);
+        query_real(&query, study->empty_batch_ns);
         query_integer(&query, study_id);
         result = query_run(&query, NULL, error);
     }
@@ -286,6 +288,7 @@ static int store_variant(struct record *record, int64_t study_id, const struct r
     query_real(&query, result->operations);
     query_integer(&query, result->finalist);
     query_integer(&query, result->tied);
+    query_integer(&query, result->runs);
     put_figures(&query, &result->figures);
     int status = query_run(&query, id, error);
     free(parameters);
@@ -383,7 +386,8 @@ static int read_result(struct record *record, sqlite3_stmt *row, struct result *
     result->operations = sqlite3_column_double(row, 12);
     result->finalist = sqlite3_column_int(row, 13) != 0;
     result->tied = sqlite3_column_int(row, 14) != 0;
-    read_figures(row, 15, &result->figures);
+    result->runs = sqlite3_column_int(row, 15);
+    read_figures(row, 16, &result->figures);
     return read_samples(record, id, get_text(row, 4), result, error);
 }
 
@@ -432,6 +436,7 @@ static int read_study(struct record *record, sqlite3_stmt *row, struct study *st
     study->empty_kernel_ns = sqlite3_column_double(row, 19);
     study->complete = sqlite3_column_int(row, 20) != 0;
     read_watched(row, 22, &study->watched);
+    study->empty_batch_ns = sqlite3_column_double(row, 26);
     return read_results(record, id, sqlite3_column_int64(row, 21), study, error);
 }
 

@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 3
-#define UNSEALED_VERSION 2 /* as 3, without checksums */
+#define SCHEMA_VERSION 4
+#define UNBATCHED_VERSION 3 /* as 4, without what batches brought */
+#define UNSEALED_VERSION 2  /* as 3, without checksums */
 #define CHECKED_PAGES                                                                              \
     16384 /* 64 MiB: larger files' structure is not looked through at every start */
 #define BUSY_MS 10000
@@ -45,10 +46,11 @@ static const char schema[] =
     " points INTEGER NOT NULL,"   /* of the Cartesian space */
     " rejected INTEGER NOT NULL," /* by constraints, before compilation */
     " empty_kernel_ns REAL NOT NULL,"
-    " dropped_samples INTEGER,"   /* taken under throttling, and then again */
-    " throttled_samples INTEGER," /* kept though throttled */
-    " sm_clock_mhz REAL,"         /* mean while sampling; NULL without NVML, as are those around */
-    " other_processes INTEGER,"   /* on the GPU, the most at once */
+    " empty_batch_ns REAL NOT NULL DEFAULT 0," /* in batches; 0: there were none */
+    " dropped_samples INTEGER,"                /* taken under throttling, and then again */
+    " throttled_samples INTEGER,"              /* kept though throttled */
+    " sm_clock_mhz REAL,"       /* mean while sampling; NULL without NVML, as are those around */
+    " other_processes INTEGER," /* on the GPU, the most at once */
     " complete INTEGER NOT NULL,"
     " winner INTEGER REFERENCES variant (id),"
     " checksum INTEGER);"
@@ -62,6 +64,7 @@ static const char schema[] =
     " phase TEXT NOT NULL," /* of the times: screening or finals */
     " median_ns REAL, low_ns REAL, high_ns REAL, minimum_ns REAL, relative_iqr REAL,"
     " samples INTEGER NOT NULL,"
+    " runs INTEGER NOT NULL DEFAULT 1," /* of which each sample is the mean: 1, or of a batch */
     " bytes REAL NOT NULL, operations REAL NOT NULL,"
     " registers INTEGER, spill_bytes INTEGER, stack_bytes INTEGER,"
     " static_shared_bytes INTEGER, dynamic_shared_bytes INTEGER,"
@@ -231,7 +234,7 @@ struct identity {
     int64_t version;
 };
 
-/* Refuses what is not a record of this version or of the one before. */
+/* Refuses what is not a record of this version or of the two before. */
 static int check_identity(struct record *record, struct identity *identity, struct error *error)
 {
     int64_t application = 0, version = 0, objects = 0;
@@ -252,7 +255,7 @@ static int check_identity(struct record *record, struct identity *identity, stru
         return error_set_at(
             error, ERROR_RECORD, record->path, 0,
             "a database, but not a record of autotune; move it away or choose another folder");
-    if (version != SCHEMA_VERSION && version != UNSEALED_VERSION)
+    if (version < UNSEALED_VERSION || version > SCHEMA_VERSION)
         return error_set_at(error, ERROR_RECORD, record->path, 0,
                             "record of version %" PRId64 ", and this autotune uses version %d; "
                             "move it away, or use the autotune that wrote it",
@@ -279,21 +282,39 @@ static int make_tables(struct record *record, struct error *error)
     return record_end(record, result, error);
 }
 
-/* Gives a record of the version before its checksums, unless another process was faster. */
-static int add_checksums(struct record *record, struct error *error)
+/* What the version before the checksums lacks. */
+static const char add_checksums[] = "ALTER TABLE study ADD COLUMN checksum INTEGER;"
+                                    "ALTER TABLE variant ADD COLUMN checksum INTEGER";
+
+/* What does not match its checksum goes before the checksums are made anew. */
+static const char drop_unmatched[] =
+    "DELETE FROM study WHERE checksum IS NOT " STUDY_HASH_3 ";"
+    "UPDATE study SET complete = 0, winner = NULL WHERE winner NOT IN (SELECT id FROM variant)"
+    " OR id IN (SELECT study FROM variant WHERE checksum IS NOT " VARIANT_HASH_3 ");"
+    "DELETE FROM variant WHERE checksum IS NOT " VARIANT_HASH_3
+    " OR study NOT IN (SELECT id FROM study);"
+    "DELETE FROM sample WHERE variant NOT IN (SELECT id FROM variant);"
+    "DROP TABLE IF EXISTS seal";
+
+static const char add_batches[] =
+    "ALTER TABLE study ADD COLUMN empty_batch_ns REAL NOT NULL DEFAULT 0;"
+    "ALTER TABLE variant ADD COLUMN runs INTEGER NOT NULL DEFAULT 1;"
+    "UPDATE study SET checksum = " STUDY_HASH ";"
+    "UPDATE variant SET checksum = " VARIANT_HASH ";"
+    "PRAGMA user_version = 4";
+
+/* Brings a record of an earlier version up to date, unless another process was faster. */
+static int upgrade(struct record *record, struct error *error)
 {
-    static const char upgrade[] = "ALTER TABLE study ADD COLUMN checksum INTEGER;"
-                                  "ALTER TABLE variant ADD COLUMN checksum INTEGER;"
-                                  "UPDATE study SET checksum = " STUDY_HASH ";"
-                                  "UPDATE variant SET checksum = " VARIANT_HASH ";"
-                                  "PRAGMA user_version = 3";
     int result = record_start(record, error);
     if (result != 0)
         return result;
     struct identity identity;
     result = check_identity(record, &identity, error);
-    if (result == 0 && identity.version == UNSEALED_VERSION &&
-        sqlite3_exec(record->database, upgrade, NULL, NULL, NULL) != SQLITE_OK)
+    const char *first = identity.version == UNSEALED_VERSION ? add_checksums : drop_unmatched;
+    if (result == 0 && identity.version < SCHEMA_VERSION &&
+        (sqlite3_exec(record->database, first, NULL, NULL, NULL) != SQLITE_OK ||
+         sqlite3_exec(record->database, add_batches, NULL, NULL, NULL) != SQLITE_OK))
         result = record_failed(record, error);
     return record_end(record, result, error);
 }
@@ -481,8 +502,8 @@ static int prepare(struct record *record, const struct identity *identity, struc
     int result = 0;
     if (identity->empty)
         result = make_tables(record, error);
-    else if (identity->version == UNSEALED_VERSION)
-        result = add_checksums(record, error);
+    else if (identity->version < SCHEMA_VERSION)
+        result = upgrade(record, error);
     if (result == 0)
         result = configure(record, error);
     return result != 0 ? result : seal_schema(record, error);
@@ -629,7 +650,11 @@ int record_open_existing(struct record **record, const char *path, struct error 
         if (result == 0)
             result = check_identity(*record, &identity, error);
     }
-    if (result == 0 && !identity.empty && identity.version == SCHEMA_VERSION &&
+    if (result == 0 && !identity.empty && identity.version < SCHEMA_VERSION)
+        result = error_set_at(error, ERROR_RECORD, path, 0,
+                              "the record is of an earlier autotune; run `autotune --config FILE` "
+                              "once, which brings it up to date");
+    if (result == 0 && !identity.empty &&
         (!is_sound(*record) || count_damaged(*record, &count) != SQLITE_OK || count > 0))
         result = error_set_at(error, ERROR_RECORD, path, 0,
                               "the record is damaged; tune again, which keeps what is sound");

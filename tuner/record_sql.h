@@ -7,26 +7,30 @@
 
 /*
  * Checksums over all that a row holds, a variant's with its samples, by record_hash.h's functions. A
- * row is sealed with its checksum at the end of each transaction that changes it.
+ * row is sealed with its checksum at the end of each transaction that changes it. Those of version
+ * 3 of the schema lack the columns that came after it.
  */
-#define STUDY_HASH                                                                                 \
+#define STUDY_HASH_3                                                                               \
     "row_hash(id, kernel, problem, gpu, arch, mode, cache, template, template_hash, description,"  \
     " driver, nvrtc, autotune, host, date, command, gpu_details, points, rejected,"                \
     " empty_kernel_ns, dropped_samples, throttled_samples, sm_clock_mhz, other_processes,"         \
     " complete, winner)"
-#define VARIANT_HASH                                                                               \
+#define VARIANT_HASH_3                                                                             \
     "row_hash(id, study, parameters, outcome, reason, phase, median_ns, low_ns, high_ns,"          \
     " minimum_ns, relative_iqr, samples, bytes, operations, registers, spill_bytes, stack_bytes,"  \
     " static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks, blocks_per_sm,"       \
     " occupancy, limiters, finalist, tied, (SELECT rows_hash(sample.phase, number, ns)"            \
     " FROM sample WHERE sample.variant = variant.id))"
+#define STUDY_HASH "row_hash(" STUDY_HASH_3 ", empty_batch_ns)"
+#define VARIANT_HASH "row_hash(" VARIANT_HASH_3 ", runs)"
 
 /* X(name, SQL) */
 #define STATEMENTS(X)                                                                              \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
     X(COMMIT, "COMMIT")                                                                            \
     X(FIND_STUDY, "SELECT id, complete, winner, empty_kernel_ns, date, command,"                   \
-                  " dropped_samples, throttled_samples, sm_clock_mhz, other_processes FROM study"  \
+                  " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, "           \
+                  "empty_batch_ns FROM study"                                                      \
                   " WHERE kernel = ? AND problem = ? AND gpu = ? AND arch = ? AND mode = ?"        \
                   " AND cache = ? AND template_hash = ? AND driver = ? AND nvrtc = ?"              \
                   " ORDER BY id DESC LIMIT 1")                                                     \
@@ -36,20 +40,22 @@
                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)")           \
     X(FINISH_STUDY, "UPDATE study SET complete = 1, points = ?, rejected = ?,"                     \
                     " empty_kernel_ns = ?, winner = ?, dropped_samples = ?,"                       \
-                    " throttled_samples = ?, sm_clock_mhz = ?, other_processes = ? WHERE id = ?")  \
-    X(LATEST_STUDIES, "SELECT id, kernel, problem, gpu, arch, mode, cache, template_hash, driver," \
-                      " nvrtc, template, description, autotune, host, date, command,"              \
-                      " gpu_details, points, rejected, empty_kernel_ns, complete, winner,"         \
-                      " dropped_samples, throttled_samples, sm_clock_mhz, other_processes"         \
-                      " FROM study WHERE id IN"                                                    \
-                      " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode)"     \
-                      " ORDER BY kernel, gpu, arch, mode, id")                                     \
+                    " throttled_samples = ?, sm_clock_mhz = ?, other_processes = ?, "              \
+                    "empty_batch_ns = ? WHERE id = ?")                                             \
+    X(LATEST_STUDIES,                                                                              \
+      "SELECT id, kernel, problem, gpu, arch, mode, cache, template_hash, driver,"                 \
+      " nvrtc, template, description, autotune, host, date, command,"                              \
+      " gpu_details, points, rejected, empty_kernel_ns, complete, winner,"                         \
+      " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, empty_batch_ns"         \
+      " FROM study WHERE id IN"                                                                    \
+      " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode)"                     \
+      " ORDER BY kernel, gpu, arch, mode, id")                                                     \
     X(PUT_VARIANT,                                                                                 \
       "INSERT INTO variant (study, parameters, outcome, reason, phase, median_ns, low_ns,"         \
-      " high_ns, minimum_ns, relative_iqr, samples, bytes, operations, finalist, tied,"            \
+      " high_ns, minimum_ns, relative_iqr, samples, bytes, operations, finalist, tied, runs,"      \
       " registers, spill_bytes, stack_bytes, static_shared_bytes, dynamic_shared_bytes,"           \
       " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters)"                           \
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"        \
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"     \
       " ON CONFLICT (study, parameters) DO UPDATE SET outcome = excluded.outcome,"                 \
       " reason = excluded.reason, phase = excluded.phase, median_ns = excluded.median_ns,"         \
       " low_ns = excluded.low_ns, high_ns = excluded.high_ns,"                                     \
@@ -61,10 +67,10 @@
       " dynamic_shared_bytes = excluded.dynamic_shared_bytes,"                                     \
       " block_threads = excluded.block_threads, grid_blocks = excluded.grid_blocks,"               \
       " blocks_per_sm = excluded.blocks_per_sm, occupancy = excluded.occupancy,"                   \
-      " limiters = excluded.limiters RETURNING id")                                                \
+      " limiters = excluded.limiters, runs = excluded.runs RETURNING id")                          \
     X(GET_VARIANTS,                                                                                \
       "SELECT id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"     \
-      " relative_iqr, samples, bytes, operations, finalist, tied, registers, spill_bytes,"         \
+      " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"   \
       " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
       " blocks_per_sm, occupancy, limiters FROM variant WHERE study = ? ORDER BY id")              \
     X(SET_FINAL, "UPDATE variant SET finalist = ?, tied = ? WHERE study = ? AND parameters = ?"    \

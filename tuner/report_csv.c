@@ -27,8 +27,9 @@ static void print_header(FILE *stream, const struct study *study)
     print_names(stream, parameters_of(study));
     fputs("outcome,reason,registers,spill_bytes,stack_bytes,static_shared_bytes,"
           "dynamic_shared_bytes,block_threads,grid_blocks,blocks_per_sm,occupancy,limiter,"
-          "median_us,low_us,high_us,relative_iqr,samples,gb_per_s,gflop_per_s,"
-          "finalist,tied,winner\n",
+          "median_us,low_us,high_us,relative_iqr,samples,runs,gb_per_s,gflop_per_s,"
+          "finalist,tied,winner,empty_us,sm_clock_mhz,dropped_samples,throttled_samples,"
+          "other_processes\n",
           stream);
 }
 
@@ -72,13 +73,27 @@ static void print_times(FILE *stream, const struct result *result)
 {
     const struct summary *time = &result->time;
     if (time->count == 0) {
-        fputs(",,,,,,,", stream);
+        fputs(",,,,,,,,", stream);
         return;
     }
-    fprintf(stream, "%.4f,%.4f,%.4f,%.4f,%zu,", time->median_ns / 1000, time->low_ns / 1000,
-            time->high_ns / 1000, time->relative_iqr, time->count);
+    fprintf(stream, "%.4f,%.4f,%.4f,%.4f,%zu,%d,", time->median_ns / 1000, time->low_ns / 1000,
+            time->high_ns / 1000, time->relative_iqr, time->count, result->runs);
     print_rate(stream, result->bytes, time->median_ns);
     print_rate(stream, result->operations, time->median_ns);
+}
+
+/* An empty kernel measured as the result was, and what NVML saw in the whole study. */
+static void print_circumstances(FILE *stream, const struct study *study,
+                                const struct result *result)
+{
+    const struct watched *watched = &study->watched;
+    if (result->time.count > 0)
+        fprintf(stream, "%.4f", study_empty_ns(study, result) / 1000);
+    if (watched->known)
+        fprintf(stream, ",%.0f,%" PRIu64 ",%" PRIu64 ",%d\n", watched->sm_clock_mhz,
+                watched->dropped_samples, watched->throttled_samples, watched->other_processes);
+    else
+        fputs(",,,,\n", stream);
 }
 
 static void print_result(FILE *stream, const struct study *study, size_t index)
@@ -95,8 +110,9 @@ static void print_result(FILE *stream, const struct study *study, size_t index)
     fputc(',', stream);
     print_figures(stream, &result->figures);
     print_times(stream, result);
-    fprintf(stream, "%d,%d,%d\n", result->finalist, result->tied,
+    fprintf(stream, "%d,%d,%d,", result->finalist, result->tied,
             study->has_winner && study->winner == index);
+    print_circumstances(stream, study, result);
 }
 
 static bool same_names(const struct bindings *a, const struct bindings *b)

@@ -68,6 +68,7 @@ static json_t *result_json(const struct result *result)
     set(object, "reason", report_json_text(result->reason));
     set(object, "figures", figures_json(&result->figures));
     set(object, "time", time_json(&result->time));
+    set(object, "runs", result->runs > 0 ? json_integer(result->runs) : json_null());
     set(object, "bytes", real_json(result->bytes));
     set(object, "operations", real_json(result->operations));
     set(object, "finalist", json_boolean(result->finalist));
@@ -111,6 +112,8 @@ static json_t *study_json(const struct study *study)
     set(object, "points", json_integer((json_int_t)study->points));
     set(object, "rejected", json_integer((json_int_t)study->rejected));
     set(object, "empty_kernel_ns", real_json(study->empty_kernel_ns));
+    set(object, "empty_batch_ns",
+        study->empty_batch_ns > 0 ? real_json(study->empty_batch_ns) : json_null());
     set(object, "watched", watched_json(&study->watched));
     set(object, "complete", json_boolean(study->complete));
     set(object, "winner",

@@ -245,6 +245,21 @@ static void print_watched(FILE *stream, const struct watched *watched)
                 watched->other_processes > 1 ? "ES" : "");
 }
 
+/* Where times are of batches, which, and what those of an empty kernel are. */
+static void print_batches(FILE *stream, const struct study *study)
+{
+    char buffer[CELL_BYTES];
+    int runs;
+    size_t single;
+    if (study_batched(study, &runs, &single) == 0)
+        return;
+    fprintf(stream, "times are of batches of %d runs", runs);
+    if (single > 0)
+        fprintf(stream, ", but for %zu variant%s of single runs", single, single > 1 ? "s" : "");
+    fprintf(stream, "; in a batch an empty kernel takes %s us\n",
+            report_time(study->empty_batch_ns, buffer));
+}
+
 /* What the numbers are about and how they came to be. */
 static void print_heading(FILE *stream, const struct study *study)
 {
@@ -269,6 +284,7 @@ static void print_heading(FILE *stream, const struct study *study)
                 gpu->arch, gpu->attributes[GPU_sm_count], gpu->driver, environment->nvrtc,
                 environment->autotune, study->cache, report_time(study->empty_kernel_ns, buffer),
                 environment->date);
+    print_batches(stream, study);
     print_watched(stream, &study->watched);
     free(problem);
 }

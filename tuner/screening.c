@@ -24,9 +24,10 @@ struct screening {
     size_t pending_count;
     size_t trials[DEVICE_TRIALS]; /* queued on the device, the oldest first */
     size_t trial_count;
-    size_t samples; /* of a trial */
-    double best_ns; /* median so far; 0: none yet */
-    bool first;     /* not a closer look at variants that have samples */
+    size_t samples;  /* of a trial */
+    double best_ns;  /* median of single samples so far; 0: none yet */
+    double short_ns; /* below it, batches */
+    bool first;      /* not a closer look at variants that have samples */
 };
 
 /* Puts a variant's outcome into the record and on the progress line. */
@@ -55,7 +56,7 @@ static int begin_trial(struct screening *screening, size_t index, struct error *
         return keep_screened(screening, index, error);
     screening->trials[screening->trial_count++] = index;
     device_trial_send(tuning->device, plan->jobs[index]->path, &result->parameters,
-                      screening->samples, HOPELESS * screening->best_ns);
+                      screening->samples, HOPELESS * screening->best_ns, screening->short_ns);
     return 0;
 }
 
@@ -84,8 +85,8 @@ static int end_trial(struct screening *screening, struct error *error)
         figures_limit(&source, answer.entry, &result->figures);
     tune_summarise(result);
     if (answer.outcome == OUTCOME_MEASURED &&
-        (screening->best_ns <= 0 || result->time.median_ns < screening->best_ns))
-        screening->best_ns = result->time.median_ns;
+        (screening->best_ns <= 0 || answer.single_ns < screening->best_ns))
+        screening->best_ns = answer.single_ns;
     plan_conclude(plan, index, answer.outcome, answer.reason);
     return keep_screened(screening, index, error);
 }
@@ -144,7 +145,46 @@ static int screen_pending(struct tuning *tuning, struct plan *plan, struct error
     struct screening screening = {
         .tuning = tuning, .plan = plan, .samples = SCREENING_SAMPLES, .first = true};
     screening.pending = shuffled_pending(plan, &screening.pending_count);
+    screening.short_ns = TUNE_SHORT_NS;
     return screen_all(&screening, error);
+}
+
+static bool has_batches(const struct study *study)
+{
+    bool any = false;
+    for (size_t i = 0; i < study->result_count; i++)
+        any = any || study->results[i].runs > 1;
+    return any;
+}
+
+/* Puts a variant that has samples in line for more. */
+static int ask_again(struct screening *screening, size_t index, struct error *error)
+{
+    struct plan *plan = screening->plan;
+    *ARRAY_APPEND(screening->pending, screening->pending_count) = index;
+    /* without a job its samples are from the record */
+    return plan->jobs[index] == NULL ? plan_request(plan, screening->tuning->pool, index, error)
+                                     : 0;
+}
+
+/* Once one variant is batched: those that were sampled singly and could be compared with it. */
+static int screen_alike(struct tuning *tuning, struct plan *plan, struct error *error)
+{
+    struct screening screening = {
+        .tuning = tuning, .plan = plan, .samples = SCREENING_SAMPLES, .short_ns = TUNE_ALIKE_NS};
+    int status = 0;
+    if (!has_batches(&plan->study))
+        return 0;
+    for (size_t i = 0; i < plan->study.result_count && status == 0; i++) {
+        const struct result *result = &plan->study.results[i];
+        if (result->outcome == OUTCOME_MEASURED && result->runs == 1 &&
+            result->time.median_ns < TUNE_ALIKE_NS)
+            status = ask_again(&screening, i, error);
+    }
+    if (status == 0)
+        return screen_all(&screening, error);
+    free(screening.pending);
+    return status;
 }
 
 /* Where more could still win than the finals hold, a closer look at these decides who goes there.
@@ -152,15 +192,14 @@ static int screen_pending(struct tuning *tuning, struct plan *plan, struct error
 static int screen_closer(struct tuning *tuning, struct plan *plan, struct error *error)
 {
     struct screening screening = {.tuning = tuning, .plan = plan, .samples = CLOSER_SAMPLES};
+    screening.short_ns = has_batches(&plan->study) ? TUNE_ALIKE_NS : TUNE_SHORT_NS;
     size_t count;
     bool *chosen = tune_choose(tuning, &plan->study, CLOSER_VARIANTS, &count);
     int status = 0;
     for (size_t i = 0; i < plan->study.result_count && status == 0; i++) {
         if (!chosen[i] || tuning->rules.everyone || count <= tuning->rules.finalists)
             continue;
-        *ARRAY_APPEND(screening.pending, screening.pending_count) = i;
-        if (plan->jobs[i] == NULL) /* its samples are from the record */
-            status = plan_request(plan, tuning->pool, i, error);
+        status = ask_again(&screening, i, error);
     }
     free(chosen);
     if (status == 0)
@@ -172,5 +211,7 @@ static int screen_closer(struct tuning *tuning, struct plan *plan, struct error 
 int screening_hold(struct tuning *tuning, struct plan *plan, struct error *error)
 {
     int status = screen_pending(tuning, plan, error);
+    if (status == 0)
+        status = screen_alike(tuning, plan, error);
     return status != 0 ? status : screen_closer(tuning, plan, error);
 }

@@ -1,6 +1,6 @@
 /*
  * The screening: a few samples of every variant whose outcome is not known, in shuffled order, as its cubin comes
- * from the compiler; then a closer look at those who could still win, where they are more than the finals hold.
+ * from the compiler, in batches where it is short; then a closer look at those who could still win, where they are more than the finals hold.
  */
 #ifndef AUTOTUNE_SCREENING_H
 #define AUTOTUNE_SCREENING_H

@@ -26,6 +26,28 @@ void study_release(struct study *study)
     *study = (struct study){0};
 }
 
+double study_empty_ns(const struct study *study, const struct result *result)
+{
+    return result->runs > 1 ? study->empty_batch_ns : study->empty_kernel_ns;
+}
+
+size_t study_batched(const struct study *study, int *runs, size_t *single)
+{
+    size_t batched = 0;
+    *runs = 1;
+    *single = 0;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        if (result->runs > 1) {
+            *runs = result->runs;
+            batched++;
+        } else if (result->outcome == OUTCOME_MEASURED) {
+            ++*single;
+        }
+    }
+    return batched;
+}
+
 size_t study_count(const struct study *study, enum outcome outcome)
 {
     size_t count = 0;

@@ -49,6 +49,7 @@ struct result {
     double *samples_ns; /* raw, in the order taken; of the finals where it reached them, else the
                            screening */
     size_t sample_count;
+    int runs; /* of which each sample is the mean: 1, or of a batch (batch.h); 0 without samples */
     struct summary time;
     double bytes;      /* moved by a run; 0 where the template does not say */
     double operations; /* likewise */
@@ -76,6 +77,7 @@ struct study {
     uint64_t points;        /* of the Cartesian space */
     uint64_t rejected;      /* by constraints, before compilation: not in `results` */
     double empty_kernel_ns; /* an empty kernel measured in the same way; 0 in static mode */
+    double empty_batch_ns;  /* likewise in batches; 0 where there were none */
     struct watched watched; /* 0 in static mode */
     struct result *results;
     size_t result_count;
@@ -89,6 +91,12 @@ void result_release(struct result *result);
 
 /* How many results have `outcome`. */
 size_t study_count(const struct study *study, enum outcome outcome);
+
+/* What an empty kernel takes when measured as this result was. */
+double study_empty_ns(const struct study *study, const struct result *result);
+
+/* How many variants were measured in batches; `*runs` of that many runs, `*single` were not. */
+size_t study_batched(const struct study *study, int *runs, size_t *single);
 
 /*
  * Indices of the results, best first: measured by median time (the winner before all), then

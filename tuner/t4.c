@@ -66,6 +66,8 @@ static json_t *measurements_json(const struct result *result)
         add(measurements, "time", json_real(time_ns / NS_PER_MS), "ms");
         add_rate(measurements, "bandwidth", result->bytes, time_ns, "GB/s");
         add_rate(measurements, "throughput", result->operations, time_ns, "GFLOP/s");
+        if (result->runs > 1)
+            add(measurements, "runs_per_sample", json_integer(result->runs), "");
     } else {
         add(measurements, "time", json_string(outcome_name(result->outcome)), "ms");
         if (result->reason != NULL)
@@ -100,6 +102,17 @@ static json_t *result_json(const struct study *study, const struct result *resul
     return object;
 }
 
+/* What NVML saw while the samples were taken. */
+static json_t *watched_json(const struct watched *watched)
+{
+    json_t *object = json_object();
+    set(object, "sm_clock_mhz", json_real(watched->sm_clock_mhz));
+    set(object, "dropped_samples", json_integer((json_int_t)watched->dropped_samples));
+    set(object, "throttled_samples", json_integer((json_int_t)watched->throttled_samples));
+    set(object, "other_processes", json_integer(watched->other_processes));
+    return object;
+}
+
 static json_t *metadata_json(const struct study *study)
 {
     const struct environment *environment = &study->environment;
@@ -115,6 +128,9 @@ static json_t *metadata_json(const struct study *study)
     set(object, "timeunit", json_string("milliseconds"));
     set(object, "kernel", report_json_text(study->kernel));
     set(object, "problem", bindings_to_json(&study->problem));
+    set(object, "cache", report_json_text(study->cache));
+    if (study->watched.known)
+        set(object, "watched", watched_json(&study->watched));
     return object;
 }
 

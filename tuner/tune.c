@@ -78,6 +78,8 @@ int tune_plan(struct tuning *tuning, struct plan *plan, struct error *error)
              study_count(&plan->study, OUTCOME_MEASURED) > 0);
     if (status != 0)
         return status;
+    if (device_empty_batch_ns(tuning->device) > 0)
+        plan->study.empty_batch_ns = device_empty_batch_ns(tuning->device);
     note_watched(&plan->study.watched, device_watched(tuning->device));
     plan->study.complete = true;
     timings_stage(tuning->timings, TIMING_RECORD);

@@ -12,6 +12,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/*
+ * A variant whose single samples' median is below TUNE_SHORT_NS is sampled in batches. Figures of
+ * batches and of single runs do not compare (those of single runs have all that it costs to start
+ * one in them), so once one variant of a problem is batched, all below TUNE_ALIKE_NS are: what is
+ * above is twice as slow as that one.
+ */
+#define TUNE_SHORT_NS 10000.0
+#define TUNE_ALIKE_NS (2 * TUNE_SHORT_NS)
+
 /* Puts a variant's result into the record; `phase` is record_result()'s. */
 int tune_keep(struct tuning *tuning, struct plan *plan, size_t index, const char *phase,
               struct error *error);

@@ -64,9 +64,14 @@ static const struct field {
     {"low_ns", FIELD_REAL, false, offsetof(struct tuned_entry, low_ns)},
     {"high_ns", FIELD_REAL, false, offsetof(struct tuned_entry, high_ns)},
     {"samples", FIELD_SIZE, false, offsetof(struct tuned_entry, samples)},
+    {"runs", FIELD_INT, true, offsetof(struct tuned_entry, runs)},
     {"gb_per_s", FIELD_REAL, true, offsetof(struct tuned_entry, gb_per_s)},
     {"gflop_per_s", FIELD_REAL, true, offsetof(struct tuned_entry, gflop_per_s)},
     {"empty_kernel_ns", FIELD_REAL, true, offsetof(struct tuned_entry, empty_kernel_ns)},
+    {"sm_clock_mhz", FIELD_REAL, true, offsetof(struct tuned_entry, sm_clock_mhz)},
+    {"dropped_samples", FIELD_INT64, true, offsetof(struct tuned_entry, dropped_samples)},
+    {"throttled_samples", FIELD_INT64, true, offsetof(struct tuned_entry, throttled_samples)},
+    {"other_processes", FIELD_INT64, true, offsetof(struct tuned_entry, other_processes)},
     {"registers", FIELD_INT, false, offsetof(struct tuned_entry, registers)},
     {"blocks_per_sm", FIELD_INT, false, offsetof(struct tuned_entry, blocks_per_sm)},
     {"occupancy", FIELD_REAL, false, offsetof(struct tuned_entry, occupancy)},
@@ -369,9 +374,13 @@ static void write_field(struct writer *writer, const struct field *field,
             return;
         break;
     case FIELD_INT:
+        if (field->optional && *(const int *)member == 0)
+            return;
         (void)value_text(value_integer(*(const int *)member), buffer);
         break;
     case FIELD_INT64:
+        if (field->optional && *(const int64_t *)member == 0)
+            return;
         (void)value_text(value_integer(*(const int64_t *)member), buffer);
         break;
     case FIELD_SIZE:

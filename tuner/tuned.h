@@ -53,9 +53,13 @@ struct tuned_entry {
     struct bindings parameters;
     double median_ns, low_ns, high_ns; /* of the finals; 95 % interval of the median */
     size_t samples;
-    double gb_per_s;    /* 0 where the template does not say */
-    double gflop_per_s; /* likewise */
-    double empty_kernel_ns;
+    int runs;               /* of which each sample is the mean: of a batch, or 0 for single runs */
+    double gb_per_s;        /* 0 where the template does not say */
+    double gflop_per_s;     /* likewise */
+    double empty_kernel_ns; /* measured as the winner was */
+    /* what NVML saw while the study was made: 0 for each that it did not see, and without NVML */
+    double sm_clock_mhz; /* mean */
+    int64_t dropped_samples, throttled_samples, other_processes;
     int registers;
     int blocks_per_sm;
     double occupancy;

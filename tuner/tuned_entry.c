@@ -62,6 +62,7 @@ static void set_measurement(const struct result *winner, struct tuned_entry *ent
     entry->low_ns = time->low_ns;
     entry->high_ns = time->high_ns;
     entry->samples = time->count;
+    entry->runs = winner->runs > 1 ? winner->runs : 0;
     entry->gb_per_s = time->median_ns > 0 ? winner->bytes / time->median_ns : 0;
     entry->gflop_per_s = time->median_ns > 0 ? winner->operations / time->median_ns : 0;
     entry->registers = winner->figures.registers;
@@ -77,7 +78,11 @@ void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry
     entry->template_name = alloc_string(study->template_name);
     entry->template_hash = alloc_string(study->template_hash);
     entry->cache = alloc_string(study->cache);
-    entry->empty_kernel_ns = study->empty_kernel_ns;
+    entry->empty_kernel_ns = study_empty_ns(study, &study->results[study->winner]);
+    entry->sm_clock_mhz = study->watched.sm_clock_mhz;
+    entry->dropped_samples = (int64_t)study->watched.dropped_samples;
+    entry->throttled_samples = (int64_t)study->watched.throttled_samples;
+    entry->other_processes = study->watched.other_processes;
     bindings_copy(&entry->problem, &study->problem);
     set_environment(&study->environment, entry);
     set_measurement(&study->results[study->winner], entry);

@@ -179,7 +179,7 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
 }
 
 @test "finals go round several copies of the code, whose addresses are worth a percent" {
-    stand_in "noise=0" "placement=0.01"
+    stand_in "noise=0" "placement=0.01" "base_ns=30000"
     autotune --config "$sweeps/scale.ini" --format json
     exits 0
     [ "$(different_samples)" -ge 2 ] # one copy alone would give one

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <csetjmp>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <math.h>
 #include <string.h>
@@ -135,6 +136,7 @@ struct kernel {
     const char *entry;
     void (*run)(void **parameters);
     uint64_t (*elements)(void **parameters);
+    void **(*copy)(void **parameters);
     kernel_end end; /* KERNEL_NEVER: it is not run */
 };
 
@@ -177,10 +179,38 @@ template <typename... P> uint64_t largest(void (*function)(P...), void **paramet
     return largest(function, parameters, std::index_sequence_for<P...>());
 }
 
+/* Each argument in a cell of its own, large enough for any: the guards of device_kernels.cu are the
+ * largest. */
+struct alignas(16) cell {
+    unsigned char bytes[512];
+};
+
+template <typename... P, size_t... I>
+void **copy(void (*)(P...), void **parameters, std::index_sequence<I...>)
+{
+    static_assert(((sizeof(P) <= sizeof(cell)) && ...), "a cell is too small for an argument");
+    constexpr size_t header =
+        (sizeof...(P) * sizeof(void *) + alignof(cell) - 1) / alignof(cell) * alignof(cell);
+    unsigned char *block =
+        static_cast<unsigned char *>(malloc(header + sizeof...(P) * sizeof(cell) + 1));
+    void **pointers = reinterpret_cast<void **>(block);
+    if (block == nullptr)
+        return nullptr;
+    (void)parameters;
+    ((pointers[I] = memcpy(block + header + I * sizeof(cell), parameters[I], sizeof(P))), ...);
+    return pointers;
+}
+
+template <typename... P> void **copy(void (*function)(P...), void **parameters)
+{
+    return copy(function, parameters, std::index_sequence_for<P...>());
+}
+
 #define ENTRY(source, name, end)                                                                   \
     {                                                                                              \
 #name, [](void **parameters) { call(source::name, parameters); },                             \
-     [](void **parameters) { return largest(source::name, parameters); }, end    \
+     [](void **parameters) { return largest(source::name, parameters); },                          \
+     [](void **parameters) { return copy(source::name, parameters); }, end    \
     }
 #define KERNEL(source, name) ENTRY(source, name, KERNEL_DONE)
 #define ENDLESS(source, name) ENTRY(source, name, KERNEL_NEVER)
@@ -194,10 +224,17 @@ uint64_t none(void **)
     return 0;
 }
 
+void **copy_of_none(void **)
+{
+    return static_cast<void **>(malloc(1));
+}
+
 const struct kernel kernels[] = {
-    {"autotune_empty", nothing, none, KERNEL_DONE},
-    {"autotune_delay", nothing, none, KERNEL_DONE},
-    {"autotune_read", nothing, none, KERNEL_DONE},
+    {"autotune_empty", nothing, none, copy_of_none, KERNEL_DONE},
+    {"autotune_delay", nothing, none,
+     [](void **parameters) { return copy(own::autotune_delay, parameters); }, KERNEL_DONE},
+    {"autotune_read", nothing, none,
+     [](void **parameters) { return copy(own::autotune_read, parameters); }, KERNEL_DONE},
     KERNEL(own, autotune_fill),
     KERNEL(own, autotune_compare),
     KERNEL(own, autotune_checksum),
@@ -240,7 +277,7 @@ const struct kernel kernels[] = {
     KERNEL(downstream, grid_barrier),
     KERNEL(downstream, grid_barrier_reference),
     KERNEL(downstream, two_phase),
-    {"read_all", nothing, none, KERNEL_DONE},
+    {"read_all", nothing, none, copy_of_none, KERNEL_DONE},
 };
 } // namespace
 
@@ -255,6 +292,11 @@ const struct kernel *kernel_find(const char *entry)
 uint64_t kernel_elements(const struct kernel *kernel, void **parameters)
 {
     return kernel->elements(parameters);
+}
+
+void **kernel_copy_parameters(const struct kernel *kernel, void **parameters)
+{
+    return kernel->copy(parameters);
 }
 
 double kernel_own_ns(const struct kernel *kernel, void **parameters)

@@ -22,6 +22,10 @@ const struct kernel *kernel_find(const char *entry);
 /* The largest whole number below 2^32 among the arguments: as many elements are counted as work. */
 uint64_t kernel_elements(const struct kernel *kernel, void **parameters);
 
+/* Copies the arguments, as a graph does: a new array of pointers with what they point to behind it,
+ * to be freed. NULL where memory is out. */
+void **kernel_copy_parameters(const struct kernel *kernel, void **parameters);
+
 /* What becomes of a launch. */
 enum kernel_end { KERNEL_DONE, KERNEL_FAULTED, KERNEL_NEVER };
 

@@ -47,6 +47,7 @@ static inline void fixture_times(struct result *result, double median_ns)
     result->sample_count = sizeof samples / sizeof *samples;
     result->samples_ns = alloc_zeroed(result->sample_count, sizeof *samples);
     memcpy(result->samples_ns, samples, sizeof samples);
+    result->runs = 1;
     result->time = statistics_summarise(result->samples_ns, result->sample_count);
 }
 

@@ -1,4 +1,5 @@
 #include "record.h"
+#include "record_file.h"
 #include "scratch.h"
 #include "study_fixture.h"
 
@@ -33,6 +34,7 @@ static struct record *open_record(const char *path)
 
 static void assert_result_equal(const struct result *actual, const struct result *expected)
 {
+    assert_int_equal(actual->runs, expected->runs);
     assert_true(bindings_equal(&actual->parameters, &expected->parameters));
     assert_int_equal(actual->outcome, expected->outcome);
     if (expected->reason == NULL)
@@ -80,6 +82,7 @@ static void assert_study_equal(const struct study *actual, const struct study *e
     assert_int_equal(actual->points, expected->points);
     assert_int_equal(actual->rejected, expected->rejected);
     assert_memory_equal(&actual->empty_kernel_ns, &expected->empty_kernel_ns, sizeof(double));
+    assert_memory_equal(&actual->empty_batch_ns, &expected->empty_batch_ns, sizeof(double));
     assert_int_equal(actual->watched.known, expected->watched.known);
     assert_int_equal(actual->watched.dropped_samples, expected->watched.dropped_samples);
     assert_int_equal(actual->watched.throttled_samples, expected->watched.throttled_samples);
@@ -119,6 +122,8 @@ static void test_studies_read_back_as_they_were(void **state)
     struct study study;
     fixture_study(&study);
     study.watched = (struct watched){true, 12, 3, 1950.25, 1};
+    study.empty_batch_ns = 1312.5;
+    study.results[1].runs = 32;
     struct record *record = open_record("record.sqlite");
     store(record, &study);
     record_close(record);
@@ -146,6 +151,8 @@ static void test_takes_up_an_interrupted_study(void **state)
     int64_t second = 0;
     fixture_study(&study);
     study.watched = (struct watched){true, 12, 3, 1950.25, 1};
+    study.empty_batch_ns = 1312.5;
+    study.results[1].runs = 32;
     fixture_subject(&resumed);
     struct record *record = open_record("record.sqlite");
     check(record_begin(record, &resumed, false, &first, &error), &error);
@@ -392,6 +399,56 @@ static void test_refuses_foreign_files_and_leaves_them_alone(void **state)
     assert_refused("newer.sqlite", "record of version 99");
 }
 
+/* The fixture's study in a record as version 3 of the schema left it, changed by `sql`. */
+static void make_version_3(const char *path, struct study *study, const char *sql)
+{
+    static const char take_back[] = "ALTER TABLE study DROP COLUMN empty_batch_ns;"
+                                    "ALTER TABLE variant DROP COLUMN runs;"
+                                    "UPDATE study SET checksum = " STUDY_HASH_3 ";"
+                                    "UPDATE variant SET checksum = " VARIANT_HASH_3 ";"
+                                    "DROP TABLE seal; PRAGMA user_version = 3";
+    struct record *record = open_record(path);
+    store(record, study);
+    assert_int_equal(sqlite3_exec(record->database, take_back, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(record->database, sql, NULL, NULL, NULL), SQLITE_OK);
+    record_close(record);
+}
+
+static void test_brings_an_earlier_record_up_to_date(void **state)
+{
+    (void)state;
+    struct study study;
+    struct study resumed;
+    struct error error;
+    int64_t id = 0;
+    fixture_study(&study);
+    make_version_3("sound.sqlite", &study, "");
+    struct record *record = NULL;
+    assert_int_equal(record_open_existing(&record, "sound.sqlite", &error), ERROR_RECORD);
+    assert_non_null(strstr(error.message, "brings it up to date"));
+    record = open_record("sound.sqlite");
+    fixture_subject(&resumed);
+    check(record_begin(record, &resumed, false, &id, &error), &error);
+    for (size_t i = 0; i < study.result_count; i++)
+        study.results[i].runs = 1; /* what there was: single runs */
+    assert_study_equal(&resumed, &study);
+    study_release(&resumed);
+    record_close(record);
+    check(record_open_existing(&record, "sound.sqlite", &error), &error);
+    record_close(record);
+
+    /* what did not match its checksum is not believed afterwards */
+    make_version_3("damaged.sqlite", &study, "UPDATE variant SET median_ns = 1 WHERE id = 1");
+    record = open_record("damaged.sqlite");
+    fixture_subject(&resumed);
+    check(record_begin(record, &resumed, false, &id, &error), &error);
+    assert_int_equal(resumed.result_count, study.result_count - 1);
+    assert_false(resumed.complete);
+    study_release(&resumed);
+    record_close(record);
+    study_release(&study);
+}
+
 static void test_missing_record_says_what_to_run(void **state)
 {
     (void)state;
@@ -583,6 +640,7 @@ int main(void)
         SCRATCH_TEST(test_views_answer_a_users_questions),
         SCRATCH_TEST(test_reads_the_latest_study_of_each_subject_in_order),
         SCRATCH_TEST(test_refuses_foreign_files_and_leaves_them_alone),
+        SCRATCH_TEST(test_brings_an_earlier_record_up_to_date),
         SCRATCH_TEST(test_missing_record_says_what_to_run),
         SCRATCH_TEST(test_finishing_needs_the_winners_result),
         SCRATCH_TEST(test_several_processes_write_at_once),

@@ -69,6 +69,11 @@ static void assert_entries_equal(const struct tuned_entry *actual,
     assert_real(actual->gb_per_s, expected->gb_per_s);
     assert_real(actual->gflop_per_s, expected->gflop_per_s);
     assert_real(actual->empty_kernel_ns, expected->empty_kernel_ns);
+    assert_int_equal(actual->runs, expected->runs);
+    assert_real(actual->sm_clock_mhz, expected->sm_clock_mhz);
+    assert_int_equal(actual->dropped_samples, expected->dropped_samples);
+    assert_int_equal(actual->throttled_samples, expected->throttled_samples);
+    assert_int_equal(actual->other_processes, expected->other_processes);
     assert_int_equal(actual->registers, expected->registers);
     assert_int_equal(actual->blocks_per_sm, expected->blocks_per_sm);
     assert_real(actual->occupancy, expected->occupancy);
@@ -96,6 +101,30 @@ static void test_entry_says_what_the_study_found(void **state)
     tuned_entry_release(&entry);
 }
 
+static void test_entry_says_how_it_was_measured(void **state)
+{
+    (void)state;
+    struct study study;
+    struct tuned_entry entry;
+    fixture_study(&study);
+    study.empty_batch_ns = 1312.5;
+    study.watched = (struct watched){true, 12, 3, 1950.25, 1};
+    tuned_entry_from_study(&study, &entry);
+    assert_int_equal(entry.runs, 0); /* single runs */
+    assert_real(entry.empty_kernel_ns, 2660.25);
+    assert_real(entry.sm_clock_mhz, 1950.25);
+    assert_int_equal(entry.dropped_samples, 12);
+    assert_int_equal(entry.throttled_samples, 3);
+    assert_int_equal(entry.other_processes, 1);
+    tuned_entry_release(&entry);
+    study.results[study.winner].runs = 32;
+    tuned_entry_from_study(&study, &entry);
+    assert_int_equal(entry.runs, 32);
+    assert_real(entry.empty_kernel_ns, 1312.5);
+    tuned_entry_release(&entry);
+    study_release(&study);
+}
+
 static void test_reads_back_what_was_written(void **state)
 {
     (void)state;
@@ -108,6 +137,11 @@ static void test_reads_back_what_was_written(void **state)
     entry.low_ns = nextafter(24096, 0);
     entry.high_ns = nextafter(24096, INFINITY);
     entry.gflop_per_s = 0;
+    entry.runs = 32;
+    entry.sm_clock_mhz = 1755.25;
+    entry.dropped_samples = 12;
+    entry.throttled_samples = 3;
+    entry.other_processes = 1;
     struct tuned written = {&entry, 1};
     struct tuned read;
     struct error error;
@@ -324,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(test_entry_says_what_the_study_found),
+        cmocka_unit_test(test_entry_says_how_it_was_measured),
         SCRATCH_TEST(test_reads_back_what_was_written),
         SCRATCH_TEST(test_plain_inih_reads_it),
         SCRATCH_TEST(test_merging_replaces_the_same_section_only),
