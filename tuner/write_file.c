@@ -141,11 +141,38 @@ static bool close_stream(FILE *stream, bool durable)
     return written && closed;
 }
 
+/* Whether two files can be read and hold the same bytes. */
+static bool same_content(const char *a, const char *b)
+{
+    char left[4096];
+    char right[sizeof left];
+    size_t count = 0;
+    FILE *one = fopen(a, "re");
+    FILE *other = one != NULL ? fopen(b, "re") : NULL;
+    bool same = other != NULL;
+    do {
+        if (!same)
+            break;
+        count = fread(left, 1, sizeof left, one);
+        same = fread(right, 1, sizeof right, other) == count && memcmp(left, right, count) == 0 &&
+               ferror(one) == 0 && ferror(other) == 0;
+    } while (count == sizeof left);
+    if (one != NULL)
+        (void)fclose(one);
+    if (other != NULL)
+        (void)fclose(other);
+    return same;
+}
+
 int write_file_commit(struct write_file *file, enum write_file_durability durability,
                       struct error *error)
 {
     bool durable = durability == WRITE_FILE_DURABLE;
     int result = 0;
+    if (fflush(file->stream) == 0 && same_content(file->temporary, file->path)) {
+        write_file_abandon(file);
+        return 0;
+    }
     if (!close_stream(file->stream, durable) || rename(file->temporary, file->path) != 0) {
         result = error_set_errno(error, ERROR_RECORD, "'%s' cannot be written", file->path);
         (void)unlink(file->temporary);

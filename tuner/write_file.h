@@ -42,7 +42,7 @@ enum write_file_durability {
                          */
 };
 
-/* Puts the content in place. A write that failed since the beginning is reported here; `path` then
+/* Puts the content in place; a target that already holds it is left alone, with its date. A write that failed since the beginning is reported here; `path` then
  * holds what it held before, and the file beside it is gone. */
 int write_file_commit(struct write_file *file, enum write_file_durability durability,
                       struct error *error);

@@ -2,6 +2,7 @@
 #include "write_file.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -52,6 +53,24 @@ static void test_makes_folders_and_replaces(void **state)
     write_text("a/b/c.txt", "second");
     assert_text("a/b/c.txt", "second");
     assert_int_equal(count_files("a/b"), 1);
+}
+
+/* Nothing that watches dates, like make, has anything to do then. */
+static void test_same_content_leaves_the_file_alone(void **state)
+{
+    (void)state;
+    const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    struct stat status;
+    write_text("same", "as it is");
+    assert_int_equal(utimensat(AT_FDCWD, "same", long_ago, 0), 0);
+    write_text("same", "as it is");
+    assert_int_equal(stat("same", &status), 0);
+    assert_int_equal(status.st_mtime, 1000000000);
+    write_text("same", "as it is, and more");
+    assert_text("same", "as it is, and more");
+    write_text("same", "as it is");
+    assert_text("same", "as it is");
+    assert_int_equal(count_files("."), 1);
 }
 
 static void test_nothing_shows_before_commit(void **state)
@@ -191,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(test_makes_folders_and_replaces),
+        SCRATCH_TEST(test_same_content_leaves_the_file_alone),
         SCRATCH_TEST(test_nothing_shows_before_commit),
         SCRATCH_TEST(test_killed_writer_leaves_the_old_file),
         SCRATCH_TEST(test_full_disk_leaves_the_old_file),
