@@ -34,6 +34,41 @@ block() {
     [[ $output == *"15 compiled"* ]]
 }
 
+# commands SECTION: what its blocks of sh hold
+commands() {
+    awk -v heading="## $1" '
+        /^## / { section = ($0 == heading) }
+        /^```/ { inside = (!inside && $0 == "```sh"); next }
+        section && inside { print }' "$readme"
+}
+
+# as_typed SECTION: runs them in a copy of what a clone has, with the stand-in driver and a sweep that it can run
+as_typed() {
+    export AUTOTUNE_CACHE=$scratch/cache LD_LIBRARY_PATH=$BUILD_DIR/tests/standin AUTOTUNE_STANDIN=noise=0.002
+    ln -sfn "$BUILD_DIR" build
+    [ -d kernel_templates ] || cp -r "$SOURCE_DIR/kernel_templates" .
+    mkdir -p configs
+    printf '[reduce_sum]\nn = 2^12, 2^14\nblock_size = 256, 512\nfinish = last_block, gather\n' >configs/sweep.ini
+    commands "$1" >typed
+    count=0
+    while read -r command; do
+        echo "\$ $command"
+        [[ $command != sqlite3* ]] || command -v sqlite3 >/dev/null || continue
+        bash -c "$command" </dev/null >output 2>&1 || { tail -n 20 output && return 1; }
+        [ -s output ] || [[ $command == *--output* ]]
+        count=$((count + 1))
+    done <typed
+}
+
+@test "the commands of Tune and Inspect work as typed" {
+    as_typed Tune
+    [ "$count" -ge 2 ]
+    as_typed Inspect
+    [ "$count" -ge 6 ]
+    [ -s reduce_sum.html ]
+    [ -s results/tuned.ini ]
+}
+
 @test "every option in README's table is one" {
     "$AUTOTUNE" tune --help >help
     count=0

@@ -75,6 +75,29 @@ test_lookup() {
     done
     is_self_contained "$work/static/sum"
     is_self_contained "$work/static/lookup"
+    test_readme
+}
+
+# The section Ship of README, as typed: which.c, and the commands, where an older and another result lie about.
+test_readme() {
+    local readme=$here/../../README.md
+    mkdir -p "$work/clone/other" "$work/clone/old" "$work/clone/results"
+    cd "$work/clone"
+    ln -s "$build" build
+    ln -s "$templates" kernel_templates
+    cp "$work/tuned.ini" results
+    cp results/tuned.ini other
+    cp results/tuned.ini old
+    sed -n '\|^/\* which.c \*/|,/^```/p' "$readme" | grep -v '^```' >which.c
+    awk '/^## / { section = ($0 == "## Ship") } /^```/ { inside = (!inside && $0 == "```sh"); next } section && inside' \
+        "$readme" >typed
+    [ "$(wc -l <typed)" -ge 8 ]
+    HOME=$work/clone bash -euxc ". ./typed" >"$work/output" 2>&1 || { cat "$work/output"; return 1; }
+    says "$work/output" '^blocks of [0-9]* (same GPU, nearest size)$'
+    [ "$(grep -c '^median_ns' tuned.ini)" -eq 2 ]
+    [ -s bundle/tuned.ini ]
+    [ -s reduce_sum_tuned.h ]
+    cd - >/dev/null
 }
 
 # is_self_contained PROGRAM: it asks for libc's own libraries alone, and looks for them in no other folder
