@@ -247,6 +247,11 @@ static void test_refuses_other_versions(void **state)
     assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), TUNED_NOT_FOUND);
     assert_non_null(strstr(error.message, "1 is of another version of the template"));
     assert_null(kernel);
+    struct CUmod_st *module;
+    assert_int_equal(system("echo '#include \"scale.cu\"' >own.cu"), 0);
+    assert_int_equal(tuned_module_get(kernels, &query, "own.cu", &module, NULL, NULL, &error),
+                     TUNED_NOT_FOUND);
+    assert_null(module);
     tuned_kernels_close(kernels);
 }
 

@@ -122,7 +122,8 @@ int tuned_kernel_launch(const struct tuned_kernel *kernel, const struct tuned_bu
  * The caller's own source, compiled with the tuned parameters of another kernel: a kernel of the
  * application that includes "barriers.cuh", say, with the parameters of grid_barrier. It finds the
  * bundle's templates as headers. Where `autotune bundle --source SOURCE=KERNEL` has packed this very
- * source, its binary is taken and nothing is compiled. `module` is loaded into the context: unload it with cuModuleUnload.
+ * source, its binary is taken and nothing is compiled. Configurations of another version of the
+ * kernel's template are refused, as above. `module` is loaded into the context: unload it with cuModuleUnload.
  * `match` and `origin` (NULL: not wanted) as above. Errors as of tuned_kernel_get().
  */
 int tuned_module_get(struct tuned_kernels *kernels, const struct tuned_query *query,

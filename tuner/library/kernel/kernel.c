@@ -28,48 +28,6 @@ struct loaded_kernel {
     CUdeviceptr scratch[BUFFERS]; /* of buffers[i]; 0 where it is the caller's */
 };
 
-/* -- the template --------------------------------------------------------------------------------
- */
-
-/* The template of `kernel` by what its configurations say; else one of the same name. */
-static const char *template_name(const struct tuned_kernels *kernels, const char *kernel)
-{
-    const struct tuned_configuration *configuration;
-    for (size_t i = 0; (configuration = tuned_at(kernels->table, i)) != NULL; i++)
-        if (strcmp(configuration->kernel, kernel) == 0)
-            return configuration->template_name;
-    return kernel;
-}
-
-/* A name that is safe in a path. */
-static bool is_plain(const char *name)
-{
-    return name[0] != '\0' && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
-}
-
-static int load_template(struct tuned_kernels *kernels, const char *name,
-                         const struct template **found, struct error *error)
-{
-    for (size_t i = 0; i < kernels->loaded_count; i++)
-        if (strcmp(kernels->loaded[i]->name, name) == 0) {
-            *found = kernels->loaded[i];
-            return 0;
-        }
-    if (!is_plain(name))
-        return error_set(error, ERROR_USAGE, "'%s' is no kernel's name", name);
-    struct template *template = alloc_zeroed(1, sizeof *template);
-    char *path = alloc_format("%s/%s.ini", kernels->templates, name);
-    int status = template_load(template, kernels->evaluator, path, error);
-    free(path);
-    if (status != 0) {
-        free(template);
-        return status;
-    }
-    *ARRAY_APPEND(kernels->loaded, kernels->loaded_count) = template;
-    *found = template;
-    return 0;
-}
-
 /* -- values --------------------------------------------------------------------------------------
  */
 
@@ -282,18 +240,10 @@ static int get_kernel(struct tuned_kernels *kernels, struct tuned_query *query,
     struct error inner;
     int code = 0;
     kernel->kernels = kernels;
-    if (query->kernel == NULL)
-        return kernels_refuse(error, TUNED_INVALID, "the query has no kernel");
-    int status =
-        load_template(kernels, template_name(kernels, query->kernel), &kernel->template, &inner);
-    if (status != 0)
-        return kernels_fail(&inner, 0, error);
-    if (query->template_hash == NULL)
-        query->template_hash = kernel->template->hash;
-    code = kernels_find(kernels, query, &kernel->public.match, error);
+    code = kernels_find(kernels, query, &kernel->template, &kernel->public.match, error);
     if (code != 0)
         return code;
-    status = load_kernel(kernel, query, &code, &inner);
+    int status = load_kernel(kernel, query, &code, &inner);
     return status != 0 ? kernels_fail(&inner, code, error) : 0;
 }
 

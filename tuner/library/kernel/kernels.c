@@ -123,10 +123,57 @@ struct tuned_query kernels_query(const struct tuned_kernels *kernels,
     return asked;
 }
 
-int kernels_find(const struct tuned_kernels *kernels, const struct tuned_query *query,
-                 struct tuned_match *match, struct tuned_error *error)
+/* The template of `kernel` by what its configurations say; else one of the same name. */
+static const char *template_name(const struct tuned_kernels *kernels, const char *kernel)
+{
+    const struct tuned_configuration *configuration;
+    for (size_t i = 0; (configuration = tuned_at(kernels->table, i)) != NULL; i++)
+        if (strcmp(configuration->kernel, kernel) == 0)
+            return configuration->template_name;
+    return kernel;
+}
+
+/* A name that is safe in a path. */
+static bool is_plain(const char *name)
+{
+    return name[0] != '\0' && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}
+
+static int load_template(struct tuned_kernels *kernels, const char *name,
+                         const struct template **found, struct error *error)
+{
+    for (size_t i = 0; i < kernels->loaded_count; i++)
+        if (strcmp(kernels->loaded[i]->name, name) == 0) {
+            *found = kernels->loaded[i];
+            return 0;
+        }
+    if (!is_plain(name))
+        return error_set(error, ERROR_USAGE, "'%s' is no kernel's name", name);
+    struct template *template = alloc_zeroed(1, sizeof *template);
+    char *path = alloc_format("%s/%s.ini", kernels->templates, name);
+    int status = template_load(template, kernels->evaluator, path, error);
+    free(path);
+    if (status != 0) {
+        free(template);
+        return status;
+    }
+    *ARRAY_APPEND(kernels->loaded, kernels->loaded_count) = template;
+    *found = template;
+    return 0;
+}
+
+int kernels_find(struct tuned_kernels *kernels, struct tuned_query *query,
+                 const struct template **template, struct tuned_match *match,
+                 struct tuned_error *error)
 {
     char text[512];
+    struct error inner;
+    if (query->kernel == NULL)
+        return kernels_refuse(error, TUNED_INVALID, "the query has no kernel");
+    if (load_template(kernels, template_name(kernels, query->kernel), template, &inner) != 0)
+        return kernels_fail(&inner, 0, error);
+    if (query->template_hash == NULL)
+        query->template_hash = (*template)->hash;
     int code = tuned_find(kernels->table, query, match);
     if (code == TUNED_NOT_FOUND) {
         (void)tuned_explain(query, match, text, sizeof text);
@@ -134,7 +181,7 @@ int kernels_find(const struct tuned_kernels *kernels, const struct tuned_query *
     }
     return code == 0 ? 0
                      : kernels_refuse(error, (enum tuned_code)code,
-                                      "the query has no kernel, an unknown limit or a bad value");
+                                      "the query has an unknown limit or a bad value");
 }
 
 /* -- the application's own source ----------------------------------------------------------------
@@ -190,18 +237,26 @@ static int load_built_module(const struct request *request, struct CUmod_st **mo
     return status;
 }
 
+/* A code, and what went wrong in `error`. */
 static int get_module(struct request *request, const char *path, struct CUmod_st **module,
-                      enum tuned_origin *origin, int *code, struct error *error)
+                      enum tuned_origin *origin, struct tuned_error *error)
 {
-    int status =
-        application_source_load(&request->source, path, request->kernels->templates, error);
+    struct tuned_kernels *kernels = request->kernels;
+    const struct template *template;
+    struct error inner;
+    int code = kernels_find(kernels, &request->query, &template, &request->match, error);
+    if (code != 0)
+        return code;
+    if (tuned_define(kernels->table, &request->query, &request->match, &request->definitions) != 0)
+        return kernels_refuse(error, TUNED_INVALID, "a value of the problem is no word");
+    int status = application_source_load(&request->source, path, kernels->templates, &inner);
     if (status != 0)
-        return status;
+        return kernels_fail(&inner, 0, error);
     *origin = TUNED_FROM_BUNDLE;
     if (!load_bundled_module(request, module))
-        status = load_built_module(request, module, origin, code, error);
+        status = load_built_module(request, module, origin, &code, &inner);
     source_release(&request->source);
-    return status;
+    return status != 0 ? kernels_fail(&inner, code, error) : 0;
 }
 
 int tuned_module_get(struct tuned_kernels *kernels, const struct tuned_query *query,
@@ -209,19 +264,13 @@ int tuned_module_get(struct tuned_kernels *kernels, const struct tuned_query *qu
                      enum tuned_origin *origin, struct tuned_error *error)
 {
     struct request request = {.kernels = kernels, .query = kernels_query(kernels, query)};
-    enum tuned_origin from;
-    struct error inner;
+    enum tuned_origin from = TUNED_FROM_BUNDLE;
     *module = NULL;
-    int code = kernels_find(kernels, &request.query, &request.match, error);
+    (void)pthread_mutex_lock(&kernels->mutex);
+    int code = get_module(&request, source, module, &from, error);
+    (void)pthread_mutex_unlock(&kernels->mutex);
     if (code != 0)
         return code;
-    if (tuned_define(kernels->table, &request.query, &request.match, &request.definitions) != 0)
-        return kernels_refuse(error, TUNED_INVALID, "a value of the problem is no word");
-    (void)pthread_mutex_lock(&kernels->mutex);
-    int status = get_module(&request, source, module, &from, &code, &inner);
-    (void)pthread_mutex_unlock(&kernels->mutex);
-    if (status != 0)
-        return kernels_fail(&inner, code, error);
     if (match != NULL)
         *match = request.match;
     if (origin != NULL)

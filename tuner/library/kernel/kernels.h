@@ -38,8 +38,13 @@ int kernels_refuse(struct tuned_error *error, enum tuned_code code, const char *
 struct tuned_query kernels_query(const struct tuned_kernels *kernels,
                                  const struct tuned_query *query);
 
-/* tuned_find() with an error. */
-int kernels_find(const struct tuned_kernels *kernels, const struct tuned_query *query,
-                 struct tuned_match *match, struct tuned_error *error);
+/*
+ * tuned_find() with an error. A query without a template's hash gets that of the kernel's template,
+ * which is loaded when it is first asked for, so that configurations of other versions are refused.
+ * `template` is good until tuned_kernels_close().
+ */
+int kernels_find(struct tuned_kernels *kernels, struct tuned_query *query,
+                 const struct template **template, struct tuned_match *match,
+                 struct tuned_error *error);
 
 #endif
