@@ -5,7 +5,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 build_packages=(cmake ninja-build gcc libc6-dev pkg-config
     libinih-dev liblua5.4-dev libsqlite3-dev libjansson-dev libpopt-dev libxxhash-dev gnuplot-nox)
-test_packages=(g++ make libcmocka-dev bats clang-format-14 shellcheck python3-jsonschema zsh)
+test_packages=(g++ make libcmocka-dev bats clang-format-14 shellcheck clang-14 clang-tidy-14 cppcheck
+    python3-jsonschema zsh)
+# For the fuzzers, where it is a package of its own.
+test_extra_packages=(libclang-rt-14-dev)
 wheel_packages=(python3 python3-venv)
 # NVRTC, cuda.h and cuda_occupancy.h, the headers that those include, and the CUDA C++ core libraries.
 wheels=('nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*'
@@ -16,7 +19,7 @@ wheels_root=$PWD/$wheels_folder/nvidia/cu13
 usage() {
     cat <<'END'
 usage: ./bootstrap.sh run [ARGUMENT…]   set up, build, and tune: build/autotune --config configs/sweep.ini ARGUMENT…
-       ./bootstrap.sh test              set up, build, and run every test, in a sanitizer build and in the usual one
+       ./bootstrap.sh test              set up, build, and run every test, in the usual build and with sanitizers
        ./bootstrap.sh build             set up and build only
 
 Works on Debian 12 and Ubuntu 22.04 and 24.04. Missing packages are installed with apt-get, as root or through
@@ -169,10 +172,14 @@ set_up() {
         testing=ON
     fi
     install_packages "${packages[@]}"
+    if [[ $purpose == test ]] && are_known "${test_extra_packages[@]}"; then
+        install_packages "${test_extra_packages[@]}"
+    fi
     [[ -n $toolkit ]] || install_wheels
     cmake --preset default -DBUILD_TESTING=$testing -DAUTOTUNE_CUDA_ROOT="$root" >&2
     if [[ $purpose == test ]]; then
         cmake --preset asan -DAUTOTUNE_CUDA_ROOT="$root" >&2
+        cmake --preset tsan -DAUTOTUNE_CUDA_ROOT="$root" >&2
     fi
     echo "$purpose $state" >build/bootstrap.stamp
 }
@@ -209,14 +216,17 @@ run() {
 }
 
 test_all() {
-    local jobs status=0
+    local jobs preset status=0
     set_up test
-    cmake --build --preset default
-    cmake --build --preset asan
+    for preset in default asan tsan; do
+        cmake --build --preset "$preset"
+    done
     jobs=$(nproc)
-    ctest --preset asan -j "$jobs" || status=$?
+    for preset in asan tsan; do
+        ctest --preset "$preset" -j "$jobs" || status=$?
+    done
     if ((status)); then
-        say "tests of the sanitizer build failed, see above; now those of the usual build"
+        say "tests of a sanitizer build failed, see above; now those of the usual build"
     fi
     ctest --preset default -j "$jobs" || status=$?
     return "$status"

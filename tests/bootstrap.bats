@@ -46,7 +46,7 @@ stand_in() { # command $1 that does $2
 all_installed() {
     printf '%s\n' cmake ninja-build gcc libc6-dev pkg-config libinih-dev liblua5.4-dev libsqlite3-dev \
         libjansson-dev libpopt-dev libxxhash-dev gnuplot-nox g++ make libcmocka-dev bats clang-format-14 shellcheck \
-        python3-jsonschema zsh python3 python3-venv >"$machine/installed"
+        clang-14 clang-tidy-14 cppcheck libclang-rt-14-dev python3-jsonschema zsh python3 python3-venv >"$machine/installed"
 }
 
 make_toolkit() { # in folder $1, of CUDA_VERSION $2
@@ -212,17 +212,18 @@ have_wheels() {
     run "$tree/bootstrap.sh" test
     [ "$status" -eq 0 ]
     grep -q -- "--preset default -DBUILD_TESTING=ON" "$machine/calls"
-    [ "${lines[-2]}" = "closing lines of asan" ]
+    [ "${lines[-3]}" = "closing lines of asan" ]
+    [ "${lines[-2]}" = "closing lines of tsan" ]
     [ "${lines[-1]}" = "closing lines of default" ]
 }
 
-@test "test fails where either run of the tests fails, and runs both" {
-    for preset in asan default; do
+@test "test fails where one run of the tests fails, and runs all" {
+    for preset in asan tsan default; do
         all_installed
         echo "$preset fails" >>"$machine/installed"
         run "$tree/bootstrap.sh" test
         [ "$status" -ne 0 ]
-        [[ $output == *"closing lines of asan"* ]]
+        [[ $output == *"closing lines of asan"*"closing lines of tsan"* ]]
         [ "${lines[-1]}" = "closing lines of default" ]
     done
 }

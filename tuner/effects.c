@@ -154,6 +154,7 @@ static struct sample take_sample(const struct study *study, const struct effects
         size_t *levels = &sample.levels[sample.count * sample.parameters];
         sample.numbers[sample.count++] = effects->of_time ? log(number) : number;
         for (size_t p = 0; p < effects->count; p++)
+            /* cppcheck-suppress objectIndex; an address in the array, not of `levels` */
             levels[p] = effect_level_of(&effects->items[p], result);
     }
     return sample;

@@ -124,7 +124,7 @@ static void *next(const char *name)
     {                                                                                              \
         va_list list;                                                                              \
         va_start(list, flags);                                                                     \
-        mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0;                    \
+        mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(list, mode_t) : 0;             \
         va_end(list);                                                                              \
         if (fails(path))                                                                           \
             return -1;                                                                             \

@@ -545,20 +545,23 @@ static void test_a_lookup_takes_20_us_at_most(void **state)
     }
     print_message("look-up: %.2f us (%zu configurations, %d of the kernel)\n", best_us,
                   tuned_count(table), MANY_GPUS * MANY_SIZES);
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if defined __SANITIZE_ADDRESS__
     best_us /= 10;
+#elif defined __SANITIZE_THREAD__
+    best_us /= 40;
 #endif
     assert_true(best_us <= 20);
     tuned_free(table);
     free(text);
 }
 
+/* The texts that say why come to as many letters in every thread. */
 static void *ask_all(void *user)
 {
     int64_t sum = 0;
     enum tuned_rule rule;
     for (int round = 0; round < 500; round++)
-        sum += ask_many(user, round, &rule);
+        sum += ask_many(user, round, &rule) + (int64_t)strlen(tuned_rule_text(rule));
     int64_t *result = alloc_zeroed(1, sizeof *result);
     *result = sum;
     return result;
@@ -569,11 +572,12 @@ static void test_threads_share_a_table(void **state)
     (void)state;
     char *text = many();
     struct tuned_table *table = load(text);
-    pthread_t threads[4];
+    enum { THREADS = 8 };
+    pthread_t threads[THREADS];
     int64_t *alone = ask_all(table);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, ask_all, table), 0);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < THREADS; i++) {
         void *together;
         assert_int_equal(pthread_join(threads[i], &together), 0);
         assert_int_equal(*(int64_t *)together, *alone);

@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -372,6 +373,51 @@ static void test_describes_the_current_gpu(void **state)
     tuned_kernels_close(kernels);
 }
 
+struct asker {
+    pthread_t thread;
+    struct tuned_kernels *kernels;
+    int64_t n;
+    struct tuned_kernel *kernel;
+    int code;
+};
+
+/* The stand-in has one current context for all threads; it is called by one at a time, since a
+ * kernel is got under a lock. */
+static void *ask_for_kernel(void *user)
+{
+    struct asker *asker = user;
+    struct tuned_value problem[] = {tuned_integer("n", asker->n), tuned_real("factor", 2.5)};
+    struct tuned_query query = {.kernel = "scale", .problem = problem, .problem_count = 2};
+    asker->code = tuned_kernel_get(asker->kernels, &query, &asker->kernel, NULL);
+    return NULL;
+}
+
+static void test_threads_ask_at_once(void **state)
+{
+    (void)state;
+    struct asker askers[4] = {{0}};
+    struct tuned_kernels *kernels = open_bundle();
+    struct tuned_kernel *kernel = get(kernels, 1000);
+    if (kernel == NULL) {
+        tuned_kernels_close(kernels);
+        skip();
+    }
+    for (size_t i = 0; i < 4; i++) {
+        askers[i].kernels = kernels;
+        askers[i].n = 500 + 500 * (int64_t)i;
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_for_kernel, &askers[i]), 0);
+    }
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_join(askers[i].thread, NULL), 0);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(askers[i].code, 0);
+        assert_int_equal(askers[i].kernel->launches[0].grid[0], (askers[i].n + 127) / 128);
+        tuned_kernel_free(askers[i].kernel);
+    }
+    tuned_kernel_free(kernel);
+    tuned_kernels_close(kernels);
+}
+
 #define WORLD_TEST(function) cmocka_unit_test_setup_teardown(function, enter, leave)
 
 int main(void)
@@ -384,6 +430,7 @@ int main(void)
         WORLD_TEST(test_bad_files_are_errors),
         WORLD_TEST(test_a_source_of_the_application),
         WORLD_TEST(test_a_source_needs_no_compiler_where_the_bundle_has_it),
+        WORLD_TEST(test_threads_ask_at_once),
         WORLD_TEST(test_no_context),
         WORLD_TEST(test_describes_the_current_gpu),
     };

@@ -70,7 +70,7 @@ static struct verdict run(struct finals *finals, struct race_rules rules)
     struct verdict verdict = {0};
     while (!verdict.decided) {
         assert_true(finals->rounds < ROUNDS);
-        bool was_out[FIELD];
+        bool was_out[FIELD] = {false};
         finals->rounds++;
         for (size_t i = 0; i < finals->count; i++) {
             was_out[i] = finals->contenders[i].out;
@@ -251,7 +251,7 @@ static void test_bimodal(void **state)
     assert_true(finals.contenders[steady].out);
 
     struct finals even = {0};
-    steady = add(&even, 11000, 0.001, &random);
+    (void)add(&even, 11000, 0.001, &random);
     bimodal = add(&even, 10000, 0.001, &random);
     for (int i = 0; i < ROUNDS; i++)
         even.samples_ns[bimodal][i] *= i % 2 == 0 ? 1.2 : 1.0;

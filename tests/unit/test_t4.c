@@ -79,7 +79,10 @@ static void check_result(const json_t *result)
     assert_true(json_is_integer(correctness));
     assert_in_range(json_integer_value(correctness), 0, 1);
     assert_true(json_is_array(runtimes));
-    json_array_foreach(runtimes, index, runtime) assert_true(json_is_number(runtime));
+    json_array_foreach(runtimes, index, runtime)
+    {
+        assert_true(json_is_number(runtime));
+    }
     check_measurements(json_object_get(result, "measurements"));
 }
 
@@ -90,7 +93,10 @@ static void check_document(const json_t *json, size_t expected_results)
     const json_t *results = json_object_get(json, "results");
     assert_string_equal(json_string_value(json_object_get(json, "schema_version")), "1.0.0");
     assert_int_equal(json_array_size(results), expected_results);
-    json_array_foreach(results, index, result) check_result(result);
+    json_array_foreach(results, index, result)
+    {
+        check_result(result);
+    }
 }
 
 /* The value of a measurement; NULL where it is not there. */

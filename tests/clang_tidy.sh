@@ -1,0 +1,27 @@
+#!/bin/sh
+# usage: clang_tidy.sh BUILD_DIR: every C file of tuner/ and tests/ that is compiled, as .clang-tidy and tests/.clang-tidy
+# ask. Versions differ in what they find, so that only 14 will do; exits with 77 (skipped) where it is not installed.
+set -eu
+build=$(cd "$1" && pwd)
+cd "$(dirname "$0")/.."
+clang_tidy=
+for candidate in clang-tidy-14 clang-tidy; do
+    case $("$candidate" --version 2>/dev/null) in
+    *' version 14.'*) clang_tidy=$candidate && break ;;
+    esac
+done
+if [ -z "$clang_tidy" ]; then
+    echo "clang-tidy 14 not found; install the package clang-tidy-14" >&2
+    exit 77
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+sed -n 's/^ *"file": "\(.*\.c\)",*$/\1/p' "$build/compile_commands.json" | grep -e "^$PWD/tuner/" -e "^$PWD/tests/" |
+    sort -u >"$scratch/files"
+echo "$(wc -l <"$scratch/files") files"
+[ -s "$scratch/files" ]
+# What it says on stderr is how many warnings are not shown.
+xargs -r -P "$(nproc)" -n 1 nice "$clang_tidy" -p "$build" --quiet <"$scratch/files" 2>"$scratch/stderr" || {
+    grep -v 'warnings\{0,1\} generated\.$' "$scratch/stderr" >&2
+    exit 1
+}
