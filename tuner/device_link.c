@@ -123,7 +123,7 @@ static int await_greeting(struct device *device, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
     bool timed_out;
-    json_t *message;
+    json_t *message = NULL;
     for (int attempt = 0; !device->greeted; attempt++) {
         int status = 0;
         if (device->worker.pid == 0)
@@ -198,7 +198,7 @@ static int try_open(struct device *device, json_t **reply, char reason[WORKER_RE
 static int open_again(struct device *device, double *empty_ns, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
-    json_t *reply;
+    json_t *reply = NULL;
     int status = try_open(device, &reply, reason, error);
     if (status == 0)
         status = try_open(device, &reply, reason, error);

@@ -285,6 +285,7 @@ static size_t shorten_label(const char *text, char **to)
     double x, y;
     char anchor[8];
     int taken = 0;
+    /* NOLINTNEXTLINE(cert-err34-c): gnuplot's numbers, as above */
     if (sscanf(text,
                "<g transform=\"translate(%lf,%lf)\" stroke=\"none\" fill=\"var(--plot-muted)\"  "
                "text-anchor=\"%7[a-z]\"><text>%n",

@@ -105,7 +105,7 @@ static int compile_plainly(const struct precompiler *precompiler, const struct p
 
 /* Compiles with `option`, --use-pch=… or --create-pch=…; says whether that gave a cubin. */
 static bool compile_with(const struct precompiler *precompiler, const struct precompilation *job,
-                         char *option, struct compilation *compilation)
+                         const char *option, struct compilation *compilation)
 {
     /* 639: the heap is too small; then there is a cubin and no header */
     static const char *const quiet[] = {"--pch-messages=false", "--pch-verbose=false",
