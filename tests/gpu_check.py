@@ -23,7 +23,7 @@ PLANTED = {
     "trap": ("fault", "CUDA_ERROR_"),
     "asserts": ("fault", "CUDA_ERROR_ASSERT"),
     "stack_overflow": ("fault", "CUDA_ERROR_"),
-    "wrong": ("wrong_result", "1 of 1048576 elements differ"),
+    "wrong": ("wrong_result", "1 of 8388608 elements differ"),
     "unwritten": ("wrong_result", "1 were not written"),
     "flaky_race": ("wrong_result", "elements differ"),
     "unroll": ("compile_error", "did not end within"),
