@@ -25,7 +25,12 @@
 
 #include <stddef.h>
 
-enum { MEASURE_IN_FLIGHT = 32 }; /* samples queued at once, at most */
+/*
+ * Samples queued at once, at most. What waits behind a sample slows it down: on an H200 the median of
+ * a kernel of 19.9 us rises to 20.3 us with nine samples behind it and to 20.9 us with 31, while the last
+ * in the queue always takes 19.9; with two or three behind it nothing shows.
+ */
+enum { MEASURE_IN_FLIGHT = 4 };
 
 struct measure {
     CUevent begin[MEASURE_IN_FLIGHT], end[MEASURE_IN_FLIGHT];
