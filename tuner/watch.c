@@ -2,6 +2,8 @@
 
 #include "clock.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,20 +63,25 @@ static bool is_ours(unsigned pid)
     return (pid_t)pid == getppid() || (parent != 0 && (parent == getppid() || parent == getpid()));
 }
 
+static bool has_ended(unsigned pid)
+{
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+/* A killed worker may be in the list for a moment after its end. In a container the list may have
+ * other numbers, which say nothing here; but one of them is this process. */
 static size_t count_others(const struct nvml *nvml)
 {
     size_t count;
     size_t others = 0;
     bool here = false;
     unsigned *pids = nvml_processes(nvml, &count);
-    for (size_t i = 0; i < count; i++) {
-        if ((pid_t)pids[i] == getpid())
-            here = true;
-        else
-            others += !is_ours(pids[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        here = here || (pid_t)pids[i] == getpid();
+    for (size_t i = 0; i < count; i++)
+        if (!here || ((pid_t)pids[i] != getpid() && !is_ours(pids[i]) && !has_ended(pids[i])))
+            others++;
     free(pids);
-    /* in a container the list has other numbers, but one of them is this process */
     return !here && others > 0 ? others - 1 : others;
 }
 

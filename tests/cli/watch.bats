@@ -49,7 +49,7 @@ tune() {
     stand_in processes=1
     tune
     has out "1 OTHER PROCESS on the GPU"
-    stand_in processes=1:2
+    stand_in processes=1:$$:4194304 # none has the last: it has ended
     tune --remeasure
     has out "2 OTHER PROCESSES on the GPU"
     # in a container, the list has other numbers

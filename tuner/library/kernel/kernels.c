@@ -242,7 +242,7 @@ static int get_module(struct request *request, const char *path, struct CUmod_st
                       enum tuned_origin *origin, struct tuned_error *error)
 {
     struct tuned_kernels *kernels = request->kernels;
-    const struct template *template;
+    const struct template *template = NULL;
     struct error inner;
     int code = kernels_find(kernels, &request->query, &template, &request->match, error);
     if (code != 0)
