@@ -17,7 +17,7 @@ struct race_rules race_rules_complete(struct race_rules rules)
     if (rules.finalists == 0)
         rules.finalists = 16;
     if (rules.minimum_rounds == 0)
-        rules.minimum_rounds = 8;
+        rules.minimum_rounds = 12;
     if (rules.maximum_rounds == 0)
         rules.maximum_rounds = 150;
     if (rules.maximum_rounds < rules.minimum_rounds)
@@ -126,20 +126,23 @@ static size_t common_rounds(const struct contender *contenders, size_t count)
     return rounds;
 }
 
-/* The median of each round's times over those who are in; the caller's to free. */
+/*
+ * The mean of each round's times over those who are in; the caller's to free. Not their median: that
+ * is one contender's own time, so that of a few close ones each has a median ratio of exactly 1.
+ */
 static double *round_levels(const struct contender *contenders, size_t count, size_t rounds)
 {
     double *levels = alloc_zeroed(rounds, sizeof *levels);
-    double *times = alloc_zeroed(count, sizeof *times);
-    for (size_t round = 0; round < rounds; round++) {
-        size_t time_count = 0;
-        for (size_t i = 0; i < count; i++) {
-            if (is_in(&contenders[i]))
-                times[time_count++] = contenders[i].samples_ns[round];
-        }
-        levels[round] = statistics_median(times, time_count);
+    size_t in = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_in(&contenders[i]))
+            continue;
+        in++;
+        for (size_t round = 0; round < rounds; round++)
+            levels[round] += contenders[i].samples_ns[round];
     }
-    free(times);
+    for (size_t round = 0; round < rounds; round++)
+        levels[round] /= (double)in;
     return levels;
 }
 

@@ -24,7 +24,7 @@
 struct race_rules {          /* zero members mean the defaults in parentheses */
     double tie_tolerance;    /* ratios within 1 ± this are a tie (0.005) */
     unsigned finalists;      /* at most this many reach the finals (16) */
-    unsigned minimum_rounds; /* before anyone is ruled out or a winner named (8) */
+    unsigned minimum_rounds; /* before anyone is ruled out or a winner named (12) */
     unsigned maximum_rounds; /* then whoever is not separated from the leader is tied (150) */
     double confidence;       /* of the intervals (0.95) */
     unsigned resamples;      /* of the bootstrap (500) */
@@ -74,7 +74,7 @@ struct verdict {
 /*
  * Judges the finals after a round.
  *
- * Contenders that are not out and have samples are in. Each round's level is the median of its
+ * Contenders that are not out and have samples are in. Each round's level is the mean of its
  * times over those who are in; the leader is the contender with the lowest median time relative to
  * the level. (Of two, that is the one whose median paired ratio to the other is below 1, whatever
  * the drift.) Then, if this is a round to look at, every other contender that is in is
@@ -91,7 +91,7 @@ struct verdict {
  * then forms the tie set. The stated rule picks the winner among those of the tie set with e <= 1 +
  * t / 2, so that, by the estimate, breaking the tie costs no more than half the tolerance.The intervals
  * hold for one comparison at one time: they are not corrected for the number of contenders, nor for
- * the ten looks.
+ * the nine looks.
  *
  * margin.low and .high include s. The bootstrap is seeded by contender and round: the same samples
  * give the same verdict. Where nobody is in, the verdict is undecided and its winner means nothing.
