@@ -432,6 +432,15 @@ CUresult control_call(enum call call)
 /* --- contexts ------------------------------------------------------------------------------------
  */
 
+/* One that is dead and not waited for yet holds nothing any more: it has no executable. */
+static bool is_alive(int pid)
+{
+    char path[32];
+    char target[1];
+    (void)snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    return readlink(path, target, sizeof target) > 0;
+}
+
 /* Of this process; makes one where there is none, unless the table is full. */
 static size_t own_context(int device)
 {
@@ -441,7 +450,7 @@ static size_t own_context(int device)
             return i;
     for (size_t i = 0; i < CONTEXTS_MAX; i++) {
         int pid = __atomic_load_n(&shared->contexts[i].pid, __ATOMIC_RELAXED);
-        if (pid != 0 && kill(pid, 0) == 0)
+        if (pid != 0 && is_alive(pid))
             continue;
         if (!__atomic_compare_exchange_n(&shared->contexts[i].pid, &pid, own, false,
                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -471,7 +480,7 @@ size_t control_other_contexts(int device, size_t *used_bytes, unsigned *pids, si
     for (size_t i = 0; i < CONTEXTS_MAX; i++) {
         int pid = shared->contexts[i].pid;
         if (pid == 0 || pid == (int)getpid() || shared->contexts[i].device != device ||
-            kill(pid, 0) != 0)
+            !is_alive(pid))
             continue;
         *used_bytes += shared->contexts[i].used_bytes;
         if (count < room)
