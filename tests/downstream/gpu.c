@@ -5,7 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ABI_VERSION = 12000, PENDING_SAMPLES = 16, SAMPLES = 201, WARM_UP = 400, ATTEMPTS = 100 };
+enum {
+    ABI_VERSION = 12000,
+    IN_FLIGHT = 4, /* samples of all runs together: what waits behind one slows it down */
+    SAMPLES = 201,
+    WARM_UP = 400,
+    ATTEMPTS = 400,
+};
 
 typedef int (*get_proc_address)(const char *name, void *function, int version, uint64_t flags,
                                 void *status);
@@ -73,8 +79,9 @@ struct sampler {
     struct gpu *gpu;
     const struct flush *flush;
     struct run *runs;
-    size_t count;
-    void **begin, **end; /* PENDING_SAMPLES of each run */
+    size_t count, turn;
+    size_t slots;        /* IN_FLIGHT, or less where the runs do not come out even */
+    void **begin, **end; /* of each slot */
     unsigned char *late; /* likewise: the GPU was there before the host was done */
     float *samples;      /* SAMPLES of each run */
     size_t *taken;       /* of each run */
@@ -101,18 +108,19 @@ static int queue_sample(struct sampler *sampler, struct run *run, size_t slot)
     return code;
 }
 
-/* Queues a batch of all runs in turn and, where wanted, keeps the samples that were not late. */
+/* Queues a batch of all runs in turn, another one first each time, and, where wanted, keeps the
+ * samples that were not late. */
 static int take_batch(struct sampler *sampler, int keep, int keep_late)
 {
     struct gpu *gpu = sampler->gpu;
-    size_t slots = PENDING_SAMPLES * sampler->count;
+    size_t turn = sampler->turn++;
     int code = 0;
-    for (size_t slot = 0; slot < slots && code == 0; slot++)
-        code = queue_sample(sampler, &sampler->runs[slot % sampler->count], slot);
+    for (size_t slot = 0; slot < sampler->slots && code == 0; slot++)
+        code = queue_sample(sampler, &sampler->runs[(slot + turn) % sampler->count], slot);
     if (code == 0)
         code = gpu->synchronise(gpu->stream);
-    for (size_t slot = 0; slot < slots && code == 0 && keep; slot++) {
-        size_t run = slot % sampler->count;
+    for (size_t slot = 0; slot < sampler->slots && code == 0 && keep; slot++) {
+        size_t run = (slot + turn) % sampler->count;
         if (sampler->taken[run] == SAMPLES || (sampler->late[slot] && !keep_late))
             continue;
         code = gpu->event_elapsed(&sampler->samples[run * SAMPLES + sampler->taken[run]++],
@@ -139,12 +147,12 @@ static int by_size(const void *a, const void *b)
 static int sample_all(struct sampler *sampler)
 {
     int code = 0;
-    for (size_t slot = 0; slot < PENDING_SAMPLES * sampler->count && code == 0; slot++) {
+    for (size_t slot = 0; slot < sampler->slots && code == 0; slot++) {
         code = sampler->gpu->event_create(&sampler->begin[slot], 0);
         if (code == 0)
             code = sampler->gpu->event_create(&sampler->end[slot], 0);
     }
-    for (int i = 0; i < WARM_UP / PENDING_SAMPLES && code == 0; i++)
+    for (int i = 0; i < WARM_UP / IN_FLIGHT && code == 0; i++)
         code = take_batch(sampler, 0, 0);
     /* a host that is always late is better than no answer */
     for (int i = 0; i < 2 * ATTEMPTS && code == 0 && !is_complete(sampler); i++)
@@ -159,8 +167,9 @@ static int sample_all(struct sampler *sampler)
 
 int gpu_time_cold(struct gpu *gpu, const struct flush *flush, struct run *runs, size_t count)
 {
-    size_t slots = PENDING_SAMPLES * count;
-    struct sampler sampler = {.gpu = gpu, .flush = flush, .runs = runs, .count = count};
+    size_t slots = count < IN_FLIGHT ? IN_FLIGHT - IN_FLIGHT % count : count;
+    struct sampler sampler = {
+        .gpu = gpu, .flush = flush, .runs = runs, .count = count, .slots = slots};
     sampler.begin = calloc(slots, sizeof *sampler.begin);
     sampler.end = calloc(slots, sizeof *sampler.end);
     sampler.late = calloc(slots, 1);

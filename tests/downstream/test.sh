@@ -180,6 +180,7 @@ test_gpu() {
         return 1
     fi
     mkdir -p "${1:-$work/kept}"
+    # large enough that the tuner times single runs (from 10 us on), as the application does
     test_sums "${1:-$work/kept}" 16777216 67108864 268435456
 }
 
