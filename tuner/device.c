@@ -287,7 +287,7 @@ static void take_samples(struct device *device, const json_t *reply, double **sa
     double empty_ns = json_number_value(json_object_get(reply, "empty_batch_ns"));
     (void)device_read_numbers(json_object_get(reply, "samples_ns"), samples_ns, count);
     *runs = (int)device_member(reply, "runs");
-    if (empty_ns > 0)
+    if (*runs > 1)
         device->empty_batch_ns = empty_ns;
 }
 
