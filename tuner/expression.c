@@ -1,6 +1,7 @@
 #include "expression.h"
 
 #include "alloc.h"
+#include "expression_code.h"
 #include "expression_functions.h"
 #include "expression_text.h"
 
@@ -23,7 +24,8 @@ struct evaluator {
 struct expression {
     struct evaluator *evaluator;
     struct expression_text source;
-    int reference; /* of the compiled function in Lua's registry */
+    int reference;                /* of the compiled function in Lua's registry */
+    struct expression_code *code; /* the same without Lua; NULL where only Lua can */
 };
 
 /* -- the evaluator -------------------------------------------------------------------------------
@@ -131,6 +133,7 @@ int expression_new(struct expression **expression, struct evaluator *evaluator, 
         expression_free(new);
         return status;
     }
+    new->code = expression_code_new(&new->source);
     *expression = new;
     return 0;
 }
@@ -140,6 +143,7 @@ void expression_free(struct expression *expression)
     if (expression == NULL)
         return;
     luaL_unref(expression->evaluator->lua, LUA_REGISTRYINDEX, expression->reference);
+    expression_code_free(expression->code);
     expression_text_release(&expression->source);
     free(expression);
 }
@@ -345,6 +349,8 @@ int expression_boolean_of(const struct expression *expression, const struct valu
     for (size_t i = 0; i < expression->source.name_count; i++)
         if (values[i] == NULL)
             return no_value(expression, expression->source.names[i], error);
+    if (expression->code != NULL && expression_code_decide(expression->code, values, boolean))
+        return 0;
     int status = evaluate(expression, values, &value, error);
     return status != 0 ? status : as_boolean(expression, &value, boolean, error);
 }

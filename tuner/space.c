@@ -24,7 +24,15 @@ struct bound_constraint {
     size_t factor_count;
     unsigned char
         *decisions; /* for each combination of the factors; NULL where there are too many */
+    size_t base;    /* index of the decision with the levels above bound and this one at 0 */
+    size_t stride;  /* of this level in that index */
     uint64_t rejected;
+};
+
+/* The constraints that are decided at a level, in the order given. */
+struct level {
+    struct bound_constraint **constraints;
+    size_t count;
 };
 
 struct space {
@@ -36,6 +44,7 @@ struct space {
     uint64_t *below;       /* combinations of the levels after each */
     struct bound_constraint *constraints;
     size_t constraint_count;
+    struct level *levels;
     uint64_t points;
     uint64_t rejected;
     bool started;
@@ -69,6 +78,15 @@ static void add_factor(struct bound_constraint *constraint, size_t level, size_t
     constraint->level = level > constraint->level ? level : constraint->level;
 }
 
+/* The weight of the constraint's own level. */
+static size_t own_stride(const struct bound_constraint *constraint)
+{
+    for (size_t i = 0; i < constraint->factor_count; i++)
+        if (constraint->factors[i].level == constraint->level)
+            return constraint->factors[i].stride;
+    return 0;
+}
+
 /* A constraint names few of the parameters, so few of its decisions differ: each is made once. */
 static void bind_constraint(const struct space *space, struct bound_constraint *constraint,
                             const struct expression *expression, const struct bindings *fixed)
@@ -88,6 +106,7 @@ static void bind_constraint(const struct space *space, struct bound_constraint *
         add_factor(constraint, level, combinations);
         combinations = multiply_saturated(combinations, space->values[level].count);
     }
+    constraint->stride = own_stride(constraint);
     if (combinations <= DECISION_LIMIT)
         constraint->decisions = alloc_zeroed(combinations, 1);
 }
@@ -112,11 +131,13 @@ struct space *space_new(const struct template *template, const struct value_list
     }
     space->constraint_count = constraint_count;
     space->constraints = alloc_zeroed(constraint_count, sizeof *space->constraints);
+    space->levels = alloc_zeroed(levels + 1, sizeof *space->levels);
     for (size_t i = 0; i < constraint_count; i++) {
-        if (constraint_needs_figures(constraints[i]))
-            space->constraints[i].level = SIZE_MAX; /* not decided here */
-        else
-            bind_constraint(space, &space->constraints[i], constraints[i], fixed);
+        if (constraint_needs_figures(constraints[i])) /* not decided here */
+            continue;
+        bind_constraint(space, &space->constraints[i], constraints[i], fixed);
+        struct level *level = &space->levels[space->constraints[i].level];
+        *ARRAY_APPEND(level->constraints, level->count) = &space->constraints[i];
     }
     return space;
 }
@@ -130,6 +151,9 @@ void space_free(struct space *space)
         free(space->constraints[i].factors);
         free(space->constraints[i].decisions);
     }
+    for (size_t i = 0; i <= space->level_count; i++)
+        free(space->levels[i].constraints);
+    free(space->levels);
     free(space->constraints);
     free(space->indices);
     free(space->current);
@@ -151,16 +175,22 @@ static bool advance(struct space *space, size_t *level)
     return false;
 }
 
+/* Where the constraint's decisions begin, now that the levels above its own are bound. */
+static size_t decision_base(const struct space *space, const struct bound_constraint *constraint)
+{
+    size_t base = 0;
+    for (size_t i = 0; i < constraint->factor_count; i++)
+        if (constraint->factors[i].level != constraint->level)
+            base += space->indices[constraint->factors[i].level] * constraint->factors[i].stride;
+    return base;
+}
+
 /* What a constraint says of the values now bound: HOLDS, REFUSES, or an error. */
-static int decide_one(const struct space *space, struct bound_constraint *constraint,
-                      struct error *error)
+static int decide_one(struct bound_constraint *constraint, size_t index, struct error *error)
 {
     unsigned char *decision = NULL;
     if (constraint->decisions != NULL) {
-        decision = constraint->decisions;
-        for (size_t i = 0; i < constraint->factor_count; i++)
-            decision +=
-                space->indices[constraint->factors[i].level] * constraint->factors[i].stride;
+        decision = &constraint->decisions[constraint->base + index * constraint->stride];
         if (*decision != UNDECIDED)
             return *decision;
     }
@@ -173,19 +203,22 @@ static int decide_one(const struct space *space, struct bound_constraint *constr
     return holds ? HOLDS : REFUSES;
 }
 
-/* Decides the constraints of `level`: 1 passed, 0 refused, or an error. */
-static int decide(struct space *space, size_t level, struct error *error)
+/* Decides the constraints of level `number`: 1 passed, 0 refused, or an error. `entered` says that
+ * the levels above have been bound since the last time. */
+static int decide(struct space *space, size_t number, bool entered, struct error *error)
 {
-    for (size_t i = 0; i < space->constraint_count; i++) {
-        struct bound_constraint *constraint = &space->constraints[i];
-        if (constraint->level != level)
-            continue;
-        int decision = decide_one(space, constraint, error);
+    const struct level *level = &space->levels[number];
+    size_t index = space->level_count > 0 ? space->indices[number] : 0;
+    for (size_t i = 0; entered && i < level->count; i++)
+        level->constraints[i]->base = decision_base(space, level->constraints[i]);
+    for (size_t i = 0; i < level->count; i++) {
+        struct bound_constraint *constraint = level->constraints[i];
+        int decision = decide_one(constraint, index, error);
         if (decision < 0)
             return decision;
         if (decision == REFUSES) {
-            constraint->rejected = add_saturated(constraint->rejected, space->below[level]);
-            space->rejected = add_saturated(space->rejected, space->below[level]);
+            constraint->rejected = add_saturated(constraint->rejected, space->below[number]);
+            space->rejected = add_saturated(space->rejected, space->below[number]);
             return 0;
         }
     }
@@ -198,7 +231,7 @@ static int next_of_none(struct space *space, struct error *error)
     if (space->started)
         return 0;
     space->started = true;
-    return decide(space, 0, error);
+    return decide(space, 0, true, error);
 }
 
 int space_skip(struct space *space, struct error *error)
@@ -210,16 +243,18 @@ int space_skip(struct space *space, struct error *error)
         space->ended = true;
         return 0;
     }
+    bool entered = !space->started;
     if (!space->started)
         level = 0;
     space->started = true;
     for (;;) { /* levels above `level` are bound and hold */
         space->current[level] = space->values[level].values[space->indices[level]];
-        int status = decide(space, level, error);
+        int status = decide(space, level, entered, error);
         if (status < 0)
             return status;
         if (status == 1 && level + 1 == space->level_count)
             return 1;
+        entered = status == 1;
         if (status == 1) {
             level++;
         } else if (!advance(space, &level)) {

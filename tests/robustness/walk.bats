@@ -5,7 +5,7 @@
 load ../cli/helper
 
 # Lines of a tuned INI in which two runs differ: a timer's ticks fall otherwise on an interrupted run.
-unlike='^(date|command|samples|runs|[a-z_]+_ns|g[a-z]+_per_s) ='
+unlike='^(date|command|samples|runs|sm_clock_mhz|dropped_samples|throttled_samples|other_processes|[a-z_]+_ns|g[a-z]+_per_s) ='
 
 # begin: the sweep, undisturbed; cubins are cached from then on
 begin() {

@@ -631,6 +631,110 @@ static void the_fast_way(void **state)
     expression_free(expression);
 }
 
+/* -- the fast way against Lua --------------------------------------------------------------------
+ */
+
+static uint32_t random_below(uint64_t *random, uint32_t bound)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*random >> 33) % bound;
+}
+
+static void append(char *text, const char *part)
+{
+    strcat(text, part); /* 1 KiB is more than four levels take */
+}
+
+/* Any expression of a few levels: right or wrong, of any kind. */
+static void append_random(char *text, uint64_t *random, int levels)
+{
+    static const char *const operands[] = {
+        "n",   "block_size", "factor", "finish", "flag", "in",    "largest", "least", "0",
+        "1",   "2",          "3",      "-1",     "0.5",  "1e300", "10",      "7",     "\"atomic\"",
+        "yes", "false",      "2^53",   "1000",   "'in'", "2.0",   "1000.0",  "nil",   "abs(n)",
+    };
+    static const char *const operators[] = {" + ",  " - ",  " * ", " / ",   " // ", " % ",  " ^ ",
+                                            " == ", " ~= ", " < ", " <= ",  " > ",  " >= ", " and ",
+                                            " or ", " + ",  " < ", " and ", " == "};
+    uint32_t choice = levels == 0 ? 0 : random_below(random, 10);
+    if (choice == 0) {
+        append(text, operands[random_below(random, sizeof operands / sizeof *operands)]);
+    } else if (choice == 1) {
+        append(text, random_below(random, 2) == 0 ? "not " : "- ");
+        append_random(text, random, levels - 1);
+    } else {
+        bool nested = random_below(random, 3) == 0;
+        append(text, nested ? "(" : "");
+        append_random(text, random, levels - 1);
+        append(text, operators[random_below(random, sizeof operators / sizeof *operators)]);
+        append_random(text, random, levels - 1);
+        append(text, nested ? ")" : "");
+    }
+}
+
+/* The same truth, or the same message. Returns whether there is a truth. */
+static bool assert_same_both_ways(struct evaluator *evaluator, const char *text,
+                                  const struct bindings *bindings)
+{
+    struct expression *expression = compile(evaluator, text);
+    struct scope scope = {bindings, NULL};
+    const struct value *values[32];
+    struct error slow_error = {0};
+    struct error fast_error = {0};
+    bool slow = false;
+    bool fast = false;
+    for (size_t i = 0; i < expression_name_count(expression); i++)
+        values[i] = bindings_find(bindings, expression_name(expression, i));
+    int slow_status = expression_boolean(expression, &scope, &slow, &slow_error);
+    int fast_status = expression_boolean_of(expression, values, &fast, &fast_error);
+    if (slow_status != fast_status || slow != fast)
+        fail_msg("'%s' is %d (%d), and the fast way %d (%d)", text, slow, slow_status, fast,
+                 fast_status);
+    assert_string_equal(fast_error.message, slow_error.message);
+    expression_free(expression);
+    return slow_status == 0;
+}
+
+static void the_fast_way_agrees_with_lua(void **state)
+{
+    static const char *const chosen[] = {
+        "1 < 2 == true",
+        "largest + 1 == least",
+        "least // -1 == least",
+        "-7 // 2 == -4 and -7 % 2 == 1 and 7 % -2 == -1",
+        "7 // 0.0 > largest",
+        "0.0 / 0 ~= 0.0 / 0",
+        "not (0.0 / 0 >= 0)",
+        "2^53 == 9007199254740993", /* which no double is */
+        "largest < 2^63",
+        "9223372036854775808 > largest",
+        "- 2 ^ 2 == -4.0 and 2 ^ 3 ^ 2 == 512",
+        "1 == 1.0 and 1 ~= \"one\" and flag ~= 1",
+        "0 and true",
+        "finish == \"atomic\" and n or false",
+        "flag or n // 0",
+        "flag and n // 0 == 0",
+        "n % 0 == 1",
+        "finish < \"two\"",
+        "n < finish",
+        "in == 'in' and not (in == \"inn\")",
+        "((n > 1 or flag) and (n < 1 or not flag)) == false",
+        ".5 < 1 and 5e-1 == .5 and 1e2 == 100",
+    };
+    struct bindings bindings = names();
+    uint64_t random = 3;
+    int truths = 0;
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+        (void)assert_same_both_ways(*state, chosen[i], &bindings);
+    for (int i = 0; i < 20000; i++) {
+        char text[1024] = "";
+        append_random(text, &random, 1 + i % 4);
+        truths += assert_same_both_ways(*state, text, &bindings);
+    }
+    assert_true(truths > 2000);
+    bindings_release(&bindings);
+}
+
 static void nothing_to_free(void **state)
 {
     (void)state;
@@ -666,6 +770,7 @@ int main(void)
         TEST(reals),
         TEST(booleans),
         TEST(the_fast_way),
+        TEST(the_fast_way_agrees_with_lua),
         cmocka_unit_test(nothing_to_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
