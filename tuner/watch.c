@@ -37,12 +37,14 @@ void watch_stop(struct watch *watch)
     atomic_store(&watch->state, WATCH_NONE);
 }
 
-/* From /proc/PID/stat: "PID (NAME) STATE PARENT …"; 0 where there is no such process. */
-static pid_t parent_of(unsigned pid)
+/* From /proc/PID/stat: "PID (NAME) STATE PARENT …"; 0 where there is no such process. `*ended`: it is a
+ * zombie, which waits for its parent only. */
+static pid_t parent_of(unsigned pid, bool *ended)
 {
     char path[32];
     char line[512];
     long parent = 0;
+    *ended = false;
     (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
     FILE *file = fopen(path, "r");
     if (file == NULL)
@@ -52,24 +54,26 @@ static pid_t parent_of(unsigned pid)
     const char *name_end = strrchr(line, ')');
     if (name_end == NULL || strlen(name_end) < 4)
         return 0;
+    *ended = name_end[2] == 'Z' || name_end[2] == 'X';
     parent = strtol(name_end + 4, NULL, 10);
     return (pid_t)parent;
 }
 
-/* The coordinator and its workers: a predecessor of this one may not be gone yet. */
-static bool is_ours(unsigned pid)
+/* Neither of the coordinator and its workers, where a predecessor of this one may not be gone yet, nor
+ * at its end: a killed process may be in the list for a moment longer. */
+static bool is_other(unsigned pid)
 {
-    pid_t parent = parent_of(pid);
-    return (pid_t)pid == getppid() || (parent != 0 && (parent == getppid() || parent == getpid()));
+    bool ended;
+    pid_t parent = parent_of(pid, &ended);
+    if ((pid_t)pid == getpid() || (pid_t)pid == getppid() || ended)
+        return false;
+    if (parent != 0)
+        return parent != getppid() && parent != getpid();
+    return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 
-static bool has_ended(unsigned pid)
-{
-    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
-}
-
-/* A killed worker may be in the list for a moment after its end. In a container the list may have
- * other numbers, which say nothing here; but one of them is this process. */
+/* In a container the list may have other numbers, which say nothing here; but one of them is this
+ * process. */
 static size_t count_others(const struct nvml *nvml)
 {
     size_t count;
@@ -79,8 +83,7 @@ static size_t count_others(const struct nvml *nvml)
     for (size_t i = 0; i < count; i++)
         here = here || (pid_t)pids[i] == getpid();
     for (size_t i = 0; i < count; i++)
-        if (!here || ((pid_t)pids[i] != getpid() && !is_ours(pids[i]) && !has_ended(pids[i])))
-            others++;
+        others += !here || is_other(pids[i]);
     free(pids);
     return !here && others > 0 ? others - 1 : others;
 }
