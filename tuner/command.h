@@ -31,6 +31,7 @@ struct command_options {
     int quiet;
     int remeasure;
     int timings;
+    int sass;
     int exhaustive;
     int no_wait;
     int allow_path;
@@ -117,6 +118,13 @@ void command_options_release(struct command_options *options);
     {                                                                                              \
         "allow-path", 0, POPT_ARG_NONE, &(o)->allow_path, 0,                                       \
             "let the sweep and its templates name files anywhere: only where you trust them", NULL \
+    }
+#define OPTION_SASS(o)                                                                             \
+    {                                                                                              \
+        "sass", 0, POPT_ARG_NONE, &(o)->sass, 0,                                                   \
+            "with --arch: also count the instructions of each variant (loads by width, barriers, " \
+            "atomics); needs nvdisasm or cuobjdump",                                               \
+            NULL                                                                                   \
     }
 #define OPTION_TIMINGS(o)                                                                          \
     {                                                                                              \

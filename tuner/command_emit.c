@@ -3,6 +3,7 @@
 #include "alloc.h"
 #include "builder.h"
 #include "command_values.h"
+#include "sass.h"
 #include "write_file.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 struct emission {
-    int source, ptx, cubin; /* flags; none: source */
+    int source, ptx, cubin, sass; /* flags; none: source */
     char *kernel;
     char *templates;
     char *arch;
@@ -53,6 +54,33 @@ static int load(struct emission *emission, struct error *error)
     return status;
 }
 
+/* The listing, and behind it what it is made of, as comments. */
+static int write_sass(const struct compilation *compilation, FILE *stream, struct error *error)
+{
+    struct sass sass;
+    char *listing;
+    char *table = NULL;
+    size_t table_bytes;
+    int status = sass_disassemble(compilation->cubin, compilation->cubin_bytes, &listing, error);
+    if (status != 0)
+        return status;
+    sass_count(listing, &sass);
+    FILE *memory = open_memstream(&table, &table_bytes);
+    if (memory == NULL)
+        abort(); /* out of memory, as in alloc.h */
+    sass_print(memory, &sass);
+    if (fclose(memory) != 0)
+        abort();
+    fprintf(stream, "%s\n", listing);
+    for (char *rest = table, *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (line[0] != '\0')
+            fprintf(stream, "//%s\n", line);
+    free(table);
+    sass_release(&sass);
+    free(listing);
+    return 0;
+}
+
 static int write_emitted(struct emission *emission, FILE *stream, const struct build *build,
                          struct error *error)
 {
@@ -60,7 +88,7 @@ static int write_emitted(struct emission *emission, FILE *stream, const struct b
     enum build_origin origin;
     char *text = NULL;
     int status = 0;
-    if (emission->cubin)
+    if (emission->cubin || emission->sass)
         status = builder_cubin(&emission->builder, build, &compilation, &origin, error);
     else if (emission->ptx)
         status = builder_ptx(&emission->builder, build, &text, error);
@@ -68,6 +96,8 @@ static int write_emitted(struct emission *emission, FILE *stream, const struct b
         text = builder_source(build);
     if (text != NULL)
         fputs(text, stream);
+    else if (compilation.cubin != NULL && emission->sass)
+        status = write_sass(&compilation, stream, error);
     else if (compilation.cubin != NULL)
         (void)fwrite(compilation.cubin, 1, compilation.cubin_bytes, stream);
     compilation_release(&compilation);
@@ -95,8 +125,10 @@ static int emit_to(struct emission *emission, const struct build *build, struct 
 
 static int emit(struct emission *emission, struct bindings *values, struct error *error)
 {
-    if (emission->source + emission->ptx + emission->cubin > 1)
-        return error_set(error, ERROR_USAGE, "choose one of --source, --ptx and --cubin");
+    if (emission->source + emission->ptx + emission->cubin + emission->sass > 1)
+        return error_set(error, ERROR_USAGE, "choose one of --source, --ptx, --cubin and --sass");
+    if (emission->sass && sass_available(error) != 0)
+        return error->code;
     int status = command_values_set(values, emission->settings, error);
     if (status == 0)
         status = load(emission, error);
@@ -119,6 +151,10 @@ int command_emit(int argc, const char **argv, struct error *error)
          "its source, the definitions before it (the default)", NULL},
         {"ptx", 0, POPT_ARG_NONE, &emission.ptx, 0, "its PTX", NULL},
         {"cubin", 0, POPT_ARG_NONE, &emission.cubin, 0, "its binary", NULL},
+        {"sass", 0, POPT_ARG_NONE, &emission.sass, 0,
+         "its machine code and how many instructions of each kind it has; needs nvdisasm or "
+         "cuobjdump",
+         NULL},
         {"arch", 'a', POPT_ARG_STRING, &emission.arch, 0, "the architecture (default: sm_90)",
          "sm_XX"},
         {"templates", 0, POPT_ARG_STRING, &emission.templates, 0,
@@ -131,8 +167,9 @@ int command_emit(int argc, const char **argv, struct error *error)
     if (status == 0)
         status = command_parse(
             taken.argc, taken.argv, table,
-            "emit --kernel NAME [--set NAME=VALUE...] [--source|--ptx|--cubin]\n\nWrites the "
-            "source, PTX or binary of one variant; needs no GPU.\n"
+            "emit --kernel NAME [--set NAME=VALUE...] [--source|--ptx|--cubin|--sass]\n\nWrites "
+            "the "
+            "source, PTX, binary or machine code of one variant; needs no GPU.\n"
             "Example: autotune emit --kernel reduce_sum --set block_size=256 --ptx --arch sm_90",
             error);
     if (status == 0)

@@ -5,11 +5,13 @@
 #include "gpu_cache.h"
 #include "gpu_lock.h"
 #include "inspect.h"
+#include "instructions.h"
 #include "interrupt.h"
 #include "plan.h"
 #include "pool.h"
 #include "progress.h"
 #include "record.h"
+#include "sass.h"
 #include "timings.h"
 #include "tune.h"
 #include "tuned.h"
@@ -274,6 +276,8 @@ static int inspect_plans(struct run *run, struct error *error)
         struct plan *plan = &run->plans[i];
         if (!plan_is_complete(plan))
             status = inspect_plan(&inspection, plan, error);
+        if (status == 0 && run->options.sass)
+            status = instructions_count(plan, run->pool, error);
         if (status == 0)
             status = finish_plan(run, plan, error);
     }
@@ -427,14 +431,23 @@ int command_tune(int argc, const char **argv, struct error *error)
 {
     struct run run = {.options.jobs = JOBS_ALL, .lock.file = -1};
     struct command_options *options = &run.options;
-    const struct poptOption table[] = {OPTION_CONFIG(options),     OPTION_ARCH(options),
-                                       OPTION_DEVICE(options),     OPTION_JOBS(options),
-                                       OPTION_TUNED(options),      OPTION_RESULTS(options),
-                                       OPTION_KERNEL(options),     OPTION_FORMAT(options),
-                                       OPTION_TOP(options),        OPTION_REMEASURE(options),
-                                       OPTION_TIMINGS(options),    OPTION_EXHAUSTIVE(options),
-                                       OPTION_QUIET(options),      OPTION_NO_WAIT(options),
-                                       OPTION_ALLOW_PATH(options), POPT_TABLEEND};
+    const struct poptOption table[] = {OPTION_CONFIG(options),
+                                       OPTION_ARCH(options),
+                                       OPTION_DEVICE(options),
+                                       OPTION_JOBS(options),
+                                       OPTION_TUNED(options),
+                                       OPTION_RESULTS(options),
+                                       OPTION_KERNEL(options),
+                                       OPTION_FORMAT(options),
+                                       OPTION_TOP(options),
+                                       OPTION_REMEASURE(options),
+                                       OPTION_TIMINGS(options),
+                                       OPTION_EXHAUSTIVE(options),
+                                       OPTION_QUIET(options),
+                                       OPTION_NO_WAIT(options),
+                                       OPTION_ALLOW_PATH(options),
+                                       OPTION_SASS(options),
+                                       POPT_TABLEEND};
     run.progress.quiet = true; /* until there is something to show */
     timings_start(&run.timings);
     int status =
@@ -446,6 +459,11 @@ int command_tune(int argc, const char **argv, struct error *error)
         status = command_check(options, true, &run.format, error);
     if (status == 0 && options->jobs < 1 && options->jobs != JOBS_ALL)
         status = error_set(error, ERROR_USAGE, "--jobs takes a number from 1");
+    if (status == 0 && options->sass && options->arch == NULL)
+        status = error_set(error, ERROR_USAGE,
+                           "--sass is for static mode; say which architecture with --arch sm_90");
+    if (status == 0 && options->sass)
+        status = sass_available(error);
     if (status == 0) {
         interrupt_install();
         describe_run(&run, argc, argv);

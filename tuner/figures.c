@@ -165,6 +165,23 @@ int figures_fill(const struct figures_source *source, struct result *result, enu
     return status;
 }
 
+int figures_entry(const struct figures_source *source, const char **entry, struct error *error)
+{
+    struct log_lookup lookup = {.source = source};
+    const struct kernel_lookup functions = {&lookup, lookup_info, lookup_blocks_per_sm};
+    struct scope fixed = {source->fixed, NULL};
+    struct scope scope = {source->parameters, &fixed};
+    struct schedule schedule;
+    *entry = NULL;
+    int status = schedule_make(&schedule, source->template, &scope, &functions, error);
+    if (status != 0)
+        return status;
+    if (schedule.step_count > 0)
+        *entry = schedule.steps[schedule.main_step].entry;
+    schedule_release(&schedule);
+    return 0;
+}
+
 static void bind_figures(struct bindings *bindings, const struct figures *figures)
 {
     bindings_set(bindings, "registers", value_integer(figures->registers));

@@ -33,6 +33,10 @@ struct figures_source {
 int figures_fill(const struct figures_source *source, struct result *result, enum outcome *outcome,
                  char reason[256], struct error *error);
 
+/* The entry of the variant's main launch, which is the template's; NULL where nothing is launched.
+ * Returns 0 or ERROR_CONFIG. */
+int figures_entry(const struct figures_source *source, const char **entry, struct error *error);
+
 /* Occupancy and its limiter, for figures that have registers, shared memory, block and
  * blocks_per_sm. */
 void figures_limit(const struct figures_source *source, const char *entry, struct figures *figures);

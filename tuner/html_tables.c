@@ -4,6 +4,7 @@
 #include "occupancy.h"
 #include "report_headroom.h"
 #include "report_text.h"
+#include "sass.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -237,6 +238,7 @@ struct columns {
     bool operations;
     bool few_operations;
     bool spills;
+    bool instructions;
     bool failures;
 };
 
@@ -244,7 +246,8 @@ static struct columns columns_of(const struct study *study, const bool *varying)
 {
     struct columns columns = {.varying = varying,
                               .times = !study->environment.static_mode,
-                              .few_operations = report_few_operations(study)};
+                              .few_operations = report_few_operations(study),
+                              .instructions = study_has_instructions(study)};
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
         columns.bytes = columns.bytes || (columns.times && result->bytes > 0);
@@ -279,6 +282,13 @@ static void variant_heads(FILE *stream, const struct study *study, const struct 
     head(stream, "blocks/SM", false);
     head(stream, "occupancy, %", false);
     head(stream, "limited by", true);
+    if (columns->instructions) {
+        head(stream, "loads × bits", true);
+        head(stream, "stores × bits", true);
+        head(stream, "barriers", false);
+        head(stream, "atomics", false);
+        head(stream, "instructions", false);
+    }
     if (columns->failures) {
         head(stream, "outcome", true);
         head(stream, "reason", true);
@@ -329,6 +339,23 @@ static void cells_figures(FILE *stream, const struct columns *columns,
     cell(stream, occupancy_limiter_text(figures->limiters, limiters));
 }
 
+static void cells_instructions(FILE *stream, const size_t *counts)
+{
+    char text[REPORT_NUMBER_BYTES];
+    size_t sum = 0;
+    for (int kind = 0; kind < SASS_KIND_COUNT && counts != NULL; kind++)
+        sum += counts[kind];
+    if (counts == NULL) {
+        fputs("<td><td><td><td><td>", stream);
+        return;
+    }
+    cell(stream, report_widths(&counts[SASS_LOAD_NARROW], text));
+    cell(stream, report_widths(&counts[SASS_STORE_NARROW], text));
+    cell_integer(stream, (int64_t)counts[SASS_BARRIER]);
+    cell_integer(stream, (int64_t)(counts[SASS_ATOMIC] + counts[SASS_SHARED_ATOMIC]));
+    cell_integer(stream, (int64_t)sum);
+}
+
 static void variant_row(FILE *stream, const struct study *study, const struct columns *columns,
                         size_t index)
 {
@@ -353,6 +380,8 @@ static void variant_row(FILE *stream, const struct study *study, const struct co
         cell(stream, text);
     }
     cells_figures(stream, columns, &result->figures);
+    if (columns->instructions)
+        cells_instructions(stream, result->instructions);
     if (columns->failures) {
         cell(stream, outcome_name(result->outcome));
         fputs("<td class=wrap>", stream);

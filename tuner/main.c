@@ -33,8 +33,8 @@ static void print_help(void)
             printf("  %-10s%s\n", commands[i].name, commands[i].summary);
     puts("\n`autotune COMMAND --help` lists a command's options.\n\n"
          "Exit status: 0 done, 1 nothing valid found (compare: something is slower), 2 usage or\n"
-         "configuration, 3 device or driver, 4 a worker, the record or an output file failed,\n"
-         "130 interrupted.\n\n"
+         "configuration, 3 device, driver, NVRTC or disassembler, 4 a worker, the record or an\n"
+         "output file failed, 130 interrupted.\n\n"
          "Example: autotune --config configs/sweep.ini");
 }
 

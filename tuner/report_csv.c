@@ -2,6 +2,7 @@
 
 #include "csv.h"
 #include "occupancy.h"
+#include "sass.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -29,8 +30,11 @@ static void print_header(FILE *stream, const struct study *study)
           "dynamic_shared_bytes,block_threads,grid_blocks,blocks_per_sm,occupancy,limiter,"
           "median_us,low_us,high_us,relative_iqr,samples,runs,gb_per_s,gflop_per_s,"
           "finalist,tied,winner,empty_us,sm_clock_mhz,dropped_samples,throttled_samples,"
-          "other_processes\n",
+          "other_processes",
           stream);
+    for (int kind = 0; kind < SASS_KIND_COUNT && study_has_instructions(study); kind++)
+        fprintf(stream, ",sass_%s", sass_kind_name((enum sass_kind)kind));
+    fputc('\n', stream);
 }
 
 /* The values of `names`, in their order. */
@@ -90,13 +94,13 @@ static void print_circumstances(FILE *stream, const struct study *study,
     if (result->time.count > 0)
         fprintf(stream, "%.4f", study_empty_ns(study, result) / 1000);
     if (watched->known)
-        fprintf(stream, ",%.0f,%" PRIu64 ",%" PRIu64 ",%d\n", watched->sm_clock_mhz,
+        fprintf(stream, ",%.0f,%" PRIu64 ",%" PRIu64 ",%d", watched->sm_clock_mhz,
                 watched->dropped_samples, watched->throttled_samples, watched->other_processes);
     else
-        fputs(",,,,\n", stream);
+        fputs(",,,,", stream);
 }
 
-static void print_result(FILE *stream, const struct study *study, size_t index)
+static void print_result(FILE *stream, const struct study *study, size_t index, bool instructions)
 {
     const struct result *result = &study->results[index];
     csv_text(stream, study->kernel);
@@ -113,6 +117,12 @@ static void print_result(FILE *stream, const struct study *study, size_t index)
     fprintf(stream, "%d,%d,%d,", result->finalist, result->tied,
             study->has_winner && study->winner == index);
     print_circumstances(stream, study, result);
+    for (int kind = 0; kind < SASS_KIND_COUNT && instructions; kind++) {
+        fputc(',', stream);
+        if (result->instructions != NULL)
+            fprintf(stream, "%zu", result->instructions[kind]);
+    }
+    fputc('\n', stream);
 }
 
 static bool same_names(const struct bindings *a, const struct bindings *b)
@@ -127,7 +137,8 @@ static bool same_names(const struct bindings *a, const struct bindings *b)
 
 static bool same_columns(const struct study *a, const struct study *b)
 {
-    return same_names(&a->problem, &b->problem) && same_names(parameters_of(a), parameters_of(b));
+    return same_names(&a->problem, &b->problem) && same_names(parameters_of(a), parameters_of(b)) &&
+           study_has_instructions(a) == study_has_instructions(b);
 }
 
 void report_csv(FILE *stream, const struct study *studies, size_t count)
@@ -138,7 +149,8 @@ void report_csv(FILE *stream, const struct study *studies, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || !uniform)
             print_header(stream, &studies[i]);
+        bool instructions = study_has_instructions(&studies[i]);
         for (size_t j = 0; j < studies[i].result_count; j++)
-            print_result(stream, &studies[i], j);
+            print_result(stream, &studies[i], j, instructions);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "occupancy.h"
 #include "report_text.h"
+#include "sass.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -46,6 +47,17 @@ static json_t *figures_json(const struct figures *figures)
     return object;
 }
 
+/* By kind, and those that there are only. */
+static json_t *instructions_json(const size_t *counts)
+{
+    json_t *object = json_object();
+    for (int kind = 0; kind < SASS_KIND_COUNT; kind++)
+        if (counts[kind] > 0)
+            set(object, sass_kind_name((enum sass_kind)kind),
+                json_integer((json_int_t)counts[kind]));
+    return object;
+}
+
 static json_t *time_json(const struct summary *time)
 {
     if (time->count == 0)
@@ -67,6 +79,8 @@ static json_t *result_json(const struct result *result)
     set(object, "outcome", json_string(outcome_name(result->outcome)));
     set(object, "reason", report_json_text(result->reason));
     set(object, "figures", figures_json(&result->figures));
+    if (result->instructions != NULL)
+        set(object, "instructions", instructions_json(result->instructions));
     set(object, "time", time_json(&result->time));
     set(object, "runs", result->runs > 0 ? json_integer(result->runs) : json_null());
     set(object, "bytes", real_json(result->bytes));

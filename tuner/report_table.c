@@ -3,6 +3,7 @@
 #include "alloc.h"
 #include "occupancy.h"
 #include "report_text.h"
+#include "sass.h"
 #include "table.h"
 
 #include <inttypes.h>
@@ -28,7 +29,8 @@ struct view {
     bool noise;
     bool spills;
     bool no_spills; /* of any variant, shown or not */
-    bool outcomes;  /* a column of them: rows that are not all of one kind */
+    bool instructions;
+    bool outcomes; /* a column of them: rows that are not all of one kind */
 };
 
 static size_t count_rows(const struct study *study, size_t top)
@@ -44,6 +46,7 @@ static struct view view_of(const struct study *study, size_t top)
     struct view view = {
         .study = study, .times = !study->environment.static_mode, .no_spills = true};
     view.noise = view.times;
+    view.instructions = study_has_instructions(study);
     view.few_operations = report_few_operations(study);
     view.ranking = alloc_zeroed(study->result_count, sizeof *view.ranking);
     study_rank(study, view.ranking);
@@ -132,6 +135,13 @@ static void add_columns(struct table *table, const struct view *view)
     table_column(table, "blocks /SM", TABLE_RIGHT);
     table_column(table, "occ. %", TABLE_RIGHT);
     table_column(table, "limited by", TABLE_LEFT);
+    if (view->instructions) {
+        table_column(table, "loads xbits", TABLE_LEFT);
+        table_column(table, "stores xbits", TABLE_LEFT);
+        table_column(table, "bar- riers", TABLE_RIGHT);
+        table_column(table, "atom- ics", TABLE_RIGHT);
+        table_column(table, "instruc- tions", TABLE_RIGHT);
+    }
     const struct bindings *parameters = report_parameters(view->study);
     for (size_t i = 0; i < parameters->count; i++) {
         bool word = parameters->items[i].value.kind == VALUE_WORD;
@@ -171,6 +181,23 @@ static void add_figures(struct table *table, const struct view *view, const stru
     table_cell(table, occupancy_limiter_text(figures->limiters, limiter));
 }
 
+static void add_instructions(struct table *table, const size_t *counts)
+{
+    char text[REPORT_NUMBER_BYTES];
+    size_t sum = 0;
+    for (int kind = 0; kind < SASS_KIND_COUNT && counts != NULL; kind++)
+        sum += counts[kind];
+    for (int i = 0; i < 5 && counts == NULL; i++)
+        table_cell(table, "-");
+    if (counts == NULL)
+        return;
+    table_cell(table, report_widths(&counts[SASS_LOAD_NARROW], text));
+    table_cell(table, report_widths(&counts[SASS_STORE_NARROW], text));
+    cell_integer(table, (int64_t)counts[SASS_BARRIER]);
+    cell_integer(table, (int64_t)(counts[SASS_ATOMIC] + counts[SASS_SHARED_ATOMIC]));
+    cell_integer(table, (int64_t)sum);
+}
+
 static void add_row(struct table *table, const struct view *view, size_t index)
 {
     const struct result *result = &view->study->results[index];
@@ -183,6 +210,8 @@ static void add_row(struct table *table, const struct view *view, size_t index)
     else if (view->operations)
         cell_rate(table, result->operations, &result->time);
     add_figures(table, view, &result->figures);
+    if (view->instructions)
+        add_instructions(table, result->instructions);
     const struct bindings *names = report_parameters(view->study);
     for (size_t i = 0; i < names->count; i++) {
         const struct value *value = bindings_find(&result->parameters, names->items[i].name);

@@ -10,6 +10,26 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *sass_kind_name(enum sass_kind kind)
+{
+    static const char *const names[] = {
+#define X(constant, name, text) name,
+        SASS_KINDS(X)
+#undef X
+    };
+    return names[kind];
+}
+
+const char *sass_kind_text(enum sass_kind kind)
+{
+    static const char *const texts[] = {
+#define X(constant, name, text) text,
+        SASS_KINDS(X)
+#undef X
+    };
+    return texts[kind];
+}
+
 /* -- the listing --------------------------------------------------------------------------------
  */
 
@@ -30,27 +50,47 @@ static char *find(const char *name)
     return path;
 }
 
-int sass_disassemble(const void *cubin, size_t cubin_bytes, char **listing, struct error *error)
+static const struct {
+    const char *name;
+    const char *option;
+} programs[] = {{"nvdisasm", "-c"}, {"cuobjdump", "-sass"}};
+
+/* The path of the first program that there is, a new string, and its option; NULL with an error. */
+static char *find_program(const char **option, struct error *error)
 {
-    static const struct {
-        const char *name;
-        const char *option;
-    } programs[] = {{"nvdisasm", "-c"}, {"cuobjdump", "-sass"}};
-    *listing = NULL;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         char *path = find(programs[i].name);
-        if (path == NULL)
-            continue;
-        char *option = alloc_string(programs[i].option);
-        char *arguments[] = {path, option, (char[]){"/dev/stdin"}, NULL};
-        int result = program_run(arguments, cubin, cubin_bytes, listing, error);
-        free(option);
-        free(path);
-        return result;
+        *option = programs[i].option;
+        if (path != NULL)
+            return path;
     }
-    return error_set(error, ERROR_RECORD,
-                     "neither nvdisasm nor cuobjdump was found; install the CUDA Toolkit's binary "
-                     "utilities, or `pip install nvidia-cuda-nvdisasm`, and add them to the PATH");
+    (void)error_set(error, ERROR_DEVICE,
+                    "neither nvdisasm nor cuobjdump was found; install the CUDA Toolkit's binary "
+                    "utilities, or `pip install nvidia-cuda-nvdisasm`, and add them to the PATH");
+    return NULL;
+}
+
+int sass_available(struct error *error)
+{
+    const char *option;
+    char *path = find_program(&option, error);
+    free(path);
+    return path != NULL ? 0 : ERROR_DEVICE;
+}
+
+int sass_disassemble(const void *cubin, size_t cubin_bytes, char **listing, struct error *error)
+{
+    const char *option;
+    char *path = find_program(&option, error);
+    *listing = NULL;
+    if (path == NULL)
+        return ERROR_DEVICE;
+    char *copy = alloc_string(option);
+    char *arguments[] = {path, copy, (char[]){"/dev/stdin"}, NULL};
+    int result = program_run(arguments, cubin, cubin_bytes, listing, error);
+    free(copy);
+    free(path);
+    return result;
 }
 
 /* -- counting -----------------------------------------------------------------------------------
@@ -227,11 +267,6 @@ static void add_row(struct table *table, const struct sass *sass, const char *te
 
 void sass_print(FILE *stream, const struct sass *sass)
 {
-    static const char *const texts[] = {
-#define X(name, text) text,
-        SASS_KINDS(X)
-#undef X
-    };
     struct table *table = table_new();
     table_column(table, "instructions", TABLE_LEFT);
     for (size_t i = 0; i < sass->count; i++)
@@ -241,7 +276,7 @@ void sass_print(FILE *stream, const struct sass *sass)
         for (size_t i = 0; i < sass->count; i++)
             sum += sass->kernels[i].counts[kind];
         if (sum > 0)
-            add_row(table, sass, texts[kind], (enum sass_kind)kind);
+            add_row(table, sass, sass_kind_text((enum sass_kind)kind), (enum sass_kind)kind);
     }
     add_row(table, sass, "all", SASS_KIND_COUNT);
     table_print(table, 120, stream);

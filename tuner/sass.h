@@ -22,36 +22,36 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* X(name, what it is) */
+/* X(constant, name, what it is) */
 #define SASS_KINDS(X)                                                                              \
-    X(LOAD_NARROW, "global load, 8 or 16 bits")                                                    \
-    X(LOAD_32, "global load, 32 bits")                                                             \
-    X(LOAD_64, "global load, 64 bits")                                                             \
-    X(LOAD_128, "global load, 128 bits")                                                           \
-    X(LOAD_256, "global load, 256 bits")                                                           \
-    X(STORE_NARROW, "global store, 8 or 16 bits")                                                  \
-    X(STORE_32, "global store, 32 bits")                                                           \
-    X(STORE_64, "global store, 64 bits")                                                           \
-    X(STORE_128, "global store, 128 bits")                                                         \
-    X(STORE_256, "global store, 256 bits")                                                         \
-    X(COPY, "asynchronous copy to shared memory")                                                  \
-    X(SHARED_LOAD, "shared load")                                                                  \
-    X(SHARED_STORE, "shared store")                                                                \
-    X(LOCAL, "local load or store: spills, arrays")                                                \
-    X(ATOMIC, "global atomic")                                                                     \
-    X(SHARED_ATOMIC, "shared atomic")                                                              \
-    X(BARRIER, "block or cluster barrier")                                                         \
-    X(FENCE, "memory fence")                                                                       \
-    X(SHUFFLE, "shuffle, vote or reduction of a warp")                                             \
-    X(BRANCH, "branch or call")                                                                    \
-    X(HALF, "half-precision arithmetic")                                                           \
-    X(FLOAT, "single-precision arithmetic")                                                        \
-    X(DOUBLE, "double-precision arithmetic")                                                       \
-    X(TENSOR, "tensor core")                                                                       \
-    X(OTHER, "integers, moves, constants, all else")
+    X(LOAD_NARROW, "load_narrow", "global load, 8 or 16 bits")                                     \
+    X(LOAD_32, "load_32", "global load, 32 bits")                                                  \
+    X(LOAD_64, "load_64", "global load, 64 bits")                                                  \
+    X(LOAD_128, "load_128", "global load, 128 bits")                                               \
+    X(LOAD_256, "load_256", "global load, 256 bits")                                               \
+    X(STORE_NARROW, "store_narrow", "global store, 8 or 16 bits")                                  \
+    X(STORE_32, "store_32", "global store, 32 bits")                                               \
+    X(STORE_64, "store_64", "global store, 64 bits")                                               \
+    X(STORE_128, "store_128", "global store, 128 bits")                                            \
+    X(STORE_256, "store_256", "global store, 256 bits")                                            \
+    X(COPY, "copy", "asynchronous copy to shared memory")                                          \
+    X(SHARED_LOAD, "shared_load", "shared load")                                                   \
+    X(SHARED_STORE, "shared_store", "shared store")                                                \
+    X(LOCAL, "local", "local load or store: spills, arrays")                                       \
+    X(ATOMIC, "atomic", "global atomic")                                                           \
+    X(SHARED_ATOMIC, "shared_atomic", "shared atomic")                                             \
+    X(BARRIER, "barrier", "block or cluster barrier")                                              \
+    X(FENCE, "fence", "memory fence")                                                              \
+    X(SHUFFLE, "shuffle", "shuffle, vote or reduction of a warp")                                  \
+    X(BRANCH, "branch", "branch or call")                                                          \
+    X(HALF, "half", "half-precision arithmetic")                                                   \
+    X(FLOAT, "float", "single-precision arithmetic")                                               \
+    X(DOUBLE, "double", "double-precision arithmetic")                                             \
+    X(TENSOR, "tensor", "tensor core")                                                             \
+    X(OTHER, "other", "integers, moves, constants, all else")
 
 enum sass_kind {
-#define X(name, text) SASS_##name,
+#define X(constant, name, text) SASS_##constant,
     SASS_KINDS(X)
 #undef X
         SASS_KIND_COUNT
@@ -68,10 +68,17 @@ struct sass {
     size_t count;
 };
 
+/* "load_128", and what it is. */
+const char *sass_kind_name(enum sass_kind kind);
+const char *sass_kind_text(enum sass_kind kind);
+
+/* Whether there is a disassembler: 0, or ERROR_DEVICE that says what to install. */
+int sass_available(struct error *error);
+
 /*
  * The listing of a cubin by nvdisasm, or cuobjdump where there is none: on the PATH, or in the CUDA
  * Toolkit ($CUDA_HOME, /usr/local/cuda, the one autotune was built with). `*listing` is a new
- * string. Returns 0, or ERROR_RECORD that says what to install, or what the program said.
+ * string. Returns 0, ERROR_DEVICE as sass_available(), or ERROR_RECORD with what the program said.
  */
 int sass_disassemble(const void *cubin, size_t cubin_bytes, char **listing, struct error *error);
 

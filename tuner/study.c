@@ -9,6 +9,7 @@ void result_release(struct result *result)
     bindings_release(&result->parameters);
     free(result->reason);
     free(result->samples_ns);
+    free(result->instructions);
     *result = (struct result){0};
 }
 
@@ -46,6 +47,14 @@ size_t study_batched(const struct study *study, int *runs, size_t *single)
         }
     }
     return batched;
+}
+
+bool study_has_instructions(const struct study *study)
+{
+    for (size_t i = 0; i < study->result_count; i++)
+        if (study->results[i].instructions != NULL)
+            return true;
+    return false;
 }
 
 size_t study_count(const struct study *study, enum outcome outcome)

@@ -51,8 +51,10 @@ struct result {
     size_t sample_count;
     int runs; /* of which each sample is the mean: 1, or of a batch (batch.h); 0 without samples */
     struct summary time;
-    double bytes;      /* moved by a run; 0 where the template does not say */
-    double operations; /* likewise */
+    double bytes;         /* moved by a run; 0 where the template does not say */
+    double operations;    /* likewise */
+    size_t *instructions; /* of the main launch's kernel, by enum sass_kind (sass.h), where --sass
+                             has counted them; else NULL. Not in the record */
     bool finalist;
     bool tied; /* in the winner's tie set, the winner too */
 };
@@ -88,6 +90,9 @@ struct study {
 
 void study_release(struct study *study);
 void result_release(struct result *result);
+
+/* Whether any variant's instructions are counted. */
+bool study_has_instructions(const struct study *study);
 
 /* How many results have `outcome`. */
 size_t study_count(const struct study *study, enum outcome outcome);

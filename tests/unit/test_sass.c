@@ -134,7 +134,7 @@ static void test_without_a_disassembler(void **state)
     if (status == 0) /* a toolkit in one of its usual places */
         free(listing);
     else
-        assert_int_equal(status, ERROR_RECORD);
+        assert_true(status == ERROR_DEVICE || status == ERROR_RECORD);
     if (strstr(error.message, "was found") != NULL)
         assert_non_null(strstr(error.message, "pip install nvidia-cuda-nvdisasm"));
 }
