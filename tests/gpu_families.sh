@@ -61,7 +61,7 @@ pages() {
 
 # The record with the GPU's roofs, with which every family's begins, so that its pages have them.
 roofs() {
-    sweep "$source/configs/roofs.ini" "$results/roofs" "$results/tuned.ini" && pages roofs
+    sweep "$source/configs/roofs.ini" "$results/roofs" "$results/roofs/roofs.ini" && pages roofs
 }
 
 begin_with_roofs() {

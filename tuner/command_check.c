@@ -9,7 +9,7 @@
 
 static void print_list(const char *name, const struct value_list *list)
 {
-    printf("  %-20s", name);
+    printf("  %-19s ", name);
     for (size_t i = 0; i < list->count; i++) {
         char text[VALUE_TEXT_BYTES];
         printf("%s%s", i > 0 ? ", " : "", value_text(list->values[i], text));
