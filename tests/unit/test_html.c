@@ -283,6 +283,40 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
+static void test_the_winner_is_compared_with_the_roof_that_limits_it(void **state)
+{
+    (void)state;
+    struct study studies[3];
+    for (int i = 0; i < 3; i++) {
+        fixture_study(&studies[i]);
+        studies[i].environment.gpu.attributes[GPU_memory_clock_khz] = 3000000;
+        studies[i].environment.gpu.attributes[GPU_memory_bus_bits] = 6144;
+        studies[i].environment.gpu.attributes[GPU_clock_khz] = 2000000;
+    }
+    char *page = page_of(studies, 1);
+    assert_non_null(strstr(page, ", 2785 GB/s (60&nbsp;% of the theoretical 4.608 TB/s)"));
+    assert_non_null(strstr(page, "Roofs: 4.608 TB/s, theoretical; 67.58 TFLOP/s in float32, "
+                                 "theoretical. <code>autotune --config configs/roofs.ini</code>"));
+    free(page);
+    studies[0].results[studies[0].winner].operations = 1e9;
+    page = page_of(studies, 1);
+    assert_non_null(strstr(page, ", 41501 GFLOP/s (61&nbsp;% of the theoretical 67.58 TFLOP/s)"));
+    free(page);
+    /* the others on the page are the roofs' */
+    free(studies[1].template_name);
+    studies[1].template_name = alloc_string("roof_copy");
+    free(studies[2].template_name);
+    studies[2].template_name = alloc_string("roof_fma");
+    studies[2].results[0].operations = 1.5e9;
+    page = page_of(studies, 3);
+    assert_non_null(strstr(page, ", 41501 GFLOP/s (67&nbsp;% of the measured 62.25 TFLOP/s)"));
+    assert_non_null(strstr(page, "Roofs: 2.795 TB/s, measured by <code>roof_copy</code>; 62.25 "
+                                 "TFLOP/s in float32, measured by <code>roof_fma</code>.</p>"));
+    free(page);
+    for (int i = 0; i < 3; i++)
+        study_release(&studies[i]);
+}
+
 static void test_roofs_are_theoretical_until_they_are_measured(void **state)
 {
     (void)state;
@@ -324,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_static_mode_has_no_times),
         cmocka_unit_test(test_studies_with_little_in_them),
         cmocka_unit_test(test_without_gnuplot_the_page_says_so),
+        cmocka_unit_test(test_the_winner_is_compared_with_the_roof_that_limits_it),
         cmocka_unit_test(test_roofs_are_theoretical_until_they_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 #include "report.h"
+#include "sass.h"
 #include "scratch.h"
 #include "study_fixture.h"
 
@@ -507,6 +508,38 @@ static void test_table_says_what_was_seen(void **state)
                    "not end, 2 OTHER PROCESSES on the GPU\n");
 }
 
+/* Columns of their own, where they are counted. */
+static void test_instructions(void **state)
+{
+    (void)state;
+    struct study study;
+    static_study(&study);
+    char *text = print(&study, 1, REPORT_CSV, 0);
+    assert_null(strstr(text, "sass_"));
+    free(text);
+    size_t *counts = alloc_zeroed(SASS_KIND_COUNT, sizeof *counts);
+    counts[SASS_LOAD_128] = 4;
+    counts[SASS_LOAD_NARROW] = 1;
+    counts[SASS_BARRIER] = 2;
+    counts[SASS_ATOMIC] = 1;
+    counts[SASS_SHARED_ATOMIC] = 7;
+    counts[SASS_OTHER] = 30;
+    study.results[1].instructions = counts;
+    text = print(&study, 1, REPORT_TABLE, 0);
+    assert_non_null(strstr(text, "  4x128 1x16  -           2      8        45  "));
+    free(text);
+    text = print(&study, 1, REPORT_CSV, 0);
+    assert_non_null(strstr(text, ",sass_load_narrow,sass_load_32,sass_load_64,sass_load_128,"));
+    assert_non_null(strstr(text, ",1,0,0,4,0,0,0,0,0,0,0,0,0,0,1,7,2,0,0,0,0,0,0,0,30\n"));
+    assert_non_null(strstr(text, ",,,,,,,,,,,,,,,,,,,,,,,,,\n")); /* another variant's */
+    free(text);
+    text = print(&study, 1, REPORT_JSON, 0);
+    assert_non_null(strstr(text, "\"instructions\": {\n     \"load_narrow\": 1,\n"
+                                 "     \"load_128\": 4,\n"));
+    free(text);
+    study_release(&study);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -523,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_csv_has_every_variant_under_one_header),
         cmocka_unit_test(test_csv_of_static_mode_leaves_times_empty),
         cmocka_unit_test(test_json_has_everything),
+        cmocka_unit_test(test_instructions),
         SCRATCH_TEST(test_csv_files_lie_in_their_gpus_folder),
         cmocka_unit_test(test_a_full_disk_is_an_error),
         cmocka_unit_test(test_names_of_formats),
