@@ -36,8 +36,9 @@ struct race_rules race_rules_complete(struct race_rules rules);
 
 /*
  * One variant in the screening or in the finals. In the finals samples_ns[i] is its time in round
- * i, and contenders that were ruled out keep the samples they have. A round in which a sample had
- * to be dropped (throttling) is dropped for everyone, lest pairs shift.
+ * i, and contenders that were ruled out keep the samples they have. A sample that had to be
+ * dropped (throttling) is taken again in its round, before the next round begins, so that each has
+ * one in every round and pairs do not shift.
  */
 struct contender {
     const double *samples_ns;
