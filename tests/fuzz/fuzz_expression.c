@@ -23,7 +23,7 @@ static void evaluate_fast(const struct expression *expression, const struct bind
 {
     const struct value *values[64];
     struct error error = {0};
-    bool boolean;
+    bool boolean = false;
     for (size_t i = 0; i < expression_name_count(expression); i++)
         values[i] = bindings_find(bindings, expression_name(expression, i));
     int status = expression_boolean_of(expression, values, &boolean, &error);
@@ -36,7 +36,7 @@ static void evaluate(const struct expression *expression, const struct scope *sc
     struct error error = {0};
     int64_t integer;
     double real;
-    bool boolean;
+    bool boolean = false;
     int status = expression_value(expression, scope, &value, &error);
     FUZZ_REQUIRE(status == 0 || (status == ERROR_CONFIG && error.message[0] != '\0'));
     if (status == 0 && value.kind == VALUE_WORD)

@@ -86,7 +86,7 @@ walk_driver() {
 
 @test "every driver call of a spare worker fails, kills or hangs, and another takes over" {
     printf 'launch_timeout_s = 1\n[scale]\nn = 2^10\nmode = good, hang\n' | sweep
-    stand_in "noise = 0" "log = $scratch/calls"
+    stand_in "noise = 0" "base_ns = 20000" "log = $scratch/calls"
     autotune --config sweep.ini
     exits 0
     rm -rf results calls
@@ -102,7 +102,7 @@ walk_driver() {
     for call in $(steps $((last - first + 1))); do
         rm -rf results
         action=${actions[which++ % ${#actions[@]}]}
-        stand_in "noise = 0" "fault=any:$((first + call - 1)):$action"
+        stand_in "noise = 0" "base_ns = 20000" "fault=any:$((first + call - 1)):$action"
         autotune --config sweep.ini --format csv
         echo "call $call of the spare, $action: exit code $code"
         exits 0
