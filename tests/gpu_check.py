@@ -2,6 +2,7 @@
 
     gpu_check.py outcomes AUTOTUNE RESULTS
     gpu_check.py occupancy AUTOTUNE RESULTS STATIC_RESULTS
+    gpu_check.py batches AUTOTUNE RESULTS
     gpu_check.py planted AUTOTUNE RESULTS GOOD_RESULTS COUNT
 """
 
@@ -92,6 +93,27 @@ def check_good(study, alone):
         check(1 / TIMES_APART < ratio < TIMES_APART, f"{parameters}: {ratio:.2f} times what it takes alone")
 
 
+def check_batches(autotune, results):
+    """That what is short was measured in batches, and in a problem with batches all that could be compared."""
+    batched_studies = 0
+    for study in studies(autotune, results):
+        where = f"{study['kernel']} {study['problem']}"
+        times = [(variant["runs"], variant["time"]["median_ns"]) for variant in study["variants"]
+                 if variant["outcome"] == "measured"]
+        batched = [time for runs, time in times if runs > 1]
+        single = [time for runs, time in times if runs == 1]
+        check(all(time >= (20000 if batched else 10000) for time in single),
+              f"{where}: single runs of {min(single, default=0)} ns; {len(batched)} variants are batched")
+        if not batched:
+            continue
+        batched_studies += 1
+        check(0 < study["empty_batch_ns"] < study["empty_kernel_ns"],
+              f"{where}: an empty kernel takes {study['empty_batch_ns']} ns in a batch")
+        print(f"{where}: {len(batched)} batched, {len(single)} not; best {min(batched):.0f} ns, an empty kernel "
+              f"{study['empty_batch_ns']:.0f} ns, alone {study['empty_kernel_ns']:.0f} ns")
+    check(batched_studies > 0, "nothing was batched")
+
+
 def winner(study):
     """The winner's block size, and those that tie with it."""
     check(study["winner"] is not None, "no winner")
@@ -128,5 +150,5 @@ def check_planted(autotune, results, good_results, count):
 
 
 if __name__ == "__main__":
-    {"outcomes": check_outcomes, "occupancy": check_occupancy,
+    {"outcomes": check_outcomes, "occupancy": check_occupancy, "batches": check_batches,
      "planted": check_planted}[sys.argv[1]](*sys.argv[2:])
