@@ -17,6 +17,14 @@ tune() {
     has out "SM clock 1755 MHz"
     autotune report
     has out "SM clock 1755 MHz"
+    autotune report --format csv
+    equal "$(paste -d' ' <(column sm_clock_mhz) <(column dropped_samples) <(column throttled_samples) <(column other_processes) |
+        sort -u)" "1755 0 0 0"
+    autotune report --format html --output page.html
+    has page.html "The SM clock was 1755 MHz; no throttling was seen; no other process was on the GPU."
+    autotune report --format t4
+    has out '"watched":{"sm_clock_mhz":1755'
+    has results/tuned.ini "sm_clock_mhz = 1755"
 }
 
 @test "samples taken under throttling are dropped, counted and taken again" {
