@@ -126,6 +126,16 @@ INI
     has c.ini "median_ns = 2000"
 }
 
+@test "merge does not compare times of batches with those of single runs" {
+    tuned a.ini 00000001 Alpha 80 1024 1000 2026-01-01T00:00:00Z
+    tuned b.ini 00000001 Alpha 80 1024 2000 2026-02-01T00:00:00Z
+    sed -i 's/^samples = .*/&\nruns = 32/' a.ini
+    autotune merge a.ini b.ini -o c.ini
+    exits 0
+    has out "b.ini (2.00 us) over a.ini (1.00 us): newer, and one was measured in batches"
+    has c.ini "median_ns = 2000"
+}
+
 @test "merge refuses what it cannot read, and writes nothing" {
     tuned a.ini 00000001 Alpha 80 1024 1000
     tuned b.ini 00000001 Beta 80 1024 1000

@@ -248,13 +248,16 @@ static void test_differences_are_named(void **state)
     b->entry.cache = alloc_string("warm");
     free(b->entry.template_hash);
     b->entry.template_hash = alloc_string("4567");
+    b->entry.runs = 32;
     compare(&sides);
     char *text = compare_difference(&sides.comparisons[0]);
     assert_string_equal(text,
                         "block_size 256 -> 512, load cached -> bulk, old 1 -> none, new none -> 2");
     free(text);
     text = compare_circumstances(&sides.comparisons[0]);
-    assert_string_equal(text, "cache cold -> warm, the template changed");
+    assert_string_equal(
+        text,
+        "cache cold -> warm, measured in single runs -> batches of runs, the template changed");
     free(text);
     release(&sides);
 }
