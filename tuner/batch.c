@@ -203,18 +203,44 @@ static int make(const struct batches *batches, const struct device_variant *vari
     return status;
 }
 
+/* One run that is not captured: what the driver does at the first launch of a function, it may
+ * refuse to do in a capture. */
+static int run_first(struct device_problem *problem, const struct device_variant *variant,
+                     struct error *error)
+{
+    if (variant == NULL)
+        return queue_empty(problem, error);
+    int status = device_problem_restore(problem, error);
+    return status != 0 ? status : device_variant_run(variant, problem, error);
+}
+
+/* Runs the current graph, for what only a graph's first launch does. One that the driver refuses to
+ * launch, for want of memory, is no graph. */
+static int run_graph(const struct batches *batches, struct batch *batch, struct error *error)
+{
+    struct device_context *device = batches->problem->device;
+    int status = batches_restore(batches, error);
+    if (status != 0)
+        return status;
+    status = batch_run(batches, batch, error);
+    if (status != 0) {
+        (void)device->driver.cuGraphExecDestroy(batch->graphs[batch->current]);
+        batch->graphs[batch->current] = NULL;
+    }
+    return device_synchronise(device, error); /* a context that is lost says so */
+}
+
 /* The graph of the copy of the code that is current, run once. */
 static int add_graph(const struct batches *batches, struct batch *batch,
                      struct device_variant *variant, struct error *error)
 {
     batch->tried[batch->current] = true;
-    int status = capture(batches, batch, variant, &batch->graphs[batch->current], error);
+    int status = run_first(batches->problem, variant, error);
+    if (status == 0)
+        status = capture(batches, batch, variant, &batch->graphs[batch->current], error);
     if (status != 0 || batch->graphs[batch->current] == NULL)
         return status;
-    status = batches_restore(batches, error);
-    if (status == 0)
-        status = batch_run(batches, batch, error);
-    return status != 0 ? status : device_synchronise(batches->problem->device, error);
+    return run_graph(batches, batch, error);
 }
 
 int batch_prepare(struct batches *batches, struct device_problem *problem,

@@ -40,8 +40,8 @@ struct batches {
 struct batch; /* of one variant */
 
 /*
- * Makes the batch of `variant`, which must have run before (NULL: of an empty kernel), with the copy
- * of its code that it runs now, and runs it once, unless that has been done. `*batch` is NULL at
+ * Makes the batch of `variant` (NULL: of an empty kernel), with the copy of its code that it runs
+ * now, and runs it once, unless that has been done. `*batch` is NULL at
  * first. `*ready` is false where there can be no batch. Returns 0, or the driver's error where the
  * variant fails in it.
  */

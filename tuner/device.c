@@ -130,7 +130,8 @@ static int take_reply(struct device *device, double timeout_s, double patience_s
 static void drop_spoilt(const struct device *device, json_t **reply, struct device_answer *answer)
 {
     if (!device->spoilt ||
-        (answer->outcome != OUTCOME_MEASURED && answer->outcome != OUTCOME_LAUNCH_ERROR))
+        (answer->outcome != OUTCOME_MEASURED && answer->outcome != OUTCOME_LAUNCH_ERROR &&
+         answer->outcome != OUTCOME_LOAD_ERROR))
         return;
     json_decref(*reply);
     *reply = NULL;

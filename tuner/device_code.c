@@ -21,15 +21,12 @@ int device_code_resolve(struct device_code *code, struct device_context *device,
     code->count = schedule->step_count;
     for (size_t i = 0; i < code->count && status == 0; i++) {
         const struct step *step = &schedule->steps[i];
-        int registers;
         status = module_function(&module, step->entry, &code->functions[i], error);
         if (status == 0)
             status =
                 module_allow_shared(device, code->functions[i], step->dynamic_shared_bytes, error);
-        if (status ==
-            0) /* a question about a lazily loaded function loads it, before it is timed */
-            status = CUDA(device, cuFuncGetAttribute, &registers, CU_FUNC_ATTRIBUTE_NUM_REGS,
-                          code->functions[i]);
+        if (status == 0) /* now, since neither a timed launch nor a captured one may have to */
+            status = device_load_function(device, code->functions[i], error);
     }
     return status;
 }

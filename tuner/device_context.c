@@ -102,6 +102,13 @@ int device_start(struct device_context *device, struct error *error)
     return status;
 }
 
+int device_load_function(struct device_context *device, CUfunction function, struct error *error)
+{
+    int threads;
+    return CUDA(device, cuFuncGetAttribute, &threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                function);
+}
+
 int device_load_support(struct device_context *device, const void *cubin, struct error *error)
 {
     static const char *const names[] = {
@@ -111,12 +118,10 @@ int device_load_support(struct device_context *device, const void *cubin, struct
     };
     int status = CUDA(device, cuModuleLoadData, &device->support_module, cubin);
     for (size_t i = 0; i < SUPPORT_KERNEL_COUNT && status == 0; i++) {
-        int registers;
         status = CUDA(device, cuModuleGetFunction, &device->support[i], device->support_module,
                       names[i]);
-        if (status == 0) /* a question about a lazily loaded function loads it */
-            status = CUDA(device, cuFuncGetAttribute, &registers, CU_FUNC_ATTRIBUTE_NUM_REGS,
-                          device->support[i]);
+        if (status == 0)
+            status = device_load_function(device, device->support[i], error);
     }
     return status;
 }

@@ -59,6 +59,10 @@ int device_describe(struct device_context *device, int ordinal, struct error *er
 /* Makes the primary context of device->device current, with a stream. */
 int device_start(struct device_context *device, struct error *error);
 
+/* Lets the driver, which may have put it off (lazy loading), load a function: by asking for one of the
+ * few attributes that only a loaded one has (cuFuncGetAttribute names them). */
+int device_load_function(struct device_context *device, CUfunction function, struct error *error);
+
 /* Loads the tuner's own kernels from a cubin in memory. */
 int device_load_support(struct device_context *device, const void *cubin, struct error *error);
 

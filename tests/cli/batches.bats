@@ -95,6 +95,10 @@ calls() {
     autotune --config "$sweeps/scale.ini" --format csv
     exits 0
     equal "$(count runs 1)" 9
+    stand_in base_ns=4000 "fault = cuGraphLaunch:*:CUDA_ERROR_OUT_OF_MEMORY"
+    autotune --config "$sweeps/scale.ini" --format csv --remeasure
+    exits 0
+    equal "$(count runs 1) $(count outcome measured)" "9 9"
     stand_in base_ns=4000 memory_bytes=160000000
     autotune --config "$sweeps/scale.ini" --format csv --remeasure
     exits 0

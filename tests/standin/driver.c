@@ -579,6 +579,7 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
         return CUDA_ERROR_INVALID_HANDLE;
     switch ((int)attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+        function->loaded = true;
         *value = module_function_threads(function);
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
@@ -720,8 +721,12 @@ static CUresult launch(CUfunction function, struct extent grid, struct extent bl
                                 .block_threads = (unsigned)extent_count(block),
                                 .elements = kernel_elements(kernel, parameters),
                                 .load = module_number(function->module)};
-    if (stream != NULL && stream->capture != NULL)
+    if (stream != NULL && stream->capture != NULL) {
+        if (!function->loaded && is_captured(stream))
+            return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
         return capture_launch(stream->capture, function, &work, parameters);
+    }
+    function->loaded = true;
     run_launch(function, &work, parameters, 0);
     return CUDA_SUCCESS;
 }

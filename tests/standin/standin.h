@@ -156,6 +156,7 @@ struct CUfunc_st { /* the driver's CUfunction */
     int local_bytes;           /* the stack, of a thread */
     int max_threads_per_block; /* the compiler's bound; 0: none */
     int max_dynamic_shared_bytes;
+    bool loaded; /* lazily: by a launch, or a question that needs it */
     struct CUfunc_st *next;
 };
 
