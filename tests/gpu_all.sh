@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Everything that wants a GPU, on the machine it stands on, one after the other:
+#     tests/gpu_all.sh BUILD RESULTS [PART…]
+# BUILD is a build folder. RESULTS gets what each part writes, and PART.log. PART is tests (gpu.sh), mutants, families, flush,
+# tuner (tuner_bench.sh, with Kernel Tuner and KTT where they are) or peers (default: all of them, in this order).
+# Ends with a line a part; exit status 77 where there is no GPU, 1 where a part failed.
+set -uo pipefail
+
+build=$(realpath "${1:?usage: tests/gpu_all.sh BUILD RESULTS [PART…]}")
+results=${2:?usage: tests/gpu_all.sh BUILD RESULTS [PART…]}
+shift 2
+here=$(realpath "$(dirname "$0")")
+mkdir -p "$results"
+results=$(realpath "$results")
+export AUTOTUNE_CACHE=${AUTOTUNE_CACHE:-$results/cache}
+
+if ! "$build/autotune" devices | grep '^device'; then
+    exit 77
+fi
+
+failed=0
+lines=()
+
+# part NAME COMMAND…
+part() {
+    local name=$1 begin=$SECONDS word=ok
+    shift
+    "$@" >"$results/$name.log" 2>&1 || { word=FAILED failed=1; }
+    lines+=("$word $name ($((SECONDS - begin)) s): $(tail -n 1 "$results/$name.log")")
+    echo "${lines[-1]}"
+}
+
+[ $# -gt 0 ] || set -- tests mutants families flush tuner peers
+for name; do
+    case $name in
+    tests) part tests "$here/gpu.sh" "$build" "$results" ;;
+    mutants) part mutants "$here/gpu_mutants.sh" "$build" "$results" ;;
+    families) part families "$here/gpu_families.sh" "$build" "$results" ;;
+    flush) part flush "$here/bench/flush.sh" "$build" "$results" ;;
+    tuner) part tuner "$here/bench/tuner_bench.sh" "$build" "$results" ;;
+    peers)
+        # the kernels of the tuned INI that the families have left, or of the project's
+        tuned=$results/tuned.ini
+        [ -e "$tuned" ] || tuned=$here/../results/tuned.ini
+        part peers python3 "$here/bench/peers.py" --tuned "$tuned" --results "$results" --build "$results/peers"
+        ;;
+    *)
+        echo "no part '$name'; there are tests, mutants, families, flush, tuner, peers" >&2
+        exit 2
+        ;;
+    esac
+done
+
+echo
+printf '%s\n' "${lines[@]}"
+exit $failed
