@@ -144,8 +144,8 @@ if wanted sweep; then
     test_case "every variant has one outcome, barrier=none is wrong, every problem has a winner" \
         python3 "$source/tests/gpu_check.py" outcomes "$autotune" "$results"
     test_case "short variants are measured in batches" \
-    python3 "$source/tests/gpu_check.py" batches "$autotune" "$results"
-test_case "a second run has nothing to do" second_run
+        python3 "$source/tests/gpu_check.py" batches "$autotune" "$results"
+    test_case "a second run has nothing to do" second_run
     test_case "static figures of the same sweep" static_figures
     test_case "occupancy agrees with the driver for every variant" \
         python3 "$source/tests/gpu_check.py" occupancy "$autotune" "$results" "$scratch/static"

@@ -132,6 +132,27 @@ INI
     equal "$(count outcome measured)" 4
 }
 
+@test "what finds no memory beside a spare is tried again" {
+    sweep <<'INI'
+launch_timeout_s = 4
+[scale]
+n = 2^12
+block_size = 64, 128, 256, 512
+INI
+    stand_in
+    autotune --config sweep.ini # compiled variants follow each other at once
+    exits 0
+    # the seventh module is the variant's behind the slow one: two are the spare's
+    stand_in "log = $scratch/calls" "fault = cuStreamSynchronize:12:sleep3000" \
+        "fault = cuModuleLoadData:7:CUDA_ERROR_OUT_OF_MEMORY"
+    autotune --config sweep.ini --format csv --remeasure
+    exits 0
+    spare=$(workers | sed -n 2p)
+    equal "$(grep cuModuleLoadData calls | sed -n '5p;6p;7p' | sed "s/^$spare /spare /; s/^[0-9]* /other /")" \
+        "$(printf '%s cuModuleLoadData\n' spare spare other) error"
+    equal "$(count outcome measured)" 4
+}
+
 @test "Ctrl-C while it waits: exit 130, and no process is left" {
     stand_in "log = $scratch/calls"
     hang_among_good
