@@ -11,6 +11,8 @@ enum {
     READY_TIMEOUT_S = 60,
     OPEN_TIMEOUT_S = 120, /* references are slow by design */
     START_FAILURES = 3,
+    MEMORY_TRIES = 20, /* of a worker that opens the problem again */
+    MEMORY_PAUSE_NS = 100000000,
 };
 
 /* Besides the problem's buffers, a second worker takes a context and what the driver rounds up. */
@@ -273,13 +275,26 @@ static int promote_spare(struct device *device, struct error *error)
     return opens;
 }
 
+/* Opens the problem that was open before. What the last worker held may not be free yet, although
+ * that has ended: a driver may clear memory first. */
+static int reopen(struct device *device, struct error *error)
+{
+    int status = open_again(device, NULL, error);
+    for (int i = 1; i < MEMORY_TRIES && status == ERROR_MEMORY; i++) {
+        status = pool_serve(device->pool, -1, clock_ns() + MEMORY_PAUSE_NS, false, error);
+        if (status >= 0)
+            status = open_again(device, NULL, error);
+    }
+    return status;
+}
+
 int device_replace(struct device *device, struct error *error)
 {
     worker_stop(&device->worker);
     device->greeted = false;
     device->losses++;
     int status = promote_spare(device, error);
-    status = status == 0 ? open_again(device, NULL, error) : status < 0 ? status : 0;
+    status = status == 0 ? reopen(device, error) : status < 0 ? status : 0;
     if (device->trial_count == 0)
         hangs_idle(&device->hangs, clock_ns());
     for (size_t i = 0; i < device->trial_count && status == 0; i++)

@@ -105,6 +105,21 @@ INI
     grep -q "^$spare cuMemAlloc" calls
 }
 
+@test "what the killed worker held may not be free at once" {
+    stand_in "log = $scratch/calls" memory_bytes=1000000000
+    hang_among_good
+    start --config sweep.ini --format csv
+    spare_calls cuStreamCreate
+    allocations=$(grep -c cuMemAlloc calls)
+    kill -KILL "$run"
+    ended
+    # without room for the buffers twice the spare's first allocations are after the kill
+    stand_in memory_bytes=1000000000 "fault = cuMemAlloc:$((allocations + 1)):CUDA_ERROR_OUT_OF_MEMORY" \
+        "fault = cuMemAlloc:$((allocations + 2)):CUDA_ERROR_OUT_OF_MEMORY"
+    autotune --config sweep.ini --format csv --remeasure
+    outcomes_are_right
+}
+
 @test "a variant that is merely slow: the spare goes, and what was beside it is measured again" {
     # in a container, where our own processes cannot be told by their numbers
     sweep <<'INI'
