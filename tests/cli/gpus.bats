@@ -109,6 +109,7 @@ INI
 @test "what is not free is refused when the problem is opened; other problems go on" {
     stand_in "memory_bytes=300000000" "memory_taken=150000000"
     sweep <<'INI'
+launch_timeout_s = 60
 [scale]
 n = 2^22, 2^12
 block_size = 64, 256
