@@ -65,7 +65,10 @@ int device_receive(struct device *device, double timeout_s, double patience_s, j
         }
         if (status == 0) {
             *timed_out = true;
-            worker_stop(&device->worker);
+            if (!worker_stop(&device->worker))
+                return error_set(error, ERROR_DEVICE,
+                                 "the driver does not let go of a device worker that was killed; "
+                                 "reset the GPU, or restart the machine");
             (void)snprintf(reason, WORKER_REASON_BYTES, "did not end within %.3g s", timeout_s);
             return 0;
         }

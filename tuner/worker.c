@@ -1,5 +1,7 @@
 #include "worker.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -12,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { END_TIMEOUT_MS = 2000 };
+enum { END_TIMEOUT_MS = 2000, KILL_TIMEOUT_MS = 30000 };
 
 static int spawn(pid_t *pid, int socket, const char *role, const char *argument)
 {
@@ -54,36 +56,42 @@ int worker_start(struct worker *worker, const char *role, const char *argument, 
     return 0;
 }
 
-static int wait_for(pid_t pid)
+/* Whether it has ended by then; how, goes to `*status`. */
+static bool wait_for(pid_t pid, int timeout_ms, int *status)
 {
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
+    const struct timespec pause = {.tv_nsec = 200000};
+    int64_t deadline_ns = clock_ns() + (int64_t)timeout_ms * 1000000;
+    for (;;) {
+        pid_t ended = waitpid(pid, status, WNOHANG);
+        if (ended == pid || (ended < 0 && errno != EINTR))
+            return true;
+        if (clock_ns() >= deadline_ns)
+            return false;
+        (void)nanosleep(&pause, NULL);
+    }
 }
 
-void worker_stop(struct worker *worker)
+bool worker_stop(struct worker *worker)
 {
+    int status = 0;
+    bool ended = true;
     if (worker->pid > 0) {
         (void)kill(worker->pid, SIGKILL);
-        (void)wait_for(worker->pid);
+        ended = wait_for(worker->pid, KILL_TIMEOUT_MS, &status);
         channel_release(&worker->channel);
     }
     worker->pid = 0;
+    return ended;
 }
 
 /* Its end, which a driver with a hung kernel may keep it from. */
 static int wait_briefly(pid_t pid)
 {
-    const struct timespec pause = {.tv_nsec = 5000000};
     int status = 0;
-    for (int waited_ms = 0; waited_ms < END_TIMEOUT_MS; waited_ms += 5) {
-        if (waitpid(pid, &status, WNOHANG) == pid)
-            return status;
-        (void)nanosleep(&pause, NULL);
-    }
+    if (wait_for(pid, END_TIMEOUT_MS, &status))
+        return status;
     (void)kill(pid, SIGKILL);
-    (void)wait_for(pid);
+    (void)wait_for(pid, KILL_TIMEOUT_MS, &status);
     return EXIT_FAILURE << 8; /* ours, not from outside */
 }
 

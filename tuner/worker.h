@@ -21,8 +21,11 @@ struct worker {
 int worker_start(struct worker *worker, const char *role, const char *argument,
                  struct error *error);
 
-/* Kills it, if it runs, waits for its end and closes the channel. */
-void worker_stop(struct worker *worker);
+/*
+ * Kills it, if it runs, waits for its end and closes the channel. False where half a minute later it
+ * is still there, since a driver holds it: it is left to that.
+ */
+bool worker_stop(struct worker *worker);
 
 /*
  * For a worker whose channel has ended: waits for it and says how it ended in `reason`, "was killed
