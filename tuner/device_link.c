@@ -115,7 +115,7 @@ void device_free(struct device *device)
 {
     if (device == NULL)
         return;
-    worker_stop(&device->worker);
+    worker_end(&device->worker);
     spare_clear(&device->spare);
     hangs_release(&device->hangs);
     while (device->trial_count > 0)

@@ -47,6 +47,6 @@ int device_list(struct gpu **gpus, size_t *count, struct error *error)
         status = take_devices(message, gpus, count, error);
         json_decref(message);
     }
-    worker_stop(&worker);
+    worker_end(&worker);
     return status;
 }

@@ -659,6 +659,7 @@ int device_worker_run(struct channel *channel, int ordinal, struct error *error)
     else if (ordinal >= 0)
         status = serve_all(&worker, channel, error);
     watch_stop(&worker.watch);
+    close_problem(&worker);
     json_decref(worker.open_request);
     free(worker.variants); /* the context's memory goes with the process */
     return status;

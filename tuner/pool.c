@@ -110,8 +110,11 @@ void pool_free(struct pool *pool)
 {
     if (pool == NULL)
         return;
-    for (size_t i = 0; i < pool->worker_count; i++)
+    for (size_t i = 0; i < pool->worker_count; i++) {
+        if (pool->workers[i].job == NULL)
+            worker_end(&pool->workers[i].worker);
         kill_worker(&pool->workers[i]);
+    }
     tdestroy(pool->by_key, do_nothing);
     for (size_t i = 0; i < pool->job_count; i++) {
         struct queued_job *job = pool->jobs[i];

@@ -95,6 +95,18 @@ static int wait_briefly(pid_t pid)
     return EXIT_FAILURE << 8; /* ours, not from outside */
 }
 
+void worker_end(struct worker *worker)
+{
+#if defined __SANITIZE_ADDRESS__
+    if (worker->pid > 0) {
+        channel_release(&worker->channel);
+        (void)wait_briefly(worker->pid);
+        worker->pid = 0;
+    }
+#endif
+    worker_stop(worker);
+}
+
 bool worker_bury(struct worker *worker, char reason[WORKER_REASON_BYTES])
 {
     channel_release(&worker->channel);

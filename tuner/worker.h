@@ -28,6 +28,12 @@ int worker_start(struct worker *worker, const char *role, const char *argument,
 bool worker_stop(struct worker *worker);
 
 /*
+ * The same for one that has nothing to do. Built with the address sanitizer, which looks for leaks
+ * when a process ends by itself, it lets it end.
+ */
+void worker_end(struct worker *worker);
+
+/*
  * For a worker whose channel has ended: waits for it and says how it ended in `reason`, "was killed
  * by signal 11 (Segmentation fault)". One that does not end within two seconds is killed. Returns
  * whether it was killed from outside (SIGKILL, which no kernel and no compiler raises: a person,

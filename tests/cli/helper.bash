@@ -9,12 +9,21 @@ setup() {
     export AUTOTUNE_CACHE=$scratch/cache
     export LD_LIBRARY_PATH=$BUILD_DIR/tests/standin
     sweeps=$SOURCE_DIR/tests/standin
+    # what the address sanitizer finds in any process, workers too; leaks as well, when a process ends by itself
+    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}log_path=$scratch/sanitizer
     stand_in
 }
 
 teardown() {
+    local found=0 report
+    for report in "$scratch"/sanitizer.*; do
+        [ -e "$report" ] || continue
+        found=1
+        head -n 100 "$report"
+    done
     cd /
     rm -rf "$scratch"
+    return $found
 }
 
 # stand_in [KEY=VALUE...]: what the stand-in driver models from now on; counts of calls start anew
@@ -117,8 +126,8 @@ equal() {
 # alive: processes of this test's autotune, workers too, told by their current folder
 alive() {
     local process
-    for process in /proc/[0-9]*; do
-        [ "$(readlink "$process/cwd" 2>/dev/null)" = "$scratch" ] || continue
+    for process in $(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$scratch" 2>/dev/null); do
+        process=${process%/cwd}
         case $(readlink "$process/exe" 2>/dev/null) in
         "$(readlink -f "$AUTOTUNE")") echo "${process#/proc/}" ;;
         esac

@@ -18,12 +18,12 @@ begin() {
     export AUTOTUNE_WORKER_TIMEOUT_S=2
 }
 
-# steps TOTAL: the N of the walk
+# steps TOTAL: the N of the walk, the first and the last among them
 steps() {
     local wanted=${AUTOTUNE_WALK:-8} i
     [ "$wanted" != all ] && [ "$wanted" -lt "$1" ] || wanted=$1
     for i in $(seq "$wanted"); do
-        echo $((1 + (i - 1) * $1 / wanted))
+        echo $((wanted > 1 ? 1 + (i - 1) * ($1 - 1) / (wanted - 1) : $1))
     done
 }
 
