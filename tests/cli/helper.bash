@@ -12,10 +12,29 @@ setup() {
     # what the address sanitizer finds in any process, workers too; leaks as well, when a process ends by itself
     export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}log_path=$scratch/sanitizer
     stand_in
+    [ -z "${shared_cubins:-}" ] || [ ! -d "$BUILD_DIR/tests/cubin" ] || {
+        mkdir cache
+        cp -r "$BUILD_DIR/tests/cubin" cache
+    }
+}
+
+# What was compiled becomes the other tests', too: entries appear whole. Only for tests that have set shared_cubins,
+# to which it is no matter what is compiled.
+share_cubins() {
+    local entry entries=$BUILD_DIR/tests/cubin part
+    part=$(mktemp -d "$BUILD_DIR/tests/cubin.XXXXXX")
+    for entry in "$scratch"/cache/cubin/??/*; do
+        entry=${entry#"$scratch/cache/cubin/"}
+        [ ! -e "$entries/$entry" ] && cp "$scratch/cache/cubin/$entry" "$part/entry" || continue
+        mkdir -p "$entries/${entry%/*}"
+        mv "$part/entry" "$entries/$entry"
+    done
+    rm -rf "$part"
 }
 
 teardown() {
     local found=0 report
+    [ -z "${shared_cubins:-}" ] || share_cubins
     for report in "$scratch"/sanitizer.*; do
         [ -e "$report" ] || continue
         found=1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Every variant has exactly one outcome, with its reason; failures are data.
+shared_cubins=yes
 load helper
 
 # outcome_of MODE: outcomes of its variants

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # `report` prints what is stored, without a GPU.
+shared_cubins=yes
 load helper
 
 @test "prints the stored results as the run did" {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # `report --format html` and `t4`, and `--output`.
+shared_cubins=yes
 load helper
 
 @test "html: one page that needs nothing else" {

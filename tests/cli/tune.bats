@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Tuning end to end on the stand-in: sweep file to tuned INI.
+shared_cubins=yes
 load helper
 
 # tuned KEY [FILE]: its values, in the order of the file

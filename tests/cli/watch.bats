@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What NVML says of the GPU while samples are taken: lowered clocks, other processes.
+shared_cubins=yes
 load helper
 
 tune() {
