@@ -164,14 +164,14 @@ static void append_samples(struct finals *finals, size_t contender, const double
         *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = samples[i];
 }
 
-/* One round: whoever is in is measured once, in shuffled order; every few
- * rounds of another copy of the code. */
-static int run_round(struct finals *finals, unsigned round, struct error *error)
+/* One round: whoever is in is measured once, in shuffled order; every few rounds of another copy of
+ * the code. `*anew`: the finals are to begin anew. */
+static int run_round(struct finals *finals, unsigned round, bool *anew, struct error *error)
 {
     struct tuning *tuning = finals->tuning;
     size_t *order = alloc_zeroed(finals->count, sizeof *order);
-    bool mixed = false;
     int status = 0;
+    *anew = false;
     for (size_t i = 0; i < finals->count; i++)
         order[i] = i;
     statistics_shuffle(order, finals->count, &finals->random);
@@ -194,14 +194,14 @@ static int run_round(struct finals *finals, unsigned round, struct error *error)
         else if (status == 0 && answer.again)
             i--;
         else if (status == 0 && (runs > 1) != (finals->runs[who] > 1))
-            mixed = true;
+            *anew = true;
         else if (status == 0)
             append_samples(finals, who, samples, count);
         free(samples);
         if (status == 0 && device_losses(tuning->device) != losses)
             status = load_finalists(finals, error);
     }
-    if (mixed)
+    if (*anew)
         give_up_batches(finals);
     free(order);
     return status;
@@ -240,18 +240,19 @@ static size_t count_in(const struct finals *finals)
 static int run_rounds(struct finals *finals, struct verdict *verdict, struct error *error)
 {
     struct tuning *tuning = finals->tuning;
+    unsigned round = 0;
     int status = 0;
     *verdict = (struct verdict){0};
-    for (unsigned round = 0; round < tuning->rules.maximum_rounds && !verdict->decided; round++) {
+    while (round < tuning->rules.maximum_rounds && !verdict->decided && count_in(finals) > 0) {
         char text[96];
-        if (count_in(finals) == 0)
-            break;
+        bool anew;
         (void)snprintf(text, sizeof text, "finals, round %u of at most %u, %zu in", round + 1,
                        tuning->rules.maximum_rounds, count_in(finals));
         progress_note(tuning->progress, finals->plan->study.kernel, text);
-        status = run_round(finals, round, error);
+        status = run_round(finals, round, &anew, error);
         if (status != 0)
             return status;
+        round = anew ? 0 : round + 1;
         *verdict = race_judge(finals->contenders, finals->count, &tuning->rules);
     }
     return status;
