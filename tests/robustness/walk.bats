@@ -114,6 +114,7 @@ walk_driver() {
 
 # walk_files ERRNO [+]: + for this call and all after it
 walk_files() {
+    ! ldd "$AUTOTUNE" | grep -q libasan || skip "the address sanitizer wants to be what is loaded first"
     begin
     mkdir run
     cp -r sweep.ini templates run
