@@ -105,13 +105,6 @@ static void point_to_copies(struct device_buffer *buffers, const struct device_b
             buffers[i].data = copies[i].data + run * stride_of(&buffers[i]);
 }
 
-static int queue_empty(struct device_problem *problem, struct error *error)
-{
-    struct device_context *device = problem->device;
-    return CUDA(device, cuLaunchKernel, device->support[SUPPORT_empty], 1, 1, 1, 1, 1, 1, 0,
-                device->stream, NULL, NULL);
-}
-
 /* Queues all runs, the last on the problem's and the variant's own buffers. */
 static int queue_runs(const struct batches *batches, const struct batch *batch,
                       struct device_variant *variant, struct error *error)
@@ -121,7 +114,7 @@ static int queue_runs(const struct batches *batches, const struct batch *batch,
     int status = 0;
     if (variant == NULL) {
         for (size_t run = 0; run < BATCH_RUNS && status == 0; run++)
-            status = queue_empty(problem, error);
+            status = device_launch_single(problem->device, SUPPORT_empty, NULL, error);
         return status;
     }
     CUdeviceptr *own = pointers_of(problem->buffers, count);
@@ -209,7 +202,7 @@ static int run_first(struct device_problem *problem, const struct device_variant
                      struct error *error)
 {
     if (variant == NULL)
-        return queue_empty(problem, error);
+        return device_launch_single(problem->device, SUPPORT_empty, NULL, error);
     int status = device_problem_restore(problem, error);
     return status != 0 ? status : device_variant_run(variant, problem, error);
 }

@@ -126,6 +126,13 @@ int device_load_support(struct device_context *device, const void *cubin, struct
     return status;
 }
 
+int device_launch_single(struct device_context *device, enum support_kernel kernel,
+                         void **arguments, struct error *error)
+{
+    return CUDA(device, cuLaunchKernel, device->support[kernel], 1, 1, 1, 1, 1, 1, 0,
+                device->stream, arguments, NULL);
+}
+
 int device_launch_support(struct device_context *device, enum support_kernel kernel, uint64_t count,
                           void **arguments, struct error *error)
 {

@@ -66,6 +66,10 @@ int device_load_function(struct device_context *device, CUfunction function, str
 /* Loads the tuner's own kernels from a cubin in memory. */
 int device_load_support(struct device_context *device, const void *cubin, struct error *error);
 
+/* Queues one of the tuner's own kernels with one thread. */
+int device_launch_single(struct device_context *device, enum support_kernel kernel,
+                         void **arguments, struct error *error);
+
 /*
  * Queues one of the tuner's own kernels with enough blocks of 256 threads for `count` elements (at
  * most 8 per SM: they all stride). `arguments` as cuLaunchKernel wants them.

@@ -27,8 +27,7 @@ static int queue_hold(const struct measure *measure, struct device_context *devi
     void *arguments[] = {&ns};
     if (ns == 0)
         return 0;
-    return CUDA(device, cuLaunchKernel, device->support[SUPPORT_delay], 1, 1, 1, 1, 1, 1, 0,
-                device->stream, arguments, NULL);
+    return device_launch_single(device, SUPPORT_delay, arguments, error);
 }
 
 int measure_flush(struct device_problem *problem, struct error *error)
@@ -59,13 +58,11 @@ static int queue_restore(const struct subject *subject, struct error *error)
 
 static int queue_run(const struct subject *subject, struct error *error)
 {
-    struct device_context *device = subject->problem->device;
     if (subject->batch != NULL)
         return batch_run(subject->batches, subject->batch, error);
     if (subject->variant != NULL)
         return device_variant_run(subject->variant, subject->problem, error);
-    return CUDA(device, cuLaunchKernel, device->support[SUPPORT_empty], 1, 1, 1, 1, 1, 1, 0,
-                device->stream, NULL, NULL);
+    return device_launch_single(subject->problem->device, SUPPORT_empty, NULL, error);
 }
 
 /* `*late` says that the GPU had passed the opening event when the closing one was queued. */

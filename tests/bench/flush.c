@@ -248,8 +248,7 @@ static void close_problem(struct bench *bench)
 static int queue_hold(struct bench *bench, unsigned long long ns, struct error *error)
 {
     void *arguments[] = {&ns};
-    return CUDA(&bench->device, cuLaunchKernel, bench->device.support[SUPPORT_delay], 1, 1, 1, 1, 1,
-                1, 0, bench->device.stream, arguments, NULL);
+    return device_launch_single(&bench->device, SUPPORT_delay, arguments, error);
 }
 
 static int queue_run(struct bench *bench, struct error *error)
