@@ -253,7 +253,8 @@ static int run_rounds(struct finals *finals, struct verdict *verdict, struct err
         if (status != 0)
             return status;
         round = anew ? 0 : round + 1;
-        *verdict = race_judge(finals->contenders, finals->count, &tuning->rules);
+        if (race_looks(round, &tuning->rules))
+            *verdict = race_judge(finals->contenders, finals->count, &tuning->rules);
     }
     return status;
 }

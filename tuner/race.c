@@ -262,8 +262,7 @@ static struct interval winning_margin(const struct contender *contenders, size_t
     return margin;
 }
 
-/* The first of minimum_rounds, or a step of LOOK_GROWTH after it, or the last. */
-static bool is_look(size_t rounds, const struct race_rules *rules)
+bool race_looks(size_t rounds, const struct race_rules *rules)
 {
     double look = rules->minimum_rounds;
     while ((size_t)look < rounds)
@@ -284,7 +283,7 @@ struct verdict race_judge(struct contender *contenders, size_t count,
     size_t leader = find_leader(contenders, count, rounds);
     double resolution = timer_resolution(contenders, count, leader);
     verdict.winner = leader;
-    if (is_look(rounds, &complete)) {
+    if (race_looks(rounds, &complete)) {
         bool resolved = rule_out(contenders, count, leader, resolution, &complete);
         verdict.decided = resolved || rounds >= complete.maximum_rounds;
     }

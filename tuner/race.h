@@ -8,7 +8,8 @@
  *
  * - Finals, in rounds: in each, every contender still in is measured once more, in shuffled order,
  *   one sample (the median of a short batch) per contender and round, so that sample i of one is
- *   paired with sample i of another and drifting clocks hit all alike. After each: race_judge().
+ *   paired with sample i of another and drifting clocks hit all alike. After those rounds that
+ *   race_looks() names: race_judge().
  *
  * - The end, when the verdict says decided, at the round limit at the latest: it names the winner
  *   and the tie set. What is reported is the finals' median, never the screening's best.
@@ -63,6 +64,13 @@ struct contender {
 size_t race_finalists(const struct contender *contenders, size_t count,
                       const struct race_rules *rules, bool *chosen);
 
+/*
+ * Whether the finals can be decided after so many rounds: after minimum_rounds, each time 1.4 times as
+ * many, and maximum_rounds. Whoever looks after every round finds, sooner or later, the one in which
+ * chance separates equals. `rules` are complete.
+ */
+bool race_looks(size_t rounds, const struct race_rules *rules);
+
 struct verdict {
     bool decided;
     size_t winner;    /* index; valid where decided (the leader so far otherwise) */
@@ -78,11 +86,9 @@ struct verdict {
  * Contenders that are not out and have samples are in. Each round's level is the mean of its
  * times over those who are in; the leader is the contender with the lowest median time relative to
  * the level. (Of two, that is the one whose median paired ratio to the other is below 1, whatever
- * the drift.) Then, if this is a round to look at, every other contender that is in is
+ * the drift.) Then, after a round that race_looks() names, every other contender that is in is
  * compared with the leader by the median of their paired time ratios: estimate e,
- * percentile-bootstrap interval [l, h] of `confidence`. Looks are at minimum_rounds, each time 1.4
- * times as many rounds, and maximum_rounds: whoever looks after every round finds, sooner or later,
- * the one in which chance separates equals.
+ * percentile-bootstrap interval [l, h] of `confidence`.
  * Let t be the tolerance, and s the timer's step over the leader's median, which is what rounding
  * alone can put between two medians; the step is the smallest difference between unequal samples,
  * next to nothing where the timer is fine (a difference above 1.1 µs is no timer's step). A
