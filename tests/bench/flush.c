@@ -7,16 +7,16 @@
  * writes FOLDER/flush.csv and FOLDER/nvml.csv. README.md beside this file says what the rows are.
  * Everything that is timed is the tuner's own: its flush, its kernels, its problems and variants.
  */
-#include "alloc.h"
-#include "builder.h"
-#include "clock.h"
-#include "command_values.h"
-#include "device_kernels.h"
-#include "measure.h"
-#include "nvml.h"
-#include "statistics.h"
-#include "verify.h"
-#include "write_file.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/statistics.h"
+#include "base/write_file.h"
+#include "command/command_values.h"
+#include "compile/single_compile.h"
+#include "gpu/device_kernels.h"
+#include "gpu/measure.h"
+#include "gpu/nvml.h"
+#include "gpu/verify.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -116,7 +116,7 @@ static void poller_close(struct poller *poller)
 
 struct bench {
     struct device_context device;
-    struct builder builder;
+    struct single_compile builder;
     struct poller poller;
     struct device_problem problem;
     struct device_variant variant;
@@ -137,8 +137,8 @@ static int load_support(struct bench *bench, struct error *error)
     struct hash *hash = hash_new();
     hash_add_text(hash, source.text);
     hash_finish(hash, source.hash);
-    int status = builder_source_cubin(&bench->builder, &source, &options, bench->device.gpu.arch,
-                                      &compilation, &origin, error);
+    int status = single_compile_source_cubin(&bench->builder, &source, &options,
+                                             bench->device.gpu.arch, &compilation, &origin, error);
     if (status == 0)
         status = device_load_support(&bench->device, compilation.cubin, error);
     compilation_release(&compilation);
@@ -197,14 +197,14 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
     enum build_origin origin;
     enum outcome outcome = OUTCOME_MEASURED;
     const char *arch = bench->device.gpu.arch;
-    int status = builder_bind(template, values, false, &parameters, &problem, error);
+    int status = single_compile_bind(template, values, false, &parameters, &problem, error);
     variant_defaults(template, &defaults);
     const struct build tuned = {template, &parameters, &problem, arch};
     const struct build plain = {template, &defaults, &problem, arch};
     if (status == 0)
-        status = builder_cubin(&bench->builder, &tuned, &variant, &origin, error);
+        status = single_compile_cubin(&bench->builder, &tuned, &variant, &origin, error);
     if (status == 0)
-        status = builder_cubin(&bench->builder, &plain, &reference, &origin, error);
+        status = single_compile_cubin(&bench->builder, &plain, &reference, &origin, error);
     const struct problem_request request = {.template_path = path,
                                             .problem = &problem,
                                             .reference_cubin = reference.cubin,
@@ -525,7 +525,7 @@ int main(int argc, char **argv)
     if (status == 0)
         status = write_bench(&bench, argv[1], argv + 2, &error);
     poller_close(&bench.poller);
-    builder_release(&bench.builder);
+    single_compile_release(&bench.builder);
     for (size_t i = 0; i < PREPARATION_COUNT; i++)
         free(bench.samples_ns[i]);
     if (status != 0)

@@ -90,7 +90,7 @@ as_typed() {
 }
 
 @test "README's table of outcomes is the program's" {
-    for outcome in $(sed -n 's/^    X([A-Z_]*, "\([a-z_]*\)".*/\1/p' "$SOURCE_DIR/tuner/outcome.h"); do
+    for outcome in $(sed -n 's/^    X([A-Z_]*, "\([a-z_]*\)".*/\1/p' "$SOURCE_DIR/tuner/record/outcome.h"); do
         grep -q "^| \`$outcome\` |" "$readme"
     done
 }

@@ -22,16 +22,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct plan {
+struct tuning_job {
     uint64_t first, last;
     int error;
     const char *folder;
     uint64_t *counter;
 };
 
-static const struct plan *plan(void)
+static const struct tuning_job *plan(void)
 {
-    static struct plan plan;
+    static struct tuning_job plan;
     static bool read_once;
     if (read_once)
         return &plan;
@@ -80,7 +80,7 @@ static bool is_ours(const char *path)
 static bool fails(const char *path)
 {
     int number = errno;
-    const struct plan *now = plan();
+    const struct tuning_job *now = plan();
     if (now->counter == NULL || !is_ours(path)) {
         errno = number;
         return false;

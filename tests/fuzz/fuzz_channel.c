@@ -1,8 +1,8 @@
 /* Messages between processes: cut into pieces at any place, they are the same messages. */
-#include "channel.h"
+#include "base/channel.h"
 #include "fuzz.h"
-#include "gpu.h"
-#include "value.h"
+#include "record/gpu.h"
+#include "template/value.h"
 
 #include <string.h>
 #include <sys/socket.h>

@@ -2,8 +2,8 @@
  * Entries of the cubin cache. The checksums of an input are put right first, so that what lies
  * behind them is met as well; then one bit is turned, and the entry must be refused.
  */
-#include "cubin.h"
-#include "cubin_elf.h"
+#include "compile/cubin_cache.h"
+#include "compile/cubin_elf.h"
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static bool is_accepted(const char *bytes, size_t size, bool with_image)
     struct error error = {0};
     bool found = false;
     int status =
-        cubin_read(fuzz_file("entry", bytes, size), with_image, &compilation, &found, &error);
+        cubin_cache_read(fuzz_file("entry", bytes, size), with_image, &compilation, &found, &error);
     FUZZ_REQUIRE(status == 0);
     if (found && with_image && compilation.cubin != NULL)
         for (size_t i = 0; i < compilation.kernel_count; i++)

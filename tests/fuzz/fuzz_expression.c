@@ -1,6 +1,6 @@
 /* Expressions, with values for the names they use. */
-#include "expression.h"
 #include "fuzz.h"
+#include "template/expression.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Sweep files, over two templates that are good, and the search spaces they describe. */
 #include "fuzz.h"
-#include "space.h"
-#include "sweep.h"
+#include "template/space.h"
+#include "template/sweep.h"
 
 #include <string.h>
 

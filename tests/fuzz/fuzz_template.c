@@ -1,7 +1,7 @@
 /* Template files, beside a source that is there, and the compiler's options they give. */
 #include "fuzz.h"
-#include "template.h"
-#include "variant.h"
+#include "template/template.h"
+#include "template/variant.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* Tuned INI files: one that is accepted is written again and reads back the same. */
 #include "fuzz.h"
-#include "tuned.h"
+#include "record/tuned_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void require_equal(const struct tuned *a, const struct tuned *b)
+static void require_equal(const struct tuned_file *a, const struct tuned_file *b)
 {
     FUZZ_REQUIRE(a->count == b->count);
     for (size_t i = 0; i < a->count; i++) {
@@ -22,19 +22,19 @@ static void require_equal(const struct tuned *a, const struct tuned *b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct tuned tuned;
-    struct tuned again;
+    struct tuned_file tuned;
+    struct tuned_file again;
     struct error error = {0};
-    int status = tuned_read(fuzz_file("tuned.ini", data, size), &tuned, &error);
+    int status = tuned_file_read(fuzz_file("tuned.ini", data, size), &tuned, &error);
     if (status != 0) {
         FUZZ_REQUIRE(status == ERROR_CONFIG && error.message[0] != '\0' && tuned.count == 0);
         return 0;
     }
-    if (tuned.count > 0 && tuned_write(fuzz_path("again.ini"), &tuned, &error) == 0) {
-        FUZZ_REQUIRE(tuned_read(fuzz_path("again.ini"), &again, &error) == 0);
+    if (tuned.count > 0 && tuned_file_write(fuzz_path("again.ini"), &tuned, &error) == 0) {
+        FUZZ_REQUIRE(tuned_file_read(fuzz_path("again.ini"), &again, &error) == 0);
         require_equal(&tuned, &again);
-        tuned_release(&again);
+        tuned_file_release(&again);
     }
-    tuned_release(&tuned);
+    tuned_file_release(&tuned);
     return 0;
 }

@@ -4,9 +4,9 @@
  * AUTOTUNE_DAMAGES (400) says how many cuts and how many turned bits; 0: every cut, and 10,000 bits.
  */
 #include "../unit/study_fixture.h"
-#include "cubin.h"
-#include "record.h"
-#include "tuned.h"
+#include "compile/cubin_cache.h"
+#include "record/record.h"
+#include "record/tuned_file.h"
 
 #include "../unit/scratch.h"
 
@@ -111,7 +111,7 @@ static void assert_part_of(const struct study *read, const struct study *written
         assert_int_equal(a->outcome, b->outcome);
         assert_int_equal(a->sample_count, b->sample_count);
         assert_memory_equal(&a->time.median_ns, &b->time.median_ns, sizeof a->time.median_ns);
-        assert_int_equal(a->figures.registers, b->figures.registers);
+        assert_int_equal(a->stats.registers, b->stats.registers);
         assert_int_equal(a->tied, b->tied);
         if (a->sample_count > 0)
             assert_memory_equal(a->samples_ns, b->samples_ns,
@@ -201,7 +201,7 @@ static void assert_refused(const struct bytes *bytes, size_t size)
     struct error error;
     bool found = true;
     write_bytes("entry", bytes, size);
-    assert_int_equal(cubin_read("entry", true, &compilation, &found, &error), 0);
+    assert_int_equal(cubin_cache_read("entry", true, &compilation, &found, &error), 0);
     assert_false(found);
     assert_int_not_equal(access("entry", F_OK), 0); /* out of the way of the next one */
 }
@@ -220,7 +220,7 @@ static void test_cache(void **state)
                                       .kernels = alloc_zeroed(1, sizeof *compilation.kernels),
                                       .kernel_count = 1};
     compilation.kernels[0].entry = alloc_string("all");
-    assert_int_equal(cubin_write("entry", &compilation, &error), 0);
+    assert_int_equal(cubin_cache_write("entry", &compilation, &error), 0);
     struct bytes bytes = read_bytes("entry");
     for (size_t size = 0; size < bytes.size; size++)
         assert_refused(&bytes, size);
@@ -247,12 +247,12 @@ static void test_tuned(void **state)
     make_study(&study);
     struct tuned_entry entry = {0};
     tuned_entry_from_study(&study, &entry);
-    assert_int_equal(tuned_update("tuned.ini", &entry, 1, &error), 0);
+    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &error), 0);
     struct bytes bytes = read_bytes("tuned.ini");
     for (size_t size = 0; size<bytes.size; size += wanted()> 0 ? 11 : 1) {
         write_bytes("tuned.ini", &bytes, size);
         tuned_entry_from_study(&study, &entry);
-        if (tuned_update("tuned.ini", &entry, 1, &error) == 0)
+        if (tuned_file_update("tuned.ini", &entry, 1, &error) == 0)
             continue; /* cut between two lines that may be missing, or the whole section is */
         struct bytes after = read_bytes("tuned.ini");
         assert_int_equal(after.size, size);

@@ -97,7 +97,7 @@ void on_bad_access(int signal)
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 namespace own
 {
-#include "../../tuner/device_kernels.cu"
+#include "../../tuner/gpu/device_kernels.cu"
 }
 namespace scale
 {

@@ -3,7 +3,7 @@
  * virtual time; libnvidia-ml.so.1 is another name of it. They are neither counted nor logged: the
  * tuner asks by the wall clock, and tests count on calls.
  */
-#include "nvml.h"
+#include "gpu/nvml.h"
 #include "standin.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #ifndef STANDIN_H
 #define STANDIN_H
 
-#include "driver.h"
+#include "gpu/driver.h"
 #include "kernels.h"
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #ifndef AUTOTUNE_TESTS_SCRATCH_H
 #define AUTOTUNE_TESTS_SCRATCH_H
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
 #ifndef AUTOTUNE_TESTS_STUDY_FIXTURE_H
 #define AUTOTUNE_TESTS_STUDY_FIXTURE_H
 
-#include "alloc.h"
-#include "occupancy.h"
-#include "study.h"
+#include "base/alloc.h"
+#include "record/occupancy.h"
+#include "record/study.h"
 
 #include <string.h>
 
@@ -29,15 +29,15 @@ static inline struct result *fixture_add(struct study *study, int64_t block_size
 static inline void fixture_figures(struct result *result, int registers,
                                    int64_t dynamic_shared_bytes)
 {
-    result->figures = (struct figures){.known = true,
-                                       .registers = registers,
-                                       .static_shared_bytes = 128,
-                                       .dynamic_shared_bytes = dynamic_shared_bytes,
-                                       .block_threads = 512,
-                                       .grid_blocks = 264,
-                                       .blocks_per_sm = 4,
-                                       .occupancy = 1,
-                                       .limiters = OCCUPANCY_LIMIT_THREADS};
+    result->stats = (struct kernel_stats){.known = true,
+                                          .registers = registers,
+                                          .static_shared_bytes = 128,
+                                          .dynamic_shared_bytes = dynamic_shared_bytes,
+                                          .block_threads = 512,
+                                          .grid_blocks = 264,
+                                          .blocks_per_sm = 4,
+                                          .occupancy = 1,
+                                          .limiters = OCCUPANCY_LIMIT_THREADS};
 }
 
 /* Samples at `median_ns` and 0.1 ns below and above it, which no short decimal number hits. */

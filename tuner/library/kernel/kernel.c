@@ -1,10 +1,11 @@
 #include "kernels.h"
 
-#include "alloc.h"
-#include "element.h"
-#include "fill.h"
-#include "gpu.h"
-#include "module.h"
+#include "base/alloc.h"
+#include "base/read_file.h"
+#include "gpu/module.h"
+#include "record/gpu.h"
+#include "template/element.h"
+#include "template/fill.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct loaded_kernel {
     const struct template *template;
     struct bindings parameters;
     struct bindings fixed; /* problem values and device attributes */
-    struct schedule schedule;
+    struct launch_plan launch_plan;
     struct tuned_launch *launches;
     struct tuned_kernel_buffer *buffers;
     CUdeviceptr scratch[BUFFERS]; /* of buffers[i]; 0 where it is the caller's */
@@ -50,8 +51,9 @@ static int bind_all(struct loaded_kernel *kernel, const struct tuned_query *quer
     bindings_release(problem);
     bind_values(query->problem, query->problem_count, &values);
     bind_values(kernel->public.match.parameters, kernel->public.match.parameter_count, &values);
-    int status = builder_bind(kernel->template, &values, kernel->public.match.other_version != 0,
-                              &kernel->parameters, problem, error);
+    int status =
+        single_compile_bind(kernel->template, &values, kernel->public.match.other_version != 0,
+                            &kernel->parameters, problem, error);
     bindings_release(&values);
     bindings_append(&kernel->fixed, problem);
     gpu_bindings(&kernel->kernels->device.gpu, &kernel->fixed);
@@ -69,7 +71,7 @@ static bool load_bundled(struct loaded_kernel *kernel, const struct tuned_query 
     struct tuned_kernel *public = &kernel->public;
     if (public->match.other_version ||
         tuned_cubin_path(kernel->kernels->table, query, &public->match, path, sizeof path) != 0 ||
-        source_read_file(path, &cubin, NULL, NULL) != 0)
+        read_file(path, &cubin, NULL, NULL) != 0)
         return false;
     CUmodule module = NULL;
     bool loaded = kernel->kernels->device.driver.cuModuleLoadData(&module, cubin) == CUDA_SUCCESS;
@@ -87,7 +89,7 @@ static int load_built(struct loaded_kernel *kernel, const struct bindings *probl
                                 kernels->device.gpu.arch};
     struct compilation compilation;
     enum build_origin origin;
-    int status = builder_cubin(&kernels->builder, &build, &compilation, &origin, error);
+    int status = single_compile_cubin(&kernels->builder, &build, &compilation, &origin, error);
     if (status != 0)
         *code = TUNED_COMPILER;
     if (status == 0)
@@ -120,15 +122,15 @@ static int make_launches(struct loaded_kernel *kernel, const struct scope *scope
 {
     struct module module = {&kernel->kernels->device, kernel->public.module};
     const struct kernel_lookup lookup = module_lookup(&module);
-    struct schedule *schedule = &kernel->schedule;
-    int status = schedule_make(schedule, kernel->template, scope, &lookup, error);
-    if (status == 0 && schedule->not_resident)
-        status = error_set(error, ERROR_DEVICE, "%s", schedule->residency);
+    struct launch_plan *launch_plan = &kernel->launch_plan;
+    int status = launch_plan_make(launch_plan, kernel->template, scope, &lookup, error);
+    if (status == 0 && launch_plan->not_resident)
+        status = error_set(error, ERROR_DEVICE, "%s", launch_plan->residency);
     if (status != 0)
         return status;
-    kernel->launches = alloc_zeroed(schedule->step_count, sizeof *kernel->launches);
-    for (size_t i = 0; i < schedule->step_count && status == 0; i++) {
-        const struct step *step = &schedule->steps[i];
+    kernel->launches = alloc_zeroed(launch_plan->step_count, sizeof *kernel->launches);
+    for (size_t i = 0; i < launch_plan->step_count && status == 0; i++) {
+        const struct step *step = &launch_plan->steps[i];
         struct tuned_launch *launch = &kernel->launches[i];
         launch->entry = step->entry;
         memcpy(launch->grid, step->grid, sizeof launch->grid);
@@ -140,7 +142,7 @@ static int make_launches(struct loaded_kernel *kernel, const struct scope *scope
             status = module_function(&module, step->entry, &launch->function, error);
     }
     kernel->public.launches = kernel->launches;
-    kernel->public.launch_count = schedule->step_count;
+    kernel->public.launch_count = launch_plan->step_count;
     return status;
 }
 
@@ -195,7 +197,7 @@ static int make_buffers(struct loaded_kernel *kernel, const struct scope *scope,
                         struct error *error)
 {
     const struct template *template = kernel->template;
-    struct scope names = {&kernel->schedule.names, scope};
+    struct scope names = {&kernel->launch_plan.names, scope};
     int status = 0;
     if (template->buffer_count > BUFFERS)
         return error_set(error, ERROR_CONFIG, "'%s' has more than %d buffers", template->path,
@@ -274,7 +276,7 @@ void tuned_kernel_free(struct tuned_kernel *kernel)
             (void)driver->cuMemFree(loaded->scratch[i]);
     if (kernel->module != NULL)
         (void)driver->cuModuleUnload(kernel->module);
-    schedule_release(&loaded->schedule);
+    launch_plan_release(&loaded->launch_plan);
     bindings_release(&loaded->parameters);
     bindings_release(&loaded->fixed);
     free(loaded->launches);
@@ -317,7 +319,7 @@ static int launch(const struct loaded_kernel *kernel, size_t index, CUdeviceptr 
                   CUstream stream, struct tuned_error *error)
 {
     const struct tuned_launch *launch = &kernel->launches[index];
-    const struct step *step = &kernel->schedule.steps[index];
+    const struct step *step = &kernel->launch_plan.steps[index];
     const struct driver *driver = &kernel->kernels->device.driver;
     void *arguments[ARGUMENTS];
     for (size_t i = 0; i < step->argument_count; i++)

@@ -1,7 +1,8 @@
 #include "kernels.h"
 
-#include "alloc.h"
-#include "application_source.h"
+#include "base/alloc.h"
+#include "base/read_file.h"
+#include "compile/application_source.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -90,7 +91,7 @@ void tuned_kernels_close(struct tuned_kernels *kernels)
     }
     free(kernels->loaded);
     evaluator_free(kernels->evaluator);
-    builder_release(&kernels->builder);
+    single_compile_release(&kernels->builder);
     driver_close(&kernels->device.driver);
     tuned_free(kernels->table);
     free(kernels->templates);
@@ -206,7 +207,7 @@ static bool load_bundled_module(const struct request *request, struct CUmod_st *
         return false;
     char *own = application_source_binary(&request->source, request->definitions.items,
                                           request->definitions.count, path);
-    bool loaded = source_read_file(own, &cubin, NULL, NULL) == 0 &&
+    bool loaded = read_file(own, &cubin, NULL, NULL) == 0 &&
                   request->kernels->device.driver.cuModuleLoadData(module, cubin) == CUDA_SUCCESS;
     if (!loaded)
         *module = NULL;
@@ -225,8 +226,8 @@ static int load_built_module(const struct request *request, struct CUmod_st **mo
     enum build_origin built;
     application_source_options(&request->source, request->definitions.items,
                                request->definitions.count, &options);
-    int status = builder_source_cubin(&kernels->builder, &request->source, &options,
-                                      kernels->device.gpu.arch, &compilation, &built, error);
+    int status = single_compile_source_cubin(&kernels->builder, &request->source, &options,
+                                             kernels->device.gpu.arch, &compilation, &built, error);
     if (status != 0)
         *code = TUNED_COMPILER;
     if (status == 0)

@@ -2,11 +2,11 @@
 #ifndef TUNED_LIBRARY_KERNELS_H
 #define TUNED_LIBRARY_KERNELS_H
 
-#include "builder.h"
-#include "device_context.h"
-#include "error.h"
-#include "schedule.h"
-#include "template.h"
+#include "base/error.h"
+#include "compile/single_compile.h"
+#include "gpu/device_context.h"
+#include "template/launch_plan.h"
+#include "template/template.h"
 
 #include <autotune/tuned_kernel.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@ struct tuned_kernels {
     struct tuned_gpu gpu;
     struct device_context device; /* its driver and GPU; no context of its own */
     struct evaluator *evaluator;
-    struct builder builder;
+    struct single_compile builder;
     char *templates; /* folder */
     struct template **loaded;
     size_t loaded_count;

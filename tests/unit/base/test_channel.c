@@ -1,0 +1,292 @@
+#include "base/channel.h"
+
+#include "base/alloc.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct pair {
+    struct channel a, b;
+};
+
+static int open_pair(void **state)
+{
+    int ends[2];
+    struct pair *pair = alloc_zeroed(1, sizeof *pair);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+        return -1;
+    channel_init(&pair->a, ends[0], ends[0]);
+    channel_init(&pair->b, ends[1], ends[1]);
+    *state = pair;
+    return 0;
+}
+
+static int close_pair(void **state)
+{
+    struct pair *pair = *state;
+    channel_release(&pair->a);
+    channel_release(&pair->b);
+    free(pair);
+    return 0;
+}
+
+static void write_raw(const struct channel *channel, const char *text)
+{
+    assert_int_equal(write(channel->out, text, strlen(text)), strlen(text));
+}
+
+static void assert_message(json_t *message, const char *expected)
+{
+    char *text = json_dumps(message, JSON_COMPACT);
+    assert_string_equal(text, expected);
+    free(text);
+    json_decref(message);
+}
+
+static void messages_arrive_in_order(void **state)
+{
+    struct pair *pair = *state;
+    struct error error;
+    json_t *message;
+    assert_int_equal(channel_send(&pair->a, json_pack("{s:i}", "n", 1), &error), 0);
+    assert_int_equal(channel_send(&pair->a, json_pack("{s:s}", "text", "two\nlines"), &error), 0);
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"n\":1}");
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"text\":\"two\\nlines\"}");
+    assert_int_equal(channel_send(&pair->b, json_pack("{s:i}", "back", 3), &error), 0);
+    assert_int_equal(channel_receive(&pair->a, &message, &error), 1);
+    assert_message(message, "{\"back\":3}");
+}
+
+static void messages_may_come_in_pieces(void **state)
+{
+    struct pair *pair = *state;
+    struct error error;
+    json_t *message;
+    assert_int_equal(channel_next(&pair->b, &message, &error), 0);
+    assert_null(message);
+    write_raw(&pair->a, "{\"n\"");
+    assert_int_equal(channel_fill(&pair->b, &error), 1);
+    assert_int_equal(channel_next(&pair->b, &message, &error), 0);
+    write_raw(&pair->a, ":1}\n{\"n\":2}\n{\"n\"");
+    assert_int_equal(channel_fill(&pair->b, &error), 1);
+    assert_int_equal(channel_next(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"n\":1}");
+    assert_int_equal(channel_next(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"n\":2}");
+    assert_int_equal(channel_next(&pair->b, &message, &error), 0);
+    write_raw(&pair->a, ":3}\n");
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"n\":3}");
+}
+
+static void the_end_of_the_stream(void **state)
+{
+    struct pair *pair = *state;
+    struct error error;
+    json_t *message;
+    write_raw(&pair->a, "{\"n\":1}\n{\"cut");
+    channel_release(&pair->a);
+    assert_int_equal(pair->a.in, -1);
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"n\":1}");
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 0);
+    assert_int_equal(channel_fill(&pair->b, &error), 0);
+}
+
+/* The test would die of SIGPIPE. */
+static void nobody_at_the_other_end(void **state)
+{
+    struct pair *pair = *state;
+    struct error error;
+    channel_release(&pair->a);
+    assert_int_equal(channel_send(&pair->b, json_pack("{s:i}", "n", 1), &error), ERROR_WORKER);
+    assert_string_equal(error.message, "cannot write to the other process: Broken pipe");
+}
+
+static void lines_that_are_no_message(void **state)
+{
+    struct pair *pair = *state;
+    static const char *const lines[] = {"hello\n", "{\"n\":\n", "\n", "{} {}\n",
+                                        "{\"a\":\"\xff\"}\n"};
+    struct error error;
+    json_t *message;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        write_raw(&pair->a, lines[i]);
+        assert_int_equal(channel_receive(&pair->b, &message, &error), ERROR_WORKER);
+        assert_memory_equal(error.message, "a message is no JSON: ", 22);
+        assert_null(message);
+    }
+    write_raw(&pair->a, "[1]\n");
+    assert_int_equal(channel_receive(&pair->b, &message, &error), ERROR_WORKER);
+    assert_string_equal(error.message, "a message is no JSON object");
+    assert_null(message);
+    /* what follows is read all the same */
+    write_raw(&pair->a, "{\"n\":1}\n");
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"n\":1}");
+}
+
+static void *send_text(void *user)
+{
+    struct pair *pair = ((void **)user)[0];
+    json_t *message = ((void **)user)[1];
+    struct error error;
+    int status = channel_send(&pair->a, message, &error);
+    return status == 0 ? user : NULL;
+}
+
+static void messages_larger_than_the_socket_holds(void **state)
+{
+    struct pair *pair = *state;
+    size_t length = 5000000;
+    char *text = alloc_zeroed(length + 1, 1);
+    memset(text, 'x', length);
+    json_t *message;
+    struct error error;
+    pthread_t thread;
+    void *user[2] = {pair, json_pack("{s:s}", "log", text)};
+    void *sent = NULL;
+    assert_int_equal(pthread_create(&thread, NULL, send_text, user), 0);
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_int_equal(pthread_join(thread, &sent), 0);
+    assert_non_null(sent);
+    assert_string_equal(json_string_value(json_object_get(message, "log")), text);
+    json_decref(message);
+    free(text);
+}
+
+/* Fills the receiver's buffer as if `length` bytes without a line's end had come, then `tail`. */
+static void receive_long(struct channel *channel, size_t length, const char *tail)
+{
+    channel->capacity = length + strlen(tail);
+    channel->used = channel->capacity;
+    channel->buffer = alloc_resize(channel->buffer, channel->capacity, 1);
+    memset(channel->buffer, 'x', length);
+    memcpy(channel->buffer + length, tail, strlen(tail));
+}
+
+static void messages_end_at_64_mib(void **state)
+{
+    struct pair *pair = *state;
+    size_t limit = (size_t)64 * 1024 * 1024;
+    struct error error;
+    json_t *message;
+    receive_long(&pair->b, limit, "");
+    assert_int_equal(channel_next(&pair->b, &message, &error), ERROR_WORKER);
+    assert_string_equal(error.message, "a message is longer than 64 MiB");
+    receive_long(&pair->b, limit + 1, "\n");
+    assert_int_equal(channel_next(&pair->b, &message, &error), ERROR_WORKER);
+    assert_string_equal(error.message, "a message is longer than 64 MiB");
+    receive_long(&pair->b, limit - 1, "");
+    assert_int_equal(channel_next(&pair->b, &message, &error), 0);
+}
+
+static void text_that_is_no_utf8_is_refused(void **state)
+{
+    struct pair *pair = *state;
+    struct error error;
+    json_t *message = json_object();
+    (void)json_object_set_new(message, "text", json_string_nocheck("\xff"));
+    assert_int_equal(channel_send(&pair->a, message, &error), ERROR_WORKER);
+    assert_string_equal(error.message, "cannot write a message: text that is not UTF-8");
+}
+
+/* A person may run a worker with its input and output in pipes. */
+static void pipes_will_do(void **state)
+{
+    (void)state;
+    int ends[2];
+    struct channel channel;
+    struct error error;
+    json_t *message;
+    assert_int_equal(pipe(ends), 0);
+    channel_init(&channel, ends[0], ends[1]);
+    assert_int_equal(channel_send(&channel, json_pack("{s:i}", "n", 1), &error), 0);
+    assert_int_equal(channel_receive(&channel, &message, &error), 1);
+    assert_message(message, "{\"n\":1}");
+    channel_release(&channel);
+    assert_int_equal(close(ends[0]), -1);
+    assert_int_equal(close(ends[1]), -1);
+}
+
+static void errors_travel(void **state)
+{
+    struct pair *pair = *state;
+    struct error sent;
+    struct error received;
+    struct error error;
+    json_t *message;
+    (void)error_set_at(&sent, ERROR_DEVICE, "k.ini", 12, "'%s' failed…", "cuLaunchKernel");
+    assert_int_equal(channel_send(&pair->a, message_from_error(&sent), &error), 0);
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_int_equal(message_error(message, &received), ERROR_DEVICE);
+    assert_int_equal(received.code, ERROR_DEVICE);
+    assert_int_equal(received.line, 12);
+    assert_string_equal(received.file, "k.ini");
+    assert_string_equal(received.message, "'cuLaunchKernel' failed…");
+    json_decref(message);
+}
+
+static void errors_that_are_no_utf8_travel_too(void **state)
+{
+    (void)state;
+    struct error sent;
+    struct error received;
+    (void)error_set_at(&sent, ERROR_CONFIG, "caf\xe9.ini", 3, "cut in a character \xe2\x80");
+    json_t *message = message_from_error(&sent);
+    assert_non_null(message);
+    assert_int_equal(message_error(message, &received), ERROR_CONFIG);
+    assert_string_equal(received.file, "caf?.ini");
+    assert_string_equal(received.message, "cut in a character ??");
+    json_decref(message);
+}
+
+static void other_messages_are_no_errors(void **state)
+{
+    (void)state;
+    struct error error = {.line = 99};
+    static const char *const texts[] = {"{}", "{\"event\":\"done\"}", "{\"event\":1}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        json_t *message = json_loads(texts[i], 0, NULL);
+        assert_int_equal(message_error(message, &error), 0);
+        assert_int_equal(error.line, 99);
+        json_decref(message);
+    }
+    /* an error without its members is still one */
+    json_t *message = json_loads("{\"event\":\"error\"}", 0, NULL);
+    assert_int_equal(message_error(message, &error), ERROR_WORKER);
+    assert_string_equal(error.message, "a worker failed without saying why");
+    json_decref(message);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_pair, close_pair)
+    const struct CMUnitTest tests[] = {
+        TEST(messages_arrive_in_order),
+        TEST(messages_may_come_in_pieces),
+        TEST(the_end_of_the_stream),
+        TEST(nobody_at_the_other_end),
+        TEST(lines_that_are_no_message),
+        TEST(messages_larger_than_the_socket_holds),
+        TEST(messages_end_at_64_mib),
+        TEST(text_that_is_no_utf8_is_refused),
+        cmocka_unit_test(pipes_will_do),
+        TEST(errors_travel),
+        cmocka_unit_test(errors_that_are_no_utf8_travel_too),
+        cmocka_unit_test(other_messages_are_no_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

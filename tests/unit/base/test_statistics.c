@@ -1,0 +1,336 @@
+#include "base/statistics.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* Equal within `tolerance`, and so no NaN. cmocka has had this for doubles only since 2.0. */
+#define assert_near(actual, expected, tolerance)                                                   \
+    assert_true(fabs((actual) - (expected)) <= (tolerance))
+
+/* Uniform in (0, 1). */
+static double uniform(uint64_t *state)
+{
+    return ((double)(statistics_random(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static void test_quantiles_interpolate(void **state)
+{
+    (void)state;
+    const double sorted[] = {10, 20, 30, 40};
+    assert_near(statistics_quantile(sorted, 4, 0.0), 10, 0);
+    assert_near(statistics_quantile(sorted, 4, 0.25), 17.5, 1e-12);
+    assert_near(statistics_quantile(sorted, 4, 0.5), 25, 1e-12);
+    assert_near(statistics_quantile(sorted, 4, 0.9), 37, 1e-12);
+    assert_near(statistics_quantile(sorted, 4, 1.0), 40, 0);
+    assert_near(statistics_quantile(sorted, 1, 0.3), 10, 0);
+}
+
+static void test_median_of_any_order(void **state)
+{
+    (void)state;
+    double samples[] = {9, 1, 5, 7, 3, 5, 5};
+    const double before[] = {9, 1, 5, 7, 3, 5, 5};
+    assert_near(statistics_median(samples, 7), 5, 0);
+    assert_near(statistics_median(samples, 4), 6, 0);
+    assert_near(statistics_median(samples, 2), 5, 0);
+    assert_near(statistics_median(samples, 1), 9, 0);
+    assert_memory_equal(samples, before, sizeof samples);
+}
+
+/* Selection, which the median uses, and sorting must agree on every shape of data. */
+static void test_median_agrees_with_sorting(void **state)
+{
+    (void)state;
+    uint64_t random = 7;
+    for (size_t count = 1; count <= 200; count++) {
+        double samples[200];
+        uint64_t distinct = 1 + statistics_random(&random) % 300; /* from all equal to no ties */
+        for (size_t i = 0; i < count; i++)
+            samples[i] = (double)(statistics_random(&random) % distinct);
+        double median = statistics_median(samples, count);
+        statistics_sort(samples, count);
+        for (size_t i = 1; i < count; i++)
+            assert_true(samples[i - 1] <= samples[i]);
+        assert_near(median, statistics_quantile(samples, count, 0.5), 0);
+    }
+}
+
+static void test_summary_of_none_is_zero(void **state)
+{
+    (void)state;
+    struct summary summary = statistics_summarise(NULL, 0);
+    const struct summary zero = {0};
+    assert_int_equal(summary.count, 0);
+    assert_near(summary.median_ns, zero.median_ns, 0);
+    assert_near(summary.low_ns, 0, 0);
+    assert_near(summary.high_ns, 0, 0);
+    assert_near(summary.minimum_ns, 0, 0);
+    assert_near(summary.relative_iqr, 0, 0);
+}
+
+static void test_summary_of_zeros_and_of_equals_has_no_noise(void **state)
+{
+    (void)state;
+    const double zeros[8] = {0};
+    struct summary summary = statistics_summarise(zeros, 8);
+    assert_near(summary.median_ns, 0, 0);
+    assert_near(summary.relative_iqr, 0, 0); /* not 0 / 0 */
+    const double equal[] = {32, 32, 32, 32, 32, 32, 32};
+    summary = statistics_summarise(equal, LENGTH(equal));
+    assert_near(summary.low_ns, 32, 0);
+    assert_near(summary.high_ns, 32, 0);
+    assert_near(summary.relative_iqr, 0, 0);
+}
+
+static void test_summary_figures(void **state)
+{
+    (void)state;
+    const double samples[] = {105, 101, 104, 100, 102, 103, 140, 99, 98};
+    struct summary summary = statistics_summarise(samples, LENGTH(samples));
+    assert_int_equal(summary.count, 9);
+    assert_near(summary.median_ns, 102, 0);
+    assert_near(summary.minimum_ns, 98, 0);
+    /* second smallest to second largest: 1 - 20/512 = 96.1 % */
+    assert_near(summary.low_ns, 99, 0);
+    assert_near(summary.high_ns, 105, 0);
+    assert_near(summary.relative_iqr, 4.0 / 102.0, 1e-12);
+}
+
+/* Ranks of the 95 % interval as tabulated for the sign test; the last three by the approximation.
+ */
+static void test_interval_ranks(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t count, low, high;
+    } cases[] = {{1, 1, 1},          {2, 1, 2},        {5, 1, 5},        {6, 1, 6},
+                 {8, 1, 8},          {9, 2, 8},        {10, 2, 9},       {15, 4, 12},
+                 {20, 6, 15},        {25, 8, 18},      {30, 10, 21},     {60, 22, 39},
+                 {100, 40, 61},      {1000, 469, 532}, {1001, 469, 533}, {2000, 956, 1045},
+                 {10000, 4902, 5099}};
+    static double samples[10000];
+    for (size_t i = 0; i < LENGTH(samples); i++)
+        samples[i] = (double)(i + 1);
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct summary summary = statistics_summarise(samples, cases[i].count);
+        assert_near(summary.low_ns, (double)cases[i].low, 0);
+        assert_near(summary.high_ns, (double)cases[i].high, 0);
+    }
+}
+
+/* Timings are skewed to the right; so is the exponential distribution, whose median is ln 2. */
+static void test_interval_covers_the_median(void **state)
+{
+    (void)state;
+    const size_t counts[] = {10, 25, 60};
+    uint64_t random = 2024;
+    for (size_t c = 0; c < LENGTH(counts); c++) {
+        int covered = 0;
+        for (int draw = 0; draw < 1000; draw++) {
+            double samples[60];
+            for (size_t i = 0; i < counts[c]; i++)
+                samples[i] = 1000.0 - log(uniform(&random));
+            struct summary summary = statistics_summarise(samples, counts[c]);
+            double truth = 1000.0 + log(2.0);
+            covered += summary.low_ns <= truth && truth <= summary.high_ns;
+        }
+        assert_in_range(covered, 900, 990);
+    }
+}
+
+static void test_bootstrap_covers_the_ratio(void **state)
+{
+    (void)state;
+    uint64_t random = 99;
+    int covered = 0;
+    for (uint64_t draw = 0; draw < 1000; draw++) {
+        double a[30];
+        double b[30];
+        for (int i = 0; i < 30; i++) {
+            double drift = 1.0 + 0.3 * uniform(&random);
+            a[i] = 1020.0 * drift * (1.0 + 0.02 * (uniform(&random) - 0.5));
+            b[i] = 1000.0 * drift * (1.0 + 0.02 * (uniform(&random) - 0.5));
+        }
+        struct interval interval = statistics_paired_ratio(a, b, 30, 0.95, 500, draw);
+        covered += interval.low <= 1.02 && 1.02 <= interval.high;
+    }
+    assert_in_range(covered, 900, 990);
+}
+
+/*
+ * For an odd number of pairs the median of a resample is one of the ratios, and how often each of
+ * them is known: with 5 pairs, the smallest is the median with probability P(Bin(5, 1/5) >= 3) =
+ * 0.05792, so that the 2.5 % quantile is the smallest ratio, and the 97.5 % one the largest. With
+ * 11, the first three have P(Bin(11, k/11) >= 6) = 0.0002, 0.0072, 0.0512: the interval runs
+ * from the third smallest to the third largest.
+ */
+static void test_bootstrap_of_known_distribution(void **state)
+{
+    (void)state;
+    const double a[] = {106, 101, 104, 111, 102, 105, 103, 108, 107, 110, 109};
+    double b[LENGTH(a)];
+    for (size_t i = 0; i < LENGTH(b); i++)
+        b[i] = 100;
+    struct interval interval = statistics_paired_ratio(a, b, LENGTH(a), 0.95, 20000, 1);
+    assert_near(interval.estimate, 1.06, 1e-12);
+    assert_near(interval.low, 1.03, 1e-12);
+    assert_near(interval.high, 1.09, 1e-12);
+    interval = statistics_paired_ratio(a, b, 5, 0.95, 20000, 1);
+    assert_near(interval.estimate, 1.04, 1e-12);
+    assert_near(interval.low, 1.01, 1e-12);
+    assert_near(interval.high, 1.11, 1e-12);
+}
+
+static void test_pairing_cancels_drift(void **state)
+{
+    (void)state;
+    double a[20];
+    double b[20];
+    for (int i = 0; i < 20; i++) {
+        double clock = 1.0 + 0.02 * i; /* from 1 to 1.38: far more than the 1 % between them */
+        a[i] = 1010.0 * clock;
+        b[i] = 1000.0 * clock;
+    }
+    struct summary of_a = statistics_summarise(a, 20);
+    struct summary of_b = statistics_summarise(b, 20);
+    assert_true(of_a.low_ns < of_b.high_ns); /* unpaired, they cannot be told apart */
+    struct interval interval = statistics_paired_ratio(a, b, 20, 0.95, 500, 3);
+    assert_near(interval.estimate, 1.01, 1e-9);
+    assert_near(interval.low, 1.01, 1e-9);
+    assert_near(interval.high, 1.01, 1e-9);
+}
+
+static void test_bootstrap_is_determined_by_its_seed(void **state)
+{
+    (void)state;
+    double a[40];
+    double b[40];
+    uint64_t random = 5;
+    for (int i = 0; i < 40; i++) {
+        a[i] = 1000.0 + 20.0 * uniform(&random);
+        b[i] = 1000.0 + 20.0 * uniform(&random);
+    }
+    struct interval first = statistics_paired_ratio(a, b, 40, 0.95, 500, 0);
+    struct interval again = statistics_paired_ratio(a, b, 40, 0.95, 500, 0);
+    assert_memory_equal(&first, &again, sizeof first);
+    bool differs = false;
+    for (uint64_t seed = 1; seed < 10; seed++) {
+        struct interval other = statistics_paired_ratio(a, b, 40, 0.95, 500, seed);
+        assert_near(other.estimate, first.estimate, 0);
+        assert_near(other.low, first.low, 2e-3);
+        assert_near(other.high, first.high, 2e-3);
+        differs = differs || other.low != first.low || other.high != first.high;
+    }
+    assert_true(differs);
+}
+
+static void test_ratio_of_few_and_of_zero(void **state)
+{
+    (void)state;
+    const double a[] = {30, 30};
+    const double b[] = {20, 20};
+    const double zero[] = {0, 0};
+    struct interval one = statistics_paired_ratio(a, b, 1, 0.95, 500, 1);
+    assert_near(one.estimate, 1.5, 0);
+    assert_near(one.low, 1.5, 0);
+    assert_near(one.high, 1.5, 0);
+    struct interval unsampled = statistics_paired_ratio(a, b, 2, 0.95, 0, 1);
+    assert_near(unsampled.low, 1.5, 0);
+    assert_near(unsampled.high, 1.5, 0);
+    struct interval both_zero = statistics_paired_ratio(zero, zero, 2, 0.95, 500, 1);
+    assert_near(both_zero.estimate, 1, 0);
+    assert_near(both_zero.low, 1, 0);
+    assert_near(both_zero.high, 1, 0);
+    struct interval over_zero = statistics_paired_ratio(a, zero, 2, 0.95, 500, 1);
+    assert_true(isfinite(over_zero.estimate) && over_zero.low >= 1e9);
+    struct interval zero_over = statistics_paired_ratio(zero, b, 2, 0.95, 500, 1);
+    assert_near(zero_over.high, 0, 0);
+}
+
+/* The generator's published first output for the state 1. */
+/* Medians 20 and 10; whatever is drawn, medians lie within the samples. */
+static void test_ratio_of_medians(void **state)
+{
+    (void)state;
+    const double a[] = {19, 20, 21, 20, 20};
+    const double b[] = {9, 10, 11};
+    struct interval interval = statistics_median_ratio(a, 5, b, 3, 1000, 1);
+    assert_near(interval.estimate, 2, 1e-12);
+    assert_true(interval.low >= 19.0 / 11 && interval.low < 2);
+    assert_true(interval.high <= 21.0 / 9 && interval.high > 2);
+    struct interval again = statistics_median_ratio(a, 5, b, 3, 1000, 1);
+    assert_memory_equal(&interval, &again, sizeof interval);
+    interval = statistics_median_ratio(a, 1, b, 1, 1000, 1);
+    assert_near(interval.estimate, 19.0 / 9, 1e-12);
+    assert_near(interval.low, interval.high, 0);
+}
+
+static void test_timer_step(void **state)
+{
+    (void)state;
+    const double samples[] = {320, 416, 320.00001, 352, 1000000};
+    assert_near(statistics_timer_step_ns(samples, 5), 32, 1e-4);
+    const double far[] = {1000, 5000};
+    assert_near(statistics_timer_step_ns(far, 2), 0, 0);
+    assert_near(statistics_timer_step_ns(samples, 1), 0, 0);
+    assert_near(statistics_timer_step_ns(NULL, 0), 0, 0);
+}
+
+static void test_random_numbers(void **state)
+{
+    (void)state;
+    uint64_t random = 1;
+    assert_true(statistics_random(&random) == UINT64_C(5180492295206395165));
+    assert_true(random == UINT64_C(33554433));
+}
+
+/* Each of the 6 orders of 3 is as likely as the others: 1000 expected of 6000, sigma 29. */
+static void test_shuffle_is_fair(void **state)
+{
+    (void)state;
+    uint64_t random = 11;
+    int seen[27] = {0};
+    for (int i = 0; i < 6000; i++) {
+        size_t indices[] = {0, 1, 2};
+        statistics_shuffle(indices, 3, &random);
+        assert_int_equal(indices[0] + indices[1] + indices[2], 3);
+        seen[9 * indices[0] + 3 * indices[1] + indices[2]]++;
+    }
+    const int orders[] = {5, 7, 11, 15, 19, 21}; /* 012 021 102 120 201 210 in base 3 */
+    for (size_t i = 0; i < LENGTH(orders); i++)
+        assert_in_range(seen[orders[i]], 880, 1120);
+    statistics_shuffle(NULL, 0, &random);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quantiles_interpolate),
+        cmocka_unit_test(test_median_of_any_order),
+        cmocka_unit_test(test_median_agrees_with_sorting),
+        cmocka_unit_test(test_summary_of_none_is_zero),
+        cmocka_unit_test(test_summary_of_zeros_and_of_equals_has_no_noise),
+        cmocka_unit_test(test_summary_figures),
+        cmocka_unit_test(test_interval_ranks),
+        cmocka_unit_test(test_interval_covers_the_median),
+        cmocka_unit_test(test_bootstrap_covers_the_ratio),
+        cmocka_unit_test(test_bootstrap_of_known_distribution),
+        cmocka_unit_test(test_pairing_cancels_drift),
+        cmocka_unit_test(test_bootstrap_is_determined_by_its_seed),
+        cmocka_unit_test(test_ratio_of_few_and_of_zero),
+        cmocka_unit_test(test_ratio_of_medians),
+        cmocka_unit_test(test_timer_step),
+        cmocka_unit_test(test_random_numbers),
+        cmocka_unit_test(test_shuffle_is_fair),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,404 @@
+#include "compile/nvrtc.h"
+
+#include "base/alloc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* --- the log, without the library ------------------------------------------------------------- */
+
+/* Of NVRTC 13.0 for sm_90: no constant memory; barriers; a function that is not inlined. */
+static const char log_13[] =
+    "k.cu(11): warning #177-D: variable \"unused\" was declared but never referenced\n"
+    "\n"
+    "ptxas info    : 0 bytes gmem\n"
+    "ptxas info    : Compiling entry function 'spills' for 'sm_90'\n"
+    "ptxas info    : Function properties for spills\n"
+    "ptxas         .     776 bytes stack frame, 1524 bytes spill stores, 1576 bytes spill loads\n"
+    "ptxas info    : Used 32 registers, used 1 barriers, 800 bytes cumulative stack size\n"
+    "ptxas info    : Compile time = 25.316 ms\n"
+    "ptxas info    : Function properties for _Z2fni\n"
+    "ptxas         .     16 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads\n"
+    "ptxas info    : Compiling entry function '_Z5tiledIfEvPT_' for 'sm_90'\n"
+    "ptxas info    : Function properties for _Z5tiledIfEvPT_\n"
+    "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+    "ptxas info    : Used 10 registers, used 2 barriers, 4096 bytes smem\n"
+    "ptxas info    : Compile time = 1.529 ms\n"
+    "\n";
+
+/* Of NVRTC 12.0 for sm_80: constant memory; no barriers. */
+static const char log_12[] =
+    "ptxas info    : 304 bytes gmem, 40 bytes cmem[3]\n"
+    "ptxas info    : Compiling entry function 'shared_k' for 'sm_80'\n"
+    "ptxas info    : Function properties for shared_k\n"
+    "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+    "ptxas info    : Used 9 registers, 4096 bytes smem, 364 bytes cmem[0], 8 bytes cmem[2]\n"
+    "\n";
+
+static void release_kernels(struct compiled_kernel *kernels, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(kernels[i].entry);
+    free(kernels);
+}
+
+static void the_log_of_nvrtc_13_is_read(void **state)
+{
+    struct compiled_kernel *kernels = NULL;
+    size_t count = 0;
+    (void)state;
+    nvrtc_parse_log(log_13, &kernels, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(kernels[0].entry, "spills");
+    assert_int_equal(kernels[0].registers, 32);
+    assert_int_equal(kernels[0].barriers, 1);
+    assert_int_equal(kernels[0].stack_bytes, 800);
+    assert_int_equal(kernels[0].spill_store_bytes, 1524); /* not those of the other function */
+    assert_int_equal(kernels[0].spill_load_bytes, 1576);
+    assert_int_equal(kernels[0].shared_bytes, 0);
+    assert_string_equal(kernels[1].entry, "_Z5tiledIfEvPT_");
+    assert_int_equal(kernels[1].registers, 10);
+    assert_int_equal(kernels[1].barriers, 2);
+    assert_int_equal(kernels[1].shared_bytes, 4096);
+    assert_int_equal(kernels[1].spill_store_bytes, 0);
+    assert_int_equal(kernels[1].constant_bytes, 0);
+    release_kernels(kernels, count);
+}
+
+static void the_log_of_nvrtc_12_is_read(void **state)
+{
+    struct compiled_kernel *kernels = NULL;
+    size_t count = 0;
+    (void)state;
+    nvrtc_parse_log(log_12, &kernels, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(kernels[0].entry, "shared_k");
+    assert_int_equal(kernels[0].registers, 9);
+    assert_int_equal(kernels[0].shared_bytes, 4096);
+    assert_int_equal(kernels[0].constant_bytes, 372);
+    assert_int_equal(kernels[0].barriers, 0);
+    release_kernels(kernels, count);
+}
+
+static void a_log_without_figures_has_no_kernels(void **state)
+{
+    static const char *const logs[] = {
+        "",
+        "\n\n",
+        "k.cu(1): error: Used 3 registers\n",
+        "ptxas info    : Used 3 registers\n", /* of no kernel */
+        "ptxas info    : Function properties for f\nptxas         .     1 bytes stack frame\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
+        struct compiled_kernel *kernels = NULL;
+        size_t count = 1;
+        nvrtc_parse_log(logs[i], &kernels, &count);
+        assert_int_equal(count, 0);
+        assert_null(kernels);
+    }
+}
+
+static void stripping_leaves_what_people_read(void **state)
+{
+    (void)state;
+    char *log = alloc_string(log_13);
+    nvrtc_strip_log(log);
+    assert_string_equal(
+        log, "k.cu(11): warning #177-D: variable \"unused\" was declared but never referenced");
+    free(log);
+    log = alloc_string(log_12);
+    nvrtc_strip_log(log);
+    assert_string_equal(log, "");
+    free(log);
+    log = alloc_string("ptxas warning : kept\nptxas info    : not\nlast, without an end");
+    nvrtc_strip_log(log);
+    assert_string_equal(log, "ptxas warning : kept\nlast, without an end");
+    free(log);
+}
+
+/* --- the real library ------------------------------------------------------------------------- */
+
+static struct nvrtc *nvrtc;
+
+static int open_nvrtc(void **state)
+{
+    struct error error = {0};
+    (void)state;
+    if (nvrtc_open(&nvrtc, &error) == 0)
+        return 0;
+    error_print(&error, stderr);
+    return -1;
+}
+
+static int close_nvrtc(void **state)
+{
+    (void)state;
+    nvrtc_close(nvrtc);
+    return 0;
+}
+
+static struct compilation compile(const char *text, const char *arch, const char *const *options,
+                                  size_t option_count)
+{
+    struct compilation compilation;
+    struct error error = {0};
+    if (nvrtc_compile(nvrtc, "k.cu", text, arch, options, option_count, &compilation, &error) != 0)
+        fail_msg("%s", error.message);
+    return compilation;
+}
+
+static struct compilation compile_good(const char *text, const char *arch,
+                                       const char *const *options, size_t option_count)
+{
+    struct compilation compilation = compile(text, arch, options, option_count);
+    if (compilation.cubin == NULL)
+        fail_msg("refused: %s", compilation.log);
+    return compilation;
+}
+
+static void expect_refused(const char *text, const char *const *options, size_t option_count,
+                           const char *reason)
+{
+    struct compilation compilation = compile(text, "sm_90", options, option_count);
+    assert_null(compilation.cubin);
+    assert_int_equal(compilation.cubin_bytes, 0);
+    assert_int_equal(compilation.kernel_count, 0);
+    if (strstr(compilation.log, reason) == NULL)
+        fail_msg("'%s' not in '%s'", reason, compilation.log);
+    compilation_release(&compilation);
+}
+
+static const struct compiled_kernel *kernel_named(const struct compilation *compilation,
+                                                  const char *entry)
+{
+    for (size_t i = 0; i < compilation->kernel_count; i++)
+        if (strcmp(compilation->kernels[i].entry, entry) == 0)
+            return &compilation->kernels[i];
+    fail_msg("no kernel '%s'", entry);
+    return NULL;
+}
+
+static void it_says_what_it_is(void **state)
+{
+    size_t count = 0;
+    (void)state;
+    assert_true(atoi(nvrtc_version(nvrtc)) >= 12);
+    assert_non_null(strchr(nvrtc_version(nvrtc), '.'));
+    assert_true(nvrtc_path(nvrtc)[0] == '/');
+    assert_non_null(strstr(nvrtc_path(nvrtc), "libnvrtc"));
+    const int *architectures = nvrtc_architectures(nvrtc, &count);
+    int known = 0;
+    for (size_t i = 0; i < count; i++) {
+        assert_true(i == 0 || architectures[i] > architectures[i - 1]);
+        known += architectures[i] == 80 || architectures[i] == 90;
+    }
+    assert_int_equal(known, 2);
+}
+
+static const char several_kernels[] =
+    "extern \"C\" __global__ void plain(float *o) { o[threadIdx.x] = 1; }\n"
+    "extern \"C\" __global__ void __launch_bounds__(256, 2) tiled(float *o, int n) {\n"
+    "  __shared__ float tile[1024];\n"
+    "  tile[threadIdx.x] = o[threadIdx.x];\n"
+    "  __syncthreads();\n"
+    "  o[threadIdx.x] = tile[(threadIdx.x + n) % 256];\n"
+    "}\n"
+    "extern \"C\" __global__ void __launch_bounds__(1024, 2) spills(float *o, int n) {\n"
+    "  float a[64];\n"
+    "  for (int i = 0; i < 64; i++) a[i] = o[i * 1024 + threadIdx.x];\n"
+    "  for (int k = 0; k < n; k++)\n"
+    "    for (int i = 0; i < 64; i++) a[i] = a[i] * a[(i + 7) % 64] + o[i + k];\n"
+    "  for (int i = 0; i < 64; i++) o[i * 1024 + threadIdx.x] = a[i];\n"
+    "}\n"
+    "extern \"C\" __global__ void stack(int *o, int n) {\n"
+    "  int a[200];\n"
+    "  for (int i = 0; i < n; i++) a[i * 7 % 200] = o[i];\n"
+    "  for (int i = 0; i < n; i++) o[i] = a[i * n % 200];\n"
+    "}\n";
+
+static void figures_of_several_kernels(void **state)
+{
+    (void)state;
+    struct compilation compilation = compile_good(several_kernels, "sm_90", NULL, 0);
+    assert_int_equal(compilation.kernel_count, 4);
+    assert_string_equal(compilation.log, "");
+    assert_memory_equal(compilation.cubin,
+                        "\x7f"
+                        "ELF",
+                        4);
+
+    const struct compiled_kernel *plain = kernel_named(&compilation, "plain");
+    assert_in_range(plain->registers, 1, 32);
+    assert_int_equal(plain->shared_bytes + plain->stack_bytes + plain->spill_store_bytes, 0);
+    assert_int_equal(plain->max_threads_per_block, 0);
+
+    const struct compiled_kernel *tiled = kernel_named(&compilation, "tiled");
+    assert_int_equal(tiled->shared_bytes, 4096);
+    assert_int_equal(tiled->max_threads_per_block, 256);
+
+    /* 65,536 registers for 2 blocks of 1,024 threads: 32 each */
+    const struct compiled_kernel *spills = kernel_named(&compilation, "spills");
+    assert_in_range(spills->registers, 1, 32);
+    assert_true(spills->spill_store_bytes > 0 && spills->spill_load_bytes > 0);
+    assert_int_equal(spills->max_threads_per_block, 1024);
+
+    const struct compiled_kernel *stack = kernel_named(&compilation, "stack");
+    assert_int_equal(stack->stack_bytes, 800);
+    assert_int_equal(stack->spill_store_bytes, 0);
+    compilation_release(&compilation);
+}
+
+static void constant_memory_is_counted_where_it_is_told(void **state)
+{
+    (void)state;
+    struct compilation compilation = compile_good(several_kernels, "sm_80", NULL, 0);
+    /* parameters begin at 352: an address, and an int */
+    assert_int_equal(kernel_named(&compilation, "plain")->constant_bytes, 360);
+    assert_true(kernel_named(&compilation, "tiled")->constant_bytes >= 364);
+    compilation_release(&compilation);
+}
+
+static void the_same_text_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    struct compilation first = compile_good(several_kernels, "sm_90", NULL, 0);
+    struct compilation second = compile_good(several_kernels, "sm_90", NULL, 0);
+    assert_int_equal(first.cubin_bytes, second.cubin_bytes);
+    assert_memory_equal(first.cubin, second.cubin, first.cubin_bytes);
+    assert_string_equal(first.log, second.log);
+    compilation_release(&first);
+    compilation_release(&second);
+}
+
+static void definitions_and_the_standard_are_the_callers(void **state)
+{
+    const char *const options[] = {"-DVALUE=7", "-std=c++14"};
+    (void)state;
+    struct compilation compilation =
+        compile_good("static_assert(VALUE == 7 && __cplusplus == 201402L, \"\");\n"
+                     "extern \"C\" __global__ void k() {}\n",
+                     "sm_90", options, 2);
+    compilation_release(&compilation);
+    compilation = compile_good("static_assert(__cplusplus == 201703L);\n"
+                               "extern \"C\" __global__ void k() {}\n",
+                               "sm_90a", NULL, 0);
+    compilation_release(&compilation);
+}
+
+static void toolkit_headers_are_found(void **state)
+{
+    (void)state;
+    struct compilation compilation =
+        compile_good("#include <cooperative_groups.h>\n"
+                     "#include <cuda_bf16.h>\n"
+                     "#include <cuda_fp16.h>\n"
+                     "#include <cuda/std/limits>\n"
+                     "extern \"C\" __global__ void k(__half *o) {\n"
+                     "  cooperative_groups::this_grid().sync();\n"
+                     "  o[0] = cuda::std::numeric_limits<int>::max() > 0 ? o[1] : o[2];\n"
+                     "}\n",
+                     "sm_90", NULL, 0);
+    assert_int_equal(compilation.kernel_count, 1);
+    compilation_release(&compilation);
+}
+
+static void warnings_stay_in_the_log(void **state)
+{
+    (void)state;
+    struct compilation compilation =
+        compile_good("extern \"C\" __global__ void k() {\n  int unused;\n}\n", "sm_90", NULL, 0);
+    assert_non_null(strstr(compilation.log, "k.cu(2): warning"));
+    assert_non_null(strstr(compilation.log, "unused"));
+    assert_null(strstr(compilation.log, "ptxas info"));
+    compilation_release(&compilation);
+}
+
+static void refusals_give_the_reason(void **state)
+{
+    const char *const nonsense[] = {"--nonsense"};
+    (void)state;
+    expect_refused("extern \"C\" __global__ void k() { x = 1; }\n", NULL, 0, "k.cu(1): error");
+    expect_refused("#include \"nowhere.h\"\n", NULL, 0, "nowhere.h");
+    expect_refused("extern \"C\" __global__ void k() { asm(\"nonsense.f32 x;\"); }\n", NULL, 0,
+                   "nonsense");
+    expect_refused("extern \"C\" __global__ void k() {}\n", nonsense, 1, "--nonsense");
+    /* 80,000 bytes, 49,152 at most */
+    expect_refused("extern \"C\" __global__ void k(float *o) {\n"
+                   "  __shared__ float s[20000];\n"
+                   "  s[threadIdx.x] = o[threadIdx.x];\n"
+                   "  __syncthreads();\n"
+                   "  o[threadIdx.x] = s[threadIdx.x + 1];\n"
+                   "}\n",
+                   NULL, 0, "too much shared");
+}
+
+static void unknown_architectures_are_refused_with_the_known_ones(void **state)
+{
+    static const char *const wrong[] = {"sm_12", "sm_90b", "sm_9", "sm_900", "compute_90", ""};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct compilation compilation;
+        struct error error = {0};
+        assert_int_equal(nvrtc_compile(nvrtc, "k.cu", "", wrong[i], NULL, 0, &compilation, &error),
+                         ERROR_USAGE);
+        assert_non_null(strstr(error.message, "sm_80"));
+        assert_non_null(strstr(error.message, nvrtc_version(nvrtc)));
+        assert_null(compilation.cubin);
+        compilation_release(&compilation);
+    }
+}
+
+static void the_variable_names_the_library(void **state)
+{
+    struct nvrtc *other = NULL;
+    struct error error = {0};
+    char *before = alloc_string(getenv("AUTOTUNE_NVRTC"));
+    (void)state;
+    setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1);
+    assert_int_equal(nvrtc_open(&other, &error), ERROR_DEVICE);
+    assert_null(other);
+    assert_non_null(strstr(error.message, "'/nowhere/libnvrtc.so'"));
+    setenv("AUTOTUNE_NVRTC", "libm.so.6", 1); /* a library, but not this one */
+    assert_int_equal(nvrtc_open(&other, &error), ERROR_DEVICE);
+    assert_non_null(strstr(error.message, "nvrtc"));
+
+    setenv("AUTOTUNE_NVRTC", nvrtc_path(nvrtc), 1);
+    assert_int_equal(nvrtc_open(&other, &error), 0);
+    assert_string_equal(nvrtc_path(other), nvrtc_path(nvrtc));
+    nvrtc_close(other);
+    if (before != NULL)
+        setenv("AUTOTUNE_NVRTC", before, 1);
+    else
+        unsetenv("AUTOTUNE_NVRTC");
+    free(before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest log_tests[] = {
+        cmocka_unit_test(the_log_of_nvrtc_13_is_read),
+        cmocka_unit_test(the_log_of_nvrtc_12_is_read),
+        cmocka_unit_test(a_log_without_figures_has_no_kernels),
+        cmocka_unit_test(stripping_leaves_what_people_read),
+    };
+    const struct CMUnitTest library_tests[] = {
+        cmocka_unit_test(it_says_what_it_is),
+        cmocka_unit_test(figures_of_several_kernels),
+        cmocka_unit_test(constant_memory_is_counted_where_it_is_told),
+        cmocka_unit_test(the_same_text_gives_the_same_bytes),
+        cmocka_unit_test(definitions_and_the_standard_are_the_callers),
+        cmocka_unit_test(toolkit_headers_are_found),
+        cmocka_unit_test(warnings_stay_in_the_log),
+        cmocka_unit_test(refusals_give_the_reason),
+        cmocka_unit_test(unknown_architectures_are_refused_with_the_known_ones),
+        cmocka_unit_test(the_variable_names_the_library),
+    };
+    int failures = cmocka_run_group_tests(log_tests, NULL, NULL);
+    return failures + cmocka_run_group_tests(library_tests, open_nvrtc, close_nvrtc);
+}

@@ -1,0 +1,241 @@
+#include "compile/precompiler.h"
+
+#include "unit/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+/* A header that is wrong where it sees the definition, or does not see the option. */
+static const char header[] = "#ifndef HEAVY_H\n"
+                             "#define HEAVY_H\n"
+                             "#ifdef BLOCK_SIZE\n"
+                             "#error the header sees a definition\n"
+                             "#endif\n"
+                             "#ifndef MODE\n"
+                             "#error the header does not see the option\n"
+                             "#endif\n"
+                             "__device__ inline float twice(float x) { return MODE * x; }\n"
+                             "#endif\n";
+static const char kernel[] =
+    "#include <heavy.h>\n"
+    "extern \"C\" __global__ void __launch_bounds__(BLOCK_SIZE) k(float *x)\n"
+    "{ x[threadIdx.x * BLOCK_SIZE] = twice(x[0]); }\n";
+static const char *const heavy[] = {"heavy.h"};
+
+static struct nvrtc *nvrtc;
+static bool available; /* NVRTC has precompiled headers */
+
+static int open_nvrtc(void **state)
+{
+    struct error error = {0};
+    (void)state;
+    if (nvrtc_open(&nvrtc, &error) != 0) {
+        error_print(&error, stderr);
+        return -1;
+    }
+    available = nvrtc_reserve_precompiled(nvrtc, (size_t)64 << 20);
+    return 0;
+}
+
+static int close_nvrtc(void **state)
+{
+    (void)state;
+    nvrtc_close(nvrtc);
+    return 0;
+}
+
+static struct precompilation job_of(const char *text, const char *const *options, size_t count)
+{
+    return (struct precompilation){
+        .name = "k.cu",
+        .text = text,
+        .arch = "sm_90",
+        .options = options,
+        .option_count = count,
+        .definition_count = 1,
+        .headers = heavy,
+        .header_count = 1,
+        .more = true,
+        .file = "cache/made.pch",
+    };
+}
+
+static struct compilation compile(struct precompiler *precompiler, const struct precompilation *job)
+{
+    struct compilation compilation;
+    struct error error = {0};
+    if (precompiler_compile(precompiler, job, &compilation, &error) != 0)
+        fail_msg("%s", error.message);
+    return compilation;
+}
+
+/* Compiles with that block size, which the launch bounds show. */
+static void expect_block_size(struct precompiler *precompiler, const char *definition, int expected)
+{
+    const char *const options[] = {"-I.", "-DMODE=2", definition};
+    struct precompilation job = job_of(kernel, options, 3);
+    struct compilation compilation = compile(precompiler, &job);
+    if (compilation.cubin == NULL)
+        fail_msg("refused: %s", compilation.log);
+    assert_int_equal(compilation.kernel_count, 1);
+    assert_int_equal(compilation.kernels[0].max_threads_per_block, expected);
+    assert_string_equal(compilation.log, "");
+    compilation_release(&compilation);
+}
+
+/* Compiled in any other way, the header would refuse. */
+static void definitions_come_after_the_header_and_options_before(void **state)
+{
+    struct precompiler precompiler;
+    (void)state;
+    if (!available)
+        skip();
+    assert_int_equal(scratch_write("heavy.h", header), 0);
+    precompiler_init(&precompiler, nvrtc);
+    expect_block_size(&precompiler, "-DBLOCK_SIZE=64", 64);
+    assert_true(precompiler.descriptor >= 0);
+    int descriptor = precompiler.descriptor;
+    expect_block_size(&precompiler, "-DBLOCK_SIZE=128", 128);
+    expect_block_size(&precompiler, "-DBLOCK_SIZE=256", 256);
+    assert_int_equal(precompiler.descriptor, descriptor); /* the first one still */
+    assert_int_not_equal(access("cache/made.pch", F_OK), 0);
+    precompiler_release(&precompiler);
+}
+
+static void other_options_make_another_header(void **state)
+{
+    static const char text[] = "#include <heavy.h>\n__device__ float table[BLOCK_SIZE];\n"
+                               "extern \"C\" __global__ void k(float *x) { *x = twice(*x); }\n";
+    const char *const two[] = {"-I.", "-DMODE=2", "-DBLOCK_SIZE=1"};
+    const char *const three[] = {"-I.", "-DMODE=3", "-DBLOCK_SIZE=1"};
+    struct precompiler precompiler;
+    (void)state;
+    if (!available)
+        skip();
+    assert_int_equal(scratch_write("heavy.h", header), 0);
+    precompiler_init(&precompiler, nvrtc);
+    struct precompilation jobs[] = {job_of(text, two, 3), job_of(text, three, 3)};
+    struct compilation compilations[4];
+    for (size_t i = 0; i < 4; i++) {
+        compilations[i] = compile(&precompiler, &jobs[i % 2]);
+        assert_non_null(compilations[i].cubin);
+    }
+    assert_int_equal(compilations[0].cubin_bytes, compilations[2].cubin_bytes);
+    assert_memory_equal(compilations[0].cubin, compilations[2].cubin, compilations[0].cubin_bytes);
+    assert_memory_equal(compilations[1].cubin, compilations[3].cubin, compilations[1].cubin_bytes);
+    assert_true(compilations[0].cubin_bytes != compilations[1].cubin_bytes ||
+                memcmp(compilations[0].cubin, compilations[1].cubin, compilations[0].cubin_bytes) !=
+                    0);
+    for (size_t i = 0; i < 4; i++)
+        compilation_release(&compilations[i]);
+    precompiler_release(&precompiler);
+}
+
+static void a_refusal_is_the_one_without(void **state)
+{
+    const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
+    const char *const good = "extern \"C\" __global__ void k(float *x) { *x = 1; }\n";
+    struct precompiler precompiler;
+    (void)state;
+    assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
+    precompiler_init(&precompiler, nvrtc);
+    for (int made = 0; made < 2; made++) { /* while the header is made, and once it is there */
+        struct precompilation job =
+            job_of("#include <heavy.h>\n\nextern \"C\" __global__ void k(whole *x) { y = 1; }\n",
+                   options, 2);
+        struct compilation plain;
+        struct compilation compilation = compile(&precompiler, &job);
+        assert_int_equal(nvrtc_compile(nvrtc, job.name, job.text, job.arch, job.options,
+                                       job.option_count, &plain, NULL),
+                         0);
+        assert_null(compilation.cubin);
+        assert_non_null(strstr(compilation.log, "k.cu(3): error"));
+        assert_string_equal(compilation.log, plain.log);
+        compilation_release(&compilation);
+        compilation_release(&plain);
+        job.text = good;
+        compilation = compile(&precompiler, &job);
+        assert_non_null(compilation.cubin);
+        compilation_release(&compilation);
+    }
+    precompiler_release(&precompiler);
+}
+
+static void a_warning_names_the_line_of_the_source(void **state)
+{
+    const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
+    struct precompiler precompiler;
+    (void)state;
+    assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
+    precompiler_init(&precompiler, nvrtc);
+    for (int i = 0; i < 2; i++) {
+        struct precompilation job = job_of("#include <heavy.h>\n"
+                                           "extern \"C\" __global__ void k(whole *x)\n"
+                                           "{ int unused; *x = 1; }\n",
+                                           options, 2);
+        struct compilation compilation = compile(&precompiler, &job);
+        assert_non_null(compilation.cubin);
+        assert_ptr_equal(strstr(compilation.log, "k.cu(3): warning"), compilation.log);
+        compilation_release(&compilation);
+    }
+    assert_int_equal(precompiler.descriptor >= 0, available);
+    precompiler_release(&precompiler);
+}
+
+/* Where no header can be made there is one attempt, and results all the same. */
+static void what_cannot_be_written_is_compiled_without(void **state)
+{
+    const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
+    struct precompiler precompiler;
+    (void)state;
+    assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
+    assert_int_equal(scratch_write("file", ""), 0);
+    precompiler_init(&precompiler, nvrtc);
+    for (int i = 0; i < 2; i++) {
+        struct precompilation job = job_of(
+            "#include <heavy.h>\nextern \"C\" __global__ void k(whole *x) { *x = BLOCK_SIZE; }\n",
+            options, 2);
+        job.file = i == 0 ? "file/made.pch" : "made.pch";
+        struct compilation compilation = compile(&precompiler, &job);
+        assert_non_null(compilation.cubin);
+        assert_string_equal(compilation.log, "");
+        assert_int_equal(precompiler.descriptor, -1);
+        compilation_release(&compilation);
+    }
+    precompiler_release(&precompiler);
+}
+
+static void a_single_job_makes_none(void **state)
+{
+    const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
+    struct precompiler precompiler;
+    (void)state;
+    assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
+    precompiler_init(&precompiler, nvrtc);
+    struct precompilation job = job_of(
+        "#include <heavy.h>\nextern \"C\" __global__ void k(whole *x) { *x = 1; }\n", options, 2);
+    job.more = false;
+    struct compilation compilation = compile(&precompiler, &job);
+    assert_non_null(compilation.cubin);
+    assert_int_equal(precompiler.descriptor, -1);
+    compilation_release(&compilation);
+    precompiler_release(&precompiler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(definitions_come_after_the_header_and_options_before),
+        SCRATCH_TEST(other_options_make_another_header),
+        SCRATCH_TEST(a_refusal_is_the_one_without),
+        SCRATCH_TEST(a_warning_names_the_line_of_the_source),
+        SCRATCH_TEST(what_cannot_be_written_is_compiled_without),
+        SCRATCH_TEST(a_single_job_makes_none),
+    };
+    return cmocka_run_group_tests(tests, open_nvrtc, close_nvrtc);
+}

@@ -1,0 +1,310 @@
+/*
+ * Files that are none, and memory that is not there: the reading half of libtuned, compiled in with
+ * allocations that can be made to fail.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+static long allocations_left = -1; /* negative: no limit */
+
+static int may_allocate(void)
+{
+    return allocations_left < 0 || allocations_left-- > 0;
+}
+
+static void *limited_calloc(size_t count, size_t size)
+{
+    return may_allocate() ? calloc(count, size) : NULL;
+}
+
+static void *limited_realloc(void *pointer, size_t size)
+{
+    return may_allocate() ? realloc(pointer, size) : NULL;
+}
+
+static char *limited_strdup(const char *text)
+{
+    return may_allocate() ? strdup(text) : NULL;
+}
+
+#define calloc limited_calloc
+#define realloc limited_realloc
+#undef strdup
+#define strdup limited_strdup
+#include "../../tuner/library/lines.c"
+#include "../../tuner/library/load.c"
+#undef calloc
+#undef realloc
+#undef strdup
+
+#include "unit/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define HEAD                                                                                       \
+    "[sum 1]\nkernel = sum\ntemplate = sum\ntemplate_hash = 0123\ngpu = Alpha\n"                   \
+    "compute_capability = 80\n"
+
+static const char good[] = "; a comment\n" HEAD "sm_count = 100\nl2_bytes = 1000\n"
+                           "memory_gb_per_s = 1555.2\nproblem.n = 1024\nproblem.type = float\n"
+                           "parameter.block_size = 256\nmedian_ns = 10.5\n"
+                           "tie.1.block_size = 128\nsomething.new = 1 2 3 ;\n\n"
+                           "[sum 2]\r\nkernel = sum\r\ntemplate = sum\r\ntemplate_hash = 0123\r\n"
+                           "gpu = Beta\r\ncompute_capability = 80\r\nproblem.n = 2^11\r\n";
+
+static void write_bytes(const char *path, const char *text, size_t length)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Loads a copy that ends where the text does, so that a sanitizer sees a step behind it. */
+static int load_exactly(const char *text, size_t length, struct tuned_table **table,
+                        struct tuned_error *error)
+{
+    char *copy = malloc(length > 0 ? length : 1);
+    assert_non_null(copy);
+    memcpy(copy, text, length);
+    int code = tuned_load_text(table, "file.ini", copy, length, error);
+    free(copy);
+    return code;
+}
+
+static void test_what_a_file_says(void **state)
+{
+    (void)state;
+    struct tuned_table *table;
+    struct tuned_error error;
+    assert_int_equal(load_exactly(good, strlen(good), &table, &error), 0);
+    assert_int_equal(tuned_count(table), 2);
+    const struct tuned_configuration *first = tuned_at(table, 0);
+    const struct tuned_configuration *second = tuned_at(table, 1);
+    assert_string_equal(first->section, "sum 1");
+    assert_string_equal(first->kernel, "sum");
+    assert_string_equal(first->template_hash, "0123");
+    assert_string_equal(first->gpu->name, "Alpha");
+    assert_int_equal(first->gpu->sm_count, 100);
+    assert_int_equal(first->gpu->l2_bytes, 1000);
+    assert_int_equal((int)(first->gpu->memory_gb_per_s * 10), 15552);
+    assert_int_equal((int)(first->median_ns * 10), 105);
+    assert_int_equal(first->problem_count, 2);
+    assert_string_equal(first->problem[1].text, "float");
+    assert_int_equal(first->parameter_count, 1);
+    assert_int_equal(first->parameters[0].integer, 256);
+    assert_string_equal(first->parameters[0].text, "256");
+    assert_int_equal(second->problem[0].integer, 2048);
+    assert_int_equal(second->parameter_count, 0);
+    assert_null(tuned_at(table, 2));
+    tuned_free(table);
+    tuned_free(NULL);
+}
+
+static void test_no_sections_are_an_empty_table(void **state)
+{
+    (void)state;
+    struct tuned_table *table;
+    struct tuned_error error;
+    assert_int_equal(load_exactly("", 0, &table, &error), 0);
+    assert_int_equal(tuned_count(table), 0);
+    tuned_free(table);
+}
+
+static void test_what_is_refused_and_where(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int line;
+        const char *message; /* a part of it */
+    } cases[] = {
+        {"kernel = sum\n", 1, "in no section"},
+        {"[sum 1]\n", 1, "no key 'kernel'"},
+        {"[sum 1]\nkernel = sum\n[sum 2]\n", 1, "no key 'template'"},
+        {HEAD "nonsense\n", 7, "no key = value"},
+        {HEAD "sm_count = -1\n", 7, "'-1' is not a whole number"},
+        {HEAD "sm_count = 99999999999\n", 7, "not a whole number in range"},
+        {HEAD "l2_bytes = 99999999999999999999\n", 7, "not a whole number in range"},
+        {HEAD "memory_gb_per_s = nan\n", 7, "'nan' is not a number"},
+        {HEAD "median_ns = -5\n", 7, "'-5' is not a number"},
+        {HEAD "median_ns = 1e999\n", 7, "'1e999' is not a number"},
+        {HEAD "kernel = other\n", 7, "given twice"},
+        {HEAD "parameter.a = 1\nparameter.a = 2\n", 8, "'a' is given twice"},
+        {HEAD "parameter.A = 1\n", 7, "'A' is no lower-case name"},
+        {HEAD "parameter. = 1\n", 7, "no lower-case name"},
+        {HEAD "parameter.a b = 1\n", 7, "no lower-case name"},
+        {HEAD "parameter.abcdefghijklmnopqrstuvwxyz012345 = 1\n", 7, "no lower-case name"},
+        {HEAD "parameter.a = 1 -I/\n", 7, "neither a number nor a lower-case word"},
+        {HEAD "parameter.a = 0x10\n", 7, "neither a number"},
+        {HEAD "parameter.a = 2^64\n", 7, "neither a number"},
+        {HEAD "parameter.a = inf\nproblem.b = Inf\n", 8, "neither a number"},
+        {HEAD "parameter.a = 1\n  2\n", 8, "begins with white space"},
+        {HEAD "parameter.a =\n", 7, "neither a number"},
+        {HEAD " [sum 2]\n", 7, "begins with white space"},
+        {"[sum 1\n", 1, "no ']'"},
+        {"[]\n", 1, "1 to 49 bytes"},
+        {"[abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz]\n", 1, "1 to 49 bytes"},
+        {"[k 1]\nkernel = ../k\n", 2, "no lower-case name"},
+        {"[k 1]\ntemplate = ../../etc/passwd\n", 2, "no lower-case name"},
+        {"[k 1]\ngpu =\n", 2, "a GPU's name"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tuned_table *table;
+        struct tuned_error error = {0};
+        int code = load_exactly(cases[i].text, strlen(cases[i].text), &table, &error);
+        if (code != TUNED_BAD_FILE || strstr(error.message, cases[i].message) == NULL)
+            fail_msg("case %zu: code %d, '%s'", i, code, error.message);
+        assert_null(table);
+        assert_string_equal(error.file, "file.ini");
+        assert_int_equal(error.line, cases[i].line);
+        assert_int_equal(error.code, code);
+        assert_int_equal(tuned_load_text(&table, "x", cases[i].text, strlen(cases[i].text), NULL),
+                         TUNED_BAD_FILE); /* whoever does not want to know why */
+    }
+}
+
+static void test_lines_and_bytes_that_inih_would_cut(void **state)
+{
+    (void)state;
+    struct tuned_table *table;
+    struct tuned_error error;
+    char line[400];
+    memset(line, 'x', sizeof line);
+    memcpy(line, "[a 1]\nkernel = ", 15);
+    assert_int_equal(load_exactly(line, sizeof line, &table, &error), TUNED_BAD_FILE);
+    assert_int_equal(error.line, 2);
+    assert_non_null(strstr(error.message, "197"));
+    assert_int_equal(load_exactly("[a 1]\n\0\0", 8, &table, &error), TUNED_BAD_FILE);
+    assert_non_null(strstr(error.message, "zero byte"));
+}
+
+static void test_too_many_values(void **state)
+{
+    (void)state;
+    char text[8192] = HEAD;
+    struct tuned_table *table;
+    struct tuned_error error;
+    for (int i = 0; i <= TUNED_PARAMETERS; i++)
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "parameter.p%d = 1\n", i);
+    assert_int_equal(load_exactly(text, strlen(text), &table, &error), TUNED_BAD_FILE);
+    assert_int_equal(error.line, 6 + TUNED_PARAMETERS + 1);
+}
+
+/* Every beginning of a good file, and every byte of it changed: refused or not, nothing breaks. */
+static void test_damaged_files(void **state)
+{
+    (void)state;
+    static const char bytes[] = {'\0', '\n', '[', ']', '=', ' ', ';', '^', '.', '9', (char)0xff};
+    char text[sizeof good];
+    size_t refused = 0;
+    for (size_t length = 0; length < sizeof good; length++) {
+        struct tuned_table *table;
+        refused += load_exactly(good, length, &table, NULL) != 0;
+        tuned_free(table);
+    }
+    assert_true(refused > 100);
+    for (size_t i = 0; i < sizeof good - 1; i++)
+        for (size_t j = 0; j < sizeof bytes; j++) {
+            struct tuned_table *table;
+            memcpy(text, good, sizeof good);
+            text[i] = bytes[j];
+            int code = load_exactly(text, sizeof good - 1, &table, NULL);
+            assert_true(code == 0 ? table != NULL : table == NULL);
+            tuned_free(table);
+        }
+}
+
+static void test_files_that_are_not_there(void **state)
+{
+    (void)state;
+    struct tuned_table *table;
+    struct tuned_error error;
+    assert_int_equal(tuned_load(&table, "nowhere.ini", &error), TUNED_BAD_FILE);
+    assert_string_equal(error.file, "nowhere.ini");
+    assert_int_equal(mkdir("empty", 0700), 0);
+    assert_int_equal(tuned_load(&table, "empty", &error), TUNED_BAD_FILE);
+    assert_string_equal(error.file, "empty/tuned.ini");
+    assert_null(table);
+}
+
+static void test_files_have_a_limit(void **state)
+{
+    (void)state;
+    size_t size = 16 * 1024 * 1024 + 1; /* the tuner's limit, too */
+    char *large = malloc(size);
+    struct tuned_table *table;
+    struct tuned_error error;
+    assert_non_null(large);
+    memset(large, '\n', size);
+    write_bytes("large.ini", large, size - 1);
+    assert_int_equal(tuned_load(&table, "large.ini", &error), 0);
+    tuned_free(table);
+    write_bytes("large.ini", large, size);
+    assert_int_equal(tuned_load(&table, "large.ini", &error), TUNED_BAD_FILE);
+    assert_string_equal(error.message, "file is larger than 16 MiB");
+    assert_null(table);
+    free(large);
+}
+
+static void test_templates_that_are_none(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"[parameters]\nBlock = 1\n", "[parameters]\nblock = ?\n",
+                                        "[parameters]\nblock = 1\nblock = 2\n", "[parameters\n"};
+    struct tuned_table *table;
+    struct tuned_error error;
+    assert_int_equal(load_exactly(good, strlen(good), &table, &error), 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        write_bytes("sum.ini", texts[i], strlen(texts[i]));
+        assert_int_equal(tuned_add_template(table, "sum.ini", &error), TUNED_BAD_FILE);
+        assert_string_equal(error.file, "sum.ini");
+    }
+    assert_int_equal(tuned_add_template(table, "nowhere.ini", &error), TUNED_BAD_FILE);
+    assert_null(table->templates); /* as it was */
+    tuned_free(table);
+}
+
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    struct tuned_table *table;
+    struct tuned_error error;
+    int code = TUNED_NO_MEMORY;
+    long limit = 0;
+    assert_int_equal(system("mkdir -p b/templates"), 0);
+    write_bytes("b/tuned.ini", good, strlen(good));
+    write_bytes("b/templates/sum.ini", "[parameters]\nblock_size = 64\n", 29);
+    for (; code == TUNED_NO_MEMORY; limit++) {
+        assert_true(limit < 100);
+        allocations_left = limit;
+        code = tuned_load(&table, "b", &error);
+        allocations_left = -1;
+        assert_true(code == 0 || (table == NULL && error.code == TUNED_NO_MEMORY));
+    }
+    assert_int_equal(code, 0);
+    assert_true(limit > 10); /* each allocation has failed once */
+    tuned_free(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_a_file_says),
+        cmocka_unit_test(test_no_sections_are_an_empty_table),
+        cmocka_unit_test(test_what_is_refused_and_where),
+        cmocka_unit_test(test_lines_and_bytes_that_inih_would_cut),
+        cmocka_unit_test(test_too_many_values),
+        cmocka_unit_test(test_damaged_files),
+        SCRATCH_TEST(test_files_that_are_not_there),
+        SCRATCH_TEST(test_files_have_a_limit),
+        SCRATCH_TEST(test_templates_that_are_none),
+        SCRATCH_TEST(test_out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

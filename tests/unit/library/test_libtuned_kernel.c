@@ -1,0 +1,451 @@
+/*
+ * libtuned_kernel against the stand-in driver: a bundle of its `scale` template, made by hand with
+ * the compiler, or skipped where that is not there. Compiled in: the library hides its parts.
+ */
+#include "../../tuner/library/kernel/kernel.c"
+#include "../../tuner/library/kernel/kernels.c"
+
+#include "compile/cubin_cache.h"
+#include "compile/nvrtc.h"
+#include "unit/scratch.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* A driver with a context, and a bundle in the current folder. */
+struct world {
+    struct driver driver;
+    CUcontext context;
+    char hash[HASH_BYTES];
+};
+
+static struct world world;
+
+static void write_tuned(const char *hash)
+{
+    FILE *file = fopen("b/tuned.ini", "w");
+    assert_non_null(file);
+    fprintf(file,
+            "[scale 00000001]\nkernel = scale\ntemplate = scale\ntemplate_hash = %s\n"
+            "gpu = Stand-in H200\narch = sm_90\ncompute_capability = 90\nsm_count = 132\n"
+            "l2_bytes = 62914560\nmemory_bytes = 1000\ndriver = 13.0\nnvrtc = 13.0\n"
+            "autotune = 0.1.0\ndate = 2026-11-21T07:00:00Z\ncache = cold\nlow_ns = 1000\n"
+            "high_ns = 1000\nsamples = 30\nregisters = 10\nblocks_per_sm = 4\noccupancy = 1\n"
+            "problem.n = 1000\nproblem.factor = 1.5\nparameter.block_size = 64\n"
+            "parameter.num_load = 2\nparameter.mode = good\nmedian_ns = 1000\n",
+            hash);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void make_bundle(void)
+{
+    struct template template;
+    struct evaluator *evaluator = evaluator_new();
+    struct error error;
+    const char *source = getenv("SOURCE_DIR");
+    assert_non_null(source);
+    char *command = alloc_format("mkdir -p b/cubin b/templates && cp "
+                                 "'%s'/tests/standin/templates/scale.* b/templates",
+                                 source);
+    assert_int_equal(system(command), 0);
+    free(command);
+    assert_int_equal(template_load(&template, evaluator, "b/templates/scale.ini", &error), 0);
+    memcpy(world.hash, template.hash, sizeof world.hash);
+    template_release(&template);
+    evaluator_free(evaluator);
+    write_tuned(world.hash);
+}
+
+static int enter(void **state)
+{
+    struct error error;
+    CUdevice device;
+    if (scratch_enter(state) != 0 || setenv("AUTOTUNE_CACHE", "cache", 1) != 0)
+        return -1;
+    make_bundle();
+    return driver_open(&world.driver, &error) != 0 || world.driver.cuDeviceGet(&device, 0) != 0 ||
+           world.driver.cuDevicePrimaryCtxRetain(&world.context, device) != 0 ||
+           world.driver.cuCtxSetCurrent(world.context) != 0;
+}
+
+static int leave(void **state)
+{
+    (void)world.driver.cuCtxSetCurrent(NULL);
+    (void)world.driver.cuDevicePrimaryCtxRelease(0);
+    driver_close(&world.driver);
+    return scratch_leave(state);
+}
+
+static struct tuned_kernels *open_bundle(void)
+{
+    struct tuned_kernels *kernels;
+    struct tuned_error error;
+    if (tuned_kernels_open(&kernels, "b", NULL, &error) != 0)
+        fail_msg("%s", error.message);
+    return kernels;
+}
+
+/* The kernel for `n` elements; NULL where there is no compiler for the first one. */
+static struct tuned_kernel *get(struct tuned_kernels *kernels, int64_t n)
+{
+    struct tuned_value problem[] = {tuned_integer("n", n), tuned_real("factor", 2.5)};
+    struct tuned_query query = {.kernel = "scale", .problem = problem, .problem_count = 2};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    int code = tuned_kernel_get(kernels, &query, &kernel, &error);
+    if (code == TUNED_COMPILER) {
+        print_message("%s\n", error.message);
+        return NULL;
+    }
+    if (code != 0)
+        fail_msg("%s: %s", error.file, error.message);
+    return kernel;
+}
+
+static void test_runs_what_was_tuned(void **state)
+{
+    (void)state;
+    enum { N = 777 };
+    struct tuned_kernels *kernels = open_bundle();
+    struct tuned_kernel *kernel = get(kernels, N);
+    if (kernel == NULL) {
+        tuned_kernels_close(kernels);
+        skip();
+    }
+    float host[N];
+    CUdeviceptr in;
+    CUdeviceptr out;
+    struct tuned_error error;
+    assert_int_equal(kernel->match.rule, TUNED_NEAREST_SIZE);
+    assert_int_equal(kernel->origin, TUNED_FROM_COMPILER);
+    assert_int_equal(kernel->launch_count, 1);
+    assert_string_equal(kernel->launches[0].entry, "scale_good");
+    assert_int_equal(kernel->launches[0].block[0], 64);
+    assert_int_equal(kernel->launches[0].grid[0], (N + 127) / 128);
+    assert_int_equal(tuned_kernel_buffer(kernel, "in")->bytes, 4 * N);
+    assert_string_equal(tuned_kernel_buffer(kernel, "out")->type, "float");
+    assert_null(tuned_kernel_buffer(kernel, "nothing"));
+    for (int i = 0; i < N; i++)
+        host[i] = (float)i;
+    assert_int_equal(world.driver.cuMemAlloc(&in, sizeof host), 0);
+    assert_int_equal(world.driver.cuMemAlloc(&out, sizeof host), 0);
+    assert_int_equal(world.driver.cuMemcpyHtoD(in, host, sizeof host), 0);
+    const struct tuned_buffer buffers[] = {{"in", in}, {"out", out}};
+    assert_int_equal(tuned_kernel_launch(kernel, buffers, 1, NULL, &error), TUNED_INVALID);
+    assert_string_equal(error.message, "buffer 'out' is missing");
+    assert_int_equal(tuned_kernel_launch(kernel, buffers, 2, NULL, &error), 0);
+    assert_int_equal(world.driver.cuStreamSynchronize(NULL), 0);
+    assert_int_equal(world.driver.cuMemcpyDtoH(host, out, sizeof host), 0);
+    for (int i = 0; i < N; i++)
+        assert_true(fabsf(host[i] - 2.5f * (float)i) <= 0);
+    (void)world.driver.cuMemFree(in);
+    (void)world.driver.cuMemFree(out);
+    tuned_kernel_free(kernel);
+    tuned_kernels_close(kernels);
+}
+
+/* The compiled binary of the only entry, taken from the cache, as the bundle's. */
+static bool put_into_bundle(void)
+{
+    return system("f=$(grep -rla -e ELF cache | head -n 1) && "
+                  "tail -c +$(($(head -n 1 \"$f\" | wc -c) + 1)) \"$f\" "
+                  ">b/cubin/scale-00000001.cubin") == 0;
+}
+
+static void test_compiles_once_then_takes_the_cache_then_the_bundle(void **state)
+{
+    (void)state;
+    struct tuned_kernels *kernels = open_bundle();
+    struct tuned_kernel *kernel = get(kernels, 1000);
+    tuned_kernel_free(kernel);
+    tuned_kernels_close(kernels);
+    if (kernel == NULL)
+        skip();
+    /* from now on there is no compiler */
+    assert_int_equal(setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1), 0);
+    kernels = open_bundle();
+    kernel = get(kernels, 1000);
+    assert_non_null(kernel);
+    assert_int_equal(kernel->origin, TUNED_FROM_CACHE);
+    tuned_kernel_free(kernel);
+    assert_true(put_into_bundle());
+    kernel = get(kernels, 1000);
+    assert_non_null(kernel);
+    assert_int_equal(kernel->origin, TUNED_FROM_BUNDLE);
+    tuned_kernel_free(kernel);
+    assert_int_equal(system("rm -r cache"), 0);
+    kernel = get(kernels, 5);
+    assert_non_null(kernel);
+    assert_int_equal(kernel->origin, TUNED_FROM_BUNDLE);
+    tuned_kernel_free(kernel);
+    assert_int_equal(system("echo broken >b/cubin/scale-00000001.cubin"), 0);
+    assert_null(get(kernels, 1000)); /* it would have to be compiled */
+    tuned_kernels_close(kernels);
+    assert_int_equal(unsetenv("AUTOTUNE_NVRTC"), 0);
+}
+
+/* The input of `scale` made a scratch buffer with this fill: what the kernel makes of element 0, 1.5
+ * times it; a negative number where there is no compiler. */
+static float scaled_first(const char *fill)
+{
+    struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    float first = -1;
+    CUdeviceptr out;
+    char *command =
+        alloc_format("sed -i '/^\\[buffer.in\\]/,/^fill/{s/^access = .*/access = scratch/;"
+                     "s/^fill = .*/fill = %s/}' b/templates/scale.ini",
+                     fill);
+    make_bundle();
+    assert_int_equal(system(command), 0);
+    free(command);
+    struct tuned_kernels *kernels = open_bundle();
+    int code = tuned_kernel_get(kernels, &query, &kernel, &error);
+    if (code != 0 && code != TUNED_COMPILER)
+        fail_msg("%s: %s", error.file, error.message);
+    if (code == 0) {
+        assert_int_equal(world.driver.cuMemAlloc(&out, kernel->buffers[1].bytes), 0);
+        const struct tuned_buffer buffer = {"out", out};
+        assert_int_equal(tuned_kernel_launch(kernel, &buffer, 1, NULL, &error), 0);
+        assert_int_equal(world.driver.cuMemcpyDtoH(&first, out, sizeof first), 0);
+        (void)world.driver.cuMemFree(out);
+        tuned_kernel_free(kernel);
+    }
+    tuned_kernels_close(kernels);
+    return first;
+}
+
+static void test_scratch_buffers_begin_with_any_fill(void **state)
+{
+    (void)state;
+    float first = scaled_first("constant(2)");
+    if (first < 0)
+        skip();
+    assert_true(first == 3);
+    assert_true(scaled_first("counting(4, 1)") == 6);
+    assert_true(fabsf(scaled_first("uniform(-1, 1, 7)") - 1.5F * 0x1.341c3dbf92b22p-1F) < 1e-6F);
+    assert_true(scaled_first("integers(1, 1)") == 1.5F);
+}
+
+static void test_refuses_other_versions(void **state)
+{
+    (void)state;
+    struct tuned_value problem[] = {tuned_integer("n", 1000), tuned_real("factor", 1.5)};
+    struct tuned_query query = {
+        .kernel = "scale", .problem = problem, .problem_count = 2, .limit = TUNED_SAME_FAMILY};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    write_tuned("fedcba9876543210fedcba9876543210");
+    struct tuned_kernels *kernels = open_bundle();
+    assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), TUNED_NOT_FOUND);
+    assert_non_null(strstr(error.message, "1 is of another version of the template"));
+    assert_null(kernel);
+    struct CUmod_st *module;
+    assert_int_equal(system("echo '#include \"scale.cu\"' >own.cu"), 0);
+    assert_int_equal(tuned_module_get(kernels, &query, "own.cu", &module, NULL, NULL, &error),
+                     TUNED_NOT_FOUND);
+    assert_null(module);
+    tuned_kernels_close(kernels);
+}
+
+static void test_bad_files_are_errors(void **state)
+{
+    (void)state;
+    static const char *const damages[] = {
+        "echo '[kernel' >b/templates/scale.ini",
+        "rm b/templates/scale.cu",
+        "sed -i 's/^block = block_size/block = block_siz/' b/templates/scale.ini",
+    };
+    struct tuned_kernels *kernels;
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    struct tuned_query query = {.kernel = "scale"};
+    assert_int_equal(tuned_kernels_open(&kernels, "nowhere", NULL, &error), TUNED_BAD_FILE);
+    assert_int_equal(tuned_kernels_open(&kernels, "b/tuned.ini", NULL, &error), TUNED_INVALID);
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        make_bundle();
+        kernels = open_bundle();
+        assert_int_equal(system(damages[i]), 0);
+        assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), TUNED_BAD_FILE);
+        assert_true(strlen(error.message) > 0);
+        assert_null(kernel);
+        tuned_kernels_close(kernels);
+    }
+    make_bundle();
+    kernels = open_bundle();
+    query.kernel = "../scale";
+    assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), TUNED_INVALID);
+    query.kernel = "nothing";
+    assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), TUNED_BAD_FILE);
+    tuned_kernels_close(kernels);
+}
+
+static void test_a_source_of_the_application(void **state)
+{
+    (void)state;
+    struct tuned_kernels *kernels = open_bundle();
+    struct tuned_query query = {.kernel = "scale"};
+    struct tuned_match match;
+    struct tuned_error error;
+    enum tuned_origin origin;
+    struct CUmod_st *module;
+    FILE *file = fopen("own.cu", "w");
+    assert_non_null(file);
+    fputs("#if BLOCK_SIZE != 64\n#error not tuned\n#endif\n#include \"scale.cu\"\n", file);
+    assert_int_equal(fclose(file), 0);
+    int code = tuned_module_get(kernels, &query, "own.cu", &module, &match, &origin, &error);
+    if (code == 0) {
+        assert_int_equal(origin, TUNED_FROM_COMPILER);
+        assert_int_equal(match.rule, TUNED_NEAREST_SIZE);
+        (void)world.driver.cuModuleUnload(module);
+    } else {
+        print_message("%s\n", error.message);
+    }
+    assert_int_equal(tuned_module_get(kernels, &query, "none.cu", &module, NULL, NULL, &error),
+                     TUNED_BAD_FILE);
+    tuned_kernels_close(kernels);
+    if (code != 0)
+        skip();
+}
+
+static void test_a_source_needs_no_compiler_where_the_bundle_has_it(void **state)
+{
+    (void)state;
+    const char *program = getenv("AUTOTUNE");
+    struct tuned_query query = {.kernel = "scale"};
+    struct tuned_error error;
+    enum tuned_origin origin;
+    struct CUmod_st *module;
+    assert_non_null(program);
+    assert_int_equal(system("echo '#include \"scale.cu\"' >own.cu && mv b made"), 0);
+    char *command = alloc_format("'%s' bundle --tuned made/tuned.ini --templates made/templates "
+                                 "--output b --source own.cu=scale >/dev/null",
+                                 program);
+    int made = system(command);
+    free(command);
+    if (made != 0)
+        skip(); /* no compiler at all */
+    assert_int_equal(setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1), 0);
+    assert_int_equal(setenv("AUTOTUNE_CACHE", "empty", 1), 0);
+    struct tuned_kernels *kernels = open_bundle();
+    assert_int_equal(tuned_module_get(kernels, &query, "own.cu", &module, NULL, &origin, &error),
+                     0);
+    assert_int_equal(origin, TUNED_FROM_BUNDLE);
+    (void)world.driver.cuModuleUnload(module);
+    /* the binary is not of this source any more */
+    assert_int_equal(system("echo '#define NEWER 1' >>own.cu"), 0);
+    assert_int_equal(tuned_module_get(kernels, &query, "own.cu", &module, NULL, &origin, &error),
+                     TUNED_COMPILER);
+    assert_null(module);
+    tuned_kernels_close(kernels);
+    assert_int_equal(unsetenv("AUTOTUNE_NVRTC"), 0);
+}
+
+static void test_no_context(void **state)
+{
+    (void)state;
+    struct tuned_kernels *kernels;
+    struct tuned_error error;
+    assert_int_equal(world.driver.cuCtxSetCurrent(NULL), 0);
+    assert_int_equal(tuned_kernels_open(&kernels, "b", NULL, &error), TUNED_NO_GPU);
+    assert_null(kernels);
+}
+
+static void test_describes_the_current_gpu(void **state)
+{
+    (void)state;
+    struct tuned_kernels *kernels = open_bundle();
+    const struct tuned_gpu *gpu = tuned_kernels_gpu(kernels);
+    assert_string_equal(gpu->name, "Stand-in H200");
+    assert_int_equal(gpu->compute_capability, 90);
+    assert_int_equal(gpu->sm_count, 132);
+    assert_int_equal(gpu->l2_bytes, 62914560);
+    assert_true(gpu->memory_gb_per_s > 1000);
+    assert_int_equal(tuned_count(tuned_kernels_table(kernels)), 1);
+    tuned_kernels_close(kernels);
+}
+
+struct asker {
+    pthread_t thread;
+    struct tuned_kernels *kernels;
+    int64_t n;
+    struct tuned_kernel *kernel;
+    int code;
+};
+
+/* The stand-in has one current context for all threads; it is called by one at a time, since a
+ * kernel is got under a lock. */
+static void *ask_for_kernel(void *user)
+{
+    struct asker *asker = user;
+    struct tuned_value problem[] = {tuned_integer("n", asker->n), tuned_real("factor", 2.5)};
+    struct tuned_query query = {.kernel = "scale", .problem = problem, .problem_count = 2};
+    asker->code = tuned_kernel_get(asker->kernels, &query, &asker->kernel, NULL);
+    return NULL;
+}
+
+static void test_threads_ask_at_once(void **state)
+{
+    (void)state;
+    struct asker askers[4] = {{0}};
+    struct tuned_kernels *kernels = open_bundle();
+    struct tuned_kernel *kernel = get(kernels, 1000);
+    if (kernel == NULL) {
+        tuned_kernels_close(kernels);
+        skip();
+    }
+    for (size_t i = 0; i < 4; i++) {
+        askers[i].kernels = kernels;
+        askers[i].n = 500 + 500 * (int64_t)i;
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_for_kernel, &askers[i]), 0);
+    }
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_join(askers[i].thread, NULL), 0);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(askers[i].code, 0);
+        assert_int_equal(askers[i].kernel->launches[0].grid[0], (askers[i].n + 127) / 128);
+        tuned_kernel_free(askers[i].kernel);
+    }
+    tuned_kernel_free(kernel);
+    tuned_kernels_close(kernels);
+}
+
+#define WORLD_TEST(function) cmocka_unit_test_setup_teardown(function, enter, leave)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(test_runs_what_was_tuned),
+        WORLD_TEST(test_compiles_once_then_takes_the_cache_then_the_bundle),
+        WORLD_TEST(test_scratch_buffers_begin_with_any_fill),
+        WORLD_TEST(test_refuses_other_versions),
+        WORLD_TEST(test_bad_files_are_errors),
+        WORLD_TEST(test_a_source_of_the_application),
+        WORLD_TEST(test_a_source_needs_no_compiler_where_the_bundle_has_it),
+        WORLD_TEST(test_threads_ask_at_once),
+        WORLD_TEST(test_no_context),
+        WORLD_TEST(test_describes_the_current_gpu),
+    };
+    const char *build = getenv("BUILD_DIR");
+    if (build == NULL) {
+        fputs("BUILD_DIR is not set; ctest does\n", stderr);
+        return 77;
+    }
+    /* loaded by path, found by its soname from now on, in place of a real driver */
+    char *path = alloc_format("%s/tests/standin/libcuda.so.1", build);
+    if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) == NULL) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 1;
+    }
+    free(path);
+    (void)setenv("AUTOTUNE_STANDIN", "noise=0.002", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

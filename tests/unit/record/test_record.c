@@ -1,0 +1,652 @@
+#include "record/record.h"
+#include "record/record_file.h"
+#include "unit/scratch.h"
+#include "unit/study_fixture.h"
+
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* For calls that must succeed: shows the message where they do not. */
+static void check(int result, const struct error *error)
+{
+    if (result != 0)
+        fail_msg("%s: %s", error->file, error->message);
+}
+
+static struct record *open_record(const char *path)
+{
+    struct record *record = NULL;
+    struct error error;
+    check(record_open(&record, path, &error), &error);
+    return record;
+}
+
+static void assert_result_equal(const struct result *actual, const struct result *expected)
+{
+    assert_int_equal(actual->runs, expected->runs);
+    assert_true(bindings_equal(&actual->parameters, &expected->parameters));
+    assert_int_equal(actual->outcome, expected->outcome);
+    if (expected->reason == NULL)
+        assert_null(actual->reason);
+    else
+        assert_string_equal(actual->reason, expected->reason);
+    assert_int_equal(actual->stats.known, expected->stats.known);
+    assert_int_equal(actual->stats.registers, expected->stats.registers);
+    assert_int_equal(actual->stats.dynamic_shared_bytes, expected->stats.dynamic_shared_bytes);
+    assert_int_equal(actual->stats.grid_blocks, expected->stats.grid_blocks);
+    assert_int_equal(actual->stats.blocks_per_sm, expected->stats.blocks_per_sm);
+    assert_memory_equal(&actual->stats.occupancy, &expected->stats.occupancy, sizeof(double));
+    assert_int_equal(actual->stats.limiters, expected->stats.limiters);
+    assert_int_equal(actual->sample_count, expected->sample_count);
+    assert_int_equal(actual->time.count, expected->time.count);
+    if (expected->sample_count > 0)
+        assert_memory_equal(actual->samples_ns, expected->samples_ns,
+                            expected->sample_count * sizeof(double));
+    assert_memory_equal(&actual->time.median_ns, &expected->time.median_ns, sizeof(double));
+    assert_memory_equal(&actual->time.relative_iqr, &expected->time.relative_iqr, sizeof(double));
+    assert_memory_equal(&actual->bytes, &expected->bytes, sizeof(double));
+    assert_int_equal(actual->finalist, expected->finalist);
+    assert_int_equal(actual->tied, expected->tied);
+}
+
+static void assert_study_equal(const struct study *actual, const struct study *expected)
+{
+    const struct environment *environment = &actual->environment;
+    assert_string_equal(actual->kernel, expected->kernel);
+    assert_string_equal(actual->template_name, expected->template_name);
+    assert_string_equal(actual->template_hash, expected->template_hash);
+    assert_string_equal(actual->description, expected->description);
+    assert_string_equal(actual->cache, expected->cache);
+    assert_true(bindings_equal(&actual->problem, &expected->problem));
+    assert_string_equal(environment->gpu.name, expected->environment.gpu.name);
+    assert_string_equal(environment->gpu.uuid, expected->environment.gpu.uuid);
+    assert_string_equal(environment->gpu.driver, expected->environment.gpu.driver);
+    assert_memory_equal(environment->gpu.attributes, expected->environment.gpu.attributes,
+                        sizeof environment->gpu.attributes);
+    assert_string_equal(environment->nvrtc, expected->environment.nvrtc);
+    assert_string_equal(environment->host, expected->environment.host);
+    assert_string_equal(environment->date, expected->environment.date);
+    assert_string_equal(environment->command, expected->environment.command);
+    assert_int_equal(environment->static_mode, expected->environment.static_mode);
+    assert_int_equal(actual->points, expected->points);
+    assert_int_equal(actual->rejected, expected->rejected);
+    assert_memory_equal(&actual->empty_kernel_ns, &expected->empty_kernel_ns, sizeof(double));
+    assert_memory_equal(&actual->empty_batch_ns, &expected->empty_batch_ns, sizeof(double));
+    assert_int_equal(actual->conditions.known, expected->conditions.known);
+    assert_int_equal(actual->conditions.dropped_samples, expected->conditions.dropped_samples);
+    assert_int_equal(actual->conditions.throttled_samples, expected->conditions.throttled_samples);
+    assert_memory_equal(&actual->conditions.sm_clock_mhz, &expected->conditions.sm_clock_mhz,
+                        sizeof(double));
+    assert_int_equal(actual->conditions.other_processes, expected->conditions.other_processes);
+    assert_int_equal(actual->complete, expected->complete);
+    assert_int_equal(actual->has_winner, expected->has_winner);
+    assert_int_equal(actual->winner, expected->winner);
+    assert_int_equal(actual->result_count, expected->result_count);
+    for (size_t i = 0; i < expected->result_count; i++)
+        assert_result_equal(&actual->results[i], &expected->results[i]);
+}
+
+/* Stores the study's results as a run does; finishes it where it is complete. */
+static void store(struct record *record, struct study *study)
+{
+    struct error error;
+    struct study subject;
+    int64_t id = 0;
+    fixture_subject(&subject);
+    bindings_copy(&subject.problem, &study->problem);
+    subject.environment.static_mode = study->environment.static_mode;
+    memcpy(&subject.environment.gpu, &study->environment.gpu, sizeof subject.environment.gpu);
+    check(record_begin(record, &subject, true, &id, &error), &error);
+    assert_int_equal(subject.result_count, 0);
+    study_release(&subject);
+    for (size_t i = 0; i < study->result_count; i++)
+        check(record_result(record, id, &study->results[i], "screening", &error), &error);
+    if (study->complete)
+        check(record_finish(record, id, study, &error), &error);
+}
+
+static void test_studies_read_back_as_they_were(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    study.conditions = (struct gpu_conditions){true, 12, 3, 1950.25, 1};
+    study.empty_batch_ns = 1312.5;
+    study.results[1].runs = 32;
+    struct record *record = open_record("record.sqlite");
+    store(record, &study);
+    record_close(record);
+
+    struct error error;
+    struct study *studies = NULL;
+    size_t count = 0;
+    check(record_open_existing(&record, "record.sqlite", &error), &error);
+    check(record_studies(record, &studies, &count, &error), &error);
+    assert_int_equal(count, 1);
+    assert_study_equal(&studies[0], &study);
+    study_release(&studies[0]);
+    free(studies);
+    record_close(record);
+    study_release(&study);
+}
+
+static void test_takes_up_an_interrupted_study(void **state)
+{
+    (void)state;
+    struct error error;
+    struct study study;
+    struct study resumed;
+    int64_t first = 0;
+    int64_t second = 0;
+    fixture_study(&study);
+    study.conditions = (struct gpu_conditions){true, 12, 3, 1950.25, 1};
+    study.empty_batch_ns = 1312.5;
+    study.results[1].runs = 32;
+    fixture_subject(&resumed);
+    struct record *record = open_record("record.sqlite");
+    check(record_begin(record, &resumed, false, &first, &error), &error);
+    assert_int_equal(resumed.result_count, 0);
+    for (size_t i = 0; i < 2; i++)
+        check(record_result(record, first, &study.results[i], "screening", &error), &error);
+    record_close(record);
+
+    record = open_record("record.sqlite");
+    check(record_begin(record, &resumed, false, &second, &error), &error);
+    assert_int_equal(second, first);
+    assert_int_equal(resumed.result_count, 2);
+    assert_false(resumed.complete);
+    assert_result_equal(&resumed.results[0], &study.results[0]);
+    assert_result_equal(&resumed.results[1], &study.results[1]);
+    for (size_t i = 2; i < study.result_count; i++)
+        check(record_result(record, second, &study.results[i], "screening", &error), &error);
+    check(record_finish(record, second, &study, &error), &error);
+    study_release(&resumed);
+
+    fixture_subject(&resumed);
+    check(record_begin(record, &resumed, false, &second, &error), &error);
+    assert_study_equal(&resumed, &study);
+    study_release(&resumed);
+    record_close(record);
+    study_release(&study);
+}
+
+/* Begins a study of the fixture's subject after `change`; says whether the first one was taken up.
+ */
+static bool taken_up(struct record *record, void (*change)(struct study *study), bool afresh)
+{
+    struct study study;
+    struct error error;
+    int64_t id = 0;
+    fixture_subject(&study);
+    change(&study);
+    check(record_begin(record, &study, afresh, &id, &error), &error);
+    study_release(&study);
+    return id == 1;
+}
+
+static void change_nothing(struct study *study)
+{
+    (void)study;
+}
+
+static void change_date(struct study *study)
+{
+    strcpy(study->environment.date, "2027-01-01T00:00:00Z");
+}
+
+static void change_template(struct study *study)
+{
+    study->template_hash[0] = 'f';
+}
+
+static void change_problem(struct study *study)
+{
+    bindings_set(&study->problem, "n", value_integer(1024));
+}
+
+static void change_driver(struct study *study)
+{
+    strcpy(study->environment.gpu.driver, "13.1");
+}
+
+static void change_nvrtc(struct study *study)
+{
+    strcpy(study->environment.nvrtc, "12.9");
+}
+
+static void change_cache(struct study *study)
+{
+    strcpy(study->cache, "warm");
+}
+
+static void change_mode(struct study *study)
+{
+    study->environment.static_mode = true;
+}
+
+static void change_gpu(struct study *study)
+{
+    strcpy(study->environment.gpu.name, "NVIDIA A100");
+}
+
+static void test_takes_up_the_same_subject_only(void **state)
+{
+    (void)state;
+    struct record *record = open_record("record.sqlite");
+    assert_true(taken_up(record, change_nothing, false)); /* which makes it, as study 1 */
+    assert_true(taken_up(record, change_date, false));
+    assert_false(taken_up(record, change_template, false));
+    assert_false(taken_up(record, change_problem, false));
+    assert_false(taken_up(record, change_driver, false));
+    assert_false(taken_up(record, change_nvrtc, false));
+    assert_false(taken_up(record, change_cache, false));
+    assert_false(taken_up(record, change_mode, false));
+    assert_false(taken_up(record, change_gpu, false));
+    assert_true(taken_up(record, change_nothing, false));
+    assert_false(taken_up(record, change_nothing, true));
+    record_close(record);
+}
+
+static int64_t count_of(const char *path, const char *sql)
+{
+    sqlite3 *database = NULL;
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    int64_t count = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+    return count;
+}
+
+static void test_keeps_the_samples_of_both_phases(void **state)
+{
+    (void)state;
+    struct error error;
+    struct study study;
+    int64_t id = 0;
+    fixture_study(&study);
+    struct result *result = &study.results[0];
+    struct record *record = open_record("record.sqlite");
+    struct study subject;
+    fixture_subject(&subject);
+    check(record_begin(record, &subject, false, &id, &error), &error);
+    check(record_result(record, id, result, "screening", &error), &error);
+    result->samples_ns[0] = 1;
+    result->sample_count = result->time.count = 2;
+    check(record_result(record, id, result, "finals", &error), &error);
+    check(record_result(record, id, result, "finals", &error), &error);
+    study_release(&subject);
+
+    fixture_subject(&subject);
+    check(record_begin(record, &subject, false, &id, &error), &error);
+    assert_int_equal(subject.result_count, 1);
+    assert_result_equal(&subject.results[0], result);
+    record_close(record);
+    assert_int_equal(
+        count_of("record.sqlite", "SELECT count(*) FROM measurement WHERE phase = 'screening'"), 3);
+    assert_int_equal(
+        count_of("record.sqlite", "SELECT count(*) FROM measurement WHERE phase = 'finals'"), 2);
+
+    record = open_record("record.sqlite");
+    check(record_result(record, id, result, "screening", &error), &error);
+    record_close(record);
+    assert_int_equal(count_of("record.sqlite", "SELECT count(*) FROM sample"), 2);
+    study_release(&subject);
+    study_release(&study);
+}
+
+static void test_views_answer_a_users_questions(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    struct record *record = open_record("record.sqlite");
+    store(record, &study);
+    record_close(record);
+    study_release(&study);
+    assert_int_equal(count_of("record.sqlite",
+                              "SELECT json_extract(parameters, '$.block_size') FROM best WHERE"
+                              " kernel = 'reduce_sum' AND json_extract(problem, '$.n') = 16777216"
+                              " AND round(median_us, 3) = 24.096 AND round(gb_per_s) = 2785"),
+                     512);
+    assert_int_equal(count_of("record.sqlite",
+                              "SELECT count(*) FROM variant WHERE outcome = 'timeout'"
+                              " AND reason = 'no end after 2 s'"),
+                     2);
+}
+
+static void test_reads_the_latest_study_of_each_subject_in_order(void **state)
+{
+    (void)state;
+    struct record *record = open_record("record.sqlite");
+    struct study study;
+    fixture_study(&study);
+    store(record, &study);
+    study.winner = 3;
+    store(record, &study);
+    bindings_set(&study.problem, "n", value_integer(1048576)); /* less, though not as text */
+    store(record, &study);
+    strcpy(study.environment.gpu.name, "NVIDIA A100");
+    store(record, &study);
+    study_release(&study);
+
+    struct study *studies = NULL;
+    size_t count = 0;
+    struct error error;
+    check(record_studies(record, &studies, &count, &error), &error);
+    assert_int_equal(count, 3);
+    assert_string_equal(studies[0].environment.gpu.name, "NVIDIA A100");
+    assert_string_equal(studies[1].environment.gpu.name, "NVIDIA H200");
+    assert_int_equal(studies[1].problem.items[0].value.as.integer, 1048576);
+    assert_int_equal(studies[2].problem.items[0].value.as.integer, 16777216);
+    assert_int_equal(studies[2].winner, 3);
+    for (size_t i = 0; i < count; i++)
+        study_release(&studies[i]);
+    free(studies);
+    record_close(record);
+}
+
+static void assert_refused(const char *path, const char *message)
+{
+    struct record *record = NULL;
+    struct error error = {0};
+    char *before = scratch_read(path);
+    assert_int_equal(record_open(&record, path, &error), ERROR_RECORD);
+    assert_null(record);
+    assert_string_equal(error.file, path);
+    assert_non_null(strstr(error.message, message));
+    assert_int_equal(record_open_existing(&record, path, &error), ERROR_RECORD);
+    assert_null(record);
+    char *after = scratch_read(path);
+    assert_string_equal(after, before);
+    free(before);
+    free(after);
+}
+
+static void execute(const char *path, const char *sql)
+{
+    sqlite3 *database = NULL;
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+static void test_refuses_foreign_files_and_leaves_them_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(scratch_write("notes.txt",
+                                   "just some notes, long enough to be looked at as a header "
+                                   "of a database, which has one hundred bytes of its own\n"),
+                     0);
+    assert_refused("notes.txt", "not a record of autotune: file is not a database");
+    execute("other.sqlite", "CREATE TABLE song (title TEXT)");
+    assert_refused("other.sqlite", "a database, but not a record of autotune");
+    record_close(open_record("newer.sqlite"));
+    execute("newer.sqlite", "PRAGMA user_version = 99");
+    assert_refused("newer.sqlite", "record of version 99");
+}
+
+/* The fixture's study in a record as version 3 of the schema left it, changed by `sql`. */
+static void make_version_3(const char *path, struct study *study, const char *sql)
+{
+    static const char take_back[] = "ALTER TABLE study DROP COLUMN empty_batch_ns;"
+                                    "ALTER TABLE variant DROP COLUMN runs;"
+                                    "UPDATE study SET checksum = " STUDY_HASH_3 ";"
+                                    "UPDATE variant SET checksum = " VARIANT_HASH_3 ";"
+                                    "DROP TABLE seal; PRAGMA user_version = 3";
+    struct record *record = open_record(path);
+    store(record, study);
+    assert_int_equal(sqlite3_exec(record->database, take_back, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(record->database, sql, NULL, NULL, NULL), SQLITE_OK);
+    record_close(record);
+}
+
+static void test_brings_an_earlier_record_up_to_date(void **state)
+{
+    (void)state;
+    struct study study;
+    struct study resumed;
+    struct error error;
+    int64_t id = 0;
+    fixture_study(&study);
+    make_version_3("sound.sqlite", &study, "");
+    struct record *record = NULL;
+    assert_int_equal(record_open_existing(&record, "sound.sqlite", &error), ERROR_RECORD);
+    assert_non_null(strstr(error.message, "brings it up to date"));
+    record = open_record("sound.sqlite");
+    fixture_subject(&resumed);
+    check(record_begin(record, &resumed, false, &id, &error), &error);
+    for (size_t i = 0; i < study.result_count; i++)
+        study.results[i].runs = 1; /* what there was: single runs */
+    assert_study_equal(&resumed, &study);
+    study_release(&resumed);
+    record_close(record);
+    check(record_open_existing(&record, "sound.sqlite", &error), &error);
+    record_close(record);
+
+    /* what did not match its checksum is not believed afterwards */
+    make_version_3("damaged.sqlite", &study, "UPDATE variant SET median_ns = 1 WHERE id = 1");
+    record = open_record("damaged.sqlite");
+    fixture_subject(&resumed);
+    check(record_begin(record, &resumed, false, &id, &error), &error);
+    assert_int_equal(resumed.result_count, study.result_count - 1);
+    assert_false(resumed.complete);
+    study_release(&resumed);
+    record_close(record);
+    study_release(&study);
+}
+
+static void test_missing_record_says_what_to_run(void **state)
+{
+    (void)state;
+    struct record *record = NULL;
+    struct error error;
+    assert_int_equal(record_open_existing(&record, "record.sqlite", &error), ERROR_RECORD);
+    assert_string_equal(error.message,
+                        "there is no record yet; run `autotune --config FILE` first");
+    assert_int_not_equal(access("record.sqlite", F_OK), 0);
+    assert_int_equal(record_open(&record, "nowhere/record.sqlite", &error), ERROR_RECORD);
+    assert_string_equal(error.file, "nowhere/record.sqlite");
+}
+
+static void test_finishing_needs_the_winners_result(void **state)
+{
+    (void)state;
+    struct record *record = open_record("record.sqlite");
+    struct error error;
+    struct study study;
+    struct study subject;
+    int64_t id = 0;
+    fixture_study(&study);
+    fixture_subject(&subject);
+    check(record_begin(record, &subject, false, &id, &error), &error);
+    assert_int_equal(record_finish(record, id, &study, &error), ERROR_RECORD);
+    assert_string_equal(error.message, "the winner of 'reduce_sum' has no result in the record");
+    check(record_result(record, id, &study.results[1], "finals", &error), &error);
+    check(record_finish(record, id, &study, &error), &error);
+    record_close(record);
+    study_release(&study);
+    study_release(&subject);
+}
+
+/* Stores a study of its own problem, from the opening of the record on. */
+static int write_as(int number)
+{
+    struct record *record = NULL;
+    struct error error = {0};
+    struct study study;
+    int64_t id = 0;
+    fixture_study(&study);
+    bindings_set(&study.problem, "n", value_integer(number));
+    struct study subject;
+    fixture_subject(&subject);
+    bindings_copy(&subject.problem, &study.problem);
+    int result = record_open(&record, "record.sqlite", &error);
+    if (result == 0)
+        result = record_begin(record, &subject, false, &id, &error);
+    for (size_t i = 0; result == 0 && i < study.result_count; i++)
+        result = record_result(record, id, &study.results[i], "screening", &error);
+    if (result == 0)
+        result = record_finish(record, id, &study, &error);
+    if (result != 0)
+        (void)fprintf(stderr, "writer %d: %s\n", number, error.message);
+    record_close(record);
+    study_release(&subject);
+    study_release(&study);
+    return result;
+}
+
+static void test_several_processes_write_at_once(void **state)
+{
+    (void)state;
+    enum { WRITERS = 6 };
+    pid_t children[WRITERS];
+    for (int i = 0; i < WRITERS; i++) {
+        children[i] = fork();
+        if (children[i] == 0)
+            _exit(write_as(i) == 0 ? 0 : 1);
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        int status = -1;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(count_of("record.sqlite", "SELECT count(*) FROM best"), WRITERS);
+    assert_int_equal(count_of("record.sqlite", "SELECT count(*) FROM variant"), 6 * WRITERS);
+}
+
+/* A killed process loses nothing that record_result() has taken. */
+static void test_results_survive_a_killed_process(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        struct record *record = NULL;
+        struct study study;
+        struct study subject;
+        int64_t id = 0;
+        fixture_study(&study);
+        fixture_subject(&subject);
+        int result = record_open(&record, "record.sqlite", NULL);
+        if (result == 0)
+            result = record_begin(record, &subject, false, &id, NULL);
+        for (size_t i = 0; result == 0 && i < 4; i++)
+            result = record_result(record, id, &study.results[i], "screening", NULL);
+        _exit(result == 0 ? 0 : 1); /* without record_close(): the log stays behind */
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(access("record.sqlite-wal", F_OK), 0);
+    struct record *record = open_record("record.sqlite");
+    struct study subject;
+    struct error error;
+    int64_t id = 0;
+    fixture_subject(&subject);
+    check(record_begin(record, &subject, false, &id, &error), &error);
+    assert_int_equal(subject.result_count, 4);
+    record_close(record);
+    study_release(&subject);
+}
+
+/* As a user to whom the folder is closed for writing: the child gives up root where it has it. */
+static int read_closed_folder(void)
+{
+    struct record *record = NULL;
+    struct study *studies = NULL;
+    size_t count = 0;
+    if (geteuid() == 0 && setuid(65534) != 0)
+        return 2;
+    if (record_open_existing(&record, "closed/record?%#.sqlite", NULL) != 0)
+        return 3;
+    return record_studies(record, &studies, &count, NULL) == 0 && count == 1 ? 0 : 4;
+}
+
+static void test_reads_a_record_in_a_closed_folder(void **state)
+{
+    assert_int_equal(mkdir("closed", 0755), 0);
+    assert_int_equal(chmod(*state, 0755), 0);
+    struct record *record = open_record("closed/record?%#.sqlite");
+    struct study study;
+    fixture_study(&study);
+    store(record, &study);
+    record_close(record);
+    study_release(&study);
+    assert_int_equal(chmod("closed/record?%#.sqlite", 0444), 0);
+    assert_int_equal(chmod("closed", 0555), 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(read_closed_folder());
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(chmod("closed", 0755), 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* A sweep's results must not hold it up: 504 take some 0.03 s. The limit leaves room for slow
+ * machines and sanitizers, and none for a flush to disk per result. */
+static void test_storing_is_fast(void **state)
+{
+    (void)state;
+    struct record *record = open_record("record.sqlite");
+    struct error error;
+    struct study study;
+    struct study subject;
+    int64_t id = 0;
+    fixture_study(&study);
+    fixture_subject(&subject);
+    check(record_begin(record, &subject, false, &id, &error), &error);
+    double start = seconds();
+    for (int64_t i = 0; i < 504; i++) {
+        bindings_set(&study.results[0].parameters, "block_size", value_integer(i));
+        check(record_result(record, id, &study.results[0], "screening", &error), &error);
+    }
+    double taken = seconds() - start;
+    print_message("504 results stored in %.3f s\n", taken);
+    assert_true(taken < 1);
+    record_close(record);
+    study_release(&subject);
+    study_release(&study);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(test_studies_read_back_as_they_were),
+        SCRATCH_TEST(test_takes_up_an_interrupted_study),
+        SCRATCH_TEST(test_takes_up_the_same_subject_only),
+        SCRATCH_TEST(test_keeps_the_samples_of_both_phases),
+        SCRATCH_TEST(test_views_answer_a_users_questions),
+        SCRATCH_TEST(test_reads_the_latest_study_of_each_subject_in_order),
+        SCRATCH_TEST(test_refuses_foreign_files_and_leaves_them_alone),
+        SCRATCH_TEST(test_brings_an_earlier_record_up_to_date),
+        SCRATCH_TEST(test_missing_record_says_what_to_run),
+        SCRATCH_TEST(test_finishing_needs_the_winners_result),
+        SCRATCH_TEST(test_several_processes_write_at_once),
+        SCRATCH_TEST(test_results_survive_a_killed_process),
+        SCRATCH_TEST(test_reads_a_record_in_a_closed_folder),
+        SCRATCH_TEST(test_storing_is_fast),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

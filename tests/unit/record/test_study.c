@@ -1,0 +1,82 @@
+#include "record/study.h"
+#include "unit/study_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void test_counts_outcomes(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    assert_int_equal(study_count(&study, OUTCOME_MEASURED), 3);
+    assert_int_equal(study_count(&study, OUTCOME_TIMEOUT), 2);
+    assert_int_equal(study_count(&study, OUTCOME_FAULT), 0);
+    study_release(&study);
+}
+
+static void assert_ranking(const struct study *study, const size_t expected[6])
+{
+    size_t indices[6];
+    assert_int_equal(study->result_count, 6);
+    study_rank(study, indices);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(indices[i], expected[i]);
+}
+
+static void test_ranks_the_winner_then_by_time_then_the_rest_in_order(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    assert_ranking(&study, (const size_t[]){1, 3, 0, 2, 4, 5});
+    study.has_winner = false;
+    assert_ranking(&study, (const size_t[]){3, 1, 0, 2, 4, 5});
+    study_release(&study);
+}
+
+static void test_ranks_compiled_variants_by_occupancy(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    const double occupancies[] = {0.5, 1, 0, 0.75, 0.5, 0};
+    for (size_t i = 0; i < study.result_count; i++) {
+        if (study.results[i].outcome != OUTCOME_COMPILE_ERROR)
+            study.results[i].outcome = OUTCOME_COMPILED;
+        study.results[i].stats.occupancy = occupancies[i];
+    }
+    study.has_winner = false;
+    assert_ranking(&study, (const size_t[]){1, 3, 0, 4, 5, 2});
+    study_release(&study);
+}
+
+static void test_key_names_kernel_gpu_and_problem(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    char *key = study_key(&study);
+    assert_string_equal(key, "reduce_sum|NVIDIA H200|sm_90|n=16777216 tolerance=0.1");
+    free(key);
+    study_release(&study);
+    assert_null(study.kernel);
+    assert_int_equal(study.result_count, 0);
+    study_release(&study); /* what is released is empty, and may be released again */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts_outcomes),
+        cmocka_unit_test(test_ranks_the_winner_then_by_time_then_the_rest_in_order),
+        cmocka_unit_test(test_ranks_compiled_variants_by_occupancy),
+        cmocka_unit_test(test_key_names_kernel_gpu_and_problem),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

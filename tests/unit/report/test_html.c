@@ -1,0 +1,365 @@
+#include "report/html.h"
+#include "report/html_parts.h"
+#include "report/plot.h"
+#include "unit/study_fixture.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *page_of(const struct study *studies, size_t count)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct error error = {0};
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    int status = html_print(stream, studies, count, studies, count, &error);
+    if (status != 0)
+        print_error("%s\n", error.message);
+    assert_int_equal(status, 0);
+    assert_int_equal(fclose(stream), 0);
+    return text;
+}
+
+static size_t count_text(const char *text, const char *wanted)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, wanted)) != NULL; text += strlen(wanted))
+        count++;
+    return count;
+}
+
+/* -- every element ends, in the right order -------------------------------------------------------
+ */
+
+static bool has_no_end(const char *name)
+{
+    static const char *const names[] = {"meta", "link", "!doctype"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* A cell ends where the next one, a row or the table's body does; a row likewise. */
+static bool ends_without_tag(const char *open, const char *name, bool closes)
+{
+    if (strcmp(open, "td") == 0)
+        return strcmp(name, "td") == 0 ? !closes : strcmp(name, "tr") == 0 || closes;
+    return strcmp(open, "tr") == 0 && (strcmp(name, "tr") == 0) != closes;
+}
+
+static void assert_balanced(const char *text)
+{
+    char open[32][16];
+    size_t depth = 0;
+    while ((text = strchr(text, '<')) != NULL) {
+        char name[16] = "";
+        const char *end = strchr(text, '>');
+        bool closes = text[1] == '/';
+        size_t length = 0;
+        assert_non_null(end);
+        text += closes ? 2 : 1;
+        while (length < sizeof name - 1 && (isalnum((unsigned char)text[length]) || *text == '!') &&
+               text[length] != ' ') {
+            name[length] = text[length];
+            length++;
+        }
+        assert_int_not_equal(length, 0); /* a '<' that begins no element was not escaped */
+        while (depth > 0 && ends_without_tag(open[depth - 1], name, closes))
+            depth--;
+        if (closes) {
+            assert_int_not_equal(depth, 0);
+            assert_string_equal(open[--depth], name);
+        } else if (end[-1] != '/' && !has_no_end(name)) {
+            assert_in_range(depth, 0, 30);
+            strcpy(open[depth++], name);
+        }
+        if (strcmp(name, "script") == 0 && !closes)
+            end = strstr(text, "</script>") - 1;
+        text = end;
+    }
+    assert_int_equal(depth, 0);
+}
+
+/* -- pages ----------------------------------------------------------------------------------------
+ */
+
+static void test_page_of_measurements(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    char *page = page_of(&study, 1);
+    assert_balanced(page);
+    assert_non_null(strstr(page, "<title>reduce_sum on NVIDIA H200</title>"));
+    assert_non_null(strstr(page, "autotune 0.1.0, NVRTC 13.0, driver 13.0"));
+    assert_non_null(strstr(page, "2026-11-21T06:12:00Z"));
+    assert_non_null(strstr(page, "n = 16777216 (2<sup>24</sup>), tolerance = 0.1"));
+    assert_non_null(strstr(page, "On the NVIDIA H200, reduce_sum is fastest with "
+                                 "<code>block_size=512 finish=two_pass</code>: "
+                                 "<strong>24.10&nbsp;µs</strong> (95&nbsp;% interval 24.10 to "
+                                 "24.10, 3 samples), 2785 GB/s"));
+    assert_non_null(strstr(page, "; 1 other cannot be told apart from it"));
+    assert_int_equal(count_text(page, "<tr class=\"winner-row\">"), 1);
+    assert_int_equal(count_text(page, "<tr class=\"tie-row\">"), 1);
+    /* failures with their reasons, in the list of reasons and with the variant */
+    assert_non_null(strstr(page, "error: &#34;x&#34; is undefined"));
+    assert_int_equal(count_text(page, "no end after 2 s"), 3);
+    free(page);
+    study_release(&study);
+}
+
+/* Nothing from elsewhere, so that it can be read offline. */
+static void test_page_needs_nothing_else(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    char *page = page_of(&study, 1);
+    assert_null(strstr(page, "http:"));
+    assert_null(strstr(page, "https:"));
+    assert_null(strstr(page, "src="));
+    assert_null(strstr(page, "@import"));
+    assert_null(strstr(page, "url("));
+    assert_int_equal(count_text(page, "<link "), 1); /* an empty icon, or browsers ask for one */
+    free(page);
+    study_release(&study);
+}
+
+static void test_every_chart_has_its_plot(void **state)
+{
+    (void)state;
+    if (!plots_possible())
+        skip();
+    struct study study;
+    fixture_study(&study);
+    char *page = page_of(&study, 1);
+    size_t figures = count_text(page, "<figure>");
+    assert_in_range(figures, 5, 9);
+    assert_int_equal(count_text(page, "<svg class=\"plot\""), figures);
+    assert_int_equal(count_text(page, "</figcaption><svg"), figures);
+    assert_null(strstr(page, "rgb(  1,")); /* a colour that was not replaced */
+    assert_null(strstr(page, "<use "));    /* a symbol that is not there */
+    assert_null(strstr(page, "xlink"));
+    free(page);
+    study_release(&study);
+}
+
+static void test_text_is_escaped(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    free(study.description);
+    study.description = alloc_string("a < b & \"c\" <script>alert(1)</script>");
+    strcpy(study.environment.gpu.name, "<b>GPU</b>");
+    free(study.results[4].reason);
+    study.results[4].reason = alloc_string("<img src=x onerror=alert(1)>");
+    char *page = page_of(&study, 1);
+    assert_balanced(page);
+    assert_null(strstr(page, "<script>alert"));
+    assert_null(strstr(page, "<img"));
+    assert_null(strstr(page, "<b>GPU"));
+    assert_non_null(strstr(page, "a &#60; b &#38; &#34;c&#34; &#60;script&#62;"));
+    free(page);
+    study_release(&study);
+}
+
+static void test_several_studies_have_an_overview(void **state)
+{
+    (void)state;
+    struct study studies[2];
+    fixture_study(&studies[0]);
+    fixture_study(&studies[1]);
+    bindings_set(&studies[1].problem, "n", value_integer(4096));
+    char *page = page_of(studies, 2);
+    assert_balanced(page);
+    assert_non_null(
+        strstr(page, "<a href=\"#s0\">n = 16777216 (2<sup>24</sup>), tolerance = 0.1</a>"));
+    assert_non_null(strstr(page, "<a href=\"#s1\">n = 4096 (2<sup>12</sup>)"));
+    assert_int_equal(count_text(page, "<section id="), 2);
+    free(page);
+    free(studies[1].kernel);
+    studies[1].kernel = alloc_string("other");
+    char *title = alloc_format("<title>%s on NVIDIA H200</title>", studies[0].template_name);
+    page = page_of(studies, 2); /* both of one template */
+    assert_non_null(strstr(page, title));
+    free(page);
+    free(title);
+    free(studies[1].template_name);
+    studies[1].template_name = alloc_string("other");
+    strcpy(studies[1].environment.gpu.name, "NVIDIA A100");
+    page = page_of(studies, 2);
+    assert_balanced(page);
+    assert_non_null(strstr(page, "<title>Tuned kernels on several GPUs</title>"));
+    assert_non_null(strstr(page, "<td class=\"l\">NVIDIA A100</td>"));
+    free(page);
+    study_release(&studies[0]);
+    study_release(&studies[1]);
+}
+
+static void test_static_mode_has_no_times(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_subject(&study);
+    study.environment.static_mode = true;
+    study.complete = true;
+    for (int i = 0; i < 4; i++) {
+        struct result *result =
+            fixture_add(&study, 64 << i, i % 2 ? "atomic" : "two_pass", OUTCOME_COMPILED);
+        fixture_figures(result, 32 + 16 * i, 0);
+        result->stats.occupancy = 1 - 0.2 * i;
+    }
+    char *page = page_of(&study, 1);
+    assert_balanced(page);
+    assert_non_null(strstr(page, "<title>reduce_sum compiled for sm_90</title>"));
+    assert_non_null(strstr(page, "nothing was run"));
+    assert_null(strstr(page, "time, µs"));
+    assert_non_null(strstr(page, "more occupancy with"));
+    if (plots_possible())
+        assert_non_null(strstr(page, "<b>Occupancy against block_size</b>"));
+    free(page);
+    study_release(&study);
+}
+
+static void test_studies_with_little_in_them(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_subject(&study);
+    char *page = page_of(&study, 1);
+    assert_balanced(page);
+    assert_non_null(strstr(page, "No winner yet."));
+    free(page);
+    fixture_times(fixture_add(&study, 32, "atomic", OUTCOME_MEASURED), 1000);
+    page = page_of(&study, 1);
+    assert_balanced(page);
+    free(page);
+    fixture_add(&study, 64, "atomic", OUTCOME_FAULT);
+    study.complete = true;
+    page = page_of(&study, 1);
+    assert_balanced(page);
+    free(page);
+    page = page_of(NULL, 0);
+    assert_balanced(page);
+    free(page);
+    study_release(&study);
+}
+
+static void test_without_gnuplot_the_page_says_so(void **state)
+{
+    (void)state;
+    struct study study;
+    char *path = strdup(getenv("PATH"));
+    fixture_study(&study);
+    assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
+    char *page = page_of(&study, 1);
+    assert_balanced(page);
+    assert_non_null(strstr(page, "gnuplot was not found"));
+    assert_null(strstr(page, "<figure>"));
+    assert_non_null(strstr(page, "All variants"));
+    free(page);
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    free(path);
+    study_release(&study);
+}
+
+/* -- roofs ----------------------------------------------------------------------------------------
+ */
+
+static bool is_near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+static void test_the_winner_is_compared_with_the_roof_that_limits_it(void **state)
+{
+    (void)state;
+    struct study studies[3];
+    for (int i = 0; i < 3; i++) {
+        fixture_study(&studies[i]);
+        studies[i].environment.gpu.attributes[GPU_memory_clock_khz] = 3000000;
+        studies[i].environment.gpu.attributes[GPU_memory_bus_bits] = 6144;
+        studies[i].environment.gpu.attributes[GPU_clock_khz] = 2000000;
+    }
+    char *page = page_of(studies, 1);
+    assert_non_null(strstr(page, ", 2785 GB/s (60&nbsp;% of the theoretical 4.608 TB/s)"));
+    assert_non_null(strstr(page, "Roofs: 4.608 TB/s, theoretical; 67.58 TFLOP/s in float32, "
+                                 "theoretical. <code>autotune --config configs/roofs.ini</code>"));
+    free(page);
+    studies[0].results[studies[0].winner].operations = 1e9;
+    page = page_of(studies, 1);
+    assert_non_null(strstr(page, ", 41501 GFLOP/s (61&nbsp;% of the theoretical 67.58 TFLOP/s)"));
+    free(page);
+    /* the others on the page are the roofs' */
+    free(studies[1].template_name);
+    studies[1].template_name = alloc_string("roof_copy");
+    free(studies[2].template_name);
+    studies[2].template_name = alloc_string("roof_fma");
+    studies[2].results[studies[2].winner].operations = 1.5e9;
+    page = page_of(studies, 3);
+    assert_non_null(strstr(page, ", 2785 GB/s (100&nbsp;% of the measured 2.795 TB/s)"));
+    assert_non_null(strstr(page, "Roofs: 2.795 TB/s, measured by <code>roof_copy</code>; 62.25 "
+                                 "TFLOP/s in float32, measured by <code>roof_fma</code>.</p>"));
+    free(page);
+    for (int i = 0; i < 3; i++)
+        study_release(&studies[i]);
+}
+
+static void test_roofs_are_theoretical_until_they_are_measured(void **state)
+{
+    (void)state;
+    struct study studies[3];
+    struct roofs roofs;
+    for (int i = 0; i < 3; i++)
+        fixture_study(&studies[i]);
+    for (int i = 0; i < 3; i++) {
+        studies[i].environment.gpu.attributes[GPU_memory_clock_khz] = 3000000;
+        studies[i].environment.gpu.attributes[GPU_memory_bus_bits] = 6144;
+        studies[i].environment.gpu.attributes[GPU_clock_khz] = 2000000;
+    }
+    roofs_find(&studies[0], studies, 3, &roofs);
+    assert_false(roofs.bytes_measured || roofs.operations_measured);
+    assert_true(is_near(roofs.bytes_per_ns, 3e9 * 2 * 6144 / 8 * 1e-9));
+    assert_true(is_near(roofs.operations_per_ns, 132 * 128 * 2 * 2.0));
+    /* the best of the kernel on the same GPU; its fastest run took 24,010 ns */
+    free(studies[1].template_name);
+    studies[1].template_name = alloc_string("roof_copy");
+    free(studies[2].template_name);
+    studies[2].template_name = alloc_string("roof_fma");
+    strcpy(studies[2].environment.gpu.name, "NVIDIA A100");
+    roofs_find(&studies[0], studies, 3, &roofs);
+    assert_true(roofs.bytes_measured);
+    assert_true(is_near(roofs.bytes_per_ns, 67108864 / 24010.0));
+    assert_false(roofs.operations_measured); /* another GPU's */
+    for (int i = 0; i < 3; i++)
+        study_release(&studies[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_page_of_measurements),
+        cmocka_unit_test(test_page_needs_nothing_else),
+        cmocka_unit_test(test_every_chart_has_its_plot),
+        cmocka_unit_test(test_text_is_escaped),
+        cmocka_unit_test(test_several_studies_have_an_overview),
+        cmocka_unit_test(test_static_mode_has_no_times),
+        cmocka_unit_test(test_studies_with_little_in_them),
+        cmocka_unit_test(test_without_gnuplot_the_page_says_so),
+        cmocka_unit_test(test_the_winner_is_compared_with_the_roof_that_limits_it),
+        cmocka_unit_test(test_roofs_are_theoretical_until_they_are_measured),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,565 @@
+#include "compile/sass.h"
+#include "report/report.h"
+#include "unit/scratch.h"
+#include "unit/study_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* What is printed, as a new string. */
+static char *print(const struct study *studies, size_t count, enum report_format format, size_t top)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct error error;
+    struct report_options options = {.format = format, .top = top};
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    assert_int_equal(report_print(stream, studies, count, &options, &error), 0);
+    assert_int_equal(fclose(stream), 0);
+    return text;
+}
+
+static void assert_printed(const struct study *studies, size_t count, enum report_format format,
+                           const char *expected)
+{
+    char *text = print(studies, count, format, 0);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* The fixture as static mode would have it. */
+static void static_study(struct study *study)
+{
+    fixture_study(study);
+    study->environment.static_mode = true;
+    study->has_winner = false;
+    study->empty_kernel_ns = 0;
+    const double occupancies[] = {0.5, 1, 0, 0.75, 0.5, 0.25};
+    for (size_t i = 0; i < study->result_count; i++) {
+        struct result *result = &study->results[i];
+        free(result->samples_ns);
+        result->samples_ns = NULL;
+        result->sample_count = 0;
+        result->time = (struct summary){0};
+        result->finalist = result->tied = false;
+        result->stats.occupancy = occupancies[i];
+        result->stats.grid_blocks = 0;
+        if (result->outcome == OUTCOME_COMPILE_ERROR)
+            continue;
+        result->outcome = OUTCOME_COMPILED;
+        free(result->reason);
+        result->reason = NULL;
+    }
+}
+
+static void test_table_of_measurements(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    study.results[0].stats.spill_bytes = 16;
+    assert_printed(
+        &study, 1, REPORT_TABLE,
+        "reduce_sum n=16777216 tolerance=0.1 on NVIDIA H200: sum of n numbers\n"
+        "sm_90, 132 SMs, driver 13.0, NVRTC 13.0, autotune 0.1.0, cold L2, empty kernel 2.660 us, "
+        "2026-11-21T06:12:00Z\n"
+        "all variants: min_blocks=0, scale=2\n"
+        "\n"
+        "      time         95 %  noise                       spill  shared  blocks  occ.  limited "
+        " "
+        "block_\n"
+        "        us     interval      %  GB/s  GFLOP/s  regs      B       B     /SM     %  by      "
+        " "
+        "  size  finish\n"
+        "  *  24.10  24.10-24.10    0.0  2785    696.3    32      0     128       4   100  threads "
+        " "
+        "   512  two_pass\n"
+        "  =  24.01  24.01-24.01    0.0  2795    698.8    48      0    4224       4   100  threads "
+        " "
+        "   256  last_block\n"
+        "     31.23  31.23-31.23    0.0  2149    537.1    40     16     128       4   100  threads "
+        " "
+        "   256  two_pass\n"
+        "\n"
+        "6 variants of 12 points (6 rejected by constraints): 3 measured, 1 compile_error, "
+        "2 timeout\n"
+        "\n"
+        "compile_error (the compiler refused it, crashed or ran out of time):\n"
+        "      1  reduce.cu(3): error: \"x\" is undefined, twice\n"
+        "\n"
+        "timeout (the kernel did not end by its deadline):\n"
+        "      2  no end after 2 s\n"
+        "\n"
+        "winner: block_size=512 finish=two_pass, 24.10 us (median of 3 samples)\n"
+        "tied:   block_size=256 finish=last_block, 24.01 us\n"
+        "a tie goes to fewer registers, then to fewer threads a block\n"
+        "\n"
+        "share of the variance of the time that each parameter explains: alone, with its "
+        "interactions (total),\n"
+        "and that among the variants within a factor of two of the best (near):\n"
+        "              alone  total  near\n"
+        "  parameter       %      %     %  value and best us\n"
+        "  finish       26.0   76.0  76.0  two_pass*24.10, last_block 24.01\n"
+        "  block_size   24.0   74.0  74.0  256 24.01, 512*24.10, 1024 none\n");
+    study_release(&study);
+}
+
+static void test_table_of_static_mode(void **state)
+{
+    (void)state;
+    struct study study;
+    static_study(&study);
+    assert_printed(&study, 1, REPORT_TABLE,
+                   "reduce_sum n=16777216 tolerance=0.1: sum of n numbers\n"
+                   "static mode: compiled for sm_90, nothing was run, limits of NVIDIA H200\n"
+                   "NVRTC 13.0, autotune 0.1.0, 2026-11-21T06:12:00Z\n"
+                   "all variants: min_blocks=0, scale=2, no spills\n"
+                   "\n"
+                   "        shared  blocks  occ.  limited  block_\n"
+                   "  regs       B     /SM     %  by         size  finish      outcome\n"
+                   "    32     128       4   100  threads     512  two_pass    compiled\n"
+                   "    48    4224       4    75  threads     256  last_block  compiled\n"
+                   "    40     128       4    50  threads     256  two_pass    compiled\n"
+                   "    48    4224       4    50  threads     512  last_block  compiled\n"
+                   "    48    4224       4    25  threads    1024  last_block  compiled\n"
+                   "     -       -       -     -  -          1024  two_pass    compile_error\n"
+                   "\n"
+                   "6 variants of 12 points (6 rejected by constraints): 5 compiled, "
+                   "1 compile_error\n"
+                   "\n"
+                   "compile_error (the compiler refused it, crashed or ran out of time):\n"
+                   "      1  reduce.cu(3): error: \"x\" is undefined, twice\n"
+                   "\n"
+                   "occupancy below 100 %, and what one step less would give:\n"
+                   "  threads        shared  blocks  occ.  limited\n"
+                   "   /block  regs       B     /SM     %  by       more occupancy with\n"
+                   "      512    48    4224       4    75  threads  registers <= 32: 100 %\n"
+                   "      512    40     128       4    50  threads  registers <= 32: 100 %\n"
+                   "\n"
+                   "share of the variance of the occupancy that each parameter explains: alone, "
+                   "with its interactions (total),\n"
+                   "and that among the variants within a factor of two of the best (near):\n"
+                   "              alone  total  near\n"
+                   "  parameter       %      %     %  value and best occ. %\n"
+                   "  block_size   51.9   76.9  90.9  256 75, 512*100, 1024 25\n"
+                   "  finish       23.1   48.1  90.9  two_pass*100, last_block 75\n");
+    study_release(&study);
+}
+
+static size_t count_text(const char *text, const char *wanted)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, wanted)) != NULL; text += strlen(wanted))
+        count++;
+    return count;
+}
+
+static size_t longest_line(const char *text)
+{
+    size_t longest = 0;
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        longest = length > longest ? length : longest;
+        text += length + (text[length] == '\n');
+    }
+    return longest;
+}
+
+/* The sweep that people run first, its widest values in every column. */
+static void test_table_of_a_large_sweep_fits_the_terminal(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_subject(&study);
+    for (int64_t i = 0; i < 504; i++) {
+        struct result *result = ARRAY_APPEND(study.results, study.result_count);
+        bindings_set(&result->parameters, "block_size", value_integer(i % 2 ? 1024 : 64));
+        bindings_set(&result->parameters, "num_load", value_integer(i % 3 ? 16 : 1));
+        bindings_set(&result->parameters, "min_blocks", value_integer(i % 4 ? 16 : 0));
+        bindings_set(&result->parameters, "vector_width", value_integer(i % 5 ? 4 : 1));
+        bindings_set(&result->parameters, "finish", value_word(i % 7 ? "last_block" : "atomic"));
+        result->outcome = OUTCOME_MEASURED;
+        result->bytes = 1e9;
+        result->operations = 1e9;
+        fixture_figures(result, 168, 49152);
+        result->stats.limiters = OCCUPANCY_LIMIT_REGISTERS | OCCUPANCY_LIMIT_SHARED;
+        fixture_times(result, 1234567 + (double)i);
+    }
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    assert_in_range(longest_line(text), 80, 120);
+    assert_int_equal(count_text(text, "registers+shared"), 10);
+    free(text);
+    text = print(&study, 1, REPORT_TABLE, 25);
+    assert_int_equal(count_text(text, "registers+shared"), 25);
+    free(text);
+    study_release(&study);
+}
+
+/* More columns than the terminal holds: what follows from others goes. */
+static void test_table_drops_columns_that_follow_from_others(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_subject(&study);
+    for (int64_t i = 0; i < 64; i++) {
+        struct result *result = ARRAY_APPEND(study.results, study.result_count);
+        bindings_set(&result->parameters, "block_size", value_integer(i % 2 ? 1024 : 64));
+        bindings_set(&result->parameters, "num_load", value_integer(i % 3 ? 16 : 1));
+        bindings_set(&result->parameters, "vector_width", value_integer(i % 5 ? 4 : 1));
+        bindings_set(&result->parameters, "load", value_word(i % 4 ? "cached" : "once"));
+        bindings_set(&result->parameters, "finish", value_word(i % 7 ? "last_block" : "atomic"));
+        bindings_set(&result->parameters, "grid_factor", value_integer(i % 6 ? 2 : 1));
+        result->outcome = OUTCOME_MEASURED;
+        result->bytes = result->operations = 1e9;
+        fixture_figures(result, 168, 49152);
+        result->stats.limiters = OCCUPANCY_LIMIT_THREADS | OCCUPANCY_LIMIT_REGISTERS;
+        fixture_times(result, 1234567 + (double)i);
+    }
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    *strstr(text, "variants of") = '\0'; /* sentences are as long as they are */
+    assert_in_range(longest_line(strstr(text, "\n\n")), 80, 120);
+    assert_null(strstr(text, "GFLOP/s"));
+    assert_non_null(strstr(text, "GB/s"));
+    free(text);
+    study_release(&study);
+}
+
+/* A kernel whose operations are rounds of a barrier: GFLOP/s would be 0.0000. */
+static void test_few_operations_are_shown_by_their_time(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    for (size_t i = 0; i < study.result_count; i++) {
+        study.results[i].bytes = 0;
+        study.results[i].operations = 100;
+    }
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    assert_null(strstr(text, "GFLOP/s"));
+    assert_non_null(strstr(text, "  *  24.10  24.10-24.10    0.0  241.0 "));
+    free(text);
+    study_release(&study);
+}
+
+static void test_files_of_a_folder(void **state)
+{
+    (void)state;
+    struct study studies[2];
+    struct error error;
+    const struct report_options html = {.format = REPORT_HTML};
+    const struct report_options t4 = {.format = REPORT_T4};
+    fixture_study(&studies[0]);
+    fixture_study(&studies[1]);
+    bindings_release(&studies[1].problem);
+    bindings_set(&studies[1].problem, "n", value_integer(4096));
+    /* a file for each study, but a page for each kernel */
+    assert_int_equal(report_write("out/", studies, 2, &t4, &error), 0);
+    assert_int_equal(access("out/nvidia-h200/reduce_sum-n-16777216-tolerance-0.1.t4.json", R_OK),
+                     0);
+    assert_int_equal(access("out/nvidia-h200/reduce_sum-n-4096.t4.json", R_OK), 0);
+    assert_int_equal(report_write("out", studies, 2, &html, &error), 0);
+    char *page = scratch_read("out/nvidia-h200/reduce_sum.html");
+    assert_non_null(page);
+    assert_int_equal(count_text(page, "<section "), 2);
+    free(page);
+    /* one file of them all */
+    assert_int_equal(report_write("all.json", studies, 2, &t4, &error), 0);
+    char *text = scratch_read("all.json");
+    assert_int_equal(count_text(text, "\n"), 2);
+    free(text);
+    /* what cannot be written leaves nothing behind */
+    studies[0].environment.static_mode = studies[1].environment.static_mode = true;
+    assert_int_equal(report_write("none.json", studies, 2, &t4, &error), ERROR_USAGE);
+    assert_int_equal(access("none.json", F_OK), -1);
+    assert_int_equal(report_write("out/", studies, 2, &t4, &error), ERROR_USAGE);
+    study_release(&studies[0]);
+    study_release(&studies[1]);
+}
+
+static void test_table_says_what_is_missing(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_subject(&study);
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    assert_non_null(strstr(text, "0 variants of 12 points"));
+    assert_non_null(strstr(text, "not complete: run the same command again to go on\n"));
+    free(text);
+    fixture_add(&study, 32, "atomic", OUTCOME_FAULT);
+    study.complete = true;
+    text = print(&study, 1, REPORT_TABLE, 0);
+    assert_non_null(strstr(text, "\n  "
+                                 "    1  no reason was given\n"));
+    assert_non_null(strstr(text, "no winner: no variant was measured\n"));
+    free(text);
+    study_release(&study);
+}
+
+static void test_table_groups_reasons(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_subject(&study);
+    for (int i = 0; i < 20; i++) {
+        struct result *result = fixture_add(&study, i, "atomic", OUTCOME_WRONG_RESULT);
+        result->reason = alloc_format("out[%d] is wrong\nwith more to say", i < 10 ? 0 : i);
+    }
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    assert_non_null(strstr(text, "wrong_result (verification failed):\n"
+                                 "     10  out[0] is wrong\n"
+                                 "      1  out[10] is wrong\n"));
+    assert_non_null(strstr(text, "      6  for 6 other reasons, which --format csv lists\n"));
+    assert_null(strstr(text, "more to say"));
+    free(text);
+    study_release(&study);
+}
+
+static void test_long_reasons_are_cut_between_letters(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_subject(&study);
+    struct result *result = fixture_add(&study, 32, "atomic", OUTCOME_FAULT);
+    result->reason = alloc_format("%099d\xc3\xa4 and so on", 0); /* a letter of bytes 99 and 100 */
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    assert_non_null(strstr(text, "000...\n"));
+    free(text);
+    study_release(&study);
+}
+
+#define CSV_TAIL                                                                                   \
+    "outcome,reason,registers,spill_bytes,stack_bytes,static_shared_bytes,dynamic_shared_bytes,"   \
+    "block_threads,grid_blocks,blocks_per_sm,occupancy,limiter,median_us,low_us,high_us,"          \
+    "relative_iqr,samples,runs,gb_per_s,gflop_per_s,finalist,tied,winner,empty_us,sm_clock_mhz,"   \
+    "dropped_samples,throttled_samples,other_processes\n"
+#define CSV_HEADER "kernel,gpu,n,tolerance,block_size,min_blocks,finish,scale," CSV_TAIL
+#define CSV_SUBJECT "reduce_sum,NVIDIA H200,16777216,0.1,"
+#define CSV_STUDY                                                                                  \
+    CSV_SUBJECT "256,0,two_pass,2,measured,,40,0,0,128,0,512,264,4,1.0000,threads,"                \
+                "31.2345,31.2344,31.2346,0.0000,3,1,2148.55,537.14,0,0,0,2.6603,,,,\n" CSV_SUBJECT \
+                "512,0,two_pass,2,measured,,32,0,0,128,0,512,264,4,1.0000,threads,"                \
+                "24.0960,24.0959,24.0961,0.0000,3,1,2785.06,696.27,1,1,1,2.6603,,,,\n" CSV_SUBJECT \
+                "1024,0,two_pass,2,compile_error,"                                                 \
+                "\"reduce.cu(3): error: \"\"x\"\" is undefined, twice\nand more\""                 \
+                ",,,,,,,,,,,,,,,,,,,0,0,0,,,,,\n" CSV_SUBJECT                                      \
+                "256,0,last_block,2,measured,,48,0,0,128,4096,512,264,4,1.0000,threads,"           \
+                "24.0100,24.0099,24.0101,0.0000,3,1,2795.04,698.76,1,1,0,2.6603,,,,\n" CSV_SUBJECT \
+                "512,0,last_block,2,timeout,no end after 2 s,48,0,0,128,4096,512,264,4,1.0000,"    \
+                "threads,,,,,,,,,0,0,0,,,,,\n" CSV_SUBJECT                                         \
+                "1024,0,last_block,2,timeout,no end after 2 s,48,0,0,128,4096,512,264,4,1.0000,"   \
+                "threads,,,,,,,,,0,0,0,,,,,\n"
+
+static void test_csv_has_every_variant_under_one_header(void **state)
+{
+    (void)state;
+    struct study studies[2];
+    fixture_study(&studies[0]);
+    fixture_study(&studies[1]);
+    assert_printed(studies, 1, REPORT_CSV, CSV_HEADER CSV_STUDY);
+    assert_printed(studies, 2, REPORT_CSV, CSV_HEADER CSV_STUDY CSV_STUDY);
+    bindings_set(&studies[1].problem, "m", value_integer(1));
+    char *text = print(studies, 2, REPORT_CSV, 0);
+    assert_int_equal(count_text(text, CSV_TAIL), 2);
+    assert_non_null(strstr(text, "kernel,gpu,n,tolerance,m,block_size,"));
+    free(text);
+    study_release(&studies[0]);
+    study_release(&studies[1]);
+}
+
+/* Every line of the CSV has as many fields as its header, whatever is unknown. */
+static void test_csv_of_static_mode_leaves_times_empty(void **state)
+{
+    (void)state;
+    struct study study;
+    static_study(&study);
+    char *text = print(&study, 1, REPORT_CSV, 0);
+    assert_non_null(strstr(text, CSV_SUBJECT "256,0,two_pass,2,compiled,,40,0,0,128,0,512,,4,"
+                                             "0.5000,threads,,,,,,,,,0,0,0,,,,,\n"));
+    free(text);
+    study_release(&study);
+}
+
+static void test_json_has_everything(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    free(study.results[4].reason);
+    study.results[4].reason = alloc_string("cut within a letter: \xc3");
+    char *text = print(&study, 1, REPORT_JSON, 0);
+    json_t *array = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_int_equal(json_array_size(array), 1);
+    const char *kernel, *gpu, *mode, *command, *outcome, *reason;
+    json_int_t n, sms, winner, registers;
+    double sample, median;
+    json_t *timeout;
+    assert_int_equal(json_unpack(array, "[{s:s, s:{s:I}, s:{s:s, s:{s:I}}, s:s, s:s, s:I}]",
+                                 "kernel", &kernel, "problem", "n", &n, "gpu", "name", &gpu,
+                                 "attributes", "sm_count", &sms, "mode", &mode, "command", &command,
+                                 "winner", &winner),
+                     0);
+    assert_string_equal(kernel, "reduce_sum");
+    assert_int_equal(n, 16777216);
+    assert_string_equal(gpu, "NVIDIA H200");
+    assert_int_equal(sms, 132);
+    assert_string_equal(mode, "measured");
+    assert_string_equal(command, "autotune --config sweep.ini");
+    assert_int_equal(winner, 1);
+    json_t *variants = json_object_get(json_array_get(array, 0), "variants");
+    assert_int_equal(json_array_size(variants), 6);
+    assert_int_equal(json_unpack(json_array_get(variants, 0), "{s:s, s:{s:I}, s:{s:F}, s:[F]}",
+                                 "outcome", &outcome, "figures", "registers", &registers, "time",
+                                 "median_ns", &median, "samples_ns", &sample),
+                     0);
+    assert_string_equal(outcome, "measured");
+    assert_int_equal(registers, 40);
+    assert_memory_equal(&median, &study.results[0].time.median_ns, sizeof median);
+    assert_memory_equal(&sample, &study.results[0].samples_ns[0], sizeof sample);
+    timeout = json_array_get(variants, 4);
+    assert_int_equal(json_unpack(timeout, "{s:s, s:n}", "reason", &reason, "time"), 0);
+    assert_string_equal(reason, "cut within a letter: ?");
+    json_decref(array);
+    free(text);
+    study_release(&study);
+}
+
+static void test_csv_files_lie_in_their_gpus_folder(void **state)
+{
+    (void)state;
+    struct study study;
+    struct error error;
+    fixture_study(&study);
+    assert_int_equal(report_write_csv("results", &study, &error), 0);
+    char *text = scratch_read("results/nvidia-h200/reduce_sum-n-16777216-tolerance-0.1.csv");
+    assert_non_null(text);
+    assert_string_equal(text, CSV_HEADER CSV_STUDY);
+    free(text);
+    bindings_release(&study.problem);
+    strcpy(study.environment.gpu.name, "Tesla V100-SXM2 (16GB)");
+    assert_int_equal(report_write_csv("results", &study, &error), 0);
+    assert_int_equal(access("results/tesla-v100-sxm2-16gb/reduce_sum.csv", R_OK), 0);
+    study.environment.static_mode = true;
+    assert_int_equal(report_write_csv("results", &study, &error), 0);
+    assert_int_equal(access("results/static-sm_90/reduce_sum.csv", R_OK), 0);
+    study_release(&study);
+}
+
+static void test_a_full_disk_is_an_error(void **state)
+{
+    (void)state;
+    struct study study;
+    struct error error = {0};
+    fixture_study(&study);
+    for (int format = REPORT_TABLE; format <= REPORT_T4; format++) {
+        struct report_options options = {.format = (enum report_format)format};
+        FILE *full = fopen("/dev/full", "w");
+        assert_non_null(full);
+        assert_int_equal(report_print(full, &study, 1, &options, &error), ERROR_RECORD);
+        assert_string_equal(error.message, "the report cannot be written: No space left on device");
+        (void)fclose(full);
+    }
+    study_release(&study);
+}
+
+static void test_names_of_formats(void **state)
+{
+    (void)state;
+    assert_int_equal(report_format_from_name("table"), REPORT_TABLE);
+    assert_int_equal(report_format_from_name("csv"), REPORT_CSV);
+    assert_int_equal(report_format_from_name("json"), REPORT_JSON);
+    assert_int_equal(report_format_from_name("html"), REPORT_HTML);
+    assert_int_equal(report_format_from_name("t4"), REPORT_T4);
+    assert_int_equal(report_format_from_name("xml"), -1);
+}
+
+/* Prints the study's table with this seen, and expects the line. */
+static void assert_watched(struct gpu_conditions conditions, const char *line)
+{
+    struct study study;
+    fixture_study(&study);
+    study.conditions = conditions;
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    if (line != NULL)
+        assert_non_null(strstr(text, line));
+    else
+        assert_null(strstr(text, "SM clock"));
+    free(text);
+    study_release(&study);
+}
+
+static void test_table_says_what_was_seen(void **state)
+{
+    (void)state;
+    assert_watched((struct gpu_conditions){0}, NULL);
+    assert_watched((struct gpu_conditions){true, 0, 0, 1980, 0},
+                   "\nSM clock 1980 MHz, no throttling seen, no other process on the GPU\n");
+    assert_watched((struct gpu_conditions){true, 12, 0, 1755.4, 1},
+                   "\nSM clock 1755 MHz, 12 samples dropped under throttling, 1 OTHER PROCESS on "
+                   "the GPU\n");
+    assert_watched((struct gpu_conditions){true, 48, 90, 1200, 2},
+                   "\nSM clock 1200 MHz, 48 samples dropped under throttling, 90 kept since it did "
+                   "not end, 2 OTHER PROCESSES on the GPU\n");
+}
+
+/* Columns of their own, where they are counted. */
+static void test_instructions(void **state)
+{
+    (void)state;
+    struct study study;
+    static_study(&study);
+    char *text = print(&study, 1, REPORT_CSV, 0);
+    assert_null(strstr(text, "sass_"));
+    free(text);
+    size_t *counts = alloc_zeroed(SASS_KIND_COUNT, sizeof *counts);
+    counts[SASS_LOAD_128] = 4;
+    counts[SASS_LOAD_NARROW] = 1;
+    counts[SASS_BARRIER] = 2;
+    counts[SASS_ATOMIC] = 1;
+    counts[SASS_SHARED_ATOMIC] = 7;
+    counts[SASS_OTHER] = 30;
+    study.results[1].instructions = counts;
+    text = print(&study, 1, REPORT_TABLE, 0);
+    assert_non_null(strstr(text, "  4x128 1x16  -           2      8        45  "));
+    free(text);
+    text = print(&study, 1, REPORT_CSV, 0);
+    assert_non_null(strstr(text, ",sass_load_narrow,sass_load_32,sass_load_64,sass_load_128,"));
+    assert_non_null(strstr(text, ",1,0,0,4,0,0,0,0,0,0,0,0,0,0,1,7,2,0,0,0,0,0,0,0,30\n"));
+    assert_non_null(strstr(text, ",,,,,,,,,,,,,,,,,,,,,,,,,\n")); /* another variant's */
+    free(text);
+    text = print(&study, 1, REPORT_JSON, 0);
+    assert_non_null(strstr(text, "\"instructions\": {\n     \"load_narrow\": 1,\n"
+                                 "     \"load_128\": 4,\n"));
+    free(text);
+    study_release(&study);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table_of_measurements),
+        cmocka_unit_test(test_table_of_static_mode),
+        cmocka_unit_test(test_table_of_a_large_sweep_fits_the_terminal),
+        cmocka_unit_test(test_table_drops_columns_that_follow_from_others),
+        cmocka_unit_test(test_few_operations_are_shown_by_their_time),
+        SCRATCH_TEST(test_files_of_a_folder),
+        cmocka_unit_test(test_table_says_what_is_missing),
+        cmocka_unit_test(test_table_says_what_was_seen),
+        cmocka_unit_test(test_table_groups_reasons),
+        cmocka_unit_test(test_long_reasons_are_cut_between_letters),
+        cmocka_unit_test(test_csv_has_every_variant_under_one_header),
+        cmocka_unit_test(test_csv_of_static_mode_leaves_times_empty),
+        cmocka_unit_test(test_json_has_everything),
+        cmocka_unit_test(test_instructions),
+        SCRATCH_TEST(test_csv_files_lie_in_their_gpus_folder),
+        cmocka_unit_test(test_a_full_disk_is_an_error),
+        cmocka_unit_test(test_names_of_formats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,258 @@
+#include "template/element.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void types(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t bytes;
+        bool floating;
+    } cases[] = {
+        {"int8", 1, false},  {"int16", 2, false},   {"int32", 4, false},  {"int64", 8, false},
+        {"uint8", 1, false}, {"uint16", 2, false},  {"uint32", 4, false}, {"uint64", 8, false},
+        {"half", 2, true},   {"bfloat16", 2, true}, {"float", 4, true},   {"double", 8, true},
+    };
+    assert_int_equal(ELEMENT_TYPE_COUNT, sizeof cases / sizeof *cases);
+    for (int i = 0; i < ELEMENT_TYPE_COUNT; i++) {
+        enum element_type type = (enum element_type)i;
+        assert_string_equal(element_name(type), cases[i].name);
+        assert_string_equal(element_names()[i], cases[i].name);
+        assert_int_equal(element_bytes(type), cases[i].bytes);
+        assert_int_equal(element_is_floating(type), cases[i].floating);
+        assert_int_equal(element_from_name(cases[i].name, strlen(cases[i].name)), i);
+        assert_int_equal(element_poison(type), cases[i].floating ? 0xff : 0xa5);
+    }
+    assert_null(element_names()[ELEMENT_TYPE_COUNT]);
+}
+
+static void names_count_to_their_length(void **state)
+{
+    (void)state;
+    assert_int_equal(element_from_name("int32 x", 5), ELEMENT_INT32);
+    assert_int_equal(element_from_name("int32", 4), -1);
+    assert_int_equal(element_from_name("int3", 4), -1);
+    assert_int_equal(element_from_name("float32", 7), -1);
+    assert_int_equal(element_from_name("", 0), -1);
+}
+
+static void poison_is_no_number(void **state)
+{
+    (void)state;
+    float single;
+    double real;
+    memset(&single, element_poison(ELEMENT_FLOAT), sizeof single);
+    memset(&real, element_poison(ELEMENT_DOUBLE), sizeof real);
+    assert_true(isnan(single));
+    assert_true(isnan(real));
+}
+
+static void integers_fit_or_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        enum element_type type;
+        long long least, most;
+    } cases[] = {
+        {ELEMENT_INT8, -128, 127},
+        {ELEMENT_INT16, -32768, 32767},
+        {ELEMENT_INT32, -2147483648LL, 2147483647},
+        {ELEMENT_INT64, INT64_MIN, INT64_MAX},
+        {ELEMENT_UINT8, 0, 255},
+        {ELEMENT_UINT16, 0, 65535},
+        {ELEMENT_UINT32, 0, 4294967295LL},
+        {ELEMENT_UINT64, 0, INT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t bytes = element_bytes(cases[i].type);
+        const long long limits[] = {cases[i].least, cases[i].most};
+        for (int j = 0; j < 2; j++) {
+            unsigned char slot[9];
+            memset(slot, 0x77, sizeof slot);
+            assert_true(element_store(cases[i].type, limits[j], 0, slot));
+            assert_memory_equal(slot, &limits[j], bytes); /* little-endian */
+            assert_int_equal(slot[bytes], 0x77);
+        }
+        unsigned char slot[8] = {0};
+        if (cases[i].least != INT64_MIN)
+            assert_false(element_store(cases[i].type, cases[i].least - 1, 0, slot));
+        if (cases[i].most != INT64_MAX)
+            assert_false(element_store(cases[i].type, cases[i].most + 1, 0, slot));
+        assert_int_equal(slot[0], 0);
+    }
+}
+
+static void floats_and_doubles(void **state)
+{
+    (void)state;
+    float single;
+    double real;
+    assert_true(element_store(ELEMENT_FLOAT, 7, 0.1, &single));
+    assert_memory_equal(&single, &(float){0.1F}, sizeof single);
+    assert_true(element_store(ELEMENT_DOUBLE, 7, 0.1, &real));
+    assert_memory_equal(&real, &(double){0.1}, sizeof real);
+    assert_true(element_store(ELEMENT_FLOAT, 0, 1e300, &single));
+    assert_true(isinf(single));
+}
+
+static uint16_t stored(enum element_type type, double real)
+{
+    uint16_t bits = 0x1234;
+    assert_true(element_store(type, 0, real, &bits));
+    return bits;
+}
+
+static void half_known_answers(void **state)
+{
+    (void)state;
+    static const struct {
+        double real;
+        uint16_t bits;
+    } cases[] = {
+        {0.0, 0x0000},
+        {-0.0, 0x8000},
+        {1.0, 0x3c00},
+        {-2.0, 0xc000},
+        {0.1, 0x2e66},
+        {1.0 / 3.0, 0x3555},
+        {3.14159265358979, 0x4248},
+        {65504.0, 0x7bff}, /* the largest */
+        {65519.999, 0x7bff},
+        {65520.0, 0x7c00}, /* rounds to infinity */
+        {-65520.0, 0xfc00},
+        {1e300, 0x7c00},
+        {HUGE_VAL, 0x7c00},
+        {-HUGE_VAL, 0xfc00},
+        {0x1p-14, 0x0400},     /* the smallest normal */
+        {0x1.ff8p-15, 0x03ff}, /* the largest subnormal */
+        {0x1.ffcp-15, 0x0400}, /* half way to the smallest normal: even */
+        {0x1p-24, 0x0001},     /* the smallest subnormal */
+        {0x1p-25, 0x0000},     /* half of it: a tie, to even */
+        {0x1.000001p-25, 0x0001},
+        {0x1.8p-24, 0x0002}, /* between 1 and 2: even */
+        {0x1.4p-23, 0x0002}, /* between 2 and 3: even */
+        {1e-300, 0x0000},
+        {-1e-300, 0x8000},
+        {DBL_TRUE_MIN, 0x0000},
+        {1.0 + 0x1p-11, 0x3c00},           /* a tie, to even */
+        {1.0 + 0x1p-11 + 0x1p-50, 0x3c01}, /* just above it */
+        {1.0 + 0x3p-11, 0x3c02},           /* a tie, to even */
+        {2.0 - 0x1p-12, 0x4000},           /* carries into the exponent */
+        {2049.0, 0x6800},
+        {2051.0, 0x6802},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(stored(ELEMENT_HALF, cases[i].real), cases[i].bits);
+    uint16_t bits = stored(ELEMENT_HALF, (double)NAN);
+    assert_int_equal(bits & 0x7c00, 0x7c00);
+    assert_true((bits & 0x03ff) != 0);
+}
+
+static void bfloat16_known_answers(void **state)
+{
+    (void)state;
+    static const struct {
+        double real;
+        uint16_t bits;
+    } cases[] = {
+        {0.0, 0x0000},
+        {-0.0, 0x8000},
+        {1.0, 0x3f80},
+        {-2.0, 0xc000},
+        {0.1, 0x3dcd},
+        {1.0 / 3.0, 0x3eab},
+        {3.14159265358979, 0x4049},
+        {0x1.fep127, 0x7f7f}, /* the largest */
+        {0x1.fefffp127, 0x7f7f},
+        {0x1.ffp127, 0x7f80}, /* half way beyond: rounds to infinity */
+        {-0x1.ffp127, 0xff80},
+        {FLT_MAX, 0x7f80},
+        {1e300, 0x7f80},
+        {-HUGE_VAL, 0xff80},
+        {0x1p-126, 0x0080},   /* the smallest normal */
+        {0x1p-133, 0x0001},   /* the smallest subnormal */
+        {0x1p-134, 0x0000},   /* a tie, to even */
+        {0x1.8p-133, 0x0002}, /* a tie, to even */
+        {0x1.01p-134, 0x0001},
+        {1e-300, 0x0000},
+        {-1e-300, 0x8000},
+        {1.0 + 0x1p-8, 0x3f80}, /* a tie, to even */
+        {1.0 + 0x3p-8, 0x3f82}, /* a tie, to even */
+        {1.0 + 0x1p-8 + 0x1p-20, 0x3f81},
+        {1.0 + 0x1p-8 + 0x1p-40, 0x3f81}, /* above the tie, which a float would be on */
+        {1.0 + 0x3p-8 - 0x1p-40, 0x3f81}, /* below it, likewise */
+        {2.0 - 0x1p-9, 0x4000},           /* carries into the exponent */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(stored(ELEMENT_BFLOAT16, cases[i].real), cases[i].bits);
+    uint16_t bits = stored(ELEMENT_BFLOAT16, (double)NAN);
+    assert_int_equal(bits & 0x7f80, 0x7f80);
+    assert_true((bits & 0x007f) != 0);
+}
+
+static double half_value(unsigned bits)
+{
+    int exponent = (int)(bits >> 10 & 31);
+    int fraction = (int)(bits & 1023);
+    return exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
+}
+
+static double bfloat16_value(unsigned bits)
+{
+    float single;
+    memcpy(&single, &(uint32_t){bits << 16}, sizeof single);
+    return (double)single;
+}
+
+/* Every finite number stores as itself, and every midpoint of two neighbours as the even one. */
+static void check_all(enum element_type type, unsigned infinity, double (*value)(unsigned bits))
+{
+    for (unsigned bits = 0; bits + 1 < infinity; bits++) {
+        double low = value(bits);
+        double high = value(bits + 1);
+        double middle = low + (high - low) / 2;
+        unsigned even = bits + (bits & 1);
+        assert_int_equal(stored(type, low), bits);
+        assert_int_equal(stored(type, -low), bits | 0x8000);
+        assert_int_equal(stored(type, middle), even);
+        assert_int_equal(stored(type, nextafter(middle, low)), bits);
+        assert_int_equal(stored(type, nextafter(middle, high)), bits + 1);
+    }
+}
+
+static void every_half(void **state)
+{
+    (void)state;
+    check_all(ELEMENT_HALF, 0x7c00, half_value);
+}
+
+static void every_bfloat16(void **state)
+{
+    (void)state;
+    check_all(ELEMENT_BFLOAT16, 0x7f80, bfloat16_value);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(types),
+        cmocka_unit_test(names_count_to_their_length),
+        cmocka_unit_test(poison_is_no_number),
+        cmocka_unit_test(integers_fit_or_are_refused),
+        cmocka_unit_test(floats_and_doubles),
+        cmocka_unit_test(half_known_answers),
+        cmocka_unit_test(bfloat16_known_answers),
+        cmocka_unit_test(every_half),
+        cmocka_unit_test(every_bfloat16),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* What buffers begin with. The numbers are those that device_kernels.cu's autotune_fill gives. */
+#include "template/fill.h"
+
+#include "unit/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { COUNT = 4 };
+
+struct bytes {
+    unsigned char at[8 * COUNT];
+};
+
+/* The elements that a fill with these arguments, of which a NULL is none, gives. */
+static struct bytes filled(enum fill_kind kind, const char *const arguments[3],
+                           enum element_type type)
+{
+    struct evaluator *evaluator = evaluator_new();
+    struct fill fill = {.kind = kind};
+    struct bindings none = {0};
+    const struct scope scope = {&none, NULL};
+    struct error error;
+    struct bytes bytes;
+    memset(&bytes, 0x11, sizeof bytes);
+    for (; fill.argument_count < 3 && arguments[fill.argument_count] != NULL; fill.argument_count++)
+        assert_int_equal(expression_new(&fill.arguments[fill.argument_count], evaluator,
+                                        arguments[fill.argument_count], "x.ini", 1, &error),
+                         0);
+    assert_int_equal(fill_elements(&fill, &scope, type, COUNT, bytes.at, &error), 0);
+    while (fill.argument_count > 0)
+        expression_free(fill.arguments[--fill.argument_count]);
+    evaluator_free(evaluator);
+    /* not one byte more */
+    for (size_t i = element_bytes(type) * COUNT; i < sizeof bytes.at; i++)
+        assert_int_equal(bytes.at[i], 0x11);
+    return bytes;
+}
+
+#define FILLED(kind, type, expected, ...)                                                          \
+    do {                                                                                           \
+        const char *const arguments[3] = {__VA_ARGS__};                                            \
+        struct bytes bytes = filled(kind, arguments, type);                                        \
+        assert_int_equal(sizeof expected, element_bytes(type) * COUNT);                            \
+        assert_memory_equal(bytes.at, expected, sizeof expected);                                  \
+    } while (0)
+
+static void test_random_numbers_are_the_gpus(void **state)
+{
+    (void)state;
+    static const double wide[COUNT] = {0x1.341c3dbf92b22p-1, -0x1.946fdc5d696dp-4,
+                                       -0x1.33cba7251b5dp-1, -0x1.d96e7cd353c32p-1};
+    static const uint16_t half[COUNT] = {0x38d0, 0xae52, 0xb8cf, 0xbb66};
+    static const uint16_t bfloat16[COUNT] = {0x3f1a, 0xbdca, 0xbf1a, 0xbf6d};
+    static const int32_t whole[COUNT] = {-3, 7, 7, 3};
+    static const float floating[COUNT] = {-3, 7, 7, 3};
+    FILLED(FILL_UNIFORM, ELEMENT_DOUBLE, wide, "-1", "1", "7");
+    FILLED(FILL_UNIFORM, ELEMENT_HALF, half, "-1", "1", "7");
+    FILLED(FILL_UNIFORM, ELEMENT_BFLOAT16, bfloat16, "-1", "1", "7");
+    FILLED(FILL_INTEGERS, ELEMENT_INT32, whole, "-8", "8");
+    FILLED(FILL_INTEGERS, ELEMENT_FLOAT, floating, "-8", "8");
+}
+
+/* The first number that splitmix64 draws from seed 0 is 0xe220a8397b1dcdaf. */
+static void test_the_generator_is_splitmix64(void **state)
+{
+    (void)state;
+    const char *const arguments[3] = {"0", "1", "0"};
+    struct bytes bytes = filled(FILL_UNIFORM, arguments, ELEMENT_DOUBLE);
+    double first;
+    memcpy(&first, bytes.at, sizeof first);
+    assert_true(first >= 0 && (uint64_t)(first * 0x1p53) == 0xe220a8397b1dcdafu >> 11);
+}
+
+static void test_whole_numbers_wrap(void **state)
+{
+    (void)state;
+    static const uint8_t counting[COUNT] = {250, 253, 0, 3};
+    static const uint32_t minus_one[COUNT] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    static const uint64_t large[COUNT] = {1ull << 63, 1ull << 63, 1ull << 63, 1ull << 63};
+    static const int64_t held[COUNT] = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+    static const int16_t zero[COUNT] = {0};
+    FILLED(FILL_COUNTING, ELEMENT_UINT8, counting, "250", "3");
+    FILLED(FILL_CONSTANT, ELEMENT_UINT32, minus_one, "-1");
+    FILLED(FILL_CONSTANT, ELEMENT_UINT64, large, "2.0^63");
+    FILLED(FILL_CONSTANT, ELEMENT_INT64, held, "2.0^70");
+    FILLED(FILL_CONSTANT, ELEMENT_INT16, zero, "0");
+}
+
+static void test_without_a_fill_it_is_poison(void **state)
+{
+    (void)state;
+    static const uint32_t poison[COUNT] = {0xa5a5a5a5, 0xa5a5a5a5, 0xa5a5a5a5, 0xa5a5a5a5};
+    FILLED(FILL_NONE, ELEMENT_UINT32, poison, NULL);
+}
+
+/* A .npy of four whole numbers of 16 bits, 1 to 4. */
+static void write_npy(const char *path)
+{
+    static const char header[] = "{'descr': '<i2', 'fortran_order': False, 'shape': (4,), }";
+    static const int16_t data[COUNT] = {1, 2, 3, 4};
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fwrite("\x93NUMPY\x01\x00", 1, 8, file);
+    (void)fputc(sizeof header - 1, file);
+    (void)fputc(0, file);
+    (void)fputs(header, file);
+    (void)fwrite(data, 1, sizeof data, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    static const int16_t expected[COUNT] = {1, 2, 3, 4};
+    char path[] = "four.npy";
+    struct fill fill = {.kind = FILL_FILE, .path = path};
+    struct error error;
+    int16_t elements[COUNT];
+    write_npy(path);
+    assert_int_equal(fill_elements(&fill, NULL, ELEMENT_INT16, COUNT, elements, &error), 0);
+    assert_memory_equal(elements, expected, sizeof expected);
+    assert_int_equal(fill_elements(&fill, NULL, ELEMENT_INT16, COUNT - 1, elements, &error),
+                     ERROR_CONFIG);
+    assert_non_null(strstr(error.message, "4 elements of type int16"));
+    assert_int_equal(fill_elements(&fill, NULL, ELEMENT_HALF, COUNT, elements, &error),
+                     ERROR_CONFIG);
+    path[0] = 'x';
+    assert_int_equal(fill_elements(&fill, NULL, ELEMENT_INT16, COUNT, elements, &error),
+                     ERROR_CONFIG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_numbers_are_the_gpus),
+        cmocka_unit_test(test_the_generator_is_splitmix64),
+        cmocka_unit_test(test_whole_numbers_wrap),
+        cmocka_unit_test(test_without_a_fill_it_is_poison),
+        cmocka_unit_test_setup_teardown(test_files, scratch_enter, scratch_leave),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

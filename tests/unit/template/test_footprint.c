@@ -1,0 +1,156 @@
+#include "template/footprint.h"
+
+#include "base/alloc.h"
+#include "unit/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { GUARDS = 2 * 4096, ARENA = 16 * 1024 * 1024 };
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *stream = fopen(path, "wb");
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+}
+
+/* The footprint of a template with these buffers and expectations, for n = 1000 and an L2 of 1 MiB;
+ * and what refusing it says, with 5 MB there. */
+static struct footprint footprint(const char *text, bool cold, struct error *refusal)
+{
+    char *whole = alloc_format("[parameters]\nblock_size = 256\n[problem]\nn = 1000\n%s"
+                               "[launch.k]\nentry = k\ngrid = 1\nblock = block_size\n",
+                               text);
+    struct evaluator *evaluator = evaluator_new();
+    struct template template;
+    struct bindings fixed = {0};
+    struct bindings problem = {0};
+    struct error error;
+    write_file("t.ini", whole);
+    write_file("t.cu", "extern \"C\" __global__ void k() {}\n");
+    free(whole);
+    if (template_load(&template, evaluator, "t.ini", &error) != 0)
+        fail_msg("line %d: %s", error.line, error.message);
+    bindings_set(&problem, "n", value_integer(1000));
+    bindings_append(&fixed, &problem);
+    bindings_set(&fixed, "l2_bytes", value_integer(1 << 20));
+    struct footprint found = footprint_of(&template, &fixed, cold);
+    if (refusal != NULL)
+        assert_int_equal(
+            footprint_refuse(&found, &template, &problem, 5000000, "are free", refusal),
+            ERROR_MEMORY);
+    found.largest = NULL; /* it was the template's */
+    template_release(&template);
+    evaluator_free(evaluator);
+    bindings_release(&fixed);
+    bindings_release(&problem);
+    return found;
+}
+
+#define OUT "[buffer.out]\ntype = int32\nlength = n\naccess = write\n"
+#define EXPECT_OUT "[expect.out]\nreference = constant(0)\ncompare = exact\n"
+
+static void every_buffer_has_guards(void **state)
+{
+    (void)state;
+    struct footprint one = footprint(OUT EXPECT_OUT, false, NULL);
+    assert_int_equal(one.bytes, ARENA + 2 * (4000 + GUARDS)); /* and what is expected of it */
+    assert_int_equal(one.largest_bytes, 4000 + GUARDS);
+}
+
+static void cold_measuring_reads_twice_the_l2(void **state)
+{
+    (void)state;
+    assert_int_equal(footprint(OUT EXPECT_OUT, true, NULL).bytes -
+                         footprint(OUT EXPECT_OUT, false, NULL).bytes,
+                     2 << 20);
+}
+
+static void read_write_buffers_are_kept_twice(void **state)
+{
+    (void)state;
+    struct footprint found =
+        footprint("[buffer.x]\ntype = int8\nlength = n + 1\naccess = read_write\n"
+                  "fill = constant(0)\n" OUT EXPECT_OUT,
+                  false, NULL);
+    /* 1001 bytes are allocated as 1008 */
+    assert_int_equal(found.bytes, ARENA + 2 * (1008 + GUARDS) + 2 * (4000 + GUARDS));
+}
+
+static void floats_are_expected_in_double(void **state)
+{
+    (void)state;
+    struct footprint found =
+        footprint("[buffer.x]\ntype = float\nlength = n\naccess = write\n"
+                  "[expect.x]\nreference = constant(0)\ncompare = relative(1e-6)\n",
+                  false, NULL);
+    assert_int_equal(found.bytes, ARENA + 4000 + 8000 + 2 * GUARDS);
+}
+
+static void scratch_counts_where_it_is_large_and_known(void **state)
+{
+    (void)state;
+    uint64_t without = footprint(OUT EXPECT_OUT, false, NULL).bytes;
+    uint64_t small = footprint("[buffer.s]\ntype = int8\nlength = n\naccess = scratch\n"
+                               "fill = constant(0)\n" OUT EXPECT_OUT,
+                               false, NULL)
+                         .bytes;
+    uint64_t large = footprint("[buffer.s]\ntype = int8\nlength = n * 100000\naccess = scratch\n"
+                               "fill = constant(0)\n" OUT EXPECT_OUT,
+                               false, NULL)
+                         .bytes;
+    uint64_t unknown = footprint("[buffer.s]\ntype = int8\nlength = n * 100000 * block_size\n"
+                                 "access = scratch\nfill = constant(0)\n" OUT EXPECT_OUT,
+                                 false, NULL)
+                           .bytes;
+    assert_int_equal(small, without); /* it comes out of the arena */
+    assert_int_equal(large, without + 100000000 + GUARDS);
+    assert_int_equal(unknown, without);
+}
+
+static void sizes_do_not_overflow(void **state)
+{
+    (void)state;
+    struct footprint found =
+        footprint("[buffer.x]\ntype = double\nlength = n * 2^52\naccess = read\n"
+                  "fill = constant(0)\n[buffer.y]\ntype = double\nlength = n * 2^52\n"
+                  "access = read\nfill = constant(0)\n" OUT EXPECT_OUT,
+                  true, NULL);
+    assert_true(found.bytes == UINT64_MAX);
+}
+
+static void a_refusal_says_what_is_needed_and_there(void **state)
+{
+    (void)state;
+    struct error refusal;
+    (void)footprint("[buffer.big]\ntype = float\nlength = n * 1000000\naccess = read\n"
+                    "fill = constant(0)\n" OUT EXPECT_OUT,
+                    false, &refusal);
+    assert_string_equal(refusal.message,
+                        "problem 'n=1000' needs 4.017 GB of device memory (buffer 'big' alone 4 "
+                        "GB), and 5 MB are free; choose a smaller problem or free memory");
+    assert_string_equal(refusal.file, "t.ini");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(every_buffer_has_guards),
+        SCRATCH_TEST(cold_measuring_reads_twice_the_l2),
+        SCRATCH_TEST(read_write_buffers_are_kept_twice),
+        SCRATCH_TEST(floats_are_expected_in_double),
+        SCRATCH_TEST(scratch_counts_where_it_is_large_and_known),
+        SCRATCH_TEST(sizes_do_not_overflow),
+        SCRATCH_TEST(a_refusal_says_what_is_needed_and_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,468 @@
+#include "base/suggestion.h"
+#include "template/ini_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct ini_file read_text(const char *text)
+{
+    struct ini_file ini;
+    struct error error;
+    if (ini_file_read_text(&ini, "a.ini", text, &error) != 0)
+        fail_msg("line %d is refused: %s", error.line, error.message);
+    return ini;
+}
+
+static void assert_refused(const char *text, int line, const char *message)
+{
+    struct ini_file ini;
+    struct error error = {0};
+    if (ini_file_read_text(&ini, "a.ini", text, &error) != ERROR_CONFIG)
+        fail_msg("'%s' is accepted", text);
+    assert_string_equal(error.message, message);
+    assert_string_equal(error.file, "a.ini");
+    assert_int_equal(error.line, line);
+    assert_int_equal(ini.count, 0);
+    assert_null(ini.path);
+}
+
+/* Reads `text` and compares the value of [a] k. */
+static void assert_value(const char *text, const char *value)
+{
+    struct ini_file ini = read_text(text);
+    const struct ini_entry *entry = ini_file_get(&ini, "a", "k");
+    assert_non_null(entry);
+    assert_string_equal(entry->value, value);
+    ini_file_release(&ini);
+}
+
+static void assert_entry(const struct ini_file *ini, size_t index, const char *section,
+                         const char *key, const char *value, int line)
+{
+    const struct ini_entry *entry = &ini->entries[index];
+    assert_true(index < ini->count);
+    assert_string_equal(entry->section, section);
+    if (key == NULL)
+        assert_null(entry->key);
+    else
+        assert_string_equal(entry->key, key);
+    assert_string_equal(entry->value, value);
+    assert_int_equal(entry->line, line);
+}
+
+static void entries_in_order_with_their_lines(void **state)
+{
+    (void)state;
+    struct ini_file ini = read_text("; about\n"
+                                    "top = 1\n"
+                                    "\n"
+                                    "[first]\n"
+                                    "key = value ; comment\n"
+                                    "# comment\n"
+                                    "other=a = b\n"
+                                    "[empty]   ; nothing in it\n"
+                                    "[last.one]\n"
+                                    "none =\n");
+    assert_int_equal(ini.count, 7);
+    assert_string_equal(ini.path, "a.ini");
+    assert_entry(&ini, 0, "", "top", "1", 2);
+    assert_entry(&ini, 1, "first", NULL, "", 4);
+    assert_entry(&ini, 2, "first", "key", "value", 5);
+    assert_entry(&ini, 3, "first", "other", "a = b", 7);
+    assert_entry(&ini, 4, "empty", NULL, "", 8);
+    assert_entry(&ini, 5, "last.one", NULL, "", 9);
+    assert_entry(&ini, 6, "last.one", "none", "", 10);
+    ini_file_release(&ini);
+}
+
+static void nothing_at_all(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "\n", "\n\n  \n\t\n", "; only\n# comments", "\r\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct ini_file ini = read_text(texts[i]);
+        assert_int_equal(ini.count, 0);
+        assert_null(ini_file_get(&ini, "", ""));
+        ini_file_release(&ini);
+    }
+}
+
+static void values_may_continue(void **state)
+{
+    (void)state;
+    assert_value("[a]\nk = one\n  two\n\tthree", "one two three");
+    assert_value("[a]\nk = one ; first\n  two ; second\n", "one two");
+    assert_value("[a]\nk =\n  one\n", "one");
+    assert_value("[a]\nk = one\n\n; between\n  ; and this\n  two\n", "one two");
+    assert_value("[a]\nk = one\n  b = c\n", "one b = c");
+    assert_value("[a]\nk = one\n  [b]\n", "one [b]");
+    assert_value("[a]\nk = \"x;y\"\n  z;w\n", "\"x;y\" z;w");
+}
+
+static void continued_lines_count(void **state)
+{
+    (void)state;
+    struct ini_file ini = read_text("[a]\nk = one\n two\n three\nnext = 1\n");
+    assert_int_equal(ini_file_get(&ini, "a", "k")->line, 2);
+    assert_int_equal(ini_file_get(&ini, "a", "next")->line, 5);
+    ini_file_release(&ini);
+}
+
+static void line_endings_and_marks(void **state)
+{
+    (void)state;
+    assert_value("[a]\r\nk = v\r\n", "v");
+    assert_value("[a]\r\nk = v\r\n  w\r\n", "v w");
+    assert_value("[a]\nk = v", "v");
+    assert_value("\xef\xbb\xbf[a]\nk = v\n", "v");
+    assert_value("\xef\xbb\xbf; comment\n[a]\nk = v\n", "v");
+}
+
+/* "[a]\nk = xxx…": a line of `length` bytes. */
+static char *long_line(size_t length, const char *ending)
+{
+    char *text = malloc(length + 32);
+    assert_non_null(text);
+    memcpy(text, "[a]\nk = ", 8);
+    memset(text + 8, 'x', length - 4);
+    memcpy(text + 4 + length, ending, strlen(ending) + 1);
+    return text;
+}
+
+static void lines_end_at_197_bytes(void **state)
+{
+    (void)state;
+    static const char *const endings[] = {"", "\n", "\r\n", "\nother = 1\n"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        char *text = long_line(197, endings[i]);
+        struct ini_file ini = read_text(text);
+        assert_int_equal(strlen(ini_file_get(&ini, "a", "k")->value), 193);
+        assert_int_equal(ini.count, strlen(endings[i]) > 2 ? 3 : 2);
+        ini_file_release(&ini);
+        free(text);
+        text = long_line(198, endings[i]);
+        assert_refused(text, 2,
+                       "line is longer than 197 bytes, which inih would split; continue it on a "
+                       "line that begins with white space");
+        free(text);
+    }
+}
+
+static void long_comments_are_refused_too(void **state)
+{
+    (void)state;
+    char text[256];
+    memset(text, ';', 220);
+    text[220] = '\0';
+    assert_refused(text, 1,
+                   "line is longer than 197 bytes, which inih would split; continue it on a line "
+                   "that begins with white space");
+}
+
+static void section_names_end_at_49_bytes(void **state)
+{
+    (void)state;
+    char name[64];
+    char text[128];
+    char message[256];
+    memset(name, 's', sizeof name);
+    name[49] = '\0';
+    assert_true(snprintf(text, sizeof text, "[%s]\nk = 1\n", name) > 0);
+    struct ini_file ini = read_text(text);
+    assert_string_equal(ini_file_get(&ini, name, "k")->value, "1");
+    ini_file_release(&ini);
+    name[49] = 's';
+    name[50] = '\0';
+    assert_true(snprintf(text, sizeof text, "\n[%s]\nk = 1\n", name) > 0);
+    assert_true(snprintf(message, sizeof message,
+                         "section name '%s' is longer than 49 bytes, which inih would cut",
+                         name) > 0);
+    assert_refused(text, 2, message);
+}
+
+static void keys_end_at_49_bytes(void **state)
+{
+    (void)state;
+    char key[64];
+    char text[128];
+    char message[128];
+    memset(key, 'k', sizeof key);
+    key[49] = '\0';
+    assert_true(snprintf(text, sizeof text, "[a]\n%s = 1\n  2\n", key) > 0);
+    struct ini_file ini = read_text(text);
+    assert_string_equal(ini_file_get(&ini, "a", key)->value, "1 2");
+    ini_file_release(&ini);
+    key[49] = 'k';
+    key[50] = '\0';
+    assert_true(snprintf(text, sizeof text, "[a]\n%s = 1\n", key) > 0);
+    assert_true(snprintf(message, sizeof message, "key '%s' is longer than 49 bytes", key) > 0);
+    assert_refused(text, 2, message);
+}
+
+static void lines_that_are_nothing(void **state)
+{
+    (void)state;
+    static const char nothing[] =
+        "line is no [section], no key = value and no comment; comments begin with ';'";
+    assert_refused("[a]\nk = 1\nwords\n", 3, nothing);
+    assert_refused("[a]\nk ; = 1\n", 2, nothing);
+    assert_refused("]\n", 1, nothing);
+    /* the first of two faults counts */
+    assert_refused("[a]\nwords\nk = 1\nk = 1\n", 2, nothing);
+    assert_refused("[a]\nwords\n[b\n", 2, nothing);
+    assert_refused("[a]\nk = 1\nk = 1\nwords\n", 3, "key 'k' is given twice in this section");
+}
+
+static void malformed_headings(void **state)
+{
+    (void)state;
+    assert_refused("[a\nk = 1\n", 1, "section heading '[a' has no ']'");
+    assert_refused("[a]\n[b] k = 1\n", 2, "unexpected text after a section heading: 'k = 1'");
+    assert_refused("[]\n", 1, "section heading '[]' has no name");
+    assert_refused("[a]\nk = 1\n[b]\n[a]\n", 4,
+                   "section 'a' is given twice; put its keys in one place");
+}
+
+static void continuations_of_nothing(void **state)
+{
+    (void)state;
+    assert_refused("  k = 1\n", 1, "line 'k' begins with white space but continues nothing");
+    assert_refused("[a]\n  k = 1\n", 2, "line 'k' begins with white space but continues nothing");
+    assert_refused("[a]\n\t[b]\nk = 1\n", 2,
+                   "line '\t[b]' begins with white space but continues nothing");
+    assert_refused(" [a]\n", 1, "line ' [a]' begins with white space but continues nothing");
+    assert_refused("[a]\nk = 1\n[b]\n  2 = 3\n", 4,
+                   "line '2' begins with white space but continues nothing");
+}
+
+static void keys_once_but_constraints(void **state)
+{
+    (void)state;
+    assert_refused("k = 1\nk = 2\n", 2, "key 'k' is given twice in this section");
+    assert_refused("[a]\nk = 1\nl = 1\nk = 1\n", 4, "key 'k' is given twice in this section");
+    assert_refused("[a]\n= 1\n", 2, "'= 1' has no key");
+    struct ini_file ini =
+        read_text("[a]\nconstraint = x\nconstraint = y\n[b]\nk = 1\n[c]\nk = 2\n");
+    assert_int_equal(ini.count, 7);
+    assert_string_equal(ini_file_get(&ini, "a", "constraint")->value, "x");
+    assert_string_equal(ini_file_get(&ini, "b", "k")->value, "1");
+    assert_string_equal(ini_file_get(&ini, "c", "k")->value, "2");
+    ini_file_release(&ini);
+}
+
+static void what_nobody_asked_for_is_known(void **state)
+{
+    (void)state;
+    struct ini_file ini = read_text("[a]\nk = 1\nl = 2\n");
+    assert_null(ini_file_get(&ini, "a", "m"));
+    assert_null(ini_file_get(&ini, "b", "k"));
+    assert_string_equal(ini_file_get(&ini, "a", "k")->value, "1");
+    assert_true(ini.entries[1].used);
+    assert_false(ini.entries[2].used);
+    ini_file_release(&ini);
+}
+
+/* -- files ---------------------------------------------------------------------------------------
+ */
+
+struct file {
+    char folder[64];
+    char path[96];
+};
+
+static int make_folder(void **state)
+{
+    struct file *file = calloc(1, sizeof *file);
+    if (file == NULL)
+        return -1;
+    *state = file;
+    (void)snprintf(file->folder, sizeof file->folder, "/tmp/test_ini.XXXXXX");
+    if (mkdtemp(file->folder) == NULL)
+        return -1;
+    (void)snprintf(file->path, sizeof file->path, "%s/a.ini", file->folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    struct file *file = *state;
+    (void)unlink(file->path);
+    int status = rmdir(file->folder);
+    free(file);
+    return status;
+}
+
+static void write_file(const struct file *file, const char *bytes, size_t count)
+{
+    FILE *stream = fopen(file->path, "wb");
+    assert_non_null(stream);
+    assert_int_equal(fwrite(bytes, 1, count, stream), count);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static void files_are_read(void **state)
+{
+    const struct file *file = *state;
+    struct ini_file ini;
+    struct error error;
+    write_file(file, "[a]\r\nk = v\r\n", 12);
+    assert_int_equal(ini_file_read(&ini, file->path, &error), 0);
+    assert_string_equal(ini.path, file->path);
+    assert_string_equal(ini_file_get(&ini, "a", "k")->value, "v");
+    ini_file_release(&ini);
+    write_file(file, "", 0);
+    assert_int_equal(ini_file_read(&ini, file->path, &error), 0);
+    assert_int_equal(ini.count, 0);
+    ini_file_release(&ini);
+}
+
+static void assert_file_refused(const struct file *file, int line, const char *message)
+{
+    struct ini_file ini;
+    struct error error;
+    assert_int_equal(ini_file_read(&ini, file->path, &error), ERROR_CONFIG);
+    assert_string_equal(error.file, file->path);
+    assert_int_equal(error.line, line);
+    assert_string_equal(error.message, message);
+    assert_int_equal(ini.count, 0);
+}
+
+static void files_that_are_no_ini(void **state)
+{
+    const struct file *file = *state;
+    (void)unlink(file->path);
+    assert_file_refused(file, 0, "cannot open the file: No such file or directory");
+    write_file(file, "[a]\nk = \0v\n", 11);
+    assert_file_refused(file, 2, "line has a zero byte; is this a text file?");
+    size_t size = 16 * 1024 * 1024 + 1; /* libtuned's limit, too */
+    char *large = malloc(size);
+    assert_non_null(large);
+    memset(large, '\n', size);
+    write_file(file, large, size - 1);
+    struct ini_file ini;
+    struct error error;
+    assert_int_equal(ini_file_read(&ini, file->path, &error), 0);
+    ini_file_release(&ini);
+    write_file(file, large, size);
+    assert_file_refused(file, 0, "file is larger than 16 MiB; is it INI?");
+    free(large);
+}
+
+static void a_folder_is_no_file(void **state)
+{
+    const struct file *file = *state;
+    struct ini_file ini;
+    struct error error;
+    assert_int_equal(ini_file_read(&ini, file->folder, &error), ERROR_CONFIG);
+    assert_string_equal(error.message, "cannot read the file: Is a directory");
+}
+
+/* -- names ---------------------------------------------------------------------------------------
+ */
+
+static const char *const known[] = {"block_size", "num_load", "n", "grid", "access", NULL};
+
+static void nearest_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *nearest;
+    } cases[] = {
+        {"blok_size", "block_size"},
+        {"block_sizes", "block_size"},
+        {"blocksize", "block_size"},
+        {"num_laod", "num_load"},
+        {"gird", "grid"},
+        {"acess", "access"},
+        {"grid", "grid"},
+        {"m", NULL},
+        {"tile_width", NULL},
+        {"", NULL},
+        {"loads", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *nearest = suggestion_nearest(cases[i].name, known);
+        if (cases[i].nearest == NULL)
+            assert_null(nearest);
+        else
+            assert_string_equal(nearest, cases[i].nearest);
+    }
+}
+
+static void very_long_names_are_near_to_none(void **state)
+{
+    (void)state;
+    char name[100];
+    memset(name, 'a', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    const char *const same[] = {name, NULL};
+    assert_null(suggestion_nearest(name, same));
+    name[63] = '\0';
+    assert_ptr_equal(suggestion_nearest(name, same), name);
+}
+
+static void unknown_names(void **state)
+{
+    (void)state;
+    struct error error;
+    assert_int_equal(suggestion_unknown("a.ini", 5, "key", "blok_size", known, &error),
+                     ERROR_CONFIG);
+    assert_string_equal(error.message, "unknown key 'blok_size'; did you mean 'block_size'?");
+    assert_string_equal(error.file, "a.ini");
+    assert_int_equal(error.line, 5);
+    assert_int_equal(suggestion_unknown("a.ini", 6, "name", "tile", known, &error), ERROR_CONFIG);
+    assert_string_equal(error.message,
+                        "unknown name 'tile'; known here: block_size, num_load, n, grid, access");
+}
+
+static void long_lists_of_names_end_with_a_whole_name(void **state)
+{
+    (void)state;
+    const char *names[201];
+    for (size_t i = 0; i < 200; i++)
+        names[i] = "block_size";
+    names[200] = NULL;
+    struct error error;
+    assert_int_equal(suggestion_unknown("a.ini", 1, "name", "x", names, &error), ERROR_CONFIG);
+    const char *start = strstr(error.message, "known here: ");
+    assert_non_null(start);
+    assert_true(strlen(start) > 400);
+    assert_true(strlen(start) < 600);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(entries_in_order_with_their_lines),
+        cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(values_may_continue),
+        cmocka_unit_test(continued_lines_count),
+        cmocka_unit_test(line_endings_and_marks),
+        cmocka_unit_test(lines_end_at_197_bytes),
+        cmocka_unit_test(long_comments_are_refused_too),
+        cmocka_unit_test(section_names_end_at_49_bytes),
+        cmocka_unit_test(keys_end_at_49_bytes),
+        cmocka_unit_test(lines_that_are_nothing),
+        cmocka_unit_test(malformed_headings),
+        cmocka_unit_test(continuations_of_nothing),
+        cmocka_unit_test(keys_once_but_constraints),
+        cmocka_unit_test(what_nobody_asked_for_is_known),
+        cmocka_unit_test_setup_teardown(files_are_read, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(files_that_are_no_ini, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_folder_is_no_file, make_folder, remove_folder),
+        cmocka_unit_test(nearest_names),
+        cmocka_unit_test(very_long_names_are_near_to_none),
+        cmocka_unit_test(unknown_names),
+        cmocka_unit_test(long_lists_of_names_end_with_a_whole_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+#include "base/alloc.h"
+#include "base/read_file.h"
+#include "template/source.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Each test works in a folder of its own, which is the current one. */
+static int enter_folder(void **state)
+{
+    char *folder = alloc_string("/tmp/autotune-source-XXXXXX");
+    if (mkdtemp(folder) == NULL || chdir(folder) != 0)
+        return -1;
+    *state = folder;
+    return 0;
+}
+
+static int leave_folder(void **state)
+{
+    char *command = alloc_format("rm -rf '%s'", (char *)*state);
+    int status = chdir("/") + system(command);
+    free(command);
+    free(*state);
+    return status;
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static struct source load(const char *path, const char *const *folders, size_t folder_count)
+{
+    struct source source;
+    struct error error = {0};
+    if (source_load(&source, path, folders, folder_count, &error) != 0)
+        fail_msg("%s", error.message);
+    return source;
+}
+
+static void load_hash(const char *path, const char *const *folders, size_t folder_count,
+                      char hash[HASH_BYTES])
+{
+    struct source source = load(path, folders, folder_count);
+    memcpy(hash, source.hash, HASH_BYTES);
+    source_release(&source);
+}
+
+static void expect_header(const struct source *source, size_t index, const char *path)
+{
+    char *real = realpath(path, NULL);
+    assert_non_null(real);
+    assert_true(index < source->header_count);
+    assert_string_equal(source->headers[index], real);
+    free(real);
+}
+
+static void headers_are_followed_once_each(void **state)
+{
+    const char *const folders[] = {"include"};
+    (void)state;
+    assert_int_equal(mkdir("kernels", 0700) + mkdir("kernels/include", 0700) +
+                         mkdir("kernels/include/deep", 0700),
+                     0);
+    write_text("kernels/k.cu", "#include \"local.h\"\n"
+                               "  #  include <deep/nested.h> // angle\n"
+                               "#include <cuda_fp16.h>\n"
+                               "#include HEADER\n"
+                               "int x; // #include \"not_a_directive.h\"\n"
+                               "#include \"local.h\"\n");
+    write_text("kernels/local.h", "#include \"k.cu\"\n#include <common.h>\n");
+    write_text("kernels/include/common.h", "#pragma once\n#include \"local.h\"\n");
+    write_text("kernels/include/deep/nested.h", "#include \"sibling.h\"\r\n");
+    write_text("kernels/include/deep/sibling.h", "");
+    write_text("kernels/not_a_directive.h", "");
+    struct source source = load("kernels/k.cu", folders, 1);
+    assert_true(source.path[0] == '/');
+    assert_non_null(strstr(source.path, "/kernels/k.cu"));
+    assert_true(strncmp(source.text, "#include \"local.h\"", 18) == 0);
+    assert_int_equal(source.header_count, 4);
+    expect_header(&source, 0, "kernels/local.h");
+    expect_header(&source, 1, "kernels/include/deep/nested.h");
+    expect_header(&source, 2, "kernels/include/common.h");
+    expect_header(&source, 3, "kernels/include/deep/sibling.h");
+    assert_int_equal(source.include_count, 2);
+    assert_true(source.include_folders[0][0] == '/');
+    assert_non_null(strstr(source.include_folders[0], "/kernels"));
+    assert_non_null(strstr(source.include_folders[1], "/kernels/include"));
+    source_release(&source);
+    assert_null(source.text);
+}
+
+static void the_first_folder_wins_as_in_the_compiler(void **state)
+{
+    const char *const folders[] = {"a", "b"};
+    (void)state;
+    assert_int_equal(mkdir("a", 0700) + mkdir("b", 0700), 0);
+    write_text("k.cu", "#include <x.h>\n");
+    write_text("a/x.h", "#include \"y.h\"\n#include <z.h>\n");
+    write_text("b/x.h", "");
+    write_text("a/y.h", "");
+    write_text("y.h", "");
+    write_text("a/z.h", "");
+    write_text("z.h", "");
+    struct source source = load("k.cu", folders, 2);
+    assert_int_equal(source.header_count, 3);
+    expect_header(&source, 0, "a/x.h");
+    expect_header(&source, 1, "a/y.h"); /* beside the including file */
+    expect_header(&source, 2, "z.h");   /* the source's own folder is the first one */
+    source_release(&source);
+}
+
+static void the_hash_stands_for_every_text(void **state)
+{
+    char first[HASH_BYTES], other[HASH_BYTES];
+    (void)state;
+    write_text("k.cu", "#include \"h.h\"\nint a;\n");
+    write_text("h.h", "int b;\n");
+    load_hash("k.cu", NULL, 0, first);
+    assert_int_equal(strlen(first), 32);
+    assert_int_equal(strspn(first, "0123456789abcdef"), 32);
+    load_hash("k.cu", NULL, 0, other);
+    assert_string_equal(first, other);
+
+    write_text("h.h", "int c;\n");
+    load_hash("k.cu", NULL, 0, other);
+    assert_string_not_equal(first, other);
+    write_text("h.h", "int b;\n");
+    write_text("k.cu", "#include \"h.h\"\nint  a;\n");
+    load_hash("k.cu", NULL, 0, other);
+    assert_string_not_equal(first, other);
+    write_text("k.cu", "#include \"h.h\"\nint a;\n");
+    assert_int_equal(unlink("h.h"), 0); /* now the compiler's affair */
+    load_hash("k.cu", NULL, 0, other);
+    assert_string_not_equal(first, other);
+}
+
+static void text_moved_between_headers_changes_the_hash(void **state)
+{
+    char first[HASH_BYTES], other[HASH_BYTES];
+    (void)state;
+    write_text("k.cu", "#include \"a.h\"\n#include \"b.h\"\n");
+    write_text("a.h", "int x;\n");
+    load_hash("k.cu", NULL, 0, first);
+    assert_int_equal(rename("a.h", "b.h"), 0);
+    load_hash("k.cu", NULL, 0, other);
+    assert_string_not_equal(first, other);
+}
+
+static void the_hash_survives_a_move_of_the_folder(void **state)
+{
+    char first[HASH_BYTES], other[HASH_BYTES];
+    (void)state;
+    assert_int_equal(mkdir("before", 0700), 0);
+    write_text("before/k.cu", "#include \"h.h\"\n");
+    write_text("before/h.h", "int b;\n");
+    load_hash("before/k.cu", NULL, 0, first);
+    assert_int_equal(rename("before", "after"), 0);
+    load_hash("after/k.cu", NULL, 0, other);
+    assert_string_equal(first, other);
+}
+
+static void expect_refusal(const char *path, const char *const *folders, size_t folder_count,
+                           const char *named)
+{
+    struct source source;
+    struct error error = {0};
+    assert_int_equal(source_load(&source, path, folders, folder_count, &error), ERROR_CONFIG);
+    if (strstr(error.message, named) == NULL)
+        fail_msg("'%s' not in '%s'", named, error.message);
+    assert_null(source.path);
+    assert_int_equal(source.header_count, 0);
+}
+
+static void what_cannot_be_read_is_named(void **state)
+{
+    const char *const folders[] = {"nowhere"};
+    (void)state;
+    expect_refusal("missing.cu", NULL, 0, "'missing.cu'");
+    expect_refusal(".", NULL, 0, "cannot read");
+    expect_refusal("", NULL, 0, "''");
+    write_text("k.cu", "int a;\n");
+    expect_refusal("k.cu", folders, 1, "'nowhere'");
+    FILE *file = fopen("zero.cu", "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite("int a;\0int b;", 1, 13, file), 13);
+    assert_int_equal(fclose(file), 0);
+    expect_refusal("zero.cu", NULL, 0, "zero byte");
+}
+
+static void a_whole_file_is_read_and_a_huge_one_refused(void **state)
+{
+    char *text = NULL;
+    size_t length = 0;
+    struct error error = {0};
+    (void)state;
+    write_text("empty", "");
+    assert_int_equal(read_file("empty", &text, &length, &error), 0);
+    assert_string_equal(text, "");
+    assert_int_equal(length, 0);
+    free(text);
+
+    FILE *file = fopen("large", "wb"); /* longer than any first buffer */
+    assert_non_null(file);
+    for (int i = 0; i < 300000; i++)
+        fputc('a' + i % 26, file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(read_file("large", &text, &length, &error), 0);
+    assert_int_equal(length, 300000);
+    assert_int_equal(strlen(text), 300000);
+    assert_int_equal(text[299999], 'a' + 299999 % 26);
+    free(text);
+
+    assert_int_equal(truncate("large", 64 << 20), 0); /* sparse */
+    assert_int_equal(read_file("large", &text, NULL, &error), 0);
+    free(text);
+    assert_int_equal(truncate("large", (64 << 20) + 1), 0);
+    assert_int_equal(read_file("large", &text, &length, &error), ERROR_CONFIG);
+    assert_null(text);
+    assert_non_null(strstr(error.message, "'large'"));
+}
+
+static void hash_is_xxh3_128_and_tells_texts_apart(void **state)
+{
+    char digits[HASH_BYTES], other[HASH_BYTES];
+    (void)state;
+    hash_finish(hash_new(), digits);
+    assert_string_equal(digits, "99aa06d3014798d86001c324468d497f"); /* of nothing, as xxh128sum */
+    struct hash *hash = hash_new();
+    hash_add(hash, "a", 1);
+    hash_add(hash, "bc", 2);
+    hash_finish(hash, digits);
+    assert_string_equal(digits, "06b05ab6733a618578af5f94892f3950"); /* of abc */
+
+    hash = hash_new();
+    hash_add_text(hash, "ab");
+    hash_add_text(hash, "c");
+    hash_finish(hash, digits);
+    hash = hash_new();
+    hash_add_text(hash, "a");
+    hash_add_text(hash, "bc");
+    hash_finish(hash, other);
+    assert_string_not_equal(digits, other);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(headers_are_followed_once_each),
+        IN_FOLDER(the_first_folder_wins_as_in_the_compiler),
+        IN_FOLDER(the_hash_stands_for_every_text),
+        IN_FOLDER(text_moved_between_headers_changes_the_hash),
+        IN_FOLDER(the_hash_survives_a_move_of_the_folder),
+        IN_FOLDER(what_cannot_be_read_is_named),
+        IN_FOLDER(a_whole_file_is_read_and_a_huge_one_refused),
+        cmocka_unit_test(hash_is_xxh3_128_and_tells_texts_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,485 @@
+#include "template/space.h"
+
+#include "base/alloc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define PARAMETERS_MAX 8
+#define CONSTRAINTS_MAX 8
+
+/* A search space of its own: parameters a, b, c, … with lists, and constraints. */
+struct field {
+    struct evaluator *evaluator;
+    struct template template;
+    struct parameter parameters[PARAMETERS_MAX];
+    struct value_list values[PARAMETERS_MAX];
+    struct expression *constraints[CONSTRAINTS_MAX];
+    size_t constraint_count;
+    struct bindings fixed;
+};
+
+static const char *const letters[PARAMETERS_MAX] = {"aa", "bb", "cc", "dd", "ee", "ff", "gg", "hh"};
+
+static int make_field(void **state)
+{
+    struct field *field = alloc_zeroed(1, sizeof *field);
+    field->evaluator = evaluator_new();
+    field->template.parameters = field->parameters;
+    bindings_set(&field->fixed, "n", value_integer(1000));
+    bindings_set(&field->fixed, "max_threads_per_sm", value_integer(2048));
+    *state = field;
+    return 0;
+}
+
+static void drop_constraints(struct field *field)
+{
+    for (size_t i = 0; i < field->constraint_count; i++)
+        expression_free(field->constraints[i]);
+    field->constraint_count = 0;
+}
+
+static void drop_parameters(struct field *field)
+{
+    for (size_t i = 0; i < field->template.parameter_count; i++)
+        value_list_release(&field->values[i]);
+    field->template.parameter_count = 0;
+}
+
+static int free_field(void **state)
+{
+    struct field *field = *state;
+    drop_constraints(field);
+    drop_parameters(field);
+    bindings_release(&field->fixed);
+    evaluator_free(field->evaluator);
+    free(field);
+    return 0;
+}
+
+static void add_parameter(struct field *field, const char *list)
+{
+    size_t index = field->template.parameter_count++;
+    struct error error;
+    field->parameters[index].name = letters[index];
+    assert_int_equal(value_list_parse(&field->values[index], list, "s.ini", 1, &error), 0);
+}
+
+static void add_constraint(struct field *field, const char *text)
+{
+    struct error error;
+    if (expression_new(&field->constraints[field->constraint_count], field->evaluator, text,
+                       "s.ini", (int)field->constraint_count + 10, &error) != 0)
+        fail_msg("'%s': %s", text, error.message);
+    field->constraint_count++;
+}
+
+static struct space *start(const struct field *field)
+{
+    return space_new(&field->template, field->values,
+                     (const struct expression *const *)field->constraints, field->constraint_count,
+                     &field->fixed);
+}
+
+/* All combinations as "aa=1 bb=2; aa=1 bb=3; ". */
+static char *all(const struct field *field)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    struct space *space = start(field);
+    struct bindings parameters = {0};
+    struct error error;
+    int status;
+    while ((status = space_next(space, &parameters, &error)) == 1) {
+        char *line = bindings_text(&parameters);
+        assert_true(fprintf(stream, "%s; ", line) > 0);
+        free(line);
+    }
+    assert_int_equal(status, 0);
+    assert_int_equal(space_next(space, &parameters, &error), 0); /* the end is the end */
+    bindings_release(&parameters);
+    space_free(space);
+    assert_int_equal(fclose(stream), 0);
+    return text;
+}
+
+static void assert_all(const struct field *field, const char *expected)
+{
+    char *text = all(field);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void the_last_parameter_varies_fastest(void **state)
+{
+    struct field *field = *state;
+    add_parameter(field, "2, 1");
+    add_parameter(field, "x, y, z");
+    assert_all(field, "aa=2 bb=x; aa=2 bb=y; aa=2 bb=z; aa=1 bb=x; aa=1 bb=y; aa=1 bb=z; ");
+}
+
+static void refused_combinations_are_left_out(void **state)
+{
+    struct field *field = *state;
+    add_parameter(field, "1, 2, 3");
+    add_parameter(field, "1, 2, 3");
+    add_constraint(field, "aa + bb <= 4");
+    add_constraint(field, "aa ~= 2");
+    assert_all(field, "aa=1 bb=1; aa=1 bb=2; aa=1 bb=3; aa=3 bb=1; ");
+}
+
+static void words_reals_and_fixed_values(void **state)
+{
+    struct field *field = *state;
+    add_parameter(field, "two_pass, atomic");
+    add_parameter(field, "0.5, 1024, 4096");
+    add_constraint(field, "aa ~= \"atomic\" or bb < n");
+    add_constraint(field, "bb <= max_threads_per_sm");
+    assert_all(field, "aa=two_pass bb=0.5; aa=two_pass bb=1024; aa=atomic bb=0.5; ");
+}
+
+static void without_parameters_there_is_one_variant(void **state)
+{
+    struct field *field = *state;
+    assert_all(field, "; ");
+    add_constraint(field, "n == 1000");
+    assert_all(field, "; ");
+    add_constraint(field, "n == 1");
+    assert_all(field, "");
+    struct space *space = start(field);
+    struct error error;
+    assert_int_equal(space_skip(space, &error), 0);
+    assert_int_equal(space_points(space), 1);
+    assert_int_equal(space_rejected(space), 1);
+    assert_int_equal(space_rejected_by(space, 0), 0);
+    assert_int_equal(space_rejected_by(space, 1), 1);
+    space_free(space);
+}
+
+static void a_constraint_may_refuse_everything(void **state)
+{
+    struct field *field = *state;
+    add_parameter(field, "1..10");
+    add_parameter(field, "1..10");
+    add_constraint(field, "n < 0");
+    assert_all(field, "");
+    struct space *space = start(field);
+    struct error error;
+    assert_int_equal(space_points(space), 100);
+    assert_int_equal(space_rejected(space), 0);
+    assert_int_equal(space_skip(space, &error), 0);
+    assert_int_equal(space_rejected(space), 100);
+    space_free(space);
+}
+
+/* The first constraint that refuses a combination is the one that counts it. */
+static void each_refusal_counts_once(void **state)
+{
+    struct field *field = *state;
+    add_parameter(field, "1..10");
+    add_parameter(field, "1..10");
+    add_constraint(field, "bb > 1");   /* 9 of the 90 that the second leaves */
+    add_constraint(field, "aa > 1");   /* 10: known before bb */
+    add_constraint(field, "bb ~= 10"); /* 9 */
+    add_constraint(field, "aa < 100"); /* none */
+    struct space *space = start(field);
+    struct error error;
+    int accepted = 0;
+    while (space_skip(space, &error) == 1)
+        accepted++;
+    assert_int_equal(accepted, 72);
+    assert_int_equal(space_rejected_by(space, 0), 9);
+    assert_int_equal(space_rejected_by(space, 1), 10);
+    assert_int_equal(space_rejected_by(space, 2), 9);
+    assert_int_equal(space_rejected_by(space, 3), 0);
+    assert_int_equal(space_rejected(space), 28);
+    space_free(space);
+}
+
+static void compiled_figures_are_for_later(void **state)
+{
+    struct field *field = *state;
+    static const char *const late[] = {"registers <= 64", "spill_bytes == 0", "occupancy >= 0.5",
+                                       "blocks_per_sm * aa > 1", "shared_bytes < n"};
+    add_parameter(field, "1..4");
+    for (size_t i = 0; i < sizeof late / sizeof *late; i++)
+        add_constraint(field, late[i]);
+    add_constraint(field, "aa > 1");
+    assert_all(field, "aa=2; aa=3; aa=4; ");
+    struct space *space = start(field);
+    struct error error;
+    while (space_skip(space, &error) == 1)
+        continue;
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(space_rejected_by(space, i), 0);
+    assert_int_equal(space_rejected_by(space, 5), 1); /* counted under its own number */
+    space_free(space);
+}
+
+static void constraints_that_fail_end_it(void **state)
+{
+    struct field *field = *state;
+    static const struct {
+        const char *text;
+        const char *message;
+    } cases[] = {
+        {"aa // (bb - 2) >= 0", "cannot evaluate 'aa // (bb - 2) >= 0': attempt to divide by zero"},
+        {"aa + bb", "cannot evaluate 'aa + bb': it is not true or false; compare with =="},
+        {"bb < missing", "'missing' has no value here, in expression 'bb < missing'"},
+    };
+    add_parameter(field, "1, 2");
+    add_parameter(field, "1, 2");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bindings parameters = {0};
+        struct error error = {0};
+        int status;
+        add_constraint(field, cases[i].text);
+        struct space *space = start(field);
+        while ((status = space_next(space, &parameters, &error)) == 1)
+            continue;
+        assert_int_equal(status, ERROR_CONFIG);
+        assert_string_equal(error.message, cases[i].message);
+        assert_string_equal(error.file, "s.ini");
+        assert_int_equal(error.line, 10);
+        bindings_release(&parameters);
+        space_free(space);
+        drop_constraints(field);
+    }
+}
+
+static void points_saturate(void **state)
+{
+    struct field *field = *state;
+    for (size_t i = 0; i < 5; i++)
+        add_parameter(field, "1..4096");
+    struct space *space = start(field);
+    assert_int_equal(space_points(space), (uint64_t)1 << 60);
+    space_free(space);
+    add_parameter(field, "1..4096");
+    space = start(field);
+    assert_true(space_points(space) == UINT64_MAX);
+    struct error error;
+    assert_int_equal(space_skip(space, &error), 1);
+    space_free(space);
+    add_constraint(field, "aa < 0");
+    space = start(field);
+    assert_int_equal(space_skip(space, &error), 0);
+    assert_true(space_rejected(space) == UINT64_MAX);
+    space_free(space);
+    space_free(NULL);
+}
+
+/* -- against brute force -------------------------------------------------------------------------
+ */
+
+static uint32_t random_below(uint64_t *random, uint32_t bound)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*random >> 33) % bound;
+}
+
+/* A constraint over one to three parameters, as "aa * cc + 3 <= 40". */
+static void add_random_constraint(struct field *field, uint64_t *random)
+{
+    static const char *const operators[] = {" + ", " * ", " - ", " % "};
+    static const char *const comparisons[] = {" <= ", " > ", " ~= ", " >= "};
+    char text[128] = "";
+    uint32_t terms = 1 + random_below(random, 3);
+    for (uint32_t i = 0; i < terms; i++) {
+        strcat(text, letters[random_below(random, (uint32_t)field->template.parameter_count)]);
+        strcat(text, operators[random_below(random, 4)]);
+    }
+    size_t length = strlen(text);
+    (void)snprintf(text + length, sizeof text - length, "%u%s%u", 1 + random_below(random, 9),
+                   comparisons[random_below(random, 4)], random_below(random, 40));
+    add_constraint(field, text);
+}
+
+static bool accepted(const struct field *field, const struct bindings *parameters)
+{
+    struct scope outside = {&field->fixed, NULL};
+    struct scope scope = {parameters, &outside};
+    for (size_t i = 0; i < field->constraint_count; i++) {
+        bool holds;
+        struct error error;
+        assert_int_equal(expression_boolean(field->constraints[i], &scope, &holds, &error), 0);
+        if (!holds)
+            return false;
+    }
+    return true;
+}
+
+/* All combinations by counting, each tested whole. */
+static char *brute_force(const struct field *field, uint64_t *points)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    *points = 1;
+    for (size_t i = 0; i < field->template.parameter_count; i++)
+        *points *= field->values[i].count;
+    for (uint64_t point = 0; point < *points; point++) {
+        struct bindings parameters = {0};
+        uint64_t below = *points;
+        for (size_t i = 0; i < field->template.parameter_count; i++) {
+            below /= field->values[i].count;
+            bindings_set(&parameters, letters[i],
+                         field->values[i].values[point / below % field->values[i].count]);
+        }
+        if (accepted(field, &parameters)) {
+            char *line = bindings_text(&parameters);
+            assert_true(fprintf(stream, "%s; ", line) > 0);
+            free(line);
+        }
+        bindings_release(&parameters);
+    }
+    assert_int_equal(fclose(stream), 0);
+    return text;
+}
+
+static void as_brute_force_has_it(void **state)
+{
+    struct field *field = *state;
+    uint64_t random = 20240607;
+    for (int round = 0; round < 150; round++) {
+        uint32_t parameters = 1 + random_below(&random, 5);
+        uint32_t constraints = random_below(&random, 6);
+        for (uint32_t i = 0; i < parameters; i++) {
+            char list[32];
+            (void)snprintf(list, sizeof list, "1..%u", 1 + random_below(&random, 5));
+            add_parameter(field, list);
+        }
+        for (uint32_t i = 0; i < constraints; i++)
+            add_random_constraint(field, &random);
+        uint64_t points;
+        char *expected = brute_force(field, &points);
+        assert_all(field, expected);
+        free(expected);
+
+        struct space *space = start(field);
+        struct error error;
+        uint64_t count = 0;
+        while (space_skip(space, &error) == 1)
+            count++;
+        uint64_t rejected = 0;
+        for (size_t i = 0; i < field->constraint_count; i++)
+            rejected += space_rejected_by(space, i);
+        assert_int_equal(space_points(space), points);
+        assert_int_equal(count + space_rejected(space), points);
+        assert_int_equal(rejected, space_rejected(space));
+        space_free(space);
+        drop_constraints(field);
+        drop_parameters(field);
+    }
+}
+
+/* A constraint over more combinations than are remembered is decided anew each time. */
+static void constraints_over_very_many_combinations(void **state)
+{
+    struct field *field = *state;
+    add_parameter(field, "1..1024");
+    add_parameter(field, "1..1025");
+    add_constraint(field, "aa + bb >= 2049");
+    assert_all(field, "aa=1024 bb=1025; ");
+    drop_parameters(field);
+    add_parameter(field, "1..1024");
+    add_parameter(field, "1..1024");
+    drop_constraints(field);
+    add_constraint(field, "aa + bb >= 2048");
+    assert_all(field, "aa=1024 bb=1024; ");
+}
+
+/* Seconds to enumerate the whole space, which has `points`; `*count` are left. */
+static double enumerate(struct space *space, uint64_t points, uint64_t *count)
+{
+    struct timespec before;
+    struct timespec after;
+    struct error error;
+    int status;
+    *count = 0;
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &before), 0);
+    while ((status = space_skip(space, &error)) == 1)
+        ++*count;
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &after), 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(space_points(space), points);
+    assert_int_equal(*count + space_rejected(space), points);
+    return (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec);
+}
+
+/* 10^7 points and five constraints. The times are printed; the limit leaves room for sanitizers and
+ * slow machines (the goal, on a quiet one, is a second). */
+static void ten_million_points(void **state)
+{
+    struct field *field = *state;
+    for (size_t i = 0; i < 7; i++)
+        add_parameter(field, "1..10");
+    add_constraint(field, "aa * bb * cc < 1000");          /* refuses 10^4 */
+    add_constraint(field, "bb + cc + dd + gg < 40");       /* 10^3, of them 10^2 refused above */
+    add_constraint(field, "aa + ff + gg >= 4");            /* 10^4 */
+    add_constraint(field, "dd * ee * gg < 1000");          /* 10^4, of them 10^2 refused above */
+    add_constraint(field, "(aa + bb + cc + gg) % 2 >= 0"); /* none */
+    struct space *space = start(field);
+    uint64_t count;
+    double seconds = enumerate(space, 10000000, &count);
+    print_message("10^7 points, 5 constraints: %.3f s\n", seconds);
+    assert_int_equal(space_rejected_by(space, 0), 10000);
+    assert_int_equal(space_rejected_by(space, 1), 900);
+    assert_int_equal(space_rejected_by(space, 2), 10000);
+    assert_int_equal(space_rejected_by(space, 3), 9900);
+    assert_int_equal(space_rejected_by(space, 4), 0);
+    assert_true(seconds < 10);
+    space_free(space);
+}
+
+/* The same where one of them names every parameter, so that it is evaluated for every point. */
+static void ten_million_points_and_a_constraint_on_all(void **state)
+{
+    struct field *field = *state;
+    for (size_t i = 0; i < 7; i++)
+        add_parameter(field, "1..10");
+    add_constraint(field, "aa * bb * cc * dd * ee * ff * gg < 10^7"); /* refuses one */
+    add_constraint(field, "(bb + cc) % 2 == 0");                      /* half */
+    add_constraint(field, "aa + ff + gg >= 4");                       /* a thousandth of the half */
+    add_constraint(field, "dd <= 10 and ee > 0");                     /* none */
+    add_constraint(field, "not (aa == 11) or bb == 12");              /* none */
+    struct space *space = start(field);
+    uint64_t count;
+    double seconds = enumerate(space, 10000000, &count);
+    print_message("10^7 points, 5 constraints, one on all: %.3f s\n", seconds);
+    assert_int_equal(count, 5000000 - 5000 - 1);
+    assert_int_equal(space_rejected_by(space, 0), 1);
+    assert_true(seconds < 20);
+    space_free(space);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_field, free_field)
+    const struct CMUnitTest tests[] = {
+        TEST(the_last_parameter_varies_fastest),
+        TEST(refused_combinations_are_left_out),
+        TEST(words_reals_and_fixed_values),
+        TEST(without_parameters_there_is_one_variant),
+        TEST(a_constraint_may_refuse_everything),
+        TEST(each_refusal_counts_once),
+        TEST(compiled_figures_are_for_later),
+        TEST(constraints_that_fail_end_it),
+        TEST(points_saturate),
+        TEST(as_brute_force_has_it),
+        TEST(constraints_over_very_many_combinations),
+        TEST(ten_million_points),
+        TEST(ten_million_points_and_a_constraint_on_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

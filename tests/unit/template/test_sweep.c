@@ -1,0 +1,418 @@
+#include "template/sweep.h"
+
+#include "base/alloc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* A folder with configs/s.ini and, in kernel_templates/, the templates sum and scan. */
+struct scene {
+    char folder[64];
+    char configs[96], templates[96];
+    char path[128];
+    struct sweep sweep;
+    struct error error;
+};
+
+static const char *const template_files[] = {"sum.ini", "sum.cu", "scan.ini", "scan.cu"};
+
+static const char sum[] = "[kernel]\nconstraint = block_size % 32 == 0\ncache = warm\n"
+                          "[parameters]\nblock_size = 256\nfinish = two_pass | atomic\n"
+                          "[launch_parameters]\nfactor = 1\n"
+                          "[problem]\nn = 2^20\nvalue_type = float | int32\n"
+                          "[buffer.out]\ntype = value_type\nlength = n\naccess = write\n"
+                          "[launch.run]\nentry = k\ngrid = 1\nblock = block_size\n"
+                          "[expect.out]\nreference = constant(0)\ncompare = exact\n";
+
+static const char scan[] = "[parameters]\nblock_size = 128\n"
+                           "[buffer.out]\ntype = float\nlength = 1\naccess = write\n"
+                           "[launch.run]\nentry = k\ngrid = 1\nblock = block_size\n"
+                           "[expect.out]\nreference = constant(0)\ncompare = exact\n";
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+    char *path = alloc_format("%s/%s", folder, name);
+    FILE *stream = fopen(path, "wb");
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+    free(path);
+}
+
+static int make_scene(void **state)
+{
+    struct scene *scene = alloc_zeroed(1, sizeof *scene);
+    *state = scene;
+    (void)snprintf(scene->folder, sizeof scene->folder, "/tmp/test_sweep.XXXXXX");
+    if (mkdtemp(scene->folder) == NULL)
+        return -1;
+    (void)snprintf(scene->configs, sizeof scene->configs, "%s/configs", scene->folder);
+    (void)snprintf(scene->templates, sizeof scene->templates, "%s/kernel_templates", scene->folder);
+    (void)snprintf(scene->path, sizeof scene->path, "%s/s.ini", scene->configs);
+    if (mkdir(scene->configs, 0700) != 0 || mkdir(scene->templates, 0700) != 0)
+        return -1;
+    write_file(scene->templates, "sum.ini", sum);
+    write_file(scene->templates, "sum.cu", "// kernels\n");
+    write_file(scene->templates, "scan.ini", scan);
+    write_file(scene->templates, "scan.cu", "// kernels\n");
+    return 0;
+}
+
+static void remove_file(const char *folder, const char *name)
+{
+    char *path = alloc_format("%s/%s", folder, name);
+    (void)unlink(path);
+    free(path);
+}
+
+static int remove_scene(void **state)
+{
+    struct scene *scene = *state;
+    sweep_release(&scene->sweep);
+    for (size_t i = 0; i < sizeof template_files / sizeof *template_files; i++) {
+        remove_file(scene->templates, template_files[i]);
+        remove_file(scene->configs, template_files[i]);
+    }
+    remove_file(scene->configs, "s.ini");
+    int status =
+        rmdir(scene->configs) != 0 || rmdir(scene->templates) != 0 || rmdir(scene->folder) != 0;
+    free(scene);
+    return status;
+}
+
+static int load_only(struct scene *scene, const char *text, const char *const *only, size_t count)
+{
+    sweep_release(&scene->sweep);
+    write_file(scene->configs, "s.ini", text);
+    scene->error = (struct error){0};
+    return sweep_load(&scene->sweep, scene->path, only, count, &scene->error);
+}
+
+static void load_well(struct scene *scene, const char *text)
+{
+    if (load_only(scene, text, NULL, 0) != 0)
+        fail_msg("line %d of %s: %s", scene->error.line, scene->error.file, scene->error.message);
+}
+
+static void assert_refused(struct scene *scene, const char *text, int line, const char *message)
+{
+    if (load_only(scene, text, NULL, 0) != ERROR_CONFIG)
+        fail_msg("'%s' is accepted", text);
+    assert_string_equal(scene->error.message, message);
+    assert_int_equal(scene->error.line, line);
+    assert_string_equal(scene->error.file, scene->path);
+    assert_null(scene->sweep.kernels);
+    assert_null(scene->sweep.path);
+}
+
+static void assert_problem(const struct sweep_kernel *kernel, size_t index, const char *expected)
+{
+    char *text = bindings_text(&kernel->problems[index]);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void what_may_be_left_out(void **state)
+{
+    struct scene *scene = *state;
+    load_well(scene, "[sum]\n");
+    const struct sweep *sweep = &scene->sweep;
+    assert_string_equal(sweep->path, scene->path);
+    assert_string_equal(sweep->tuned, "results/tuned.ini");
+    assert_string_equal(sweep->results, "results");
+    assert_true(sweep->launch_timeout_s >= 2 && sweep->launch_timeout_s <= 2);
+    assert_true(sweep->compile_timeout_s >= 60 && sweep->compile_timeout_s <= 60);
+    assert_int_equal(sweep->kernel_count, 1);
+    const struct sweep_kernel *kernel = &sweep->kernels[0];
+    assert_string_equal(kernel->label, "sum");
+    assert_string_equal(kernel->template.name, "sum");
+    assert_int_equal(kernel->line, 1);
+    assert_false(kernel->cold); /* as the template says */
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(kernel->values[i].count, 1);
+    assert_true(value_equal(kernel->values[0].values[0], value_integer(256)));
+    assert_true(value_equal(kernel->values[1].values[0], value_word("two_pass")));
+    assert_int_equal(kernel->problem_count, 1);
+    assert_problem(kernel, 0, "n=1048576 value_type=float");
+    assert_int_equal(kernel->constraint_count, 1);
+    assert_int_equal(kernel->own_constraint_count, 0);
+}
+
+static void settings(void **state)
+{
+    struct scene *scene = *state;
+    load_well(scene, "[sweep]\ntuned = out/t.ini\nresults = out\nlaunch_timeout_s = 0.5\n"
+                     "compile_timeout_s = 120\n[sum]\n");
+    assert_string_equal(scene->sweep.tuned, "out/t.ini");
+    assert_string_equal(scene->sweep.results, "out");
+    assert_true(scene->sweep.launch_timeout_s >= 0.5 && scene->sweep.launch_timeout_s <= 0.5);
+    assert_true(scene->sweep.compile_timeout_s >= 120 && scene->sweep.compile_timeout_s <= 120);
+}
+
+static void lists_of_values(void **state)
+{
+    struct scene *scene = *state;
+    load_well(scene, "[sum]\nblock_size = 64..256 step *2, 1024\nfinish = atomic, two_pass\n"
+                     "factor = 0.5, 1\n");
+    const struct sweep_kernel *kernel = &scene->sweep.kernels[0];
+    assert_int_equal(kernel->values[0].count, 4);
+    assert_true(value_equal(kernel->values[0].values[3], value_integer(1024)));
+    assert_int_equal(kernel->values[1].count, 2);
+    assert_true(value_equal(kernel->values[1].values[0], value_word("atomic")));
+    assert_int_equal(kernel->values[2].count, 2);
+    assert_true(value_equal(kernel->values[2].values[0], value_real(0.5)));
+}
+
+static void every_combination_of_problems(void **state)
+{
+    struct scene *scene = *state;
+    load_well(scene, "[sum]\nvalue_type = int32, float\nn = 2^4, 2^8, 2^12\n");
+    const struct sweep_kernel *kernel = &scene->sweep.kernels[0];
+    assert_int_equal(kernel->problem_count, 6);
+    /* in the template's order, the last varying fastest */
+    assert_problem(kernel, 0, "n=16 value_type=int32");
+    assert_problem(kernel, 1, "n=16 value_type=float");
+    assert_problem(kernel, 2, "n=256 value_type=int32");
+    assert_problem(kernel, 5, "n=4096 value_type=float");
+    load_well(scene, "[scan]\n");
+    assert_int_equal(scene->sweep.kernels[0].problem_count, 1);
+    assert_problem(&scene->sweep.kernels[0], 0, "");
+}
+
+static void at_most_1024_problems(void **state)
+{
+    struct scene *scene = *state;
+    load_well(scene, "[sum]\nn = 1..512\nvalue_type = float, int32\n");
+    assert_int_equal(scene->sweep.kernels[0].problem_count, 1024);
+    assert_refused(scene, "[sum]\nn = 1..513\nvalue_type = float, int32\n", 1,
+                   "'sum' has more than 1024 problems; split the sweep");
+}
+
+static void constraints_of_both_files(void **state)
+{
+    struct scene *scene = *state;
+    load_well(scene, "[sum]\nconstraint = block_size < 1024\n"
+                     "constraint = registers <= 64 and n > sm_count\n");
+    const struct sweep_kernel *kernel = &scene->sweep.kernels[0];
+    assert_int_equal(kernel->constraint_count, 3);
+    assert_string_equal(expression_text(kernel->constraints[0]), "block_size % 32 == 0");
+    assert_string_equal(expression_text(kernel->constraints[1]), "block_size < 1024");
+    assert_string_equal(expression_text(kernel->constraints[2]),
+                        "registers <= 64 and n > sm_count");
+    assert_int_equal(kernel->own_constraint_count, 2);
+    assert_refused(scene, "[sum]\nconstraint = blok_size < 1024\n", 2,
+                   "unknown name 'blok_size'; did you mean 'block_size'?");
+    assert_refused(scene, "[sum]\nblock_size = 64\nconstraint = block_size <\n", 3,
+                   "cannot parse expression 'block_size <': unexpected symbol near ')'");
+}
+
+static void cache_states(void **state)
+{
+    struct scene *scene = *state;
+    load_well(scene, "[sum]\ncache = cold\n[scan]\ncache = warm\n");
+    assert_true(scene->sweep.kernels[0].cold);
+    assert_false(scene->sweep.kernels[1].cold);
+    assert_refused(scene, "[sum]\ncache = hot\n", 2, "cache 'hot' is neither cold nor warm");
+}
+
+static void one_template_under_many_labels(void **state)
+{
+    struct scene *scene = *state;
+    load_well(scene, "[small]\ntemplate = sum\nn = 16\n[sum]\n[large]\ntemplate = sum\nn = 2^30\n");
+    assert_int_equal(scene->sweep.kernel_count, 3);
+    assert_string_equal(scene->sweep.kernels[0].label, "small");
+    assert_string_equal(scene->sweep.kernels[0].template.name, "sum");
+    assert_problem(&scene->sweep.kernels[0], 0, "n=16 value_type=float");
+    assert_string_equal(scene->sweep.kernels[1].label, "sum");
+    assert_string_equal(scene->sweep.kernels[2].label, "large");
+    assert_problem(&scene->sweep.kernels[2], 0, "n=1073741824 value_type=float");
+    assert_refused(scene, "[sum]\n[small sums]\ntemplate = sum\n", 2,
+                   "kernel name 'small sums' has a blank or '/' or more than 32 bytes");
+    assert_refused(scene, "[a/b]\ntemplate = sum\n", 1,
+                   "kernel name 'a/b' has a blank or '/' or more than 32 bytes");
+    assert_refused(scene, "[a23456789012345678901234567890123]\ntemplate = sum\n", 1,
+                   "kernel name 'a23456789012345678901234567890123' has a blank or '/' or more "
+                   "than 32 bytes");
+}
+
+static void some_kernels_only(void **state)
+{
+    struct scene *scene = *state;
+    static const char text[] = "[sum]\n[scan]\n[other]\ntemplate = scan\nblock_size = 32\n";
+    assert_int_equal(load_only(scene, text, (const char *const[]){"other", "sum"}, 2), 0);
+    assert_int_equal(scene->sweep.kernel_count, 2);
+    assert_string_equal(scene->sweep.kernels[0].label, "sum"); /* in the file's order */
+    assert_string_equal(scene->sweep.kernels[1].label, "other");
+    assert_int_equal(load_only(scene, text, (const char *const[]){"sum", "sum"}, 2), 0);
+    assert_int_equal(scene->sweep.kernel_count, 1);
+    assert_int_equal(load_only(scene, text, (const char *const[]){"sum", "scam"}, 2), ERROR_USAGE);
+    assert_int_equal(scene->error.code, ERROR_USAGE);
+    assert_string_equal(scene->error.message, "unknown kernel 'scam'; did you mean 'scan'?");
+    assert_string_equal(scene->error.file, scene->path);
+    assert_int_equal(load_only(scene, text, (const char *const[]){"sweep"}, 1), ERROR_USAGE);
+    assert_string_equal(scene->error.message,
+                        "unknown kernel 'sweep'; known here: sum, scan, other");
+    assert_int_equal(sweep_load(&scene->sweep, scene->path, (const char *const[]){"x"}, 1, NULL),
+                     ERROR_USAGE);
+}
+
+/* What is not asked for is not loaded, and so may be wrong. */
+static void the_others_may_be_wrong(void **state)
+{
+    struct scene *scene = *state;
+    static const char text[] = "[missing]\n[sum]\n";
+    assert_int_equal(load_only(scene, text, (const char *const[]){"sum"}, 1), 0);
+    assert_int_equal(load_only(scene, text, NULL, 0), ERROR_CONFIG);
+}
+
+static void unknown_keys(void **state)
+{
+    struct scene *scene = *state;
+    assert_refused(scene, "[sweep]\ntunde = x\n[sum]\n", 2,
+                   "unknown key 'tunde'; did you mean 'tuned'?");
+    assert_refused(scene, "[sweep]\njobs = 3\n[sum]\n", 2,
+                   "unknown key 'jobs'; known here: tuned, results, templates, launch_timeout_s, "
+                   "compile_timeout_s");
+    assert_refused(scene, "[sum]\nblok_size = 3\n", 2,
+                   "unknown key 'blok_size'; did you mean 'block_size'?");
+    assert_refused(scene, "[sum]\nzzz = 3\n", 2,
+                   "unknown key 'zzz'; known here: block_size, finish, factor, n, value_type, "
+                   "template, description, constraint, cache");
+    assert_refused(scene, "n = 3\n[sum]\n", 1, "key 'n' stands before the first section");
+}
+
+static void values_that_a_parameter_has_not(void **state)
+{
+    struct scene *scene = *state;
+    assert_refused(scene, "[sum]\nfinish = atomic, last_block\n", 2,
+                   "unknown value of finish 'last_block'; known here: two_pass, atomic");
+    assert_refused(scene, "[sum]\nfinish = two_pas\n", 2,
+                   "unknown value of finish 'two_pas'; did you mean 'two_pass'?");
+    assert_refused(scene, "[sum]\nfinish = 1\n", 2,
+                   "unknown value of finish '1'; known here: two_pass, atomic");
+    assert_refused(scene, "[sum]\nblock_size = 64, many\n", 2,
+                   "'block_size' takes numbers, not 'many'");
+    assert_refused(scene, "[sum]\nn = large\n", 2, "'n' takes numbers, not 'large'");
+    assert_refused(scene, "[sum]\nvalue_type = float, real\n", 2,
+                   "unknown value of value_type 'real'; known here: float, int32");
+    assert_refused(scene, "[sum]\nblock_size = 64,,128\n", 2,
+                   "nothing between two commas of a list");
+    assert_refused(scene, "[sum]\nblock_size =\n", 2, "the list of values is empty");
+    assert_refused(scene, "[sum]\nblock_size = 64, 64\n", 2,
+                   "'64' in a list: the value is there already; give each once");
+}
+
+static void timeouts_that_are_refused(void **state)
+{
+    struct scene *scene = *state;
+    static const char *const texts[] = {"0", "-1", "0.0001", "86401", "soon", "2 s"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char *text = alloc_format("[sweep]\nlaunch_timeout_s = %s\n[sum]\n", texts[i]);
+        char *message = alloc_format(
+            "launch_timeout_s '%s' is no number of seconds from 0.001 to 86400", texts[i]);
+        assert_refused(scene, text, 2, message);
+        free(text);
+        free(message);
+    }
+}
+
+static void nothing_to_tune(void **state)
+{
+    struct scene *scene = *state;
+    static const char message[] = "the sweep names no kernel; add a section such as [reduce_sum]";
+    assert_refused(scene, "", 0, message);
+    assert_refused(scene, "[sweep]\ntuned = x\n", 0, message);
+}
+
+static void templates_are_found(void **state)
+{
+    struct scene *scene = *state;
+    char *expected = alloc_format("%s/../kernel_templates/sum.ini", scene->configs);
+    load_well(scene, "[sum]\n");
+    assert_string_equal(scene->sweep.kernels[0].template.path, expected);
+    free(expected);
+    /* the sweep's own folder comes first */
+    write_file(scene->configs, "scan.ini", scan);
+    write_file(scene->configs, "scan.cu", "// kernels\n");
+    expected = alloc_format("%s/./scan.ini", scene->configs);
+    load_well(scene, "[scan]\n");
+    assert_string_equal(scene->sweep.kernels[0].template.path, expected);
+    free(expected);
+    /* a folder that is named is the only one */
+    expected = alloc_format("%s/scan.ini", scene->templates);
+    char *text = alloc_format("[sweep]\ntemplates = %s\n[scan]\n", scene->templates);
+    load_well(scene, text);
+    assert_string_equal(scene->sweep.kernels[0].template.path, expected);
+    free(expected);
+    free(text);
+    assert_refused(scene, "[sweep]\ntemplates = ../configs\n[sum]\n", 3,
+                   "there is no template 'sum.ini' in '../configs'; name its folder with "
+                   "'templates' in [sweep]");
+}
+
+static void templates_that_are_not_found(void **state)
+{
+    struct scene *scene = *state;
+    assert_refused(scene, "[sun]\n", 1, "there is no template 'sun'; did you mean 'sum'?");
+    assert_refused(scene, "[sum]\n[other]\nblock_size = 1\ntemplate = scna\n", 4,
+                   "there is no template 'scna'; did you mean 'scan'?");
+    assert_refused(scene, "[sum]\n[other]\n", 2,
+                   "there is no template 'other.ini' in '.' or the usual folders; name its folder "
+                   "with 'templates' in [sweep]");
+}
+
+static void faults_of_a_template_are_its_own(void **state)
+{
+    struct scene *scene = *state;
+    char *path = alloc_format("%s/../kernel_templates/sum.ini", scene->configs);
+    write_file(scene->templates, "sum.ini", "[parameters]\nBlock = 1\n");
+    assert_int_equal(load_only(scene, "[scan]\n[sum]\n", NULL, 0), ERROR_CONFIG);
+    assert_string_equal(scene->error.file, path);
+    assert_int_equal(scene->error.line, 2);
+    assert_null(scene->sweep.kernels);
+    free(path);
+}
+
+static void files_that_are_missing(void **state)
+{
+    struct scene *scene = *state;
+    assert_int_equal(sweep_load(&scene->sweep, "/nonexistent/s.ini", NULL, 0, &scene->error),
+                     ERROR_CONFIG);
+    assert_string_equal(scene->error.file, "/nonexistent/s.ini");
+    assert_string_equal(scene->error.message, "cannot open the file: No such file or directory");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_scene, remove_scene)
+    const struct CMUnitTest tests[] = {
+        TEST(what_may_be_left_out),
+        TEST(settings),
+        TEST(lists_of_values),
+        TEST(every_combination_of_problems),
+        TEST(at_most_1024_problems),
+        TEST(constraints_of_both_files),
+        TEST(cache_states),
+        TEST(one_template_under_many_labels),
+        TEST(some_kernels_only),
+        TEST(the_others_may_be_wrong),
+        TEST(unknown_keys),
+        TEST(values_that_a_parameter_has_not),
+        TEST(timeouts_that_are_refused),
+        TEST(nothing_to_tune),
+        TEST(templates_are_found),
+        TEST(templates_that_are_not_found),
+        TEST(faults_of_a_template_are_its_own),
+        TEST(files_that_are_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

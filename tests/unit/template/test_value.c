@@ -1,0 +1,281 @@
+#include "template/value.h"
+
+#include <float.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void assert_parses(const char *text, struct value expected)
+{
+    struct value value;
+    struct error error;
+    if (value_parse(text, &value, &error) != 0)
+        fail_msg("'%s' is refused: %s", text, error.message);
+    if (!value_equal(value, expected)) {
+        char buffer[VALUE_TEXT_BYTES];
+        fail_msg("'%s' is read as %s", text, value_text(value, buffer));
+    }
+}
+
+static void literals(void **state)
+{
+    (void)state;
+    assert_parses("256", value_integer(256));
+    assert_parses("-8", value_integer(-8));
+    assert_parses("0", value_integer(0));
+    assert_parses("9223372036854775807", value_integer(INT64_MAX));
+    assert_parses("-9223372036854775808", value_integer(INT64_MIN));
+    assert_parses("2^20", value_integer(1048576));
+    assert_parses("10^18", value_integer(1000000000000000000));
+    assert_parses("2^62", value_integer((int64_t)1 << 62));
+    assert_parses("-2^63", value_integer(INT64_MIN));
+    assert_parses("7^0", value_integer(1));
+    assert_parses("0.5", value_real(0.5));
+    assert_parses("1e-3", value_real(0.001));
+    assert_parses("-1.5", value_real(-1.5));
+    assert_parses("1.0", value_real(1.0));
+    assert_parses("last_block", value_word("last_block"));
+    assert_parses("a2", value_word("a2"));
+    assert_parses("inf", value_word("inf"));
+}
+
+static void refused_literals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *message;
+    } cases[] = {
+        {"2^63", "'2^63' does not fit in 64 bits"},
+        {"3^62", "'3^62' does not fit in 64 bits"},
+        {"2^64", "'2^64' does not fit in 64 bits"},
+        {"9223372036854775808", "'9223372036854775808' does not fit in 64 bits"},
+        {"99999999999999999999^2", "'99999999999999999999^2' does not fit in 64 bits"},
+        {"2^", "'2^' is not a power; write it as 2^20"},
+        {"2^-1", "'2^-1' is not a power; write it as 2^20"},
+        {"2^1.5", "'2^1.5' is not a power; write it as 2^20"},
+        {"Atomic", NULL},
+        {"two pass", NULL},
+        {"_x", NULL},
+        {"1k", NULL},
+        {"", NULL},
+        {"-", NULL},
+        {".", NULL},
+        {"1e999", NULL},
+        {"-inf", NULL},
+        {"0x10", NULL},
+        {"0x1p3", NULL},
+        {"1,2", NULL},
+        {"\"word\"", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[256];
+        struct value value;
+        struct error error = {0};
+        assert_int_equal(value_parse(cases[i].text, &value, &error), ERROR_CONFIG);
+        assert_true(snprintf(expected, sizeof expected,
+                             "'%s' is neither a number nor a lower-case word; "
+                             "write 256, 2^20, 0.5 or last_block",
+                             cases[i].text) > 0);
+        assert_string_equal(error.message, cases[i].message != NULL ? cases[i].message : expected);
+        assert_string_equal(error.file, "");
+    }
+}
+
+static void words_have_at_most_63_letters(void **state)
+{
+    (void)state;
+    char text[VALUE_TEXT_BYTES + 1];
+    char buffer[VALUE_TEXT_BYTES];
+    struct value value;
+    struct error error;
+    memset(text, 'a', sizeof text);
+    text[VALUE_TEXT_BYTES - 1] = '\0';
+    assert_int_equal(value_parse(text, &value, &error), 0);
+    assert_string_equal(value_text(value, buffer), text);
+    text[VALUE_TEXT_BYTES - 1] = 'a';
+    text[VALUE_TEXT_BYTES] = '\0';
+    assert_int_equal(value_parse(text, &value, &error), ERROR_CONFIG);
+    assert_string_equal(error.message, "word 'aaaaaaaaaaaaaaaaaaaa…' is longer than 63 letters");
+}
+
+static void assert_text(struct value value, const char *expected)
+{
+    char buffer[VALUE_TEXT_BYTES];
+    assert_string_equal(value_text(value, buffer), expected);
+}
+
+static void texts(void **state)
+{
+    (void)state;
+    assert_text(value_integer(-256), "-256");
+    assert_text(value_integer(INT64_MIN), "-9223372036854775808");
+    assert_text(value_real(0.5), "0.5");
+    assert_text(value_real(0.1), "0.1");
+    assert_text(value_real(1e-3), "0.001");
+    assert_text(value_real(1e300), "1e+300");
+    assert_text(value_word("last_block"), "last_block");
+    assert_text(value_boolean(true), "true");
+    assert_text(value_boolean(false), "false");
+}
+
+static void reals_read_back_the_same(void **state)
+{
+    (void)state;
+    static const double numbers[] = {
+        1.0 / 3.0, 0.1 + 0.2, 123456789.125, 5e-324, DBL_MAX, -2.2250738585072014e-308, 1e22};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char buffer[VALUE_TEXT_BYTES];
+        double back = strtod(value_text(value_real(numbers[i]), buffer), NULL);
+        assert_memory_equal(&back, &numbers[i], sizeof back);
+    }
+    assert_text(value_real(0.1 + 0.2), "0.30000000000000004");
+}
+
+static void equality_is_of_kind_and_content(void **state)
+{
+    (void)state;
+    char word[] = "atomic";
+    assert_true(value_equal(value_word(word), value_word("atomic")));
+    assert_false(value_equal(value_word("atomic"), value_word("atomics")));
+    assert_false(value_equal(value_integer(1), value_real(1)));
+    assert_false(value_equal(value_integer(1), value_boolean(true)));
+    assert_true(value_equal(value_boolean(true), value_boolean(true)));
+    assert_false(value_equal(value_boolean(true), value_boolean(false)));
+    assert_false(value_equal(value_real(1), value_real(1.5)));
+}
+
+static void fill(struct bindings *bindings)
+{
+    bindings_set(bindings, "block_size", value_integer(256));
+    bindings_set(bindings, "scale", value_real(0.5));
+    bindings_set(bindings, "finish", value_word("atomic"));
+    bindings_set(bindings, "cold", value_boolean(true));
+}
+
+static void setting_copies_and_replaces(void **state)
+{
+    (void)state;
+    struct bindings bindings = {0};
+    char name[] = "finish";
+    char word[] = "atomic";
+    bindings_set(&bindings, name, value_word(word));
+    memset(name, 'x', sizeof name - 1);
+    memset(word, 'x', sizeof word - 1);
+    assert_true(value_equal(*bindings_find(&bindings, "finish"), value_word("atomic")));
+    bindings_set(&bindings, "n", value_integer(1));
+    bindings_set(&bindings, "finish", value_word("two_pass"));
+    bindings_set(&bindings, "finish", *bindings_find(&bindings, "finish"));
+    assert_int_equal(bindings.count, 2);
+    assert_string_equal(bindings.items[0].name, "finish");
+    assert_string_equal(bindings.items[0].value.as.word, "two_pass");
+    assert_null(bindings_find(&bindings, "finis"));
+    bindings_release(&bindings);
+    assert_int_equal(bindings.count, 0);
+    assert_null(bindings_find(&bindings, "n"));
+}
+
+static void copying_and_appending(void **state)
+{
+    (void)state;
+    struct bindings a = {0};
+    struct bindings b = {0};
+    fill(&a);
+    bindings_set(&b, "old", value_word("gone"));
+    bindings_copy(&b, &a);
+    assert_true(bindings_equal(&a, &b));
+    assert_ptr_not_equal(a.items[2].value.as.word, b.items[2].value.as.word);
+    struct bindings more = {0};
+    bindings_set(&more, "block_size", value_integer(512));
+    bindings_set(&more, "n", value_integer(7));
+    bindings_append(&b, &more);
+    char *text = bindings_text(&b);
+    assert_string_equal(text, "block_size=512 scale=0.5 finish=atomic cold=true n=7");
+    assert_false(bindings_equal(&a, &b));
+    free(text);
+    bindings_release(&a);
+    bindings_release(&b);
+    bindings_release(&more);
+    text = bindings_text(&a);
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void equality_of_bindings_heeds_the_order(void **state)
+{
+    (void)state;
+    struct bindings a = {0};
+    struct bindings b = {0};
+    bindings_set(&a, "x", value_integer(1));
+    bindings_set(&a, "y", value_integer(1));
+    bindings_set(&b, "y", value_integer(1));
+    bindings_set(&b, "x", value_integer(1));
+    assert_false(bindings_equal(&a, &b));
+    bindings_release(&a);
+    bindings_release(&b);
+}
+
+static void json_and_back(void **state)
+{
+    (void)state;
+    struct bindings a = {0};
+    struct bindings b = {0};
+    struct error error;
+    fill(&a);
+    bindings_set(&a, "whole", value_real(2));
+    bindings_set(&a, "large", value_integer(INT64_MAX));
+    json_t *object = bindings_to_json(&a);
+    char *text = json_dumps(object, JSON_COMPACT);
+    assert_string_equal(text, "{\"block_size\":256,\"scale\":0.5,\"finish\":\"atomic\","
+                              "\"cold\":true,\"whole\":2.0,\"large\":9223372036854775807}");
+    json_t *read = json_loads(text, 0, NULL);
+    assert_int_equal(bindings_from_json(&b, read, &error), 0);
+    assert_true(bindings_equal(&a, &b));
+    free(text);
+    json_decref(read);
+    json_decref(object);
+    bindings_release(&a);
+    bindings_release(&b);
+}
+
+static void json_that_is_no_value(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"{\"n\": 1, \"bad\": []}", "{\"bad\": null}",
+                                        "{\"bad\": {}}",
+                                        "{\"bad\": \"a word of more than sixty-three letters, "
+                                        "which no value text could ever hold\"}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct bindings bindings = {0};
+        struct error error;
+        json_t *object = json_loads(texts[i], 0, NULL);
+        assert_int_equal(bindings_from_json(&bindings, object, &error), ERROR_RECORD);
+        assert_string_equal(error.message,
+                            "member 'bad' is neither a number, a word nor a boolean");
+        json_decref(object);
+        bindings_release(&bindings);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(literals),
+        cmocka_unit_test(refused_literals),
+        cmocka_unit_test(words_have_at_most_63_letters),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(reals_read_back_the_same),
+        cmocka_unit_test(equality_is_of_kind_and_content),
+        cmocka_unit_test(setting_copies_and_replaces),
+        cmocka_unit_test(copying_and_appending),
+        cmocka_unit_test(equality_of_bindings_heeds_the_order),
+        cmocka_unit_test(json_and_back),
+        cmocka_unit_test(json_that_is_no_value),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

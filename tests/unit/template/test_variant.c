@@ -1,0 +1,221 @@
+#include "template/variant.h"
+
+#include "base/alloc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct scene {
+    char folder[64];
+    char path[96];
+    char source[96];
+    struct evaluator *evaluator;
+    struct template template;
+    struct bindings parameters;
+    struct bindings problem;
+};
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *stream = fopen(path, "wb");
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static int make_scene(void **state)
+{
+    struct scene *scene = alloc_zeroed(1, sizeof *scene);
+    struct error error;
+    *state = scene;
+    (void)snprintf(scene->folder, sizeof scene->folder, "/tmp/test_variant.XXXXXX");
+    if (mkdtemp(scene->folder) == NULL)
+        return -1;
+    (void)snprintf(scene->path, sizeof scene->path, "%s/t.ini", scene->folder);
+    (void)snprintf(scene->source, sizeof scene->source, "%s/t.cu", scene->folder);
+    write_file(scene->source, "#include <cooperative_groups.h>\n#include <cuda/atomic>\n");
+    write_file(scene->path, "[kernel]\noptions = --use_fast_math -lineinfo\n"
+                            "[parameters]\nblock_size = 256\nscale = 0.5\n"
+                            "finish = two_pass | atomic\n"
+                            "[launch_parameters]\ngrid_factor = 1\norder = up | down\n"
+                            "[precompiled_headers]\n"
+                            "cooperative_groups.h = finish == \"atomic\" and n >= 1000\n"
+                            "cuda/atomic = yes\n"
+                            "[problem]\nn = 1000\nvalue_type = float | int32\n"
+                            "[buffer.out]\ntype = float\nlength = n\naccess = write\n"
+                            "[launch.run]\nentry = k\ngrid = 1\nblock = 1\n"
+                            "[expect.out]\nreference = constant(0)\ncompare = exact\n");
+    scene->evaluator = evaluator_new();
+    if (template_load(&scene->template, scene->evaluator, scene->path, &error) != 0) {
+        error_print(&error, stderr);
+        return -1;
+    }
+    variant_defaults(&scene->template, &scene->parameters);
+    bindings_set(&scene->problem, "n", value_integer(1000));
+    bindings_set(&scene->problem, "value_type", value_word("int32"));
+    return 0;
+}
+
+static int remove_scene(void **state)
+{
+    struct scene *scene = *state;
+    template_release(&scene->template);
+    evaluator_free(scene->evaluator);
+    bindings_release(&scene->parameters);
+    bindings_release(&scene->problem);
+    (void)unlink(scene->path);
+    (void)unlink(scene->source);
+    int status = rmdir(scene->folder);
+    free(scene);
+    return status;
+}
+
+/* The options but the include folders, separated by blanks. */
+static char *text_of(const struct scene *scene)
+{
+    struct options options;
+    char *text = alloc_string("");
+    variant_options(&scene->template, &scene->parameters, &scene->problem, &options);
+    for (size_t i = 0; i < options.count; i++) {
+        if (strncmp(options.items[i], "-I", 2) == 0)
+            continue;
+        char *longer = alloc_format("%s%s%s", text, text[0] != '\0' ? " " : "", options.items[i]);
+        free(text);
+        text = longer;
+    }
+    options_release(&options);
+    assert_int_equal(options.count, 0);
+    assert_null(options.items);
+    return text;
+}
+
+static void assert_options(const struct scene *scene, const char *expected)
+{
+    char *text = text_of(scene);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void defaults(void **state)
+{
+    struct scene *scene = *state;
+    char *text;
+    bindings_set(&scene->parameters, "stray", value_integer(1));
+    variant_defaults(&scene->template, &scene->parameters);
+    text = bindings_text(&scene->parameters);
+    assert_string_equal(text, "block_size=256 scale=0.5 finish=two_pass grid_factor=1 order=up");
+    free(text);
+}
+
+/* Numbers of the problem and launch parameters are not there; words of either kind are. */
+static void definitions(void **state)
+{
+    struct scene *scene = *state;
+    assert_options(scene, "--use_fast_math -lineinfo -DBLOCK_SIZE=256 -DSCALE=0.5 "
+                          "-DFINISH=FINISH_TWO_PASS -DORDER=ORDER_UP "
+                          "-DVALUE_TYPE=VALUE_TYPE_INT32");
+    bindings_set(&scene->parameters, "block_size", value_integer(-64));
+    bindings_set(&scene->parameters, "finish", value_word("atomic"));
+    bindings_set(&scene->problem, "value_type", value_word("float"));
+    assert_options(scene, "--use_fast_math -lineinfo -DBLOCK_SIZE=-64 -DSCALE=0.5 "
+                          "-DFINISH=FINISH_ATOMIC -DORDER=ORDER_UP -DVALUE_TYPE=VALUE_TYPE_FLOAT");
+}
+
+/* 1 / SCALE must not become a division of whole numbers. */
+static void real_numbers_stay_real(void **state)
+{
+    struct scene *scene = *state;
+    static const struct {
+        double real;
+        const char *definition;
+    } cases[] = {{2, "-DSCALE=2.0 "},      {-3, "-DSCALE=-3.0 "},
+                 {0.25, "-DSCALE=0.25 "},  {1e300, "-DSCALE=1e+300 "},
+                 {1e-9, "-DSCALE=1e-09 "}, {0.1 + 0.2, "-DSCALE=0.30000000000000004 "}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bindings_set(&scene->parameters, "scale", value_real(cases[i].real));
+        char *text = text_of(scene);
+        assert_non_null(strstr(text, cases[i].definition));
+        free(text);
+    }
+    bindings_set(&scene->parameters, "scale", value_integer(2));
+    char *text = text_of(scene);
+    assert_non_null(strstr(text, "-DSCALE=2 "));
+    free(text);
+}
+
+static void variants_that_share_a_cubin(void **state)
+{
+    struct scene *scene = *state;
+    char *before = text_of(scene);
+    bindings_set(&scene->parameters, "grid_factor", value_integer(8));
+    bindings_set(&scene->problem, "n", value_integer(1 << 24));
+    assert_options(scene, before);
+    free(before);
+}
+
+static void include_folders_come_first(void **state)
+{
+    struct scene *scene = *state;
+    struct options options;
+    variant_options(&scene->template, &scene->parameters, &scene->problem, &options);
+    char *folder = realpath(scene->folder, NULL);
+    assert_non_null(folder);
+    char *expected = alloc_format("-I%s", folder);
+    assert_string_equal(options.items[0], expected);
+    assert_string_equal(options.items[1], "--use_fast_math");
+    free(expected);
+    free(folder);
+    options_release(&options);
+}
+
+static void headers_are_those_of_the_variant(void **state)
+{
+    struct scene *scene = *state;
+    struct options options;
+    struct options copy;
+    struct error error = {0};
+    variant_options(&scene->template, &scene->parameters, &scene->problem, &options);
+    assert_int_equal(
+        variant_headers(&scene->template, &scene->parameters, &scene->problem, &options, &error),
+        0);
+    assert_int_equal(options.header_count, 1); /* finish is two_pass */
+    assert_string_equal(options.headers[0], "cuda/atomic");
+    options_release(&options);
+
+    bindings_set(&scene->parameters, "finish", value_word("atomic"));
+    variant_options(&scene->template, &scene->parameters, &scene->problem, &options);
+    assert_int_equal(
+        variant_headers(&scene->template, &scene->parameters, &scene->problem, &options, &error),
+        0);
+    options_copy(&copy, &options);
+    options_release(&options);
+    assert_int_equal(copy.header_count, 2);
+    assert_string_equal(copy.headers[0], "cooperative_groups.h");
+    /* block_size, scale, finish, order and value_type, after the folder and the options */
+    assert_int_equal(copy.definition_count, 5);
+    assert_int_equal(copy.count, 3 + 5);
+    assert_string_equal(copy.items[3], "-DBLOCK_SIZE=256");
+    options_release(&copy);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_scene, remove_scene)
+    const struct CMUnitTest tests[] = {
+        TEST(defaults),
+        TEST(definitions),
+        TEST(real_numbers_stay_real),
+        TEST(variants_that_share_a_cubin),
+        TEST(include_folders_come_first),
+        TEST(headers_are_those_of_the_variant),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,563 @@
+#include "tune/race.h"
+#include "unit/recorded_finals.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define ROUNDS 150
+#define FIELD 16
+#define FIRST_LOOK 12 /* rounds before anyone is ruled out */
+
+/* Equal within `tolerance`, and so no NaN. cmocka has had this for doubles only since 2.0. */
+#define assert_near(actual, expected, tolerance)                                                   \
+    assert_true(fabs((actual) - (expected)) <= (tolerance))
+
+/* Uniform in (0, 1). */
+static double uniform(uint64_t *random)
+{
+    return ((double)(statistics_random(random) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Standard normal (Box and Muller). */
+static double normal(uint64_t *random)
+{
+    double radius = sqrt(-2.0 * log(uniform(random)));
+    return radius * cos(6.283185307179586 * uniform(random));
+}
+
+/* Contenders whose every sample is known beforehand, round by round. */
+struct finals {
+    double samples_ns[FIELD][ROUNDS];
+    struct contender contenders[FIELD];
+    size_t count;
+    size_t rounds; /* run so far */
+};
+
+/* A contender of `time_ns` with normal noise, later ones losing ties. */
+static size_t add(struct finals *finals, double time_ns, double noise, uint64_t *random)
+{
+    size_t index = finals->count++;
+    for (size_t i = 0; i < ROUNDS; i++)
+        finals->samples_ns[index][i] = time_ns * (1.0 + noise * normal(random));
+    finals->contenders[index].samples_ns = finals->samples_ns[index];
+    finals->contenders[index].registers = 32;
+    finals->contenders[index].block_threads = 256;
+    finals->contenders[index].order = index;
+    return index;
+}
+
+/* What a timer that counts steps would have read. */
+static void quantise(struct finals *finals, double step_ns)
+{
+    for (size_t i = 0; i < finals->count; i++) {
+        for (size_t round = 0; round < ROUNDS; round++) {
+            double *sample = &finals->samples_ns[i][round];
+            *sample = step_ns * floor(*sample / step_ns);
+        }
+    }
+}
+
+/* Runs rounds until the verdict, and checks after each that nobody who was out comes back. */
+static struct verdict run(struct finals *finals, struct race_rules rules)
+{
+    struct verdict verdict = {0};
+    while (!verdict.decided) {
+        assert_true(finals->rounds < ROUNDS);
+        bool was_out[FIELD] = {false};
+        finals->rounds++;
+        for (size_t i = 0; i < finals->count; i++) {
+            was_out[i] = finals->contenders[i].out;
+            if (!was_out[i])
+                finals->contenders[i].count = finals->rounds;
+        }
+        verdict = race_judge(finals->contenders, finals->count, &rules);
+        size_t tied = 0;
+        for (size_t i = 0; i < finals->count; i++) {
+            assert_true(finals->contenders[i].out || !was_out[i]);
+            assert_false(finals->contenders[i].out && finals->contenders[i].tied);
+            tied += finals->contenders[i].tied;
+        }
+        assert_int_equal(tied, verdict.tie_count);
+        assert_false(finals->contenders[verdict.winner].out);
+        assert_true(verdict.decided == finals->contenders[verdict.winner].tied);
+    }
+    return verdict;
+}
+
+static const struct race_rules DEFAULTS = {0};
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    struct race_rules rules = race_rules_complete(DEFAULTS);
+    assert_near(rules.tie_tolerance, 0.005, 0);
+    assert_int_equal(rules.finalists, 16);
+    assert_int_equal(rules.minimum_rounds, FIRST_LOOK);
+    assert_int_equal(rules.maximum_rounds, 150);
+    assert_near(rules.confidence, 0.95, 0);
+    assert_int_equal(rules.resamples, 500);
+    rules = race_rules_complete((struct race_rules){.tie_tolerance = 0.02, .minimum_rounds = 80});
+    assert_near(rules.tie_tolerance, 0.02, 0);
+    assert_int_equal(rules.maximum_rounds, 150);
+}
+
+static void test_screening_keeps_who_could_win(void **state)
+{
+    (void)state;
+    const double leader[] = {1000, 1002, 1001};
+    const double near[] = {1030, 1018, 1040};      /* its best is within 2 % of 1001 */
+    const double far[] = {1030, 1031, 1032};       /* its best is not */
+    const double throttled[] = {1000, 1400, 1400}; /* noisy, and its best would win */
+    const double noisy[] = {1090, 1300, 1410};     /* an IQR of 12 % keeps it in */
+    const struct contender contenders[] = {
+        {.samples_ns = far, .count = 3},       {.samples_ns = near, .count = 3},
+        {.samples_ns = NULL, .count = 0},      {.samples_ns = leader, .count = 3},
+        {.samples_ns = throttled, .count = 3}, {.samples_ns = noisy, .count = 3}};
+    const bool expected[] = {false, true, false, true, true, true};
+    bool chosen[LENGTH(contenders)];
+    assert_int_equal(race_finalists(contenders, LENGTH(contenders), &DEFAULTS, chosen), 4);
+    assert_memory_equal(chosen, expected, sizeof chosen);
+}
+
+static void test_screening_is_capped_by_median_then_by_rule(void **state)
+{
+    (void)state;
+    const double fast[] = {1000, 1000, 1000};
+    const double equal[] = {1004, 1004, 1004};
+    const struct contender contenders[] = {
+        {.samples_ns = equal, .count = 3, .registers = 40, .order = 0},
+        {.samples_ns = equal, .count = 3, .registers = 32, .block_threads = 128, .order = 1},
+        {.samples_ns = equal, .count = 3, .registers = 32, .block_threads = 64, .order = 2},
+        {.samples_ns = fast, .count = 3, .registers = 90, .order = 3}};
+    const bool expected[] = {false, true, true, true};
+    bool chosen[LENGTH(contenders)];
+    struct race_rules rules = {.finalists = 3};
+    assert_int_equal(race_finalists(contenders, LENGTH(contenders), &rules, chosen), 3);
+    assert_memory_equal(chosen, expected, sizeof chosen);
+}
+
+static void test_screening_of_nothing(void **state)
+{
+    (void)state;
+    const struct contender unmeasured[2] = {{.count = 0}};
+    bool chosen[2] = {true, true};
+    assert_int_equal(race_finalists(unmeasured, 2, &DEFAULTS, chosen), 0);
+    assert_false(chosen[0] || chosen[1]);
+    assert_int_equal(race_finalists(NULL, 0, &DEFAULTS, NULL), 0);
+}
+
+static void test_separated(void **state)
+{
+    (void)state;
+    struct finals finals = {0};
+    uint64_t random = 1;
+    add(&finals, 25300, 0.003, &random);
+    size_t fastest = add(&finals, 24600, 0.003, &random);
+    add(&finals, 27000, 0.003, &random);
+    struct verdict verdict = run(&finals, DEFAULTS);
+    assert_int_equal(verdict.winner, fastest);
+    assert_int_equal(verdict.tie_count, 1);
+    assert_int_equal(finals.rounds, FIRST_LOOK); /* as early as allowed */
+    assert_near(verdict.margin.estimate, 25300.0 / 24600.0, 0.004);
+    assert_true(verdict.margin.low > 1.005 && verdict.margin.high < 1.05);
+}
+
+static void test_tie_is_broken_by_the_stated_rule(void **state)
+{
+    (void)state;
+    struct finals finals = {0};
+    uint64_t random = 2;
+    add(&finals, 24600, 0.001, &random);
+    add(&finals, 24605, 0.001, &random);
+    add(&finals, 24600, 0.001, &random);
+    size_t slower = add(&finals, 25200, 0.001, &random);
+    finals.contenders[1].registers = 24;
+    finals.contenders[2].registers = 24;
+    finals.contenders[2].block_threads = 128;
+    finals.contenders[slower].registers = 16;
+    struct verdict verdict = run(&finals, DEFAULTS);
+    assert_int_equal(verdict.winner, 2);
+    assert_int_equal(verdict.tie_count, 3);
+    assert_true(finals.contenders[slower].out);
+    assert_true(finals.rounds < ROUNDS); /* a tie is found, not run into */
+    assert_true(verdict.margin.low > 0.995 && verdict.margin.high < 1.005);
+}
+
+/*
+ * Clocks fall by a third during the finals, which hits both alike; in four early rounds a neighbour
+ * delays the faster one only. Its unpaired median is the higher one, and the unpaired intervals
+ * overlap; the paired ratio is 1.01 in 19 rounds of 23, when the judge looks.
+ */
+static void test_common_drift_is_cancelled(void **state)
+{
+    (void)state;
+    double faster[23];
+    double slower[23];
+    for (int i = 0; i < 23; i++) {
+        double level = 1000.0 * (1.0 + 0.017 * i);
+        faster[i] = i >= 2 && i < 6 ? 1.25 * level : level;
+        slower[i] = 1.01 * level;
+    }
+    assert_true(statistics_median(faster, 23) > statistics_median(slower, 23));
+    struct contender contenders[] = {{.samples_ns = slower, .count = 23, .order = 0},
+                                     {.samples_ns = faster, .count = 23, .order = 1}};
+    struct verdict verdict = race_judge(contenders, 2, &DEFAULTS);
+    assert_true(verdict.decided);
+    assert_int_equal(verdict.winner, 1);
+    assert_int_equal(verdict.tie_count, 1);
+    assert_true(contenders[0].out);
+    assert_near(verdict.margin.estimate, 1.01, 1e-9);
+}
+
+/*
+ * Recorded on an H200: each of three is the middle one of about every third round, and each is ahead of
+ * another in about half. By medians over all rounds the first is 0.9 % ahead of both others; a
+ * tie-break must not hand the race to the one with the smallest block.
+ */
+static void test_recorded_finals_of_close_contenders(void **state)
+{
+    (void)state;
+    struct contender contenders[] = {
+        {.samples_ns = recorded_block_256_ns, .registers = 32, .block_threads = 256, .order = 0},
+        {.samples_ns = recorded_block_512_ns, .registers = 32, .block_threads = 512, .order = 1},
+        {.samples_ns = recorded_block_1024_ns, .registers = 32, .block_threads = 1024, .order = 2}};
+    for (size_t i = 0; i < LENGTH(contenders); i++)
+        contenders[i].count = RECORDED_ROUNDS;
+    struct verdict verdict = race_judge(contenders, LENGTH(contenders), &DEFAULTS);
+    assert_true(verdict.decided);
+    assert_int_equal(verdict.winner, 2);
+    assert_near(verdict.margin.estimate, 1.009, 0.001);
+    struct verdict unpaired = race_judge(contenders, 2, &DEFAULTS);
+    assert_int_equal(unpaired.winner, 0); /* between equals the rule may decide */
+}
+
+/* Drift during a whole field's finals, of the size of a clock step, with noise a tenth of it. */
+static void test_drift_in_a_field(void **state)
+{
+    (void)state;
+    struct finals finals = {0};
+    uint64_t random = 4;
+    for (int i = 0; i < FIELD; i++)
+        add(&finals, 10000.0 * (1.0 + 0.012 * ((i + 5) % FIELD)), 0.004, &random);
+    for (size_t i = 0; i < FIELD; i++) {
+        for (int round = 0; round < ROUNDS; round++)
+            finals.samples_ns[i][round] *= round < 7 ? 1.04 : 1.0 + 0.002 * round;
+    }
+    struct verdict verdict = run(&finals, DEFAULTS);
+    assert_int_equal(verdict.winner, 11);
+    assert_int_equal(verdict.tie_count, 1);
+}
+
+/*
+ * One contender has two modes, the other none. With the slow mode in three rounds of ten the
+ * bimodal one is faster in the median; with it in every other round neither is.
+ */
+static void test_bimodal(void **state)
+{
+    (void)state;
+    uint64_t random = 5;
+    struct finals finals = {0};
+    size_t steady = add(&finals, 10500, 0.001, &random);
+    size_t bimodal = add(&finals, 10000, 0.001, &random);
+    for (int i = 0; i < ROUNDS; i++)
+        finals.samples_ns[bimodal][i] *= i % 10 < 3 ? 1.2 : 1.0;
+    struct verdict verdict = run(&finals, DEFAULTS);
+    assert_int_equal(verdict.winner, bimodal);
+    assert_true(finals.contenders[steady].out);
+
+    struct finals even = {0};
+    (void)add(&even, 11000, 0.001, &random);
+    bimodal = add(&even, 10000, 0.001, &random);
+    for (int i = 0; i < ROUNDS; i++)
+        even.samples_ns[bimodal][i] *= i % 2 == 0 ? 1.2 : 1.0;
+    verdict = run(&even, DEFAULTS);
+    assert_int_equal(even.rounds, ROUNDS);
+    assert_int_equal(verdict.tie_count, 2);
+    assert_true(verdict.margin.low < 0.95 && verdict.margin.high > 1.05);
+}
+
+/* A few samples under throttling are far slower; they must cost the faster contender nothing. */
+static void test_throttled(void **state)
+{
+    (void)state;
+    struct finals finals = {0};
+    uint64_t random = 6;
+    size_t throttled = add(&finals, 10000, 0.002, &random);
+    add(&finals, 10150, 0.002, &random);
+    finals.samples_ns[throttled][1] *= 1.4;
+    finals.samples_ns[throttled][4] *= 2.1;
+    finals.samples_ns[throttled][5] *= 1.8;
+    struct verdict verdict = run(&finals, DEFAULTS);
+    assert_int_equal(verdict.winner, throttled);
+    assert_int_equal(verdict.tie_count, 1);
+    assert_near(verdict.margin.estimate, 1.015, 0.004);
+}
+
+/*
+ * A kernel of 2 µs under a timer that steps by 32 ns, 1.6 %: contenders that differ by at most 0.4
+ * % may read one step apart in every round, and must not be told apart, wherever the step falls and
+ * however much or little noise there is.
+ */
+static void test_quantised_times_do_not_separate_equals(void **state)
+{
+    (void)state;
+    const double noises[] = {0.0, 0.0005, 0.002, 0.01};
+    uint64_t random = 7;
+    bool misread = false;
+    for (int phase = 0; phase < 32; phase++) {
+        for (size_t n = 0; n < LENGTH(noises); n++) {
+            struct finals finals = {0};
+            add(&finals, 1984.0 + phase, noises[n], &random);
+            add(&finals, (1984.0 + phase) * 1.004, noises[n], &random);
+            quantise(&finals, 32.0);
+            struct verdict verdict = run(&finals, DEFAULTS);
+            assert_int_equal(verdict.tie_count, 2);
+            misread = misread || verdict.margin.estimate > 1.01;
+        }
+    }
+    assert_true(misread); /* or the step would not have been put to the test */
+}
+
+/* The same timer tells apart what differs by more than its step. */
+static void test_quantised_times_separate_unequals(void **state)
+{
+    (void)state;
+    struct finals finals = {0};
+    uint64_t random = 8;
+    size_t fastest = add(&finals, 2000, 0.01, &random);
+    add(&finals, 2120, 0.01, &random);
+    quantise(&finals, 32.0);
+    struct verdict verdict = run(&finals, DEFAULTS);
+    assert_int_equal(verdict.winner, fastest);
+    assert_int_equal(verdict.tie_count, 1);
+}
+
+/* At the round limit whoever is not separated is tied, but the rule only picks who is within the
+ * tolerance by the estimate. */
+static void test_round_limit(void **state)
+{
+    (void)state;
+    struct finals finals = {0};
+    uint64_t random = 9;
+    size_t fastest = add(&finals, 10000, 0.0005, &random);
+    size_t unclear = add(&finals, 10000, 0.0005, &random);
+    for (int i = 0; i < ROUNDS; i++)
+        finals.samples_ns[unclear][i] *= i % 2 == 0 ? 0.99 : 1.03;
+    finals.contenders[unclear].registers = 16;
+    struct verdict verdict = run(&finals, DEFAULTS);
+    assert_int_equal(finals.rounds, ROUNDS);
+    assert_int_equal(verdict.tie_count, 2);
+    assert_near(verdict.margin.estimate, 1.01, 0.003);
+    assert_true(verdict.margin.low < 1.0);
+    assert_int_equal(verdict.winner, fastest);
+}
+
+/* The leader changes while others are out: none of them comes back, whatever it would be now. */
+static void test_out_stays_out(void **state)
+{
+    (void)state;
+    struct finals finals = {0};
+    uint64_t random = 10;
+    size_t early = add(&finals, 10000, 0.0005, &random);
+    size_t late = add(&finals, 10000, 0.0005, &random);
+    size_t third = add(&finals, 10600, 0.0005, &random);
+    for (int i = 0; i < FIRST_LOOK + 2; i++)
+        finals.samples_ns[late][i] *= i % 2 == 0 ? 1.02 : 0.99; /* slower, but not separated */
+    for (int i = FIRST_LOOK + 2; i < ROUNDS; i++)
+        finals.samples_ns[early][i] *= 1.08; /* slower than the third was */
+    struct verdict verdict = {0};
+    size_t first_leader = 0;
+    while (!verdict.decided) {
+        finals.rounds++;
+        for (size_t i = 0; i < 3; i++) {
+            if (!finals.contenders[i].out)
+                finals.contenders[i].count = finals.rounds;
+        }
+        verdict = race_judge(finals.contenders, 3, &DEFAULTS);
+        if (finals.rounds == FIRST_LOOK) {
+            first_leader = verdict.winner;
+            assert_true(finals.contenders[third].out);
+            assert_false(verdict.decided);
+        }
+        assert_true(finals.contenders[third].out == (finals.rounds >= FIRST_LOOK));
+    }
+    assert_int_equal(first_leader, early);
+    assert_int_equal(verdict.winner, late);
+    assert_int_equal(finals.contenders[third].count, FIRST_LOOK);
+}
+
+static void test_nothing_is_decided_early(void **state)
+{
+    (void)state;
+    struct finals finals = {0};
+    uint64_t random = 11;
+    add(&finals, 20000, 0.001, &random);
+    add(&finals, 10000, 0.001, &random);
+    finals.contenders[0].count = finals.contenders[1].count = FIRST_LOOK - 1;
+    struct verdict verdict = race_judge(finals.contenders, 2, &DEFAULTS);
+    assert_false(verdict.decided);
+    assert_int_equal(verdict.winner, 1); /* the leader so far */
+    assert_int_equal(verdict.tie_count, 0);
+    assert_false(finals.contenders[0].out);
+    assert_near(verdict.margin.estimate, 2.0, 0.01);
+}
+
+static void test_alone(void **state)
+{
+    (void)state;
+    struct finals finals = {0};
+    uint64_t random = 12;
+    add(&finals, 10000, 0.001, &random);
+    struct verdict verdict = run(&finals, DEFAULTS);
+    assert_int_equal(finals.rounds, FIRST_LOOK);
+    assert_int_equal(verdict.winner, 0);
+    assert_int_equal(verdict.tie_count, 1);
+    assert_near(verdict.margin.estimate, 1, 0);
+    assert_near(verdict.margin.low, 1, 0);
+    assert_near(verdict.margin.high, 1, 0);
+}
+
+/* Unmeasured contenders and those that the caller took out neither lead nor hold up the verdict. */
+static void test_absent_contenders(void **state)
+{
+    (void)state;
+    struct finals finals = {0};
+    uint64_t random = 13;
+    size_t failed = add(&finals, 9000, 0.001, &random);
+    size_t present = add(&finals, 10000, 0.001, &random);
+    size_t unmeasured = add(&finals, 8000, 0.001, &random);
+    finals.contenders[failed].count = 3;
+    finals.contenders[failed].out = true;
+    finals.contenders[present].count = FIRST_LOOK;
+    struct verdict verdict = race_judge(finals.contenders, finals.count, &DEFAULTS);
+    assert_true(verdict.decided);
+    assert_int_equal(verdict.winner, present);
+    assert_int_equal(verdict.tie_count, 1);
+    assert_false(finals.contenders[unmeasured].tied);
+
+    finals.contenders[present].out = true;
+    verdict = race_judge(finals.contenders, finals.count, &DEFAULTS);
+    assert_false(verdict.decided);
+    assert_false(race_judge(NULL, 0, &DEFAULTS).decided);
+}
+
+/* Readings of 0, and readings that never differ, are ties without a NaN anywhere. */
+static void test_identical_and_zero_samples(void **state)
+{
+    (void)state;
+    const double times[] = {0.0, 4096.0};
+    for (size_t t = 0; t < LENGTH(times); t++) {
+        struct finals finals = {0};
+        uint64_t random = 14;
+        add(&finals, times[t], 0.0, &random);
+        add(&finals, times[t], 0.0, &random);
+        struct verdict verdict = run(&finals, DEFAULTS);
+        assert_int_equal(finals.rounds, FIRST_LOOK);
+        assert_int_equal(verdict.winner, 0);
+        assert_int_equal(verdict.tie_count, 2);
+        assert_near(verdict.margin.estimate, 1, 0);
+        assert_near(verdict.margin.low, 1, 0);
+        assert_near(verdict.margin.high, 1, 0);
+    }
+}
+
+static void test_same_samples_same_verdict(void **state)
+{
+    (void)state;
+    struct verdict verdicts[2];
+    struct finals finals[2];
+    for (int i = 0; i < 2; i++) {
+        uint64_t random = 15;
+        memset(&finals[i], 0, sizeof finals[i]);
+        for (int j = 0; j < 8; j++)
+            add(&finals[i], 10000.0 + 15.0 * j, 0.01, &random);
+        verdicts[i] = run(&finals[i], DEFAULTS);
+    }
+    assert_int_equal(finals[0].rounds, finals[1].rounds);
+    assert_int_equal(verdicts[0].winner, verdicts[1].winner);
+    assert_int_equal(verdicts[0].tie_count, verdicts[1].tie_count);
+    assert_near(verdicts[0].margin.low, verdicts[1].margin.low, 0);
+    assert_near(verdicts[0].margin.high, verdicts[1].margin.high, 0);
+}
+
+enum { VARIANTS = 100, SCREENING = 5 };
+
+/* One sweep over variants of known true times, 1 % noise and drifting clocks; the winner's regret.
+ */
+static double simulated_regret(uint64_t *random)
+{
+    double truth[VARIANTS];
+    double best = INFINITY;
+    double screening[VARIANTS][SCREENING];
+    struct contender contenders[VARIANTS] = {{0}};
+    for (size_t v = 0; v < VARIANTS; v++) {
+        truth[v] = 25000.0 * (1.0 + 0.3 * uniform(random));
+        best = fmin(best, truth[v]);
+        for (int i = 0; i < SCREENING; i++)
+            screening[v][i] = truth[v] * (1.0 + 0.01 * normal(random));
+        contenders[v] = (struct contender){.samples_ns = screening[v], .count = SCREENING};
+    }
+    bool chosen[VARIANTS];
+    size_t chosen_count = race_finalists(contenders, VARIANTS, &DEFAULTS, chosen);
+    assert_in_range(chosen_count, 1, FIELD);
+    static struct finals finals;
+    memset(&finals, 0, sizeof finals);
+    size_t variant_of[FIELD];
+    for (size_t v = 0; v < VARIANTS; v++) {
+        if (!chosen[v])
+            continue;
+        size_t index = add(&finals, truth[v], 0.01, random);
+        variant_of[index] = v;
+        finals.contenders[index].registers = 16 + (int)(4.0 * uniform(random)) * 8;
+        for (int round = 0; round < ROUNDS; round++)
+            finals.samples_ns[index][round] *= 1.0 + 0.05 * sin(round / 7.0);
+    }
+    struct verdict verdict = run(&finals, DEFAULTS);
+    return truth[variant_of[verdict.winner]] / best - 1.0;
+}
+
+static void test_regret_of_simulated_sweeps(void **state)
+{
+    (void)state;
+    uint64_t random = 20;
+    int good = 0;
+    for (int sweep = 0; sweep < 20; sweep++)
+        good += simulated_regret(&random) <= 0.01;
+    assert_in_range(good, 19, 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_screening_keeps_who_could_win),
+        cmocka_unit_test(test_screening_is_capped_by_median_then_by_rule),
+        cmocka_unit_test(test_screening_of_nothing),
+        cmocka_unit_test(test_separated),
+        cmocka_unit_test(test_tie_is_broken_by_the_stated_rule),
+        cmocka_unit_test(test_common_drift_is_cancelled),
+        cmocka_unit_test(test_recorded_finals_of_close_contenders),
+        cmocka_unit_test(test_drift_in_a_field),
+        cmocka_unit_test(test_bimodal),
+        cmocka_unit_test(test_throttled),
+        cmocka_unit_test(test_quantised_times_do_not_separate_equals),
+        cmocka_unit_test(test_quantised_times_separate_unequals),
+        cmocka_unit_test(test_round_limit),
+        cmocka_unit_test(test_out_stays_out),
+        cmocka_unit_test(test_nothing_is_decided_early),
+        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_absent_contenders),
+        cmocka_unit_test(test_identical_and_zero_samples),
+        cmocka_unit_test(test_same_samples_same_verdict),
+        cmocka_unit_test(test_regret_of_simulated_sweeps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

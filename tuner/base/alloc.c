@@ -1,0 +1,56 @@
+#include "base/alloc.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *require(void *pointer)
+{
+    if (pointer == NULL) {
+        fputs("autotune: out of memory\n", stderr);
+        abort();
+    }
+    return pointer;
+}
+
+void *alloc_zeroed(size_t count, size_t size)
+{
+    return require(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
+}
+
+void *alloc_resize(void *pointer, size_t count, size_t size)
+{
+    if (size != 0 && count > SIZE_MAX / size)
+        return require(NULL);
+    size_t bytes = count * size;
+    return require(realloc(pointer, bytes > 0 ? bytes : 1));
+}
+
+char *alloc_string(const char *text)
+{
+    return text != NULL ? require(strdup(text)) : NULL;
+}
+
+char *alloc_string_n(const char *text, size_t length)
+{
+    return text != NULL ? require(strndup(text, length)) : NULL;
+}
+
+char *alloc_format(const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    return require(length >= 0 ? text : NULL);
+}
+
+void *array_grow(void *array, size_t count, size_t size)
+{
+    if ((count & (count - 1)) == 0) /* 0 or a power of two: full */
+        array = alloc_resize(array, count > 0 ? count * 2 : 1, size);
+    memset((char *)array + count * size, 0, size);
+    return array;
+}

@@ -1,0 +1,149 @@
+#include "base/channel.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 64 * 1024, LINE_LIMIT = 64 * 1024 * 1024 };
+
+void channel_init(struct channel *channel, int in, int out)
+{
+    *channel = (struct channel){.in = in, .out = out};
+}
+
+void channel_release(struct channel *channel)
+{
+    if (channel->in >= 0)
+        (void)close(channel->in);
+    if (channel->out >= 0 && channel->out != channel->in)
+        (void)close(channel->out);
+    free(channel->buffer);
+    *channel = (struct channel){.in = -1, .out = -1};
+}
+
+/* send() where it is a socket, for MSG_NOSIGNAL; write() where a person is at the other end. */
+static ssize_t write_some(int out, const char *bytes, size_t count)
+{
+    ssize_t written = send(out, bytes, count, MSG_NOSIGNAL);
+    return written < 0 && errno == ENOTSOCK ? write(out, bytes, count) : written;
+}
+
+int channel_send(struct channel *channel, json_t *message, struct error *error)
+{
+    char *line = json_dumps(message, JSON_COMPACT);
+    json_decref(message);
+    if (line == NULL)
+        return error_set(error, ERROR_WORKER, "cannot write a message: text that is not UTF-8");
+    size_t length = strlen(line);
+    line[length++] = '\n'; /* in the place of the final zero */
+    int status = 0;
+    for (size_t sent = 0; sent < length && status == 0;) {
+        ssize_t written = write_some(channel->out, line + sent, length - sent);
+        if (written >= 0)
+            sent += (size_t)written;
+        else if (errno != EINTR)
+            status = error_set_errno(error, ERROR_WORKER, "cannot write to the other process");
+    }
+    free(line);
+    return status;
+}
+
+int channel_fill(struct channel *channel, struct error *error)
+{
+    if (channel->capacity - channel->used < READ_BYTES) {
+        channel->capacity = channel->used + READ_BYTES > 2 * channel->capacity
+                                ? channel->used + READ_BYTES
+                                : 2 * channel->capacity;
+        channel->buffer = alloc_resize(channel->buffer, channel->capacity, 1);
+    }
+    for (;;) {
+        ssize_t count =
+            read(channel->in, channel->buffer + channel->used, channel->capacity - channel->used);
+        if (count > 0) {
+            channel->used += (size_t)count;
+            return 1;
+        }
+        if (count == 0 || errno == ECONNRESET)
+            return 0;
+        if (errno != EINTR)
+            return error_set_errno(error, ERROR_WORKER, "cannot read from the other process");
+    }
+}
+
+int channel_next(struct channel *channel, json_t **message, struct error *error)
+{
+    *message = NULL;
+    char *newline = channel->used > 0 ? memchr(channel->buffer, '\n', channel->used) : NULL;
+    if (newline == NULL)
+        return channel->used < LINE_LIMIT
+                   ? 0
+                   : error_set(error, ERROR_WORKER, "a message is longer than 64 MiB");
+    size_t length = (size_t)(newline - channel->buffer);
+    if (length > LINE_LIMIT)
+        return error_set(error, ERROR_WORKER, "a message is longer than 64 MiB");
+    json_error_t reason;
+    *message = json_loadb(channel->buffer, length, 0, &reason);
+    channel->used -= length + 1;
+    memmove(channel->buffer, newline + 1, channel->used);
+    if (*message == NULL)
+        return error_set(error, ERROR_WORKER, "a message is no JSON: %s at column %d", reason.text,
+                         reason.column);
+    if (!json_is_object(*message)) {
+        json_decref(*message);
+        *message = NULL;
+        return error_set(error, ERROR_WORKER, "a message is no JSON object");
+    }
+    return 1;
+}
+
+int channel_receive(struct channel *channel, json_t **message, struct error *error)
+{
+    for (;;) {
+        int status = channel_next(channel, message, error);
+        if (status != 0)
+            return status;
+        status = channel_fill(channel, error);
+        if (status != 1)
+            return status;
+    }
+}
+
+/* Text that is not UTF-8 (a path, a message that was cut) loses what JSON cannot hold. */
+static json_t *json_text(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string != NULL)
+        return string;
+    char *ascii = alloc_string(text);
+    for (char *p = ascii; *p != '\0'; p++)
+        if ((unsigned char)*p >= 0x80)
+            *p = '?';
+    string = json_string(ascii);
+    free(ascii);
+    return string;
+}
+
+json_t *message_from_error(const struct error *error)
+{
+    return json_pack("{s:s, s:i, s:o, s:i, s:o}", "event", "error", "code", (int)error->code,
+                     "file", json_text(error->file), "line", error->line, "message",
+                     json_text(error->message));
+}
+
+int message_error(const json_t *message, struct error *error)
+{
+    const char *event = json_string_value(json_object_get(message, "event"));
+    if (event == NULL || strcmp(event, "error") != 0)
+        return 0;
+    const char *file = json_string_value(json_object_get(message, "file"));
+    const char *text = json_string_value(json_object_get(message, "message"));
+    int code = (int)json_integer_value(json_object_get(message, "code"));
+    int line = (int)json_integer_value(json_object_get(message, "line"));
+    return error_set_at(error, code < 0 ? (enum error_code)code : ERROR_WORKER,
+                        file != NULL ? file : "", line, "%s",
+                        text != NULL ? text : "a worker failed without saying why");
+}

@@ -1,0 +1,73 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int set_formatted(struct error *error, enum error_code code, const char *file, int line,
+                         const char *format, va_list arguments)
+{
+    if (error == NULL)
+        return code;
+    error->code = code;
+    error->line = line;
+    (void)snprintf(error->file, sizeof error->file, "%s", file);
+    (void)vsnprintf(error->message, sizeof error->message, format, arguments);
+    return code;
+}
+
+int error_set(struct error *error, enum error_code code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int result = set_formatted(error, code, "", 0, format, arguments);
+    va_end(arguments);
+    return result;
+}
+
+int error_set_at(struct error *error, enum error_code code, const char *file, int line,
+                 const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int result = set_formatted(error, code, file, line, format, arguments);
+    va_end(arguments);
+    return result;
+}
+
+int error_set_errno(struct error *error, enum error_code code, const char *format, ...)
+{
+    int number = errno;
+    va_list arguments;
+    va_start(arguments, format);
+    int result = set_formatted(error, code, "", 0, format, arguments);
+    va_end(arguments);
+    if (error != NULL) {
+        size_t used = strlen(error->message);
+        (void)snprintf(error->message + used, sizeof error->message - used, ": %s",
+                       strerror(number));
+    }
+    return result;
+}
+
+void error_print(const struct error *error, FILE *stream)
+{
+    fputs("autotune: ", stream);
+    if (error->file[0] != '\0') {
+        fprintf(stream, "%s:", error->file);
+        if (error->line > 0)
+            fprintf(stream, "%d:", error->line);
+        fputc(' ', stream);
+    }
+    fprintf(stream, "%s\n", error->message);
+}
+
+int error_exit_status(int code)
+{
+    static const int statuses[] = {
+#define X(name, value, status, text) [-(value)] = (status),
+        ERROR_CODES(X)
+#undef X
+    };
+    const int count = sizeof statuses / sizeof *statuses;
+    return code <= 0 && code > -count ? statuses[-code] : 4;
+}

@@ -1,0 +1,50 @@
+#include "base/hash.h"
+
+#include "base/alloc.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+struct hash {
+    XXH3_state_t *state;
+};
+
+struct hash *hash_new(void)
+{
+    struct hash *hash = alloc_zeroed(1, sizeof *hash);
+    hash->state = XXH3_createState();
+    if (hash->state == NULL || XXH3_128bits_reset(hash->state) != XXH_OK) {
+        fputs("autotune: out of memory\n", stderr);
+        abort();
+    }
+    return hash;
+}
+
+void hash_add(struct hash *hash, const void *bytes, size_t count)
+{
+    if (count > 0)
+        (void)XXH3_128bits_update(hash->state, bytes, count); /* fails for NULL only */
+}
+
+void hash_add_text(struct hash *hash, const char *text)
+{
+    size_t length = strlen(text);
+    unsigned char bytes[8]; /* little-endian on every machine */
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)((unsigned long long)length >> (8 * i));
+    hash_add(hash, bytes, sizeof bytes);
+    hash_add(hash, text, length);
+}
+
+void hash_finish(struct hash *hash, char digits[HASH_BYTES])
+{
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(hash->state));
+    for (size_t i = 0; i < sizeof canonical.digest; i++)
+        (void)snprintf(digits + 2 * i, 3, "%02x", (unsigned)canonical.digest[i]);
+    (void)XXH3_freeState(hash->state);
+    free(hash);
+}

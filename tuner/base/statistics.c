@@ -1,0 +1,307 @@
+#include "base/statistics.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Up to here the binomial tail is summed; 0.5^count is still a normal double. */
+#define EXACT_BINOMIAL_LIMIT 1000
+
+/* The 0.975-quantile of the standard normal distribution. */
+#define NORMAL_975 1.959963984540054
+
+/* What a ratio to a time of 0 counts as: far outside any real one, and still finite in a sum. */
+#define RATIO_LIMIT 1e9
+
+/* Times between CUDA events step by 32 ns on recent GPUs, by 1.024 µs on older ones. */
+#define LARGEST_TIMER_STEP_NS 1100.0
+
+/* Samples this close, relative to their size, differ by the rounding of single precision only. */
+#define SAME_READING 1e-6
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+void statistics_sort(double *samples, size_t count)
+{
+    qsort(samples, count, sizeof *samples, compare_doubles);
+}
+
+static double interpolate(double low, double high, double fraction)
+{
+    return low + fraction * (high - low);
+}
+
+double statistics_quantile(const double *sorted, size_t count, double q)
+{
+    double position = q * (double)(count - 1);
+    size_t index = (size_t)position;
+    if (index + 1 >= count)
+        return sorted[count - 1];
+    return interpolate(sorted[index], sorted[index + 1], position - (double)index);
+}
+
+static void swap(double *a, double *b)
+{
+    double kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/*
+ * The element of rank `rank` (from 0); reorders `values` so that none before it is larger and none
+ * after it smaller. Quickselect that sets aside what equals the pivot, since quantised timers
+ * repeat themselves.
+ */
+static double select_rank(double *values, size_t count, size_t rank)
+{
+    size_t begin = 0;
+    size_t end = count;
+    while (end - begin > 1) {
+        double pivot = values[begin + (end - begin) / 2];
+        size_t below = begin; /* values before it are less than the pivot */
+        size_t above = end;   /* values from it on are greater */
+        for (size_t i = begin; i < above;) {
+            if (values[i] < pivot)
+                swap(&values[below++], &values[i++]);
+            else if (values[i] > pivot)
+                swap(&values[--above], &values[i]);
+            else
+                i++;
+        }
+        if (rank < below)
+            end = below;
+        else if (rank >= above)
+            begin = above;
+        else
+            break;
+    }
+    return values[rank];
+}
+
+/* statistics_quantile() of numbers in any order, which it reorders. */
+static double quantile_of_unsorted(double *values, size_t count, double q)
+{
+    double position = q * (double)(count - 1);
+    size_t rank = (size_t)position;
+    double low = select_rank(values, count, rank);
+    double fraction = position - (double)rank;
+    if (rank + 1 >= count || !(fraction > 0))
+        return low;
+    double next = values[rank + 1];
+    for (size_t i = rank + 2; i < count; i++)
+        next = values[i] < next ? values[i] : next;
+    return interpolate(low, next, fraction);
+}
+
+double statistics_median(const double *samples, size_t count)
+{
+    double *values = alloc_zeroed(count, sizeof *values);
+    memcpy(values, samples, count * sizeof *values);
+    double median = quantile_of_unsorted(values, count, 0.5);
+    free(values);
+    return median;
+}
+
+/*
+ * The rank k (from 1) such that the k-th smallest and the k-th largest of `count` samples enclose
+ * the median with at least 95 % confidence, as narrow as possible: the largest k with
+ * P(Binomial(count, 1/2) <= k - 1) <= 0.025. 0 where even the whole range does not (count < 6).
+ * David and Nagaraja, Order Statistics (2003), section 7.1. Above EXACT_BINOMIAL_LIMIT by the
+ * normal approximation with continuity correction.
+ */
+static size_t median_interval_rank(size_t count)
+{
+    double n = (double)count;
+    if (count > EXACT_BINOMIAL_LIMIT)
+        return (size_t)((n + 1.0 - NORMAL_975 * sqrt(n)) / 2.0);
+    double probability = pow(0.5, n);
+    double tail = probability;
+    size_t rank = 0;
+    while (tail <= 0.025) {
+        probability *= (n - (double)rank) / (double)(rank + 1);
+        tail += probability;
+        rank++;
+    }
+    return rank;
+}
+
+struct summary statistics_summarise(const double *samples, size_t count)
+{
+    struct summary summary = {.count = count};
+    if (count == 0)
+        return summary;
+    double *sorted = alloc_zeroed(count, sizeof *sorted);
+    memcpy(sorted, samples, count * sizeof *sorted);
+    statistics_sort(sorted, count);
+    size_t rank = median_interval_rank(count);
+    size_t index = rank > 0 ? rank - 1 : 0;
+    summary.median_ns = statistics_quantile(sorted, count, 0.5);
+    summary.low_ns = sorted[index];
+    summary.high_ns = sorted[count - 1 - index];
+    summary.minimum_ns = sorted[0];
+    if (summary.median_ns > 0) {
+        double quartile_range =
+            statistics_quantile(sorted, count, 0.75) - statistics_quantile(sorted, count, 0.25);
+        summary.relative_iqr = quartile_range / summary.median_ns;
+    }
+    free(sorted);
+    return summary;
+}
+
+double statistics_timer_step_ns(const double *samples, size_t count)
+{
+    double *sorted = alloc_zeroed(count, sizeof *sorted);
+    double step = INFINITY;
+    if (count > 0)
+        memcpy(sorted, samples, count * sizeof *sorted);
+    statistics_sort(sorted, count);
+    for (size_t i = 1; i < count; i++) {
+        double difference = sorted[i] - sorted[i - 1];
+        if (difference > SAME_READING * sorted[i])
+            step = fmin(step, difference);
+    }
+    free(sorted);
+    return step <= LARGEST_TIMER_STEP_NS ? step : 0.0;
+}
+
+static double ratio(double a, double b)
+{
+    if (a == b)
+        return 1.0;
+    return b > 0 ? fmin(a / b, RATIO_LIMIT) : RATIO_LIMIT;
+}
+
+/* The median of as many draws as `counts` holds, where counts[i] is how often sorted[i] was drawn.
+ */
+static double counted_median(const double *sorted, const uint32_t *counts, size_t count)
+{
+    size_t lower_rank = (count - 1) / 2;
+    size_t upper_rank = count / 2;
+    size_t i = 0;
+    size_t seen = counts[0];
+    while (seen <= lower_rank)
+        seen += counts[++i];
+    double lower = sorted[i];
+    while (seen <= upper_rank)
+        seen += counts[++i];
+    return (lower + sorted[i]) / 2.0;
+}
+
+/*
+ * Medians of `resamples` samples drawn with replacement from `sorted`. Counting how often each rank
+ * is drawn gives a median without any sorting.
+ */
+static void resample_medians(const double *sorted, size_t count, double *medians,
+                             unsigned resamples, uint64_t seed)
+{
+    uint32_t *counts = alloc_zeroed(count, sizeof *counts);
+    uint64_t state = seed;
+    for (unsigned r = 0; r < resamples; r++) {
+        memset(counts, 0, count * sizeof *counts);
+        uint64_t bits = 0;
+        for (size_t i = 0; i < count; i++) {
+            /* each half of a random number scales to a rank: no division, and a bias below
+             * count / 2^32 */
+            bits = i % 2 == 0 ? statistics_random(&state) : bits << 32;
+            counts[((bits >> 32) * count) >> 32]++;
+        }
+        medians[r] = counted_median(sorted, counts, count);
+    }
+    free(counts);
+}
+
+/* A state for statistics_random() from any seed: neighbours end up far apart, and none at 0
+ * (the finaliser of splitmix64). */
+static uint64_t state_from_seed(uint64_t seed)
+{
+    uint64_t z = seed + UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    z ^= z >> 31;
+    return z != 0 ? z : 1;
+}
+
+struct interval statistics_paired_ratio(const double *a, const double *b, size_t count,
+                                        double confidence, unsigned resamples, uint64_t seed)
+{
+    double *ratios = alloc_zeroed(count, sizeof *ratios);
+    for (size_t i = 0; i < count; i++)
+        ratios[i] = ratio(a[i], b[i]);
+    struct interval interval;
+    if (resamples == 0 || count == 1) {
+        interval.estimate = quantile_of_unsorted(ratios, count, 0.5);
+        interval.low = interval.high = interval.estimate;
+        free(ratios);
+        return interval;
+    }
+    statistics_sort(ratios, count);
+    double *medians = alloc_zeroed(resamples, sizeof *medians);
+    resample_medians(ratios, count, medians, resamples, state_from_seed(seed));
+    interval.estimate = statistics_quantile(ratios, count, 0.5);
+    interval.low = quantile_of_unsorted(medians, resamples, (1.0 - confidence) / 2);
+    interval.high = quantile_of_unsorted(medians, resamples, (1.0 + confidence) / 2);
+    free(medians);
+    free(ratios);
+    return interval;
+}
+
+/* The medians of resampled `samples`, a new array. */
+static double *bootstrap_medians(const double *samples, size_t count, unsigned resamples,
+                                 uint64_t seed)
+{
+    double *sorted = alloc_zeroed(count, sizeof *sorted);
+    double *medians = alloc_zeroed(resamples, sizeof *medians);
+    memcpy(sorted, samples, count * sizeof *sorted);
+    statistics_sort(sorted, count);
+    resample_medians(sorted, count, medians, resamples, state_from_seed(seed));
+    free(sorted);
+    return medians;
+}
+
+struct interval statistics_median_ratio(const double *a, size_t a_count, const double *b,
+                                        size_t b_count, unsigned resamples, uint64_t seed)
+{
+    struct interval interval;
+    interval.estimate = ratio(statistics_median(a, a_count), statistics_median(b, b_count));
+    interval.low = interval.high = interval.estimate;
+    if (resamples == 0)
+        return interval;
+    double *ratios = bootstrap_medians(a, a_count, resamples, seed);
+    double *divisors = bootstrap_medians(b, b_count, resamples, seed + 1);
+    for (unsigned i = 0; i < resamples; i++)
+        ratios[i] = ratio(ratios[i], divisors[i]);
+    interval.low = quantile_of_unsorted(ratios, resamples, 0.025);
+    interval.high = quantile_of_unsorted(ratios, resamples, 0.975);
+    free(divisors);
+    free(ratios);
+    return interval;
+}
+
+/* Vigna, An experimental exploration of Marsaglia's xorshift generators, scrambled (2016). */
+uint64_t statistics_random(uint64_t *state)
+{
+    uint64_t x = *state;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    *state = x;
+    return x * UINT64_C(2685821657736338717);
+}
+
+void statistics_shuffle(size_t *indices, size_t count, uint64_t *state)
+{
+    for (size_t left = count; left > 1; left--) {
+        /* without the lowest bits, which are the weakest */
+        size_t chosen = (size_t)((statistics_random(state) >> 8) % left);
+        size_t kept = indices[left - 1];
+        indices[left - 1] = indices[chosen];
+        indices[chosen] = kept;
+    }
+}

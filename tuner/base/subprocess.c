@@ -1,0 +1,159 @@
+#include "base/subprocess.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LIMIT_MS = 60000, POLL_MS = 2 };
+
+char *subprocess_find(const char *name)
+{
+    const char *path = getenv("PATH");
+    char *folders = alloc_string(path != NULL ? path : "/usr/bin:/bin");
+    char *found = NULL;
+    char *rest = NULL;
+    for (char *folder = strtok_r(folders, ":", &rest); folder != NULL && found == NULL;
+         folder = strtok_r(NULL, ":", &rest)) {
+        found = alloc_format("%s/%s", folder, name);
+        if (access(found, X_OK) != 0) {
+            free(found);
+            found = NULL;
+        }
+    }
+    free(folders);
+    return found;
+}
+
+/* Files in memory: the process cannot wait for us, nor we for it, as with pipes. */
+struct streams {
+    int in, out, err;
+};
+
+static void close_streams(const struct streams *streams)
+{
+    (void)close(streams->in);
+    (void)close(streams->out);
+    (void)close(streams->err);
+}
+
+static int write_all(int descriptor, const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t written = write(descriptor, text, bytes);
+        if (written < 0 && errno != EINTR)
+            return -1;
+        if (written > 0) {
+            text += written;
+            bytes -= (size_t)written;
+        }
+    }
+    return lseek(descriptor, 0, SEEK_SET) < 0 ? -1 : 0;
+}
+
+/* The whole file from its beginning, as a new string; NULL where it cannot be read. */
+static char *read_all(int descriptor)
+{
+    off_t end = lseek(descriptor, 0, SEEK_END);
+    if (end < 0)
+        return NULL;
+    char *text = alloc_zeroed((size_t)end + 1, 1);
+    for (off_t at = 0; at < end;) {
+        ssize_t count = pread(descriptor, text + at, (size_t)(end - at), at);
+        if (count == 0 || (count < 0 && errno != EINTR)) {
+            free(text);
+            return NULL;
+        }
+        at += count > 0 ? count : 0;
+    }
+    return text;
+}
+
+static int open_streams(struct streams *streams, const void *input, size_t input_bytes,
+                        struct error *error)
+{
+    streams->in = memfd_create("program", MFD_CLOEXEC);
+    streams->out = memfd_create("program", MFD_CLOEXEC);
+    streams->err = memfd_create("program", MFD_CLOEXEC);
+    if (streams->in >= 0 && streams->out >= 0 && streams->err >= 0 &&
+        write_all(streams->in, input, input_bytes) == 0)
+        return 0;
+    (void)error_set_errno(error, ERROR_RECORD, "cannot make files in memory for a program");
+    close_streams(streams);
+    return ERROR_RECORD;
+}
+
+static int start(char *const arguments[], const struct streams *streams, pid_t *process)
+{
+    posix_spawn_file_actions_t actions;
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_adddup2(&actions, streams->in, STDIN_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, streams->out, STDOUT_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, streams->err, STDERR_FILENO);
+    int status = posix_spawnp(process, arguments[0], &actions, NULL, arguments, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return status;
+}
+
+/* The exit status as waitpid() gives it; -1 after a minute, the process then being gone. */
+static int wait_for(pid_t process)
+{
+    int status = 0;
+    for (int waited_ms = 0; waited_ms < LIMIT_MS; waited_ms += POLL_MS) {
+        pid_t ended = waitpid(process, &status, WNOHANG);
+        if (ended == process)
+            return status;
+        if (ended < 0 && errno != EINTR)
+            return -1;
+        (void)nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
+    }
+    (void)kill(process, SIGKILL);
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR)
+        ;
+    return -1;
+}
+
+/* What the program says without the blank lines that it begins with. */
+static int complain(const char *name, int descriptor, int status, struct error *error)
+{
+    if (status == -1)
+        return error_set(error, ERROR_RECORD, "%s did not end within a minute", name);
+    char *text = read_all(descriptor);
+    const char *complaint = text != NULL ? text + strspn(text, " \t\r\n") : "";
+    (void)error_set(error, ERROR_RECORD, "%s failed: %.1000s", name, complaint);
+    free(text);
+    return ERROR_RECORD;
+}
+
+int subprocess_run(char *const arguments[], const void *input, size_t input_bytes, char **output,
+                   struct error *error)
+{
+    struct streams streams;
+    pid_t process;
+    *output = NULL;
+    int result = open_streams(&streams, input, input_bytes, error);
+    if (result != 0)
+        return result;
+    int status = start(arguments, &streams, &process);
+    if (status != 0) {
+        result =
+            error_set(error, ERROR_RECORD, "cannot start %s: %s", arguments[0], strerror(status));
+    } else {
+        status = wait_for(process);
+        if (status != 0)
+            result = complain(arguments[0], streams.err, status, error);
+    }
+    if (result == 0)
+        *output = read_all(streams.out);
+    if (result == 0 && *output == NULL)
+        result = error_set(error, ERROR_RECORD, "the output of %s cannot be read", arguments[0]);
+    close_streams(&streams);
+    return result;
+}

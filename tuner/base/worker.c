@@ -1,0 +1,138 @@
+#include "base/worker.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { END_TIMEOUT_MS = 2000, KILL_TIMEOUT_MS = 30000 };
+
+static int spawn(pid_t *pid, int socket, const char *role, const char *argument)
+{
+    char *arguments[] = {(char[]){"autotune"}, (char[]){"worker"}, strdupa(role),
+                         argument != NULL ? strdupa(argument) : NULL, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, socket, STDOUT_FILENO);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setpgroup(&attributes,
+                                    0); /* the terminal's Ctrl-C is the coordinator's */
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    int status = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, arguments, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    return status;
+}
+
+int worker_start(struct worker *worker, const char *role, const char *argument, struct error *error)
+{
+    int sockets[2];
+    *worker = (struct worker){.channel = {.in = -1, .out = -1}};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+        return error_set_errno(error, ERROR_WORKER, "cannot make a socket for a worker");
+    int status = spawn(&worker->pid, sockets[1], role, argument);
+    (void)close(sockets[1]);
+    if (status != 0) {
+        (void)close(sockets[0]);
+        worker->pid = 0;
+        return error_set(error, ERROR_WORKER, "cannot start a %s worker: %s", role,
+                         strerror(status));
+    }
+    channel_init(&worker->channel, sockets[0], sockets[0]);
+    return 0;
+}
+
+/* Whether it has ended by then; how, goes to `*status`. */
+static bool wait_for(pid_t pid, int timeout_ms, int *status)
+{
+    const struct timespec pause = {.tv_nsec = 200000};
+    int64_t deadline_ns = clock_ns() + (int64_t)timeout_ms * 1000000;
+    for (;;) {
+        pid_t ended = waitpid(pid, status, WNOHANG);
+        if (ended == pid || (ended < 0 && errno != EINTR))
+            return true;
+        if (clock_ns() >= deadline_ns)
+            return false;
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+bool worker_stop(struct worker *worker)
+{
+    int status = 0;
+    bool ended = true;
+    if (worker->pid > 0) {
+        (void)kill(worker->pid, SIGKILL);
+        ended = wait_for(worker->pid, KILL_TIMEOUT_MS, &status);
+        channel_release(&worker->channel);
+    }
+    worker->pid = 0;
+    return ended;
+}
+
+/* Its end, which a driver with a hung kernel may keep it from. */
+static int wait_briefly(pid_t pid)
+{
+    int status = 0;
+    if (wait_for(pid, END_TIMEOUT_MS, &status))
+        return status;
+    (void)kill(pid, SIGKILL);
+    (void)wait_for(pid, KILL_TIMEOUT_MS, &status);
+    return EXIT_FAILURE << 8; /* ours, not from outside */
+}
+
+void worker_end(struct worker *worker)
+{
+#if defined __SANITIZE_ADDRESS__
+    if (worker->pid > 0) {
+        channel_release(&worker->channel);
+        (void)wait_briefly(worker->pid);
+        worker->pid = 0;
+    }
+#endif
+    worker_stop(worker);
+}
+
+bool worker_bury(struct worker *worker, char reason[WORKER_REASON_BYTES])
+{
+    channel_release(&worker->channel);
+    int status = wait_briefly(worker->pid);
+    worker->pid = 0;
+    if (WIFSIGNALED(status))
+        (void)snprintf(reason, WORKER_REASON_BYTES, "was killed by signal %d (%s)",
+                       WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        (void)snprintf(reason, WORKER_REASON_BYTES, "ended with status %d", WEXITSTATUS(status));
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+double worker_timeout_s(double usual_s)
+{
+    const char *text = getenv("AUTOTUNE_WORKER_TIMEOUT_S");
+    char *end = NULL;
+    double stated = text != NULL ? strtod(text, &end) : 0;
+    return end != NULL && *end == '\0' && stated >= 0.01 && stated <= 86400 ? stated : usual_s;
+}
+
+void worker_enter(void)
+{
+    pid_t parent = getppid();
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it died before the line above */
+        _exit(1);
+    (void)signal(SIGINT, SIG_IGN);
+}

@@ -1,0 +1,192 @@
+#include "base/write_file.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The folder of `path`, "." where it names none; a new string. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return alloc_string(".");
+    return alloc_string_n(path, slash > path ? (size_t)(slash - path) : 1);
+}
+
+static bool make_folder(const char *path)
+{
+    if (mkdir(path, 0777) == 0)
+        return true;
+    int number = errno;
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        errno = number; /* why it could not be made says more than that it is not there */
+        return false;
+    }
+    errno = ENOTDIR;
+    return S_ISDIR(status.st_mode);
+}
+
+int write_file_make_folders(const char *path, struct error *error)
+{
+    char *folder = folder_of(path);
+    int result = 0;
+    for (char *end = folder + 1; result == 0; end++) {
+        if (*end != '/' && *end != '\0')
+            continue;
+        char separator = *end;
+        *end = '\0';
+        if (!make_folder(folder))
+            result = error_set_errno(error, ERROR_RECORD, "folder '%s' cannot be made", folder);
+        *end = separator;
+        if (separator == '\0')
+            break;
+    }
+    free(folder);
+    return result;
+}
+
+/* Opens a file of a new name beside `path`; its name goes to `*temporary`. Returns -1 with errno.
+ */
+static int open_beside(const char *path, char **temporary)
+{
+    for (int attempt = 0; attempt < 16; attempt++) {
+        uint64_t digits;
+        if (getrandom(&digits, sizeof digits, 0) != (ssize_t)sizeof digits)
+            continue;
+        *temporary = alloc_format("%s.%016" PRIx64 ".tmp", path, digits);
+        int descriptor = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor >= 0)
+            return descriptor;
+        free(*temporary);
+        *temporary = NULL;
+        if (errno != EEXIST)
+            return -1;
+    }
+    return -1;
+}
+
+static void release(struct write_file *file)
+{
+    free(file->path);
+    free(file->temporary);
+    *file = (struct write_file){0};
+}
+
+int write_file_begin(struct write_file *file, const char *path, struct error *error)
+{
+    *file = (struct write_file){0};
+    if (write_file_make_folders(path, error) != 0)
+        return ERROR_RECORD;
+    struct stat old;
+    bool exists = stat(path, &old) == 0;
+    if (exists && !S_ISREG(old.st_mode))
+        return error_set(error, ERROR_RECORD, "'%s' is not a regular file; name one to be written",
+                         path);
+    file->path = exists ? realpath(path, NULL) : NULL;
+    if (file->path == NULL)
+        file->path = alloc_string(path);
+    int descriptor = open_beside(file->path, &file->temporary);
+    if (descriptor >= 0) {
+        if (exists)
+            (void)fchmod(descriptor, old.st_mode & 07777); /* a foreign file system may refuse */
+        file->stream = fdopen(descriptor, "w");
+    }
+    if (file->stream != NULL)
+        return 0;
+    int result = error_set_errno(error, ERROR_RECORD, "'%s' cannot be written", path);
+    if (descriptor >= 0) {
+        (void)close(descriptor);
+        (void)unlink(file->temporary);
+    }
+    release(file);
+    return result;
+}
+
+/* Waits until the folder's entries are on disk. Some file systems cannot and say EINVAL. */
+static bool flush_folder(const char *path)
+{
+    char *folder = folder_of(path);
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    if (descriptor < 0)
+        return errno == EACCES; /* a folder may be open to writing but not to reading */
+    bool flushed = fsync(descriptor) == 0 || errno == EINVAL;
+    int number = errno;
+    (void)close(descriptor);
+    errno = number;
+    return flushed;
+}
+
+/* Ends the stream; false, with errno, when anything ever written to it was lost. */
+static bool close_stream(FILE *stream, bool durable)
+{
+    errno = 0;
+    bool written = fflush(stream) == 0 && ferror(stream) == 0;
+    if (written && durable)
+        written = fsync(fileno(stream)) == 0;
+    int number = errno;
+    bool closed = fclose(stream) == 0;
+    if (!written)
+        errno = number != 0 ? number : EIO;
+    return written && closed;
+}
+
+/* Whether two files can be read and hold the same bytes. */
+static bool same_content(const char *a, const char *b)
+{
+    char left[4096];
+    char right[sizeof left];
+    size_t count = 0;
+    FILE *one = fopen(a, "re");
+    FILE *other = one != NULL ? fopen(b, "re") : NULL;
+    bool same = other != NULL;
+    do {
+        if (!same)
+            break;
+        count = fread(left, 1, sizeof left, one);
+        same = fread(right, 1, sizeof right, other) == count && memcmp(left, right, count) == 0 &&
+               ferror(one) == 0 && ferror(other) == 0;
+    } while (count == sizeof left);
+    if (one != NULL)
+        (void)fclose(one);
+    if (other != NULL)
+        (void)fclose(other);
+    return same;
+}
+
+int write_file_commit(struct write_file *file, enum write_file_durability durability,
+                      struct error *error)
+{
+    bool durable = durability == WRITE_FILE_DURABLE;
+    int result = 0;
+    if (fflush(file->stream) == 0 && same_content(file->temporary, file->path)) {
+        write_file_abandon(file);
+        return 0;
+    }
+    if (!close_stream(file->stream, durable) || rename(file->temporary, file->path) != 0) {
+        result = error_set_errno(error, ERROR_RECORD, "'%s' cannot be written", file->path);
+        (void)unlink(file->temporary);
+    } else if (durable && !flush_folder(file->path)) {
+        result = error_set_errno(error, ERROR_RECORD,
+                                 "'%s' is written but its folder cannot be flushed", file->path);
+    }
+    release(file);
+    return result;
+}
+
+void write_file_abandon(struct write_file *file)
+{
+    (void)fclose(file->stream);
+    (void)unlink(file->temporary);
+    release(file);
+}

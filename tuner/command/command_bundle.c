@@ -1,0 +1,406 @@
+#include "command/command.h"
+
+#include "base/alloc.h"
+#include "base/read_file.h"
+#include "base/write_file.h"
+#include "compile/application_source.h"
+#include "compile/single_compile.h"
+#include "record/tuned_file.h"
+#include "template/source.h"
+
+#include <autotune/tuned.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A bundle is a folder:
+ *     tuned.ini
+ *     cubin/KERNEL-HASH.cubin    of section [KERNEL HASH]
+ *     cubin/KERNEL-HASH-DIGITS.cubin    of a source of the application's own, with its parameters
+ *     templates/NAME.ini         with its source and headers
+ * libtuned reads the first and the templates' defaults, libtuned_kernel all of it.
+ */
+struct bundle {
+    char *tuned_path;
+    char *templates;
+    char *output;
+    char **kernels;
+    char **sources; /* "FILE=KERNEL" */
+    struct tuned_file tuned;
+    struct evaluator *evaluator;
+    struct template *loaded;
+    size_t loaded_count;
+    struct single_compile builder;
+    size_t cubins;
+    size_t compiled; /* of them; the others were in the cache */
+};
+
+static void bundle_release(struct bundle *bundle)
+{
+    single_compile_release(&bundle->builder);
+    for (size_t i = 0; i < bundle->loaded_count; i++)
+        template_release(&bundle->loaded[i]);
+    free(bundle->loaded);
+    if (bundle->evaluator != NULL)
+        evaluator_free(bundle->evaluator);
+    tuned_file_release(&bundle->tuned);
+    command_arguments_release(bundle->kernels);
+    command_arguments_release(bundle->sources);
+    free(bundle->tuned_path);
+    free(bundle->templates);
+    free(bundle->output);
+}
+
+static int write_bytes(const char *path, const void *bytes, size_t count, struct error *error)
+{
+    struct write_file file;
+    int status = write_file_begin(&file, path, error);
+    if (status != 0)
+        return status;
+    (void)fwrite(bytes, 1, count, file.stream); /* a failure shows at the commit */
+    return write_file_commit(&file, WRITE_FILE_CACHED, error);
+}
+
+/* -- entries -------------------------------------------------------------------------------------
+ */
+
+static bool is_wanted(char *const *kernels, const char *kernel)
+{
+    bool wanted = kernels == NULL;
+    for (; kernels != NULL && *kernels != NULL; kernels++)
+        wanted = wanted || strcmp(*kernels, kernel) == 0;
+    return wanted;
+}
+
+static const char *tuned_file(const struct bundle *bundle)
+{
+    return bundle->tuned_path != NULL ? bundle->tuned_path : "results/tuned.ini";
+}
+
+static int read_entries(struct bundle *bundle, struct error *error)
+{
+    struct tuned_file *tuned = &bundle->tuned;
+    const char *path = tuned_file(bundle);
+    size_t kept = 0;
+    int status = tuned_file_read(path, tuned, error);
+    for (size_t i = 0; i < tuned->count; i++) {
+        if (is_wanted(bundle->kernels, tuned->entries[i].kernel))
+            tuned->entries[kept++] = tuned->entries[i];
+        else
+            tuned_entry_release(&tuned->entries[i]);
+    }
+    tuned->count = kept;
+    if (status == 0 && kept == 0)
+        status = error_set_at(error, ERROR_CONFIG, path, 0,
+                              "no such file, or no entry of these kernels; tune them first");
+    return status;
+}
+
+/* -- templates -----------------------------------------------------------------------------------
+ */
+
+/* `file` as seen from `folder`, both absolute; NULL where it lies elsewhere. */
+static const char *inside(const char *folder, const char *file)
+{
+    size_t length = strlen(folder);
+    return strncmp(folder, file, length) == 0 && file[length] == '/' ? file + length + 1 : NULL;
+}
+
+static int copy_file(const struct bundle *bundle, const char *folder, const char *file,
+                     struct error *error)
+{
+    const char *name = inside(folder, file);
+    char *text = NULL;
+    size_t length = 0;
+    if (name == NULL)
+        return error_set_at(error, ERROR_CONFIG, file, 0,
+                            "the file is outside of its template's folder '%s', and a bundle has "
+                            "one folder; move it there",
+                            folder);
+    char *path = alloc_format("%s/templates/%s", bundle->output, name);
+    int status = read_file(file, &text, &length, error);
+    if (status == 0)
+        status = write_bytes(path, text, length, error);
+    free(text);
+    free(path);
+    return status;
+}
+
+/* The copy must be the same template by its hash, or what was tuned is not what is shipped. */
+static int check_copy(struct bundle *bundle, const struct template *original, struct error *error)
+{
+    struct template copy;
+    char *path = alloc_format("%s/templates/%s.ini", bundle->output, original->name);
+    int status = template_load(&copy, bundle->evaluator, path, error);
+    if (status == 0) {
+        if (strcmp(copy.hash, original->hash) != 0)
+            status = error_set_at(error, ERROR_CONFIG, path, 0,
+                                  "the copy is not the template that was tuned: an include finds "
+                                  "another file there");
+        template_release(&copy);
+    }
+    free(path);
+    return status;
+}
+
+/* What a scratch buffer begins with goes along; inputs are the application's. */
+static int copy_scratch_file(const struct bundle *bundle, const char *folder,
+                             const struct buffer *buffer, struct error *error)
+{
+    if (buffer->access != ACCESS_SCRATCH || buffer->fill.kind != FILL_FILE)
+        return 0;
+    char *file = realpath(buffer->fill.path, NULL);
+    int status = file == NULL
+                     ? error_set_errno(error, ERROR_CONFIG, "cannot find '%s'", buffer->fill.path)
+                     : copy_file(bundle, folder, file, error);
+    free(file);
+    return status;
+}
+
+static int copy_template(struct bundle *bundle, const struct template *template,
+                         struct error *error)
+{
+    char folder[PATH_MAX];
+    char *ini = realpath(template->path, NULL);
+    int status = 0;
+    if (ini == NULL)
+        return error_set_errno(error, ERROR_CONFIG, "cannot find '%s'", template->path);
+    (void)snprintf(folder, sizeof folder, "%s", ini);
+    *strrchr(folder, '/') = '\0'; /* an absolute path has one */
+    status = copy_file(bundle, folder, ini, error);
+    if (status == 0)
+        status = copy_file(bundle, folder, template->source.path, error);
+    for (size_t i = 0; i < template->source.header_count && status == 0; i++)
+        status = copy_file(bundle, folder, template->source.headers[i], error);
+    for (size_t i = 0; i < template->buffer_count && status == 0; i++)
+        status = copy_scratch_file(bundle, folder, &template->buffers[i], error);
+    free(ini);
+    return status != 0 ? status : check_copy(bundle, template, error);
+}
+
+/* The template of `entry`, loaded and copied when it is first asked for; NULL with an error. */
+static const struct template *take_template(struct bundle *bundle, const struct tuned_entry *entry,
+                                            struct error *error)
+{
+    for (size_t i = 0; i < bundle->loaded_count; i++)
+        if (strcmp(bundle->loaded[i].name, entry->template_name) == 0)
+            return &bundle->loaded[i];
+    char *path = single_compile_find_template(bundle->templates, entry->template_name, error);
+    if (path == NULL)
+        return NULL;
+    struct template template;
+    int status = template_load(&template, bundle->evaluator, path, error);
+    free(path);
+    if (status != 0)
+        return NULL;
+    *ARRAY_APPEND(bundle->loaded, bundle->loaded_count) = template;
+    return copy_template(bundle, &template, error) == 0 ? &bundle->loaded[bundle->loaded_count - 1]
+                                                        : NULL;
+}
+
+/* -- cubins --------------------------------------------------------------------------------------
+ */
+
+static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry,
+                       const struct template *template, struct error *error)
+{
+    const struct build build = {template, &entry->parameters, &entry->problem, entry->arch};
+    struct compilation compilation;
+    enum build_origin origin;
+    const char *hash = strchr(entry->section, ' ');
+    if (hash == NULL)
+        return error_set(error, ERROR_CONFIG, "section '%s' has no hash in its name",
+                         entry->section);
+    int status = single_compile_cubin(&bundle->builder, &build, &compilation, &origin, error);
+    if (status == 0) {
+        char *path = alloc_format("%s/cubin/%s-%s.cubin", bundle->output, entry->kernel, hash + 1);
+        status = write_bytes(path, compilation.cubin, compilation.cubin_bytes, error);
+        bundle->compiled += origin == BUILD_COMPILED;
+        bundle->cubins++;
+        free(path);
+    }
+    compilation_release(&compilation);
+    return status;
+}
+
+static int add_entry(struct bundle *bundle, const struct tuned_entry *entry, struct error *error)
+{
+    const struct template *template = take_template(bundle, entry, error);
+    if (template == NULL)
+        return error->code;
+    if (strcmp(template->hash, entry->template_hash) != 0)
+        return error_set_at(error, ERROR_CONFIG, template->path, 0,
+                            "[%s] was tuned with another version of the template; tune it again, "
+                            "or name the right folder with --templates",
+                            entry->section);
+    return write_cubin(bundle, entry, template, error);
+}
+
+/* -- the application's own sources ---------------------------------------------------------------
+ */
+
+/* The definitions that libtuned gives an application for this entry. */
+static int define_entry(const struct tuned_table *table, const struct tuned_entry *entry,
+                        struct tuned_definitions *definitions, struct error *error)
+{
+    const struct tuned_configuration *configuration = NULL;
+    struct tuned_match match;
+    for (size_t i = 0; (configuration = tuned_at(table, i)) != NULL; i++)
+        if (strcmp(configuration->section, entry->section) == 0)
+            break;
+    if (configuration != NULL) {
+        const struct tuned_query query = {.kernel = configuration->kernel,
+                                          .gpu = configuration->gpu,
+                                          .problem = configuration->problem,
+                                          .problem_count = configuration->problem_count};
+        if (tuned_find(table, &query, &match) == 0 && match.from == configuration &&
+            tuned_define(table, &query, &match, definitions) == 0)
+            return 0;
+    }
+    return error_set(error, ERROR_CONFIG, "[%s] is not what an application would find",
+                     entry->section);
+}
+
+static int write_own_cubin(struct bundle *bundle, const struct source *source,
+                           const struct tuned_definitions *definitions,
+                           const struct tuned_entry *entry, struct error *error)
+{
+    struct options options;
+    struct compilation compilation;
+    enum build_origin origin;
+    application_source_options(source, definitions->items, definitions->count, &options);
+    int status = single_compile_source_cubin(&bundle->builder, source, &options, entry->arch,
+                                             &compilation, &origin, error);
+    if (status == 0) {
+        char *configuration = alloc_format("%s/cubin/%s-%s.cubin", bundle->output, entry->kernel,
+                                           strchr(entry->section, ' ') + 1);
+        char *path = application_source_binary(source, definitions->items, definitions->count,
+                                               configuration);
+        status = write_bytes(path, compilation.cubin, compilation.cubin_bytes, error);
+        bundle->compiled += origin == BUILD_COMPILED;
+        bundle->cubins++;
+        free(path);
+        free(configuration);
+    }
+    compilation_release(&compilation);
+    options_release(&options);
+    return status;
+}
+
+static int add_source(struct bundle *bundle, const struct tuned_table *table, const char *file,
+                      const char *kernel, struct error *error)
+{
+    struct source source;
+    struct tuned_definitions definitions;
+    size_t found = 0;
+    char *templates = alloc_format("%s/templates", bundle->output);
+    int status = application_source_load(&source, file, templates, error);
+    free(templates);
+    if (status != 0)
+        return status;
+    for (size_t i = 0; i < bundle->tuned.count && status == 0; i++) {
+        const struct tuned_entry *entry = &bundle->tuned.entries[i];
+        if (strcmp(entry->kernel, kernel) != 0)
+            continue;
+        found++;
+        status = define_entry(table, entry, &definitions, error);
+        if (status == 0)
+            status = write_own_cubin(bundle, &source, &definitions, entry, error);
+    }
+    if (status == 0 && found == 0)
+        status = error_set(error, ERROR_USAGE, "--source: the bundle has no kernel '%s'", kernel);
+    source_release(&source);
+    return status;
+}
+
+static int add_sources(struct bundle *bundle, const struct tuned_table *table, struct error *error)
+{
+    int status = 0;
+    for (char **item = bundle->sources; item != NULL && *item != NULL && status == 0; item++) {
+        char *file = alloc_string(*item);
+        char *equals = strrchr(file, '=');
+        if (equals == NULL) {
+            status = error_set(error, ERROR_USAGE, "--source: '%s' is not FILE=KERNEL", *item);
+        } else {
+            *equals = '\0';
+            status = add_source(bundle, table, file, equals + 1, error);
+        }
+        free(file);
+    }
+    return status;
+}
+
+/* As an application will read it. */
+static int load_table(const char *path, struct tuned_table **table, struct error *error)
+{
+    struct tuned_error inner;
+    if (tuned_load(table, path, &inner) == 0)
+        return 0;
+    return error_set_at(error, ERROR_CONFIG, inner.file, inner.line, "%s", inner.message);
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static int make_bundle(struct bundle *bundle, struct error *error)
+{
+    if (bundle->output == NULL)
+        return error_set(error, ERROR_USAGE, "no folder to write; name one with --output");
+    int status = read_entries(bundle, error);
+    bundle->evaluator = evaluator_new();
+    for (size_t i = 0; i < bundle->tuned.count && status == 0; i++)
+        status = add_entry(bundle, &bundle->tuned.entries[i], error);
+    if (status == 0 && bundle->sources != NULL) {
+        struct tuned_table *table;
+        status = load_table(tuned_file(bundle), &table, error);
+        if (status == 0)
+            status = add_sources(bundle, table, error);
+        tuned_free(table);
+    }
+    if (status != 0)
+        return status;
+    /* last: whoever finds it finds the rest */
+    char *path = alloc_format("%s/tuned.ini", bundle->output);
+    status = tuned_file_write(path, &bundle->tuned, error);
+    free(path);
+    if (status == 0)
+        printf("%s: %zu configuration%s, %zu template%s, %zu cubin%s, of which %zu had to be "
+               "compiled\n",
+               bundle->output, bundle->tuned.count, plural(bundle->tuned.count),
+               bundle->loaded_count, plural(bundle->loaded_count), bundle->cubins,
+               plural(bundle->cubins), bundle->compiled);
+    return status;
+}
+
+int command_bundle(int argc, const char **argv, struct error *error)
+{
+    struct bundle bundle = {0};
+    const struct poptOption table[] = {
+        {"tuned", 't', POPT_ARG_STRING, &bundle.tuned_path, 0,
+         "the tuned INI (default: results/tuned.ini)", "FILE"},
+        {"kernel", 'k', POPT_ARG_ARGV, &bundle.kernels, 0, "only this kernel; may be repeated",
+         "NAME"},
+        {"templates", 0, POPT_ARG_STRING, &bundle.templates, 0,
+         "the templates' folder (default: kernel_templates, or those installed)", "DIR"},
+        {"source", 0, POPT_ARG_ARGV, &bundle.sources, 0,
+         "a source of the application's own, compiled with the tuned parameters of KERNEL; may be "
+         "repeated",
+         "FILE=KERNEL"},
+        {"output", 'o', POPT_ARG_STRING, &bundle.output, 0, "the folder to write", "DIR"},
+        POPT_TABLEEND};
+    int status = command_parse(
+        argc, argv, table,
+        "bundle --output DIR\n\nPacks a tuned INI, the cubin of each of its configurations and "
+        "their templates into one\nfolder that an application ships; with it the first launch on a "
+        "known GPU needs no compiler.\nNeeds NVRTC, no GPU.\n"
+        "Example: autotune bundle --tuned results/tuned.ini --output bundle",
+        error);
+    if (status == 0)
+        status = make_bundle(&bundle, error);
+    bundle_release(&bundle);
+    return status < 0 ? status : 0;
+}

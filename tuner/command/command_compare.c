@@ -1,0 +1,192 @@
+#include "command/command.h"
+
+#include "base/alloc.h"
+#include "record/compare.h"
+#include "record/record.h"
+#include "report/compare_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int load_tuned(const char *path, struct compare_set *set, struct error *error)
+{
+    struct tuned_file tuned = {0};
+    int status = tuned_file_read(path, &tuned, error);
+    for (size_t i = 0; i < tuned.count; i++) {
+        ARRAY_APPEND(set->items, set->count)->entry = tuned.entries[i];
+        tuned.entries[i] = (struct tuned_entry){0};
+    }
+    tuned_file_release(&tuned);
+    return status;
+}
+
+/* The winner with its samples, which are taken over. */
+static void add_winner(struct compare_set *set, struct study *study)
+{
+    struct result *winner = &study->results[study->winner];
+    struct compare_item *item = ARRAY_APPEND(set->items, set->count);
+    tuned_entry_from_study(study, &item->entry);
+    item->samples_ns = winner->samples_ns;
+    item->sample_count = winner->sample_count;
+    winner->samples_ns = NULL;
+    winner->sample_count = 0;
+}
+
+static int load_record(const char *path, struct compare_set *set, struct error *error)
+{
+    struct record *record = NULL;
+    struct study *studies = NULL;
+    size_t count = 0;
+    int status = record_open_existing(&record, path, error);
+    if (status == 0)
+        status = record_studies(record, &studies, &count, error);
+    for (size_t i = 0; i < count; i++) {
+        if (studies[i].has_winner && !studies[i].environment.static_mode)
+            add_winner(set, &studies[i]);
+        study_release(&studies[i]);
+    }
+    free(studies);
+    record_close(record);
+    return status;
+}
+
+/* Whether the file is an SQLite database, by its first bytes. Returns 0 or ERROR_USAGE. */
+static int is_database(const char *path, bool *database, struct error *error)
+{
+    static const char magic[] = "SQLite format 3";
+    char bytes[sizeof magic] = "";
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return error_set_errno(error, ERROR_USAGE, "'%s' cannot be opened", path);
+    size_t length = fread(bytes, 1, sizeof bytes, file);
+    (void)fclose(file); /* only read */
+    *database = length == sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
+    return 0;
+}
+
+static int load_file(const char *path, struct compare_set *set, struct error *error)
+{
+    bool database = false;
+    int status = is_database(path, &database, error);
+    if (status != 0)
+        return status;
+    return database ? load_record(path, set, error) : load_tuned(path, set, error);
+}
+
+/* The record of a results folder, which has the samples, or its tuned INI. */
+static int load_folder(const char *folder, struct compare_set *set, struct error *error)
+{
+    char *record = alloc_format("%s/record.sqlite", folder);
+    char *tuned = alloc_format("%s/tuned.ini", folder);
+    int status;
+    if (access(record, F_OK) == 0)
+        status = load_file(record, set, error);
+    else if (access(tuned, F_OK) == 0)
+        status = load_file(tuned, set, error);
+    else
+        status = error_set(error, ERROR_USAGE,
+                           "no 'record.sqlite' and no 'tuned.ini' in '%s'; name a results folder, "
+                           "a record or a tuned INI",
+                           folder);
+    free(tuned);
+    free(record);
+    return status;
+}
+
+static int load(const char *path, struct compare_set *set, struct error *error)
+{
+    struct stat file;
+    bool folder = stat(path, &file) == 0 && S_ISDIR(file.st_mode);
+    int status = folder ? load_folder(path, set, error) : load_file(path, set, error);
+    if (status == 0 && set->count == 0)
+        status = error_set(error, ERROR_USAGE, "there is no winner in '%s'; tune first", path);
+    return status;
+}
+
+static int print(const struct comparison *comparisons, size_t count, enum report_format format,
+                 struct error *error)
+{
+    switch (format) {
+    case REPORT_TABLE:
+        compare_report_table(stdout, comparisons, count);
+        break;
+    case REPORT_CSV:
+        compare_report_csv(stdout, comparisons, count);
+        break;
+    case REPORT_JSON:
+        compare_report_json(stdout, comparisons, count);
+        break;
+    default:
+        return error_set(error, ERROR_USAGE, "compare prints table, csv and json");
+    }
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return error_set_errno(error, ERROR_RECORD, "the comparison cannot be written");
+    return 0;
+}
+
+static int compare(const char *a_path, const char *b_path, enum report_format format,
+                   struct error *error)
+{
+    struct compare_set a = {0};
+    struct compare_set b = {0};
+    struct comparison *comparisons = NULL;
+    size_t count = 0;
+    int status = load(a_path, &a, error);
+    if (status == 0)
+        status = load(b_path, &b, error);
+    if (status == 0) {
+        comparisons = compare_sets(&a, &b, &count);
+        status = print(comparisons, count, format, error);
+    }
+    if (status == 0 && compare_count(comparisons, count, COMPARE_ONLY_A) == a.count)
+        status =
+            error_set(error, ERROR_USAGE, "'%s' and '%s' have no kernel, problem and GPU in common",
+                      a_path, b_path);
+    if (status == 0 && compare_count(comparisons, count, COMPARE_SLOWER) > 0)
+        status = ERROR_SLOWER; /* the output has said it */
+    free(comparisons);
+    compare_set_release(&b);
+    compare_set_release(&a);
+    return status;
+}
+
+static size_t count_arguments(char *const *arguments)
+{
+    size_t count = 0;
+    while (arguments[count] != NULL)
+        count++;
+    return count;
+}
+
+int command_compare(int argc, const char **argv, struct error *error)
+{
+    struct command_options options = {0};
+    const struct poptOption table[] = {{"format", 'f', POPT_ARG_STRING, &options.format, 0,
+                                        "table, csv or json (default: table)", "F"},
+                                       POPT_TABLEEND};
+    char **paths = NULL;
+    enum report_format format;
+    int status = command_parse_arguments(
+        argc, argv, table,
+        "A B\n\nSays for each kernel, problem and GPU whether B's winner is another than A's, and "
+        "whether it is\nfaster or slower by more than noise. A and B are results folders, records "
+        "or tuned INIs; records\nhave the raw samples, and so the narrower intervals.\n"
+        "Exit status: 0 nothing is slower, 1 something is slower outside the noise, 2 usage, or "
+        "nothing is in\nboth.\nExample: autotune compare results.before results",
+        &paths, error);
+    if (status == 0)
+        status = command_check(&options, false, &format, error);
+    if (status == 0 && count_arguments(paths) != 2)
+        status = error_set(error, ERROR_USAGE,
+                           "compare takes two results folders, records or tuned INIs, not %zu; see "
+                           "`autotune compare --help`",
+                           count_arguments(paths));
+    if (status == 0)
+        status = compare(paths[0], paths[1], format, error);
+    command_arguments_release(paths);
+    command_options_release(&options);
+    return status < 0 ? status : 0;
+}

@@ -1,0 +1,180 @@
+#include "command/command.h"
+
+#include "base/alloc.h"
+#include "base/write_file.h"
+#include "command/command_values.h"
+#include "compile/sass.h"
+#include "compile/single_compile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct emission {
+    int source, ptx, cubin, sass; /* flags; none: source */
+    char *kernel;
+    char *templates;
+    char *arch;
+    char *output;
+    char **settings;
+    struct evaluator *evaluator;
+    struct template template;
+    struct bindings parameters, problem;
+    struct single_compile builder;
+};
+
+static void emission_release(struct emission *emission)
+{
+    single_compile_release(&emission->builder);
+    bindings_release(&emission->parameters);
+    bindings_release(&emission->problem);
+    if (emission->evaluator != NULL) {
+        template_release(&emission->template);
+        evaluator_free(emission->evaluator);
+    }
+    command_arguments_release(emission->settings);
+    free(emission->kernel);
+    free(emission->templates);
+    free(emission->arch);
+    free(emission->output);
+}
+
+static int load(struct emission *emission, struct error *error)
+{
+    if (emission->kernel == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "no kernel; name its template with --kernel, as --kernel reduce_sum");
+    char *path = single_compile_find_template(emission->templates, emission->kernel, error);
+    if (path == NULL)
+        return error->code;
+    emission->evaluator = evaluator_new();
+    int status = template_load(&emission->template, emission->evaluator, path, error);
+    free(path);
+    return status;
+}
+
+/* The listing, and behind it what it is made of, as comments. */
+static int write_sass(const struct compilation *compilation, FILE *stream, struct error *error)
+{
+    struct sass sass;
+    char *listing;
+    char *table = NULL;
+    size_t text_table_bytes;
+    int status = sass_disassemble(compilation->cubin, compilation->cubin_bytes, &listing, error);
+    if (status != 0)
+        return status;
+    sass_count(listing, &sass);
+    FILE *memory = open_memstream(&table, &text_table_bytes);
+    if (memory == NULL)
+        abort(); /* out of memory, as in alloc.h */
+    sass_print(memory, &sass);
+    if (fclose(memory) != 0)
+        abort();
+    fprintf(stream, "%s\n", listing);
+    for (char *rest = table, *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (line[0] != '\0')
+            fprintf(stream, "//%s\n", line);
+    free(table);
+    sass_release(&sass);
+    free(listing);
+    return 0;
+}
+
+static int write_emitted(struct emission *emission, FILE *stream, const struct build *build,
+                         struct error *error)
+{
+    struct compilation compilation = {0};
+    enum build_origin origin;
+    char *text = NULL;
+    int status = 0;
+    if (emission->cubin || emission->sass)
+        status = single_compile_cubin(&emission->builder, build, &compilation, &origin, error);
+    else if (emission->ptx)
+        status = single_compile_ptx(&emission->builder, build, &text, error);
+    else
+        text = single_compile_source(build);
+    if (text != NULL)
+        fputs(text, stream);
+    else if (compilation.cubin != NULL && emission->sass)
+        status = write_sass(&compilation, stream, error);
+    else if (compilation.cubin != NULL)
+        (void)fwrite(compilation.cubin, 1, compilation.cubin_bytes, stream);
+    compilation_release(&compilation);
+    free(text);
+    return status;
+}
+
+static int emit_to(struct emission *emission, const struct build *build, struct error *error)
+{
+    struct write_file file;
+    if (emission->output == NULL && emission->cubin && isatty(STDOUT_FILENO))
+        return error_set(error, ERROR_USAGE,
+                         "a cubin is no text; write it to a file with --output");
+    if (emission->output == NULL)
+        return write_emitted(emission, stdout, build, error);
+    int status = write_file_begin(&file, emission->output, error);
+    if (status != 0)
+        return status;
+    status = write_emitted(emission, file.stream, build, error);
+    if (status == 0)
+        return write_file_commit(&file, WRITE_FILE_DURABLE, error);
+    write_file_abandon(&file);
+    return status;
+}
+
+static int emit(struct emission *emission, struct bindings *values, struct error *error)
+{
+    if (emission->source + emission->ptx + emission->cubin + emission->sass > 1)
+        return error_set(error, ERROR_USAGE, "choose one of --source, --ptx, --cubin and --sass");
+    if (emission->sass && sass_available(error) != 0)
+        return error->code;
+    int status = command_values_set(values, emission->settings, error);
+    if (status == 0)
+        status = load(emission, error);
+    if (status == 0)
+        status = single_compile_bind(&emission->template, values, false, &emission->parameters,
+                                     &emission->problem, error);
+    struct build build = {&emission->template, &emission->parameters, &emission->problem,
+                          emission->arch != NULL ? emission->arch : "sm_90"};
+    return status != 0 ? status : emit_to(emission, &build, error);
+}
+
+int command_emit(int argc, const char **argv, struct error *error)
+{
+    struct emission emission = {0};
+    const struct poptOption table[] = {
+        {"kernel", 'k', POPT_ARG_STRING, &emission.kernel, 0, "the template", "NAME"},
+        {"set", 's', POPT_ARG_ARGV, &emission.settings, 0,
+         "a parameter or problem value; may be repeated (default: the template's)", "NAME=VALUE"},
+        {"source", 0, POPT_ARG_NONE, &emission.source, 0,
+         "its source, the definitions before it (the default)", NULL},
+        {"ptx", 0, POPT_ARG_NONE, &emission.ptx, 0, "its PTX", NULL},
+        {"cubin", 0, POPT_ARG_NONE, &emission.cubin, 0, "its binary", NULL},
+        {"sass", 0, POPT_ARG_NONE, &emission.sass, 0,
+         "its machine code and how many instructions of each kind it has; needs nvdisasm or "
+         "cuobjdump",
+         NULL},
+        {"arch", 'a', POPT_ARG_STRING, &emission.arch, 0, "the architecture (default: sm_90)",
+         "sm_XX"},
+        {"templates", 0, POPT_ARG_STRING, &emission.templates, 0,
+         "the templates' folder (default: kernel_templates, or those installed)", "DIR"},
+        {"output", 'o', POPT_ARG_STRING, &emission.output, 0, "write this file (default: stdout)",
+         "FILE"},
+        POPT_TABLEEND};
+    struct command_values taken;
+    int status = command_values_take(&taken, argc, argv, table, error);
+    if (status == 0)
+        status = command_parse(
+            taken.argc, taken.argv, table,
+            "emit --kernel NAME [--set NAME=VALUE...] [--source|--ptx|--cubin|--sass]\n\nWrites "
+            "the "
+            "source, PTX, binary or machine code of one variant; needs no GPU.\n"
+            "Example: autotune emit --kernel reduce_sum --set block_size=256 --ptx --arch sm_90",
+            error);
+    if (status == 0)
+        status = emit(&emission, &taken.values, error);
+    command_values_release(&taken);
+    emission_release(&emission);
+    return status < 0 ? status : 0;
+}

@@ -1,0 +1,281 @@
+#include "command/command.h"
+
+#include "base/alloc.h"
+#include "base/write_file.h"
+#include "command/command_query.h"
+#include "command/command_values.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- C text --------------------------------------------------------------------------------------
+ */
+
+static void put_upper(FILE *stream, const char *text)
+{
+    for (; *text != '\0'; text++)
+        fputc(toupper((unsigned char)*text), stream);
+}
+
+/* A string literal; nothing in it ends the literal or the comment it may stand in. */
+static void put_string(FILE *stream, const char *text)
+{
+    fputc('"', stream);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\' || *text == '?' || *text == '/')
+            fprintf(stream, "\\%03o", (unsigned)*text);
+        else
+            fputc(*text, stream);
+    }
+    fputc('"', stream);
+}
+
+/* As the compiler gets it from the tuner: 256, 0.5, FINISH_TWO_PASS. */
+static void put_value(FILE *stream, const struct tuned_value *value)
+{
+    if (value->kind == TUNED_WORD) {
+        put_upper(stream, value->name);
+        fputc('_', stream);
+        put_upper(stream, value->text);
+    } else if (value->kind == TUNED_INTEGER) {
+        fprintf(stream, "%lld", (long long)value->integer);
+    } else {
+        fprintf(stream, "%s%s", value->text, strpbrk(value->text, ".e") == NULL ? ".0" : "");
+    }
+}
+
+static void put_names(FILE *stream, const struct tuned_value *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        fprintf(stream, ", %s", values[i].name);
+}
+
+static void put_values(FILE *stream, const struct tuned_value *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        fputs(", ", stream);
+        put_value(stream, &values[i]);
+    }
+}
+
+static void put_define(FILE *stream, const char *prefix, const char *name)
+{
+    fputs("#define ", stream);
+    put_upper(stream, prefix);
+    if (prefix[0] != '\0')
+        fputc('_', stream);
+    put_upper(stream, name);
+    fputc(' ', stream);
+}
+
+/* -- one configuration ---------------------------------------------------------------------------
+ */
+
+/* The macros that the kernel's source expects, to be included before it or with -include. */
+static void write_one(FILE *stream, const struct command_query *query,
+                      const struct tuned_definitions *definitions)
+{
+    char text[1024];
+    (void)tuned_explain(&query->query, &query->match, text, sizeof text);
+    for (char *next = text; (next = strstr(next, "*/")) != NULL;)
+        next[1] = '|';
+    fprintf(stream, "/* Made by `autotune export`; do not edit.\n * %s */\n", text);
+    if (query->match.from != NULL) {
+        put_define(stream, query->kernel, "template_hash");
+        put_string(stream, query->match.from->template_hash);
+        fputc('\n', stream);
+    }
+    for (size_t i = 0; i < definitions->count; i++) {
+        const char *name = definitions->items[i] + 2; /* behind -D */
+        int length = (int)strcspn(name, "=");
+        fprintf(stream, "#ifndef %.*s\n#define %.*s %s\n#endif\n", length, name, length, name,
+                name + length + 1);
+    }
+}
+
+/* -- all configurations --------------------------------------------------------------------------
+ */
+
+static bool same_names(const struct tuned_value *a, size_t a_count, const struct tuned_value *b,
+                       size_t b_count)
+{
+    bool same = a_count == b_count;
+    for (size_t i = 0; i < a_count && same; i++)
+        same = strcmp(a[i].name, b[i].name) == 0;
+    return same;
+}
+
+/* The configurations of a kernel are rows of one list, so they must have the same columns. */
+static int check_rows(const struct tuned_configuration *first,
+                      const struct tuned_configuration *other, struct error *error)
+{
+    if (strcmp(first->template_hash, other->template_hash) == 0 &&
+        same_names(first->parameters, first->parameter_count, other->parameters,
+                   other->parameter_count) &&
+        same_names(first->problem, first->problem_count, other->problem, other->problem_count))
+        return 0;
+    return error_set(error, ERROR_CONFIG,
+                     "[%s] and [%s] are of different versions of the template; tune again, or "
+                     "remove one",
+                     first->section, other->section);
+}
+
+static void write_row(FILE *stream, size_t index, const struct tuned_configuration *configuration)
+{
+    const struct tuned_gpu *gpu = configuration->gpu;
+    fprintf(stream, " \\\n    X(%zu, ", index);
+    put_string(stream, gpu->name);
+    fprintf(stream, ", %d, %d, %lld, %.0f", gpu->compute_capability, gpu->sm_count,
+            (long long)gpu->l2_bytes, configuration->median_ns);
+    put_values(stream, configuration->problem, configuration->problem_count);
+    put_values(stream, configuration->parameters, configuration->parameter_count);
+    fputc(')', stream);
+}
+
+static int write_kernel(FILE *stream, const struct tuned_table *table, size_t *index,
+                        struct error *error)
+{
+    const struct tuned_configuration *first = tuned_at(table, *index);
+    const struct tuned_configuration *next = first;
+    size_t rows = 0;
+    int status = 0;
+    fprintf(stream, "\n/* X(index, gpu, compute_capability, sm_count, l2_bytes, median_ns");
+    put_names(stream, first->problem, first->problem_count);
+    put_names(stream, first->parameters, first->parameter_count);
+    fputs(") */\n", stream);
+    put_define(stream, first->kernel, "template_hash");
+    put_string(stream, first->template_hash);
+    fputs("\n#define ", stream);
+    put_upper(stream, first->kernel);
+    fputs("_CONFIGURATIONS(X)", stream);
+    while (next != NULL && strcmp(next->kernel, first->kernel) == 0 && status == 0) {
+        status = check_rows(first, next, error);
+        write_row(stream, rows++, next);
+        next = tuned_at(table, ++*index);
+    }
+    fputc('\n', stream);
+    put_define(stream, first->kernel, "configuration_count");
+    fprintf(stream, "%zu\n", rows);
+    return status;
+}
+
+static int write_all(FILE *stream, const struct command_query *query, struct error *error)
+{
+    const struct tuned_configuration *next;
+    size_t index = 0;
+    size_t written = 0;
+    int status = 0;
+    fputs("/*\n * Made by `autotune export --header`; do not edit.\n * Each kernel's tuned "
+          "configurations as an X-macro: words are the constants of the kernel's source.\n */\n"
+          "#ifndef AUTOTUNE_EXPORTED_H\n#define AUTOTUNE_EXPORTED_H\n",
+          stream);
+    while ((next = tuned_at(query->table, index)) != NULL && status == 0) {
+        if (query->kernel == NULL || strcmp(query->kernel, next->kernel) == 0) {
+            status = write_kernel(stream, query->table, &index, error);
+            written++;
+        } else {
+            index++;
+        }
+    }
+    fputs("\n#endif\n", stream);
+    if (status == 0 && written == 0)
+        status = error_set(error, ERROR_USAGE, "the tuned INI has no configuration%s%s",
+                           query->kernel != NULL ? " of " : "",
+                           query->kernel != NULL ? query->kernel : "");
+    return status;
+}
+
+/* -- the command ---------------------------------------------------------------------------------
+ */
+
+struct export
+{
+    int header;
+    int definitions;
+    char *output;
+    struct command_query query;
+};
+
+static int write_answer(const struct export *export, FILE *stream, struct error *error)
+{
+    const struct command_query *query = &export->query;
+    struct tuned_definitions *definitions = alloc_zeroed(1, sizeof *definitions);
+    int status = 0;
+    if (tuned_define(query->table, &query->query, &query->match, definitions) != 0)
+        status = error_set(error, ERROR_USAGE, "a value of the problem is no word");
+    for (size_t i = 0; i < definitions->count && status == 0 && export->definitions; i++)
+        fprintf(stream, "%s\n", definitions->items[i]);
+    if (status == 0 && export->header)
+        write_one(stream, query, definitions);
+    free(definitions);
+    return status;
+}
+
+static int export_to(struct export *export, const struct bindings *values, FILE *stream,
+                     struct error *error)
+{
+    struct command_query *query = &export->query;
+    bool all = export->header && query->gpu_name == NULL && query->arch == NULL;
+    int status = 0;
+    if (export->header == export->definitions)
+        return error_set(error, ERROR_USAGE, "nothing to export; give --header or --definitions");
+    if (all && values->count > 0)
+        return error_set(error, ERROR_USAGE,
+                         "for one problem, name its GPU with --gpu or --arch as well");
+    status = command_query_load(query, !all, error);
+    if (status == 0 && all)
+        return write_all(stream, query, error);
+    if (status == 0)
+        status = command_query_find_gpu(query, error);
+    if (status == 0)
+        status = command_query_ask(query, values, error);
+    return status != 0 ? status : write_answer(export, stream, error);
+}
+
+static int export_file(struct export *export, const struct bindings *values, struct error *error)
+{
+    struct write_file file;
+    if (export->output == NULL)
+        return export_to(export, values, stdout, error);
+    int status = write_file_begin(&file, export->output, error);
+    if (status != 0)
+        return status;
+    status = export_to(export, values, file.stream, error);
+    if (status == 0)
+        return write_file_commit(&file, WRITE_FILE_DURABLE, error);
+    write_file_abandon(&file);
+    return status;
+}
+
+int command_export(int argc, const char **argv, struct error *error)
+{
+    struct export export = {0};
+    const struct poptOption table[] = {
+        {"header", 0, POPT_ARG_NONE, &export.header, 0,
+         "a C header: of all configurations, or with --gpu or --arch of the one for a problem",
+         NULL},
+        {"definitions", 0, POPT_ARG_NONE, &export.definitions, 0,
+         "the -D options of the configuration for a problem, one a line", NULL},
+        {"output", 'o', POPT_ARG_STRING, &export.output, 0, "write this file (default: stdout)",
+         "FILE"},
+        OPTION_QUERY(&export.query),
+        POPT_TABLEEND};
+    struct command_values taken;
+    int status = command_values_take(&taken, argc, argv, table, error);
+    if (status == 0)
+        status = command_parse(
+            taken.argc, taken.argv, table,
+            "export --header|--definitions [--kernel NAME] [--VALUE NUMBER...]\n\nWrites tuned "
+            "configurations for applications that compile ahead of time.\n"
+            "Example: autotune export --header --output tuned_kernels.h\n"
+            "Example: autotune export --header --kernel reduce_sum --gpu \"NVIDIA H200\" --n 2^24",
+            error);
+    if (status == 0)
+        status = export_file(&export, &taken.values, error);
+    command_values_release(&taken);
+    command_query_release(&export.query);
+    free(export.output);
+    return status < 0 ? status : 0;
+}

@@ -1,0 +1,233 @@
+#include "command/command_query.h"
+
+#include "base/alloc.h"
+#include "base/suggestion.h"
+#include "template/ini_file.h"
+#include "tune/gpu_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int from_library(const struct tuned_error *inner, struct error *error)
+{
+    return error_set_at(error, ERROR_CONFIG, inner->file, inner->line, "%s", inner->message);
+}
+
+int command_query_load(struct command_query *query, bool needs_kernel, struct error *error)
+{
+    struct tuned_error inner;
+    if (needs_kernel && query->kernel == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "no kernel; name one with --kernel, as --kernel reduce_sum");
+    if (tuned_load(&query->table, query->tuned != NULL ? query->tuned : "results/tuned.ini",
+                   &inner) != 0)
+        return from_library(&inner, error);
+    if (query->template_path == NULL)
+        return 0;
+    query->evaluator = evaluator_new();
+    int status = template_load(&query->template, query->evaluator, query->template_path, error);
+    if (status == 0 && tuned_add_template(query->table, query->template_path, &inner) != 0)
+        status = from_library(&inner, error);
+    query->query.template_hash = query->template.hash;
+    return status;
+}
+
+static void describe(const struct gpu *gpu, struct tuned_gpu *tuned)
+{
+    *tuned = (struct tuned_gpu){
+        .compute_capability = gpu->compute_capability,
+        .sm_count = (int)gpu->attributes[GPU_sm_count],
+        .l2_bytes = gpu->attributes[GPU_l2_bytes],
+        .memory_gb_per_s = 2.0 * (double)gpu->attributes[GPU_memory_clock_khz] *
+                           (double)gpu->attributes[GPU_memory_bus_bits] / 8 * 1e-6,
+    };
+    (void)snprintf(tuned->name, sizeof tuned->name, "%s", gpu->name);
+}
+
+/* A GPU that the tuned INI has, or the card of an architecture. */
+static bool find_by_name(const struct command_query *query, struct tuned_gpu *gpu)
+{
+    const struct tuned_configuration *configuration;
+    for (size_t i = 0; (configuration = tuned_at(query->table, i)) != NULL; i++)
+        if (strcmp(configuration->gpu->name, query->gpu_name) == 0) {
+            *gpu = *configuration->gpu;
+            return true;
+        }
+    for (int capability = 50; capability < 200; capability++) {
+        char arch[16];
+        struct gpu known;
+        (void)snprintf(arch, sizeof arch, "sm_%d", capability);
+        if (gpu_from_arch(arch, &known, NULL) == 0 && strcmp(known.name, query->gpu_name) == 0) {
+            describe(&known, gpu);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int find_machines_own(struct tuned_gpu *gpu, struct error *error)
+{
+    struct gpu *gpus = NULL;
+    size_t count = 0;
+    struct error inner;
+    if (gpu_list(&gpus, &count, &inner) == 0 && count > 0) {
+        describe(&gpus[0], gpu);
+        free(gpus);
+        return 0;
+    }
+    free(gpus);
+    return error_set(error, ERROR_USAGE,
+                     "there is no GPU here; name one with --gpu \"NVIDIA H200\" or --arch sm_90");
+}
+
+int command_query_find_gpu(struct command_query *query, struct error *error)
+{
+    struct gpu known;
+    if (query->arch != NULL) {
+        int status = gpu_from_arch(query->arch, &known, error);
+        if (status != 0)
+            return status;
+        describe(&known, &query->gpu);
+        if (query->gpu_name == NULL || strcmp(query->gpu_name, known.name) == 0)
+            return 0;
+        /* another card of that architecture: its figures are not known */
+        query->gpu = (struct tuned_gpu){.compute_capability = query->gpu.compute_capability};
+        (void)snprintf(query->gpu.name, sizeof query->gpu.name, "%s", query->gpu_name);
+        return 0;
+    }
+    if (query->gpu_name == NULL)
+        return find_machines_own(&query->gpu, error);
+    return find_by_name(query, &query->gpu)
+               ? 0
+               : error_set(error, ERROR_USAGE,
+                           "GPU '%s' is not known here; add its architecture, as --arch sm_90",
+                           query->gpu_name);
+}
+
+static int read_limit(struct command_query *query, struct error *error)
+{
+    static const struct {
+        const char *name;
+        enum tuned_rule rule;
+    } limits[] = {{"exact", TUNED_EXACT},
+                  {"size", TUNED_NEAREST_SIZE},
+                  {"gpu", TUNED_NEAREST_GPU},
+                  {"family", TUNED_SAME_FAMILY},
+                  {"defaults", TUNED_DEFAULTS}};
+    if (query->limit == NULL)
+        return 0;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (strcmp(query->limit, limits[i].name) == 0) {
+            query->query.limit = limits[i].rule;
+            return 0;
+        }
+    return error_set(error, ERROR_USAGE,
+                     "unknown limit '%s'; there are exact, size, gpu, family and defaults",
+                     query->limit);
+}
+
+/* The names of the kernel's problem, as far as the table or the template has them; ended by NULL.
+ * A new array. */
+static const char **problem_names(const struct command_query *query)
+{
+    const struct tuned_configuration *configuration;
+    const char **names = NULL;
+    size_t count = 0;
+    for (size_t i = 0; (configuration = tuned_at(query->table, i)) != NULL; i++)
+        if (strcmp(configuration->kernel, query->kernel) == 0) {
+            for (size_t j = 0; j < configuration->problem_count; j++)
+                *ARRAY_APPEND(names, count) = configuration->problem[j].name;
+            break;
+        }
+    for (size_t i = 0; count == 0 && i < query->template.problem_count; i++)
+        *ARRAY_APPEND(names, count) = query->template.problem[i].name;
+    *ARRAY_APPEND(names, count) = NULL;
+    return names;
+}
+
+static bool is_among(const char *name, const char *const *names)
+{
+    while (*names != NULL && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+static int check_names(const struct command_query *query, const struct bindings *values,
+                       struct error *error)
+{
+    const char **names = problem_names(query);
+    int status = 0;
+    for (size_t i = 0; i < values->count && status == 0 && names[0] != NULL; i++) {
+        const char *name = values->items[i].name;
+        if (is_among(name, names))
+            continue;
+        const char *near = suggestion_nearest(name, names);
+        status = error_set(error, ERROR_USAGE,
+                           "'--%s' is neither an option nor a value of the problem of '%s'%s%s",
+                           name, query->kernel, near != NULL ? "; did you mean --" : "; see --help",
+                           near != NULL ? near : "");
+    }
+    free(names);
+    return status;
+}
+
+static int make_problem(struct command_query *query, const struct bindings *values,
+                        struct error *error)
+{
+    if (values->count > TUNED_PROBLEM_VALUES)
+        return error_set(error, ERROR_USAGE, "a problem has at most %d values",
+                         TUNED_PROBLEM_VALUES);
+    for (size_t i = 0; i < values->count; i++) {
+        const char *name = values->items[i].name;
+        struct value value = values->items[i].value;
+        query->problem[i] = value.kind == VALUE_INTEGER ? tuned_integer(name, value.as.integer)
+                            : value.kind == VALUE_REAL  ? tuned_real(name, value.as.real)
+                                                        : tuned_word(name, value.as.word);
+    }
+    query->query.kernel = query->kernel;
+    query->query.gpu = &query->gpu;
+    query->query.problem = query->problem;
+    query->query.problem_count = values->count;
+    return 0;
+}
+
+int command_query_ask(struct command_query *query, const struct bindings *values,
+                      struct error *error)
+{
+    char text[1024];
+    int status = read_limit(query, error);
+    if (status == 0)
+        status = check_names(query, values, error);
+    if (status == 0)
+        status = make_problem(query, values, error);
+    if (status != 0)
+        return status;
+    int code = tuned_find(query->table, &query->query, &query->match);
+    if (code == TUNED_OK)
+        return 0;
+    (void)tuned_explain(&query->query, &query->match, text, sizeof text);
+    bool without_defaults = query->template_path == NULL && query->limit == NULL;
+    return code == TUNED_NOT_FOUND
+               ? error_set(error, ERROR_NOTHING_VALID, "%s%s", text,
+                           without_defaults ? "; name its template with --template, or a bundle "
+                                              "with --tuned, for the template's defaults"
+                                            : "")
+               : error_set(error, ERROR_USAGE, "the look-up refuses this question");
+}
+
+void command_query_release(struct command_query *query)
+{
+    if (query->evaluator != NULL) {
+        template_release(&query->template);
+        evaluator_free(query->evaluator);
+    }
+    tuned_free(query->table);
+    free(query->kernel);
+    free(query->tuned);
+    free(query->template_path);
+    free(query->gpu_name);
+    free(query->arch);
+    free(query->limit);
+    *query = (struct command_query){0};
+}

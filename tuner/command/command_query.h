@@ -1,0 +1,74 @@
+/*
+ * What an application would ask libtuned, from a command line: the options that `explain`, `export`
+ * and `emit` share.
+ */
+#ifndef AUTOTUNE_COMMAND_QUERY_H
+#define AUTOTUNE_COMMAND_QUERY_H
+
+#include "autotune/tuned.h"
+#include "base/error.h"
+#include "record/gpu.h"
+#include "template/expression.h"
+#include "template/template.h"
+#include "template/value.h"
+
+#include <popt.h>
+#include <stdbool.h>
+
+struct command_query {
+    /* options; strings are popt's, freed by command_query_release() */
+    char *kernel;
+    char *tuned;
+    char *template_path;
+    char *gpu_name;
+    char *arch;
+    char *limit;
+
+    struct tuned_table *table;
+    struct evaluator *evaluator; /* NULL without --template */
+    struct template template;
+    struct tuned_gpu gpu;
+    struct tuned_value problem[TUNED_PROBLEM_VALUES];
+    struct tuned_query query;
+    struct tuned_match match;
+};
+
+#define OPTION_QUERY(q)                                                                            \
+    {"kernel", 'k', POPT_ARG_STRING, &(q)->kernel, 0, "the kernel", "NAME"},                       \
+        {"tuned",     't', POPT_ARG_STRING,                                                        \
+         &(q)->tuned, 0,   "the tuned INI, or a bundle (default: results/tuned.ini)",              \
+         "FILE"},                                                                                  \
+        {"template",                                                                               \
+         0,                                                                                        \
+         POPT_ARG_STRING,                                                                          \
+         &(q)->template_path,                                                                      \
+         0,                                                                                        \
+         "the kernel's template: other versions of it are refused, and it has the defaults",       \
+         "FILE"},                                                                                  \
+        {"gpu",          'g', POPT_ARG_STRING,                                                     \
+         &(q)->gpu_name, 0,   "the GPU's name (default: the GPU of this machine)",                 \
+         "NAME"},                                                                                  \
+        {"arch",     'a', POPT_ARG_STRING,                                                         \
+         &(q)->arch, 0,   "its architecture, for a GPU that is not known by name",                 \
+         "sm_XX"},                                                                                 \
+    {                                                                                              \
+        "limit", 'l', POPT_ARG_STRING, &(q)->limit, 0,                                             \
+            "how far the answer may be: exact, size, gpu, family or defaults (default)", "RULE"    \
+    }
+
+/* Loads the table and, where it is named, the template. Returns 0 or an error. */
+int command_query_load(struct command_query *query, bool needs_kernel, struct error *error);
+
+/* Finds the GPU that the options name, or the machine's. */
+int command_query_find_gpu(struct command_query *query, struct error *error);
+
+/*
+ * Asks, with `values` as the problem, which must outlive the answer. ERROR_USAGE for a value that
+ * the kernel does not have; ERROR_NOTHING_VALID, with the reason, where there is no answer.
+ */
+int command_query_ask(struct command_query *query, const struct bindings *values,
+                      struct error *error);
+
+void command_query_release(struct command_query *query);
+
+#endif

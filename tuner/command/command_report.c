@@ -1,0 +1,92 @@
+#include "command/command.h"
+
+#include "base/alloc.h"
+#include "record/record.h"
+#include "report/plot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_wanted(char *const *kernels, const char *kernel)
+{
+    for (; kernels != NULL && *kernels != NULL; kernels++)
+        if (strcmp(*kernels, kernel) == 0)
+            return true;
+    return false;
+}
+
+/* Copies the studies of --kernel's choice, all where there is none, into a new array; they are still
+ * the caller's. */
+static int choose(const struct command_options *options, const struct study *studies, size_t count,
+                  struct study **chosen, size_t *chosen_count, struct error *error)
+{
+    *chosen = alloc_zeroed(count, sizeof **chosen);
+    *chosen_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (options->kernels == NULL || is_wanted(options->kernels, studies[i].kernel))
+            (*chosen)[(*chosen_count)++] = studies[i];
+    return *chosen_count > 0 || options->kernels == NULL
+               ? 0
+               : error_set(error, ERROR_USAGE, "the record has no kernel '%s'",
+                           options->kernels[0]);
+}
+
+static int print(const struct command_options *options, enum report_format format,
+                 const struct study *studies, size_t count, struct error *error)
+{
+    struct study *chosen = NULL;
+    size_t chosen_count = 0;
+    const struct report_options report = {
+        .format = format, .top = (size_t)options->top, .record = studies, .record_count = count};
+    int status = choose(options, studies, count, &chosen, &chosen_count, error);
+    if (status == 0 && format == REPORT_HTML && !plots_possible())
+        fputs("autotune: gnuplot was not found, so the page has no charts; install gnuplot-nox\n",
+              stderr);
+    if (status == 0 && options->output != NULL)
+        status = report_write(options->output, chosen, chosen_count, &report, error);
+    else if (status == 0)
+        status = report_print(stdout, chosen, chosen_count, &report, error);
+    free(chosen);
+    return status;
+}
+
+int command_report(int argc, const char **argv, struct error *error)
+{
+    struct command_options options = {0};
+    const struct poptOption table[] = {{"results", 'r', POPT_ARG_STRING, &options.results, 0,
+                                        "the folder of the record (default: results)", "DIR"},
+                                       OPTION_KERNEL(&options),
+                                       OPTION_FORMAT(&options),
+                                       OPTION_OUTPUT(&options),
+                                       OPTION_TOP(&options),
+                                       POPT_TABLEEND};
+    struct record *record = NULL;
+    struct study *studies = NULL;
+    size_t count = 0;
+    enum report_format format;
+    int status = command_parse(argc, argv, table,
+                               "report\n\nPrints the stored results again; needs no GPU.\n"
+                               "Example: autotune report --kernel reduce_sum --format html "
+                               "--output reduce_sum.html",
+                               error);
+    if (status != 0)
+        goto done;
+    status = command_check(&options, false, &format, error);
+    char *path =
+        alloc_format("%s/record.sqlite", options.results != NULL ? options.results : "results");
+    if (status == 0)
+        status = record_open_existing(&record, path, error);
+    if (status == 0)
+        status = record_studies(record, &studies, &count, error);
+    if (status == 0)
+        status = print(&options, format, studies, count, error);
+    for (size_t i = 0; i < count; i++)
+        study_release(&studies[i]);
+    free(studies);
+    record_close(record);
+    free(path);
+done:
+    command_options_release(&options);
+    return status < 0 ? status : 0;
+}

@@ -1,0 +1,44 @@
+#include "command/command.h"
+
+#include "base/channel.h"
+#include "base/worker.h"
+#include "compile/compile_worker.h"
+#include "gpu/device_worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * A worker speaks on what were its standard input and output; anything a library prints goes to
+ * stderr, so that it cannot get between the messages.
+ */
+static int open_channel(struct channel *channel, struct error *error)
+{
+    int in = dup(STDIN_FILENO);
+    int out = dup(STDOUT_FILENO);
+    if (in < 0 || out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return error_set_errno(error, ERROR_WORKER, "cannot use standard input and output");
+    channel_init(channel, in, out);
+    return 0;
+}
+
+int command_worker(int argc, const char **argv, struct error *error)
+{
+    struct channel channel;
+    if (argc < 2 || (strcmp(argv[1], "compile") != 0 && strcmp(argv[1], "device") != 0))
+        return error_set(error, ERROR_USAGE,
+                         "workers are started as `autotune worker compile` or "
+                         "`autotune worker device [N]`");
+    worker_enter();
+    int status = open_channel(&channel, error);
+    if (status != 0)
+        return status;
+    status =
+        strcmp(argv[1], "compile") == 0
+            ? compile_worker_run(&channel, error)
+            : device_worker_run(&channel, argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0, error);
+    channel_release(&channel);
+    error->message[0] = '\0'; /* it went through the channel */
+    return status;
+}

@@ -1,0 +1,538 @@
+#include "compile/compile_pool.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/worker.h"
+#include "compile/compile_worker.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { READY_TIMEOUT_S = 60, START_FAILURES = 3 };
+
+struct queued_job {
+    struct compile_job job; /* first: pointers to it are pointers to this */
+    bool killed;            /* its worker was killed from outside: tried again, once */
+    char *name;
+    char *text;
+    struct options options;
+};
+
+struct compile_worker {
+    struct worker worker;
+    bool ready;
+    struct queued_job *job; /* being done */
+    int64_t deadline_ns;
+};
+
+struct compile_pool {
+    size_t worker_limit;
+    double timeout_s;
+    char *cache_folder;
+    char arch[16];
+    char nvrtc[16];
+    json_t *architectures; /* of the first greeting */
+    struct compile_worker *workers;
+    size_t worker_count;
+    int failed_starts;        /* in a row */
+    struct queued_job **jobs; /* all, in order of request */
+    size_t job_count;
+    void *by_key;              /* tsearch's tree of the same */
+    struct queued_job **queue; /* not yet given to a worker, the next one last */
+    size_t queue_count;
+    size_t queued_with_headers; /* of the queue */
+    struct compile_pool_counts counts;
+};
+
+/* -- workers -------------------------------------------------------------------------------------
+ */
+
+static double ready_timeout_s(void)
+{
+    return worker_timeout_s(READY_TIMEOUT_S);
+}
+
+static int start_worker(struct compile_worker *worker, struct error *error)
+{
+    *worker =
+        (struct compile_worker){.deadline_ns = clock_ns() + (int64_t)(ready_timeout_s() * 1e9)};
+    return worker_start(&worker->worker, "compile", NULL, error);
+}
+
+static int add_worker(struct compile_pool *pool, struct error *error)
+{
+    struct compile_worker *worker = ARRAY_APPEND(pool->workers, pool->worker_count);
+    int status = start_worker(worker, error);
+    if (status != 0)
+        pool->worker_count--;
+    return status;
+}
+
+int compile_pool_new(struct compile_pool **pool, const struct compile_pool_options *options,
+                     struct error *error)
+{
+    struct compile_pool *new = alloc_zeroed(1, sizeof *new);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    new->worker_limit = options->workers > 0 ? options->workers : cores > 0 ? (size_t)cores : 1;
+    new->timeout_s = options->compile_timeout_s;
+    new->cache_folder = alloc_string(options->cache_folder);
+    if (options->arch != NULL)
+        (void)snprintf(new->arch, sizeof new->arch, "%s", options->arch);
+    *pool = new;
+    int status = add_worker(new, error);
+    if (status != 0) {
+        compile_pool_free(new);
+        *pool = NULL;
+    }
+    return status;
+}
+
+/* Kills a worker, and removes what it may leave of its job. */
+static void kill_worker(struct compile_worker *worker)
+{
+    worker_stop(&worker->worker);
+    if (worker->job != NULL) {
+        char *scrap = alloc_format("%s" COMPILE_WORKER_SCRAP, worker->job->job.path);
+        (void)unlink(scrap);
+        free(scrap);
+    }
+}
+
+static void do_nothing(void *node)
+{
+    (void)node;
+}
+
+void compile_pool_free(struct compile_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    for (size_t i = 0; i < pool->worker_count; i++) {
+        if (pool->workers[i].job == NULL)
+            worker_end(&pool->workers[i].worker);
+        kill_worker(&pool->workers[i]);
+    }
+    tdestroy(pool->by_key, do_nothing);
+    for (size_t i = 0; i < pool->job_count; i++) {
+        struct queued_job *job = pool->jobs[i];
+        compilation_release(&job->job.compilation);
+        options_release(&job->options);
+        free(job->job.path);
+        free(job->name);
+        free(job->text);
+        free(job);
+    }
+    json_decref(pool->architectures);
+    free(pool->jobs);
+    free(pool->queue);
+    free(pool->workers);
+    free(pool->cache_folder);
+    free(pool);
+}
+
+/* -- jobs ----------------------------------------------------------------------------------------
+ */
+
+/* Takes the result from the cache; false where it is not there. The image is read as well, so that
+ * damage shows while there is a compiler to mend it. */
+static bool take_from_cache(struct compile_pool *pool, struct queued_job *job)
+{
+    bool found = false;
+    (void)cubin_cache_read(job->job.path, true, &job->job.compilation, &found, NULL);
+    if (!found)
+        return false;
+    free(job->job.compilation.cubin);
+    job->job.compilation.cubin = NULL;
+    job->job.has_cubin = job->job.compilation.cubin_bytes > 0;
+    job->job.done = true;
+    pool->counts.done++;
+    return true;
+}
+
+static void fail_job(struct compile_pool *pool, struct queued_job *job, const char *reason)
+{
+    (void)snprintf(job->job.failure, sizeof job->job.failure, "%.250s", reason);
+    job->job.done = true;
+    pool->counts.done++;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct compile_job *first = a;
+    const struct compile_job *second = b;
+    return strcmp(first->key, second->key);
+}
+
+static void enqueue(struct compile_pool *pool, struct queued_job *job, bool urgent)
+{
+    pool->queued_with_headers += job->options.header_count > 0;
+    (void)ARRAY_APPEND(pool->queue, pool->queue_count);
+    if (urgent) {
+        pool->queue[pool->queue_count - 1] = job;
+        return;
+    }
+    memmove(pool->queue + 1, pool->queue, (pool->queue_count - 1) * sizeof *pool->queue);
+    pool->queue[0] = job;
+}
+
+static struct queued_job *dequeue(struct compile_pool *pool)
+{
+    struct queued_job *job = pool->queue[--pool->queue_count];
+    pool->queued_with_headers -= job->options.header_count > 0;
+    return job;
+}
+
+static bool is_utf8(const char *text)
+{
+    json_t *string = json_string(text);
+    json_decref(string);
+    return string != NULL;
+}
+
+/* What goes into a message must be UTF-8. */
+static int check_texts(const char *name, const struct options *options, struct error *error)
+{
+    const char *bad = is_utf8(name) ? NULL : name;
+    for (size_t i = 0; i < options->count && bad == NULL; i++)
+        bad = is_utf8(options->items[i]) ? NULL : options->items[i];
+    if (bad == NULL)
+        return 0;
+    return error_set(error, ERROR_CONFIG, "path or option '%s' is not UTF-8; rename the file", bad);
+}
+
+int compile_pool_request(struct compile_pool *pool, const char *name, const char *text,
+                         const char *source_hash, const struct options *options, bool urgent,
+                         struct compile_job **job, struct error *error)
+{
+    struct compile_job wanted = {0};
+    const char *version;
+    int status = compile_pool_nvrtc_version(pool, &version, error);
+    if (status == 0)
+        status = check_texts(name, options, error);
+    if (status != 0)
+        return status;
+    cubin_cache_key(source_hash, (const char *const *)options->items, options->count, pool->arch,
+                    version, wanted.key);
+    void *known = tfind(&wanted, &pool->by_key, compare_keys);
+    if (known != NULL) {
+        *job = *(struct compile_job **)known;
+        return 0;
+    }
+    struct queued_job *new = alloc_zeroed(1, sizeof *new);
+    memcpy(new->job.key, wanted.key, sizeof wanted.key);
+    new->job.path = cubin_cache_path(pool->cache_folder, wanted.key);
+    *ARRAY_APPEND(pool->jobs, pool->job_count) = new;
+    if (tsearch(new, &pool->by_key, compare_keys) == NULL)
+        abort();
+    pool->counts.jobs++;
+    *job = &new->job;
+    new->job.cached = take_from_cache(pool, new);
+    if (new->job.cached) {
+        pool->counts.cached++;
+        return 0;
+    }
+    new->name = alloc_string(name);
+    new->text = alloc_string(text);
+    options_copy(&new->options, options);
+    enqueue(pool, new, urgent);
+    return 0;
+}
+
+struct compile_pool_counts compile_pool_counts(const struct compile_pool *pool)
+{
+    return pool->counts;
+}
+
+/* -- messages ------------------------------------------------------------------------------------
+ */
+
+static json_t *text_array(char *const *texts, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_string(texts[i]));
+    return array;
+}
+
+/* What there is to precompile, and whether every worker can expect another job of the kind. */
+static void add_headers(const struct compile_pool *pool, const struct options *options,
+                        json_t *message)
+{
+    json_object_set_new(message, "headers", text_array(options->headers, options->header_count));
+    json_object_set_new(message, "definitions",
+                        json_integer((json_int_t)options->definition_count));
+    json_object_set_new(message, "more",
+                        json_boolean(pool->queued_with_headers >= pool->worker_limit));
+}
+
+/* A source that is not UTF-8, as messages are, is read by the worker itself. */
+static json_t *job_message(const struct compile_pool *pool, const struct queued_job *job)
+{
+    json_t *options = text_array(job->options.items, job->options.count);
+    json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s}", "do", "compile", "name", job->name,
+                                "arch", pool->arch, "options", options, "output", job->job.path);
+    json_t *text = json_string(job->text);
+    if (message != NULL && text != NULL)
+        json_object_set(message, "text", text);
+    json_decref(text);
+    if (message != NULL && job->options.header_count > 0)
+        add_headers(pool, &job->options, message);
+    return message;
+}
+
+static void take_greeting(struct compile_pool *pool, struct compile_worker *worker,
+                          const json_t *message)
+{
+    const char *version = json_string_value(json_object_get(message, "nvrtc"));
+    worker->ready = true;
+    pool->failed_starts = 0;
+    if (pool->architectures != NULL || version == NULL)
+        return;
+    (void)snprintf(pool->nvrtc, sizeof pool->nvrtc, "%s", version);
+    pool->architectures = json_incref(json_object_get(message, "architectures"));
+}
+
+/* A cache that cannot be written or read is nothing that a variant can be blamed for: ERROR_RECORD. */
+static int take_result(struct compile_pool *pool, struct compile_worker *worker,
+                       const json_t *message, struct error *error)
+{
+    struct queued_job *job = worker->job;
+    struct error reason;
+    worker->job = NULL;
+    int status = message_error(message, &reason);
+    if (status == ERROR_RECORD) {
+        if (error != NULL)
+            *error = reason;
+        return status;
+    }
+    job->job.milliseconds = json_real_value(json_object_get(message, "milliseconds"));
+    if (status != 0)
+        fail_job(pool, job, reason.message);
+    else if (!take_from_cache(pool, job))
+        return error_set(
+            error, ERROR_RECORD,
+            "cache entry '%s' cannot be read, though it has just been written; look at "
+            "its disk and permissions",
+            job->job.path);
+    return 0;
+}
+
+/* The worker is gone: its job fails with how it ended, and the next job that needs a worker starts
+ * one. */
+static void lose_worker(struct compile_pool *pool, struct compile_worker *worker,
+                        const char *reason)
+{
+    char text[WORKER_REASON_BYTES + 64];
+    char end[WORKER_REASON_BYTES];
+    bool killed = false;
+    if (!worker->ready)
+        pool->failed_starts++;
+    if (reason == NULL)
+        killed = worker_bury(&worker->worker, end);
+    kill_worker(worker);
+    if (worker->job != NULL && killed && !worker->job->killed) {
+        worker->job->killed = true;
+        enqueue(pool, worker->job, true);
+    } else if (worker->job != NULL) {
+        bool aborted = reason == NULL && strstr(end, "signal 6") != NULL;
+        (void)snprintf(text, sizeof text, "the compiler %s%s", reason != NULL ? reason : end,
+                       aborted ? ", as when it would take more memory than it may" : "");
+        fail_job(pool, worker->job, text);
+    }
+    *worker = pool->workers[--pool->worker_count];
+}
+
+/* Takes what a worker has sent. Returns 0, or an error that ends the run: the library is missing, or
+ * the cache fails. */
+static int take_messages(struct compile_pool *pool, struct compile_worker *worker,
+                         struct error *error)
+{
+    json_t *message;
+    int status = channel_fill(&worker->worker.channel, NULL);
+    if (status != 1) {
+        lose_worker(pool, worker, NULL);
+        if (pool->failed_starts >= START_FAILURES)
+            return error_set(error, ERROR_WORKER,
+                             "compile workers end before they are ready; run `autotune worker "
+                             "compile` to see why");
+        return 0;
+    }
+    while ((status = channel_next(&worker->worker.channel, &message, NULL)) == 1) {
+        if (worker->job != NULL) {
+            status = take_result(pool, worker, message, error);
+        } else {
+            status = message_error(message, error);
+            if (status == 0)
+                take_greeting(pool, worker, message);
+        }
+        json_decref(message);
+        if (status < 0)
+            return status;
+    }
+    if (status < 0)
+        lose_worker(pool, worker, "sent what is no message");
+    return 0;
+}
+
+/* -- the loop ------------------------------------------------------------------------------------
+ */
+
+/* Gives queued jobs to idle workers, and starts workers for the rest. */
+static int dispatch(struct compile_pool *pool, struct error *error)
+{
+    size_t coming = 0; /* workers that will take a job when they are ready */
+    for (size_t i = 0; i < pool->worker_count; i++) {
+        struct compile_worker *worker = &pool->workers[i];
+        coming += !worker->ready;
+        if (!worker->ready || worker->job != NULL || pool->queue_count == 0)
+            continue;
+        struct queued_job *job = dequeue(pool);
+        worker->job = job;
+        worker->deadline_ns = clock_ns() + (int64_t)(pool->timeout_s * 1e9);
+        /* a worker that is gone shows at the next reading */
+        (void)channel_send(&worker->worker.channel, job_message(pool, job), NULL);
+    }
+    while (pool->queue_count > coming && pool->worker_count < pool->worker_limit) {
+        int status = add_worker(pool, error);
+        if (status != 0)
+            return pool->worker_count > 0 ? 0 : status;
+        coming++;
+    }
+    if (pool->worker_count == 0 && pool->architectures == NULL)
+        return add_worker(pool, error);
+    return 0;
+}
+
+static bool has_deadline(const struct compile_worker *worker)
+{
+    return !worker->ready || worker->job != NULL;
+}
+
+static void enforce_deadlines(struct compile_pool *pool)
+{
+    int64_t now = clock_ns();
+    for (size_t i = pool->worker_count; i-- > 0;) {
+        struct compile_worker *worker = &pool->workers[i];
+        char reason[64];
+        if (!has_deadline(worker) || worker->deadline_ns > now)
+            continue;
+        (void)snprintf(reason, sizeof reason, "did not end within %g s",
+                       worker->ready ? pool->timeout_s : ready_timeout_s());
+        lose_worker(pool, worker, reason);
+    }
+}
+
+/* How long the loop may sleep; negative: until something happens. */
+static int64_t sleep_ns(const struct compile_pool *pool, int64_t deadline_ns)
+{
+    int64_t earliest = deadline_ns;
+    for (size_t i = 0; i < pool->worker_count; i++)
+        if (has_deadline(&pool->workers[i]) &&
+            (earliest < 0 || pool->workers[i].deadline_ns < earliest))
+            earliest = pool->workers[i].deadline_ns;
+    if (earliest < 0)
+        return -1;
+    int64_t left = earliest - clock_ns();
+    return left > 0 ? left : 0;
+}
+
+/* Sleeps until a worker or the descriptor has something, and takes it. */
+static int step(struct compile_pool *pool, int descriptor, int64_t deadline_ns, bool *readable,
+                struct error *error)
+{
+    size_t count = pool->worker_count;
+    struct pollfd *descriptors = alloc_zeroed(count + 1, sizeof *descriptors);
+    for (size_t i = 0; i < count; i++)
+        descriptors[i] =
+            (struct pollfd){.fd = pool->workers[i].worker.channel.in, .events = POLLIN};
+    descriptors[count] = (struct pollfd){.fd = descriptor, .events = POLLIN};
+    int status = 0;
+    int ready = interrupt_poll(descriptors, count + 1, sleep_ns(pool, deadline_ns));
+    if (interrupt_requested())
+        status = error_set(error, ERROR_INTERRUPTED, "interrupted");
+    else if (ready < 0 && errno != EINTR)
+        status = error_set_errno(error, ERROR_WORKER, "cannot wait for the workers");
+    *readable = status == 0 && ready > 0 && descriptors[count].revents != 0;
+    /* from the end, since losing a worker moves the last one into its place */
+    for (size_t i = count; i-- > 0 && status == 0 && ready > 0;)
+        if (descriptors[i].revents != 0)
+            status = take_messages(pool, &pool->workers[i], error);
+    free(descriptors);
+    if (status == 0)
+        enforce_deadlines(pool);
+    return status;
+}
+
+int compile_pool_serve(struct compile_pool *pool, int descriptor, int64_t deadline_ns, bool any_job,
+                       struct error *error)
+{
+    size_t done = pool->counts.done;
+    for (;;) {
+        bool readable = false;
+        int status = dispatch(pool, error);
+        if (status == 0)
+            status = step(pool, descriptor, deadline_ns, &readable, error);
+        if (status == 0)
+            status = dispatch(pool, error);
+        if (status != 0)
+            return status;
+        if (readable)
+            return 1;
+        if (any_job && pool->counts.done > done)
+            return 0;
+        if (deadline_ns >= 0 && clock_ns() >= deadline_ns)
+            return 0;
+    }
+}
+
+int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job, struct error *error)
+{
+    int status = 0;
+    while (!job->done && status == 0)
+        status = compile_pool_serve(pool, -1, -1, true, error);
+    return status;
+}
+
+int compile_pool_nvrtc_version(struct compile_pool *pool, const char **version, struct error *error)
+{
+    while (pool->architectures == NULL) {
+        bool readable;
+        int status = dispatch(pool, error);
+        if (status == 0)
+            status = step(pool, -1, -1, &readable, error);
+        if (status != 0)
+            return status;
+    }
+    *version = pool->nvrtc;
+    return 0;
+}
+
+int compile_pool_set_arch(struct compile_pool *pool, const char *arch, struct error *error)
+{
+    const char *version;
+    int status = compile_pool_nvrtc_version(pool, &version, error);
+    if (status != 0)
+        return status;
+    const char *digits = strpbrk(arch, "0123456789");
+    long capability = digits != NULL ? strtol(digits, NULL, 10) : 0;
+    size_t index;
+    json_t *known;
+    char list[256] = "";
+    size_t used = 0;
+    json_array_foreach(pool->architectures, index, known)
+    {
+        if (json_integer_value(known) == capability) {
+            (void)snprintf(pool->arch, sizeof pool->arch, "%s", arch);
+            return 0;
+        }
+        int length = snprintf(list + used, sizeof list - used, "%ssm_%d", used > 0 ? ", " : "",
+                              (int)json_integer_value(known));
+        used += length > 0 && (size_t)length < sizeof list - used ? (size_t)length : 0;
+    }
+    return error_set(error, ERROR_USAGE, "NVRTC %s does not compile for '%s'; it knows %s",
+                     pool->nvrtc, arch, list);
+}

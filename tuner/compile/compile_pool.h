@@ -1,0 +1,83 @@
+/*
+ * The pool of compile workers and the jobs they do. Jobs with the same key are one job; a job whose
+ * cubin is in the cache is done at once and needs no worker. A worker that passes its deadline or
+ * dies is killed and replaced, and its job is done, with that as its failure.
+ *
+ * The pool has no thread: it moves on while the coordinator waits in compile_pool_wait() or compile_pool_serve().
+ */
+#ifndef AUTOTUNE_COMPILE_POOL_H
+#define AUTOTUNE_COMPILE_POOL_H
+
+#include "base/error.h"
+#include "compile/cubin_cache.h"
+#include "compile/nvrtc.h"
+#include "template/source.h"
+#include "template/variant.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct compile_job {
+    char key[HASH_BYTES];
+    char *path; /* of its entry in the cubin cache */
+    bool done;
+    bool has_cubin;                 /* otherwise `failure` or the compiler's log says why */
+    struct compilation compilation; /* figures and log; no image */
+    char failure[256]; /* the worker's end, not the program's fault; "" where there is none */
+    bool cached;       /* no worker was needed */
+    double milliseconds;
+};
+
+struct compile_pool_options {
+    size_t workers;           /* at most; 0: the number of cores */
+    double compile_timeout_s; /* for one job */
+    const char *cache_folder;
+    const char *
+        arch; /* "sm_90"; may also be set later, before the first job, by compile_pool_set_arch() */
+};
+
+struct compile_pool;
+
+/* Starts the first worker; the others start with the first jobs that need them. Returns 0 or
+ * ERROR_WORKER. */
+int compile_pool_new(struct compile_pool **pool, const struct compile_pool_options *options,
+                     struct error *error);
+void compile_pool_free(struct compile_pool *pool); /* kills the workers; NULL is allowed */
+
+/* NVRTC's version, and the check that it knows the architecture; these wait for the first worker's
+ * greeting. Return 0, ERROR_DEVICE where there is no NVRTC, ERROR_USAGE for an architecture it does
+ * not know. */
+int compile_pool_nvrtc_version(struct compile_pool *pool, const char **version,
+                               struct error *error);
+int compile_pool_set_arch(struct compile_pool *pool, const char *arch, struct error *error);
+
+/*
+ * The job that compiles `source` with `options`, which are copied; new or known. It stays the
+ * pool's. `urgent` jobs go before the others. Headers are precompiled where there are enough jobs
+ * with any.
+ */
+int compile_pool_request(struct compile_pool *pool, const char *name, const char *text,
+                         const char *source_hash, const struct options *options, bool urgent,
+                         struct compile_job **job, struct error *error);
+
+/* Waits until the job is done. Returns 0, ERROR_INTERRUPTED, or ERROR_WORKER where workers cannot
+ * be started. */
+int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job,
+                      struct error *error);
+
+/*
+ * Serves the workers until `descriptor` (-1: none) can be read: returns 1; until `deadline_ns` on
+ * clock_ns() (negative: none): returns 0; or an error as compile_pool_wait(). With `any_job`, also returns
+ * 0 as soon as a job is done.
+ */
+int compile_pool_serve(struct compile_pool *pool, int descriptor, int64_t deadline_ns, bool any_job,
+                       struct error *error);
+
+/* How many jobs there are, are done, were found in the cache. */
+struct compile_pool_counts {
+    size_t jobs, done, cached;
+};
+struct compile_pool_counts compile_pool_counts(const struct compile_pool *pool);
+
+#endif

@@ -1,0 +1,174 @@
+#include "compile/compile_worker.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/read_file.h"
+#include "compile/cubin_cache.h"
+#include "compile/nvrtc.h"
+#include "compile/precompiler.h"
+#include "template/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { DEFAULT_MEMORY_MB = 4096 };
+
+struct job {
+    const char *name;
+    const char *arch;
+    const char *output;
+    char *text;           /* owned */
+    const char **options; /* the texts belong to the message */
+    size_t option_count;
+    const char **headers; /* likewise */
+    size_t header_count;
+    size_t definition_count;
+    bool more;
+};
+
+static void job_release(struct job *job)
+{
+    free(job->text);
+    free(job->options);
+    free(job->headers);
+}
+
+/* The array's strings, which stay the message's. */
+static const char **read_texts(const json_t *array, size_t *count)
+{
+    const char **texts = NULL;
+    size_t index;
+    json_t *text;
+    json_array_foreach(array, index, text) if (json_is_string(text)) * ARRAY_APPEND(texts, *count) =
+        json_string_value(text);
+    return texts;
+}
+
+static int read_job(struct job *job, const json_t *message, struct error *error)
+{
+    json_int_t definitions = json_integer_value(json_object_get(message, "definitions"));
+    const char *text = json_string_value(json_object_get(message, "text"));
+    *job = (struct job){
+        .name = json_string_value(json_object_get(message, "name")),
+        .arch = json_string_value(json_object_get(message, "arch")),
+        .output = json_string_value(json_object_get(message, "output")),
+        .definition_count = definitions > 0 ? (size_t)definitions : 0,
+        .more = json_is_true(json_object_get(message, "more")),
+    };
+    const char *command = json_string_value(json_object_get(message, "do"));
+    if (command == NULL || strcmp(command, "compile") != 0 || job->name == NULL ||
+        job->arch == NULL || job->output == NULL)
+        return error_set(error, ERROR_WORKER,
+                         "expected {\"do\":\"compile\",\"name\":…,\"arch\":…,\"options\":[…],"
+                         "\"output\":…}");
+    job->options = read_texts(json_object_get(message, "options"), &job->option_count);
+    job->headers = read_texts(json_object_get(message, "headers"), &job->header_count);
+    if (text == NULL)
+        return read_file(job->name, &job->text, NULL, error);
+    job->text = alloc_string(text);
+    return 0;
+}
+
+static int compile_job(struct precompiler *precompiler, const struct job *job,
+                       struct compilation *compilation, struct error *error)
+{
+    char *file = alloc_format("%s" COMPILE_WORKER_SCRAP, job->output);
+    struct precompilation whole = {
+        .name = job->name,
+        .text = job->text,
+        .arch = job->arch,
+        .options = job->options,
+        .option_count = job->option_count,
+        .definition_count = job->definition_count,
+        .headers = job->headers,
+        .header_count = job->header_count,
+        .more = job->more,
+        .file = file,
+    };
+    int status = precompiler_compile(precompiler, &whole, compilation, error);
+    free(file);
+    return status;
+}
+
+static int compile(struct precompiler *precompiler, const json_t *message, double *milliseconds,
+                   struct error *error)
+{
+    struct job job;
+    struct compilation compilation = {0};
+    int64_t start = clock_ns();
+    int status = read_job(&job, message, error);
+    if (status == 0)
+        status = compile_job(precompiler, &job, &compilation, error);
+    if (status == 0)
+        status = cubin_cache_write(job.output, &compilation, error);
+    *milliseconds = (double)(clock_ns() - start) * 1e-6;
+    compilation_release(&compilation);
+    job_release(&job);
+    return status;
+}
+
+static int send_ready(struct channel *channel, const struct nvrtc *nvrtc, struct error *error)
+{
+    size_t count;
+    const int *architectures = nvrtc_architectures(nvrtc, &count);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_integer(architectures[i]));
+    return channel_send(channel,
+                        json_pack("{s:s, s:s, s:s, s:o}", "event", "ready", "nvrtc",
+                                  nvrtc_version(nvrtc), "path", nvrtc_path(nvrtc), "architectures",
+                                  list),
+                        error);
+}
+
+/*
+ * A variant that would take all of the machine's memory to compile (an enormous unroll) takes this
+ * worker's only: 4 GiB of address space, or $AUTOTUNE_COMPILE_MEMORY_MB. Sanitizers reserve more
+ * than that for themselves.
+ */
+static void limit_memory(void)
+{
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    const char *text = getenv("AUTOTUNE_COMPILE_MEMORY_MB");
+    char *end = NULL;
+    long stated = text != NULL ? strtol(text, &end, 10) : 0;
+    rlim_t megabytes = end != NULL && *end == '\0' && stated > 0 && stated < 1 << 30
+                           ? (rlim_t)stated
+                           : DEFAULT_MEMORY_MB;
+    struct rlimit limit = {megabytes << 20, megabytes << 20};
+    (void)setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
+int compile_worker_run(struct channel *channel, struct error *error)
+{
+    limit_memory();
+    struct nvrtc *nvrtc;
+    json_t *message;
+    /* Where there is a driver, NVRTC keeps its results in the driver's cache, and a result from
+     * there comes without the log that has the kernels' figures. The cache is ours to keep. */
+    (void)setenv("CUDA_CACHE_DISABLE", "1", 1);
+    int status = nvrtc_open(&nvrtc, error);
+    if (status != 0) {
+        (void)channel_send(channel, message_from_error(error), NULL);
+        return status;
+    }
+    struct precompiler precompiler;
+    precompiler_init(&precompiler, nvrtc);
+    status = send_ready(channel, nvrtc, error);
+    while (status == 0 && (status = channel_receive(channel, &message, error)) == 1) {
+        double milliseconds = 0;
+        struct error refusal;
+        status = compile(&precompiler, message, &milliseconds, &refusal);
+        json_decref(message);
+        status = channel_send(channel,
+                              status != 0 ? message_from_error(&refusal)
+                                          : json_pack("{s:s, s:f}", "event", "compiled",
+                                                      "milliseconds", milliseconds),
+                              error);
+    }
+    precompiler_release(&precompiler);
+    nvrtc_close(nvrtc);
+    return status;
+}

@@ -1,0 +1,291 @@
+#include "compile/cubin_cache.h"
+
+#include "base/alloc.h"
+#include "base/write_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * An entry begins with these bytes; the digits of the hash of the rest of the line follow, then the
+ * rest, which completes a JSON object. Change the number whenever the meaning of an entry changes.
+ */
+#define FORMAT "1"
+static const char line_start[] = "{\"autotune_cubin\":" FORMAT ",\"line_hash\":\"";
+enum { LINE_START_BYTES = sizeof line_start - 1, HASH_DIGITS = HASH_BYTES - 1 };
+
+/* Most headers fit into the first read. */
+enum { FIRST_READ_BYTES = 4096 };
+
+/* X(member of struct compiled_kernel, its type, its most) */
+#define KERNEL_FIGURES(X)                                                                          \
+    X(registers, int, INT_MAX)                                                                     \
+    X(spill_store_bytes, long, LONG_MAX)                                                           \
+    X(spill_load_bytes, long, LONG_MAX)                                                            \
+    X(stack_bytes, long, LONG_MAX)                                                                 \
+    X(shared_bytes, long, LONG_MAX)                                                                \
+    X(constant_bytes, long, LONG_MAX)                                                              \
+    X(barriers, int, INT_MAX)                                                                      \
+    X(max_threads_per_block, int, INT_MAX)
+
+static void hash_bytes(const void *bytes, size_t count, char digits[HASH_BYTES])
+{
+    struct hash *hash = hash_new();
+    hash_add(hash, bytes, count);
+    hash_finish(hash, digits);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+void cubin_cache_key(const char *source_hash, const char *const *options, size_t option_count,
+                     const char *arch, const char *nvrtc_version, char key[HASH_BYTES])
+{
+    struct hash *hash = hash_new();
+    hash_add_text(hash, FORMAT);
+    hash_add_text(hash, source_hash);
+    hash_add_text(hash, arch);
+    hash_add_text(hash, nvrtc_version);
+    for (size_t i = 0; i < option_count; i++)
+        hash_add_text(hash, options[i]);
+    hash_finish(hash, key);
+}
+
+/* The value of an environment variable, NULL where it is not set or empty. */
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+char *cubin_cache_default_folder(void)
+{
+    const char *folder = environment("AUTOTUNE_CACHE");
+    if (folder != NULL)
+        return alloc_string(folder);
+    folder = environment("XDG_CACHE_HOME");
+    if (folder != NULL && folder[0] == '/') /* relative ones do not count, says its specification */
+        return alloc_format("%s/autotune", folder);
+    const char *home = environment("HOME");
+    const struct passwd *user = home == NULL ? getpwuid(getuid()) : NULL;
+    if (user != NULL)
+        home = user->pw_dir;
+    return alloc_format("%s/.cache/autotune", home != NULL ? home : ".");
+}
+
+char *cubin_cache_path(const char *folder, const char *key)
+{
+    return alloc_format("%s/cubin/%.2s/%s", folder, key, key);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* An open entry and what of it is in memory. */
+struct entry {
+    int file;
+    size_t file_bytes;
+    char *bytes;
+    size_t count;
+};
+
+/* Reads on until `wanted` bytes, or all that there are, are in memory; -1 with errno. */
+static int read_to(struct entry *entry, size_t wanted)
+{
+    wanted = wanted < entry->file_bytes ? wanted : entry->file_bytes;
+    entry->bytes = alloc_resize(entry->bytes, wanted, 1);
+    while (entry->count < wanted) {
+        ssize_t got = read(entry->file, entry->bytes + entry->count, wanted - entry->count);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0) /* somebody cut it */
+            entry->file_bytes = wanted = entry->count;
+        entry->count += (size_t)got;
+    }
+    return 0;
+}
+
+/* Reads as far as needed; *line_length is that of the first line, or 0 where there is none. */
+static int read_entry(struct entry *entry, bool with_image, size_t *line_length)
+{
+    *line_length = 0;
+    struct stat information;
+    if (fstat(entry->file, &information) != 0)
+        return -1;
+    entry->file_bytes = (size_t)information.st_size;
+    size_t wanted = with_image ? entry->file_bytes : FIRST_READ_BYTES;
+    for (;; wanted *= 2) {
+        if (read_to(entry, wanted) != 0)
+            return -1;
+        const char *end = memchr(entry->bytes, '\n', entry->count);
+        if (end != NULL)
+            *line_length = (size_t)(end - entry->bytes);
+        if (end != NULL || entry->count == entry->file_bytes)
+            return 0;
+    }
+}
+
+/* The header as an object, a new reference; NULL where a byte of the line is not as written. */
+static json_t *parse_line(const char *line, size_t length)
+{
+    const size_t rest_at = LINE_START_BYTES + HASH_DIGITS;
+    if (length <= rest_at || memcmp(line, line_start, LINE_START_BYTES) != 0)
+        return NULL;
+    char digits[HASH_BYTES];
+    hash_bytes(line + rest_at, length - rest_at, digits);
+    if (memcmp(line + LINE_START_BYTES, digits, HASH_DIGITS) != 0)
+        return NULL;
+    return json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
+}
+
+static bool read_integer(const json_t *object, const char *member, long long most, long long *value)
+{
+    const json_t *integer = json_object_get(object, member);
+    *value = json_integer_value(integer);
+    return json_is_integer(integer) && *value >= 0 && *value <= most;
+}
+
+static bool read_kernel(const json_t *object, struct compiled_kernel *kernel)
+{
+    const char *entry = json_string_value(json_object_get(object, "entry"));
+    kernel->entry = alloc_string(entry);
+    bool good = entry != NULL;
+    long long value = 0;
+#define X(member, type, most)                                                                      \
+    good = good && read_integer(object, #member, most, &value);                                    \
+    kernel->member = (type)value;
+    KERNEL_FIGURES(X)
+#undef X
+    return good;
+}
+
+/* Fills `compilation` from an entry that is in memory; false where it is damaged. */
+static bool parse_entry(const struct entry *entry, size_t line_length, bool with_image,
+                        struct compilation *compilation)
+{
+    json_t *header = parse_line(entry->bytes, line_length);
+    const json_t *kernels = json_object_get(header, "kernels");
+    const char *log = json_string_value(json_object_get(header, "log"));
+    const char *checksum = json_string_value(json_object_get(header, "cubin_hash"));
+    long long bytes = 0;
+    size_t image_at = line_length + 1;
+    bool good = log != NULL && checksum != NULL && json_is_array(kernels) &&
+                read_integer(header, "cubin_bytes", LLONG_MAX, &bytes) &&
+                (size_t)bytes == entry->file_bytes - image_at;
+    if (good && with_image) {
+        char digits[HASH_BYTES];
+        hash_bytes(entry->bytes + image_at, (size_t)bytes, digits);
+        good = strcmp(digits, checksum) == 0;
+    }
+    if (good) {
+        compilation->log = alloc_string(log);
+        compilation->cubin_bytes = (size_t)bytes;
+    }
+    for (size_t i = 0; good && i < json_array_size(kernels); i++)
+        good = read_kernel(json_array_get(kernels, i),
+                           ARRAY_APPEND(compilation->kernels, compilation->kernel_count));
+    if (good && with_image && bytes > 0) {
+        compilation->cubin = alloc_zeroed((size_t)bytes, 1);
+        memcpy(compilation->cubin, entry->bytes + image_at, (size_t)bytes);
+    }
+    json_decref(header);
+    return good;
+}
+
+int cubin_cache_read(const char *path, bool with_image, struct compilation *compilation,
+                     bool *found, struct error *error)
+{
+    *compilation = (struct compilation){0};
+    *found = false;
+    struct entry entry = {.file = open(path, O_RDONLY | O_CLOEXEC)};
+    if (entry.file < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    if (entry.file < 0)
+        return error_set_errno(error, ERROR_RECORD, "cannot open cache entry '%s'", path);
+    int status = 0;
+    size_t line_length = 0;
+    if (read_entry(&entry, with_image, &line_length) != 0) {
+        status = error_set_errno(error, ERROR_RECORD, "cannot read cache entry '%s'", path);
+    } else if (parse_entry(&entry, line_length, with_image, compilation)) {
+        *found = true;
+    } else {
+        compilation_release(compilation);
+        (void)unlink(path); /* where that fails, the next write replaces it */
+    }
+    (void)close(entry.file); /* only read from */
+    free(entry.bytes);
+    return status;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* JSON is UTF-8, a log that quotes a source may be anything: then all but ASCII becomes '?'. */
+static json_t *text_to_json(const char *text)
+{
+    json_t *json = json_string(text);
+    if (json != NULL)
+        return json;
+    char *ascii = alloc_string(text);
+    for (char *at = ascii; *at != '\0'; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    json = json_string(ascii);
+    free(ascii);
+    return json;
+}
+
+static json_t *kernel_to_json(const struct compiled_kernel *kernel)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "entry", text_to_json(kernel->entry));
+#define X(member, type, most) json_object_set_new(object, #member, json_integer(kernel->member));
+    KERNEL_FIGURES(X)
+#undef X
+    return object;
+}
+
+/* The header line without its start and its newline, a new string. */
+static char *line_rest(const struct compilation *compilation)
+{
+    json_t *kernels = json_array();
+    for (size_t i = 0; i < compilation->kernel_count; i++)
+        json_array_append_new(kernels, kernel_to_json(&compilation->kernels[i]));
+    size_t bytes = compilation->cubin != NULL ? compilation->cubin_bytes : 0;
+    char digits[HASH_BYTES];
+    hash_bytes(compilation->cubin, bytes, digits);
+
+    json_t *header = json_object();
+    json_object_set_new(header, "cubin_bytes", json_integer((json_int_t)bytes));
+    json_object_set_new(header, "cubin_hash", json_string(digits));
+    json_object_set_new(header, "kernels", kernels);
+    json_object_set_new(header, "log", text_to_json(compilation->log));
+    char *object = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    char *rest = alloc_format("\",%s", object != NULL ? object + 1 : "}");
+    free(object);
+    json_decref(header);
+    return rest;
+}
+
+int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error)
+{
+    struct write_file file;
+    int status = write_file_begin(&file, path, error);
+    if (status != 0)
+        return status;
+    char *rest = line_rest(compilation);
+    char digits[HASH_BYTES];
+    hash_bytes(rest, strlen(rest), digits);
+    fprintf(file.stream, "%s%s%s\n", line_start, digits, rest);
+    free(rest);
+    if (compilation->cubin != NULL)
+        (void)fwrite(compilation->cubin, 1, compilation->cubin_bytes, file.stream);
+    return write_file_commit(&file, WRITE_FILE_CACHED, error);
+}

@@ -1,0 +1,41 @@
+/*
+ * The cubin cache: compiled variants on disk, each under a key that stands for everything that went
+ * into it. An entry is one file: a line of JSON (what it is, the kernels' figures, the compiler's
+ * log, the cubin's length and checksum), then the cubin itself. Entries are written beside and
+ * renamed, so readers in other processes see a whole entry or none; one that is damaged is as good
+ * as none, and is removed. A refused program is kept as well, without a cubin, so that it is not
+ * tried again.
+ */
+#ifndef AUTOTUNE_CUBIN_CACHE_H
+#define AUTOTUNE_CUBIN_CACHE_H
+
+#include "base/error.h"
+#include "compile/nvrtc.h"
+#include "template/source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The key: hash of the source's hash, the options (definitions included, in order), the
+ * architecture, the NVRTC version and this format's version. */
+void cubin_cache_key(const char *source_hash, const char *const *options, size_t option_count,
+                     const char *arch, const char *nvrtc_version, char key[HASH_BYTES]);
+
+/* $AUTOTUNE_CACHE, else $XDG_CACHE_HOME/autotune, else ~/.cache/autotune; a new string. */
+char *cubin_cache_default_folder(void);
+
+/* The file of an entry, FOLDER/cubin/ab/abcd…; a new string. */
+char *cubin_cache_path(const char *folder, const char *key);
+
+/*
+ * Reads an entry. Returns 0 with *found; a missing or damaged entry is not found. With `with_image`
+ * false the cubin itself is not read (compilation->cubin is NULL; cubin_bytes says whether there is
+ * one), which checks the entry's length but not its checksum.
+ */
+int cubin_cache_read(const char *path, bool with_image, struct compilation *compilation,
+                     bool *found, struct error *error);
+
+/* Writes an entry, making its folders. Returns 0 or ERROR_RECORD. */
+int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error);
+
+#endif

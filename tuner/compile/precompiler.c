@@ -1,0 +1,180 @@
+#include "compile/precompiler.h"
+
+#include "base/alloc.h"
+#include "base/write_file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Address space for the compiler's heap while it makes and uses precompiled headers:
+ * cooperative_groups.h takes 100 MB of it, cub/block/block_reduce.cuh 180 MB. */
+#define HEAP_BYTES ((size_t)512 << 20)
+
+void precompiler_init(struct precompiler *precompiler, struct nvrtc *nvrtc)
+{
+    *precompiler = (struct precompiler){.nvrtc = nvrtc, .descriptor = -1};
+}
+
+static void forget(struct precompiler *precompiler)
+{
+    if (precompiler->descriptor >= 0)
+        (void)close(precompiler->descriptor);
+    free(precompiler->key);
+    precompiler->key = NULL;
+    precompiler->descriptor = -1;
+}
+
+void precompiler_release(struct precompiler *precompiler)
+{
+    forget(precompiler);
+}
+
+/* -- the source ----------------------------------------------------------------------------------
+ */
+
+static void append(char **text, char *more)
+{
+    char *longer = alloc_format("%s%s", *text, more);
+    free(*text);
+    free(more);
+    *text = longer;
+}
+
+/* What comes before the definitions. */
+static char *include_lines(const struct precompilation *job)
+{
+    char *text = alloc_string("");
+    for (size_t i = 0; i < job->header_count; i++)
+        append(&text, alloc_format("#include <%s>\n", job->headers[i]));
+    append(&text, alloc_string("#pragma nv_hdrstop\n"));
+    return text;
+}
+
+/* -DNAME=VALUE as a line of source. */
+static char *definition_line(const char *option)
+{
+    const char *name = option + 2;
+    size_t length = strcspn(name, "=");
+    const char *value = name[length] == '=' ? name + length + 1 : "1";
+    return alloc_format("#define %.*s %s\n", (int)length, name, value);
+}
+
+static char *whole_text(const struct precompilation *job)
+{
+    char *text = include_lines(job);
+    for (size_t i = job->option_count - job->definition_count; i < job->option_count; i++)
+        append(&text, definition_line(job->options[i]));
+    append(&text, alloc_format("#line 1 \"%s\"\n%s", job->name, job->text));
+    return text;
+}
+
+/* Whether the source can be put together: definitions where they are said to be, and a name that
+ * a #line can hold. */
+static bool fits(const struct precompilation *job)
+{
+    if (job->header_count == 0 || job->definition_count > job->option_count ||
+        strpbrk(job->name, "\"\\\n") != NULL)
+        return false;
+    for (size_t i = job->option_count - job->definition_count; i < job->option_count; i++)
+        if (strncmp(job->options[i], "-D", 2) != 0)
+            return false;
+    return true;
+}
+
+/* What a precompiled header holds for: headers, architecture and options. */
+static char *key_of(const struct precompilation *job)
+{
+    char *key = include_lines(job);
+    append(&key, alloc_string(job->arch));
+    for (size_t i = 0; i < job->option_count - job->definition_count; i++)
+        append(&key, alloc_format("\n%s", job->options[i]));
+    return key;
+}
+
+/* -- compiling -----------------------------------------------------------------------------------
+ */
+
+static int compile_plainly(const struct precompiler *precompiler, const struct precompilation *job,
+                           struct compilation *compilation, struct error *error)
+{
+    return nvrtc_compile(precompiler->nvrtc, job->name, job->text, job->arch, job->options,
+                         job->option_count, compilation, error);
+}
+
+/* Compiles with `option`, --use-pch=… or --create-pch=…; says whether that gave a cubin. */
+static bool compile_with(const struct precompiler *precompiler, const struct precompilation *job,
+                         const char *option, struct compilation *compilation)
+{
+    /* 639: the heap is too small; then there is a cubin and no header */
+    static const char *const quiet[] = {"--pch-messages=false", "--pch-verbose=false",
+                                        "--diag-suppress=639"};
+    const size_t quiet_count = sizeof quiet / sizeof *quiet;
+    size_t count = job->option_count - job->definition_count;
+    const char **options = alloc_zeroed(count + quiet_count + 1, sizeof *options);
+    if (count > 0)
+        memcpy(options, job->options, count * sizeof *options);
+    memcpy(options + count, quiet, sizeof quiet);
+    options[count + quiet_count] = option;
+    char *text = whole_text(job);
+    int status = nvrtc_compile(precompiler->nvrtc, job->name, text, job->arch, options,
+                               count + quiet_count + 1, compilation, NULL);
+    free(text);
+    free(options);
+    if (status == 0 && compilation->cubin != NULL)
+        return true;
+    compilation_release(compilation);
+    return false;
+}
+
+/* Compiles, and keeps the header that this makes. */
+static bool create(struct precompiler *precompiler, const struct precompilation *job,
+                   struct compilation *compilation)
+{
+    char *option = alloc_format("--create-pch=%s", job->file);
+    (void)write_file_make_folders(job->file, NULL);
+    bool compiled = compile_with(precompiler, job, option, compilation);
+    free(option);
+    precompiler->descriptor = open(job->file, O_RDONLY | O_CLOEXEC);
+    (void)unlink(job->file);
+    return compiled;
+}
+
+static bool use(const struct precompiler *precompiler, const struct precompilation *job,
+                struct compilation *compilation)
+{
+    char *option = alloc_format("--use-pch=/proc/self/fd/%d", precompiler->descriptor);
+    bool compiled = compile_with(precompiler, job, option, compilation);
+    free(option);
+    return compiled;
+}
+
+/* Whether there is, or shall be, a precompiled header for the job. */
+static bool prepare(struct precompiler *precompiler, const struct precompilation *job, bool *known)
+{
+    if (!fits(job))
+        return false;
+    char *key = key_of(job);
+    *known = precompiler->key != NULL && strcmp(precompiler->key, key) == 0;
+    if (*known || !job->more) {
+        free(key);
+        return *known && precompiler->descriptor >= 0;
+    }
+    forget(precompiler);
+    precompiler->key = key;
+    precompiler->reserved =
+        precompiler->reserved || nvrtc_reserve_precompiled(precompiler->nvrtc, HEAP_BYTES);
+    return precompiler->reserved;
+}
+
+int precompiler_compile(struct precompiler *precompiler, const struct precompilation *job,
+                        struct compilation *compilation, struct error *error)
+{
+    bool known = false;
+    bool compiled = false;
+    if (prepare(precompiler, job, &known))
+        compiled =
+            known ? use(precompiler, job, compilation) : create(precompiler, job, compilation);
+    return compiled ? 0 : compile_plainly(precompiler, job, compilation, error);
+}

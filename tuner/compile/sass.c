@@ -1,0 +1,264 @@
+#include "compile/sass.h"
+
+#include "base/alloc.h"
+#include "base/subprocess.h"
+#include "base/text_table.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* -- the listing --------------------------------------------------------------------------------
+ */
+
+/* `name` on the PATH or in a toolkit, a new string; NULL where it is nowhere. */
+static char *find(const char *name)
+{
+    const char *roots[] = {getenv("CUDA_HOME"), "/usr/local/cuda", AUTOTUNE_CUDA_ROOT};
+    char *path = subprocess_find(name);
+    for (size_t i = 0; i < sizeof roots / sizeof *roots && path == NULL; i++) {
+        if (roots[i] == NULL)
+            continue;
+        path = alloc_format("%s/bin/%s", roots[i], name);
+        if (access(path, X_OK) != 0) {
+            free(path);
+            path = NULL;
+        }
+    }
+    return path;
+}
+
+static const struct {
+    const char *name;
+    const char *option;
+} programs[] = {{"nvdisasm", "-c"}, {"cuobjdump", "-sass"}};
+
+/* The path of the first program that there is, a new string, and its option; NULL with an error. */
+static char *find_program(const char **option, struct error *error)
+{
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        char *path = find(programs[i].name);
+        *option = programs[i].option;
+        if (path != NULL)
+            return path;
+    }
+    (void)error_set(error, ERROR_DEVICE,
+                    "neither nvdisasm nor cuobjdump was found; install the CUDA Toolkit's binary "
+                    "utilities, or `pip install nvidia-cuda-nvdisasm`, and add them to the PATH");
+    return NULL;
+}
+
+int sass_available(struct error *error)
+{
+    const char *option;
+    char *path = find_program(&option, error);
+    free(path);
+    return path != NULL ? 0 : ERROR_DEVICE;
+}
+
+int sass_disassemble(const void *cubin, size_t cubin_bytes, char **listing, struct error *error)
+{
+    const char *option;
+    char *path = find_program(&option, error);
+    *listing = NULL;
+    if (path == NULL)
+        return ERROR_DEVICE;
+    char *copy = alloc_string(option);
+    char *arguments[] = {path, copy, (char[]){"/dev/stdin"}, NULL};
+    int result = subprocess_run(arguments, cubin, cubin_bytes, listing, error);
+    free(copy);
+    free(path);
+    return result;
+}
+
+/* -- counting -----------------------------------------------------------------------------------
+ */
+
+/* Mnemonics up to their first point; the kinds that have a width are the narrow ones. */
+static const struct {
+    const char *mnemonic;
+    enum sass_kind kind;
+} mnemonics[] = {
+    {"LDG", SASS_LOAD_NARROW},     {"LD", SASS_LOAD_NARROW},
+    {"STG", SASS_STORE_NARROW},    {"ST", SASS_STORE_NARROW},
+    {"LDGSTS", SASS_COPY},         {"UBLKCP", SASS_COPY},
+    {"UTMALDG", SASS_COPY},        {"LDS", SASS_SHARED_LOAD},
+    {"LDSM", SASS_SHARED_LOAD},    {"STS", SASS_SHARED_STORE},
+    {"STSM", SASS_SHARED_STORE},   {"LDL", SASS_LOCAL},
+    {"STL", SASS_LOCAL},           {"ATOM", SASS_ATOMIC},
+    {"ATOMG", SASS_ATOMIC},        {"RED", SASS_ATOMIC},
+    {"REDG", SASS_ATOMIC},         {"ATOMS", SASS_SHARED_ATOMIC},
+    {"REDS", SASS_SHARED_ATOMIC},  {"BAR", SASS_BARRIER},
+    {"UCGABAR_ARV", SASS_BARRIER}, {"UCGABAR_WAIT", SASS_BARRIER},
+    {"SYNCS", SASS_BARRIER},       {"MEMBAR", SASS_FENCE},
+    {"FENCE", SASS_FENCE},         {"ERRBAR", SASS_FENCE},
+    {"SHFL", SASS_SHUFFLE},        {"VOTE", SASS_SHUFFLE},
+    {"VOTEU", SASS_SHUFFLE},       {"REDUX", SASS_SHUFFLE},
+    {"CREDUX", SASS_SHUFFLE},      {"MATCH", SASS_SHUFFLE},
+    {"BRA", SASS_BRANCH},          {"BRX", SASS_BRANCH},
+    {"JMP", SASS_BRANCH},          {"CALL", SASS_BRANCH},
+    {"RET", SASS_BRANCH},          {"EXIT", SASS_BRANCH},
+    {"HADD2", SASS_HALF},          {"HMUL2", SASS_HALF},
+    {"HFMA2", SASS_HALF},          {"HMNMX2", SASS_HALF},
+    {"FADD", SASS_FLOAT},          {"FMUL", SASS_FLOAT},
+    {"FFMA", SASS_FLOAT},          {"FADD2", SASS_FLOAT},
+    {"FMUL2", SASS_FLOAT},         {"FFMA2", SASS_FLOAT},
+    {"FMNMX", SASS_FLOAT},         {"FSETP", SASS_FLOAT},
+    {"MUFU", SASS_FLOAT},          {"DADD", SASS_DOUBLE},
+    {"DMUL", SASS_DOUBLE},         {"DFMA", SASS_DOUBLE},
+    {"DSETP", SASS_DOUBLE},        {"DMNMX", SASS_DOUBLE},
+    {"HMMA", SASS_TENSOR},         {"IMMA", SASS_TENSOR},
+    {"DMMA", SASS_TENSOR},         {"BMMA", SASS_TENSOR},
+    {"QMMA", SASS_TENSOR},         {"HGMMA", SASS_TENSOR},
+    {"IGMMA", SASS_TENSOR},        {"QGMMA", SASS_TENSOR},
+    {"UTCHMMA", SASS_TENSOR},      {"UTCQMMA", SASS_TENSOR},
+};
+
+/* Whether one of the parts of "LDG.E.128.CONSTANT" is `part`. */
+static bool has_part(const char *instruction, const char *part)
+{
+    size_t length = strlen(part);
+    for (const char *point = strchr(instruction, '.'); point != NULL;
+         point = strchr(point + 1, '.'))
+        if (strncmp(point + 1, part, length) == 0 &&
+            (point[1 + length] == '.' || point[1 + length] == '\0'))
+            return true;
+    return false;
+}
+
+/* 0 for 8 or 16 bits, then 1 for 32, 2 for 64, and so on: the order of the kinds. */
+static int width_of(const char *instruction)
+{
+    static const char *const narrow[] = {"U8", "S8", "U16", "S16"};
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+        if (has_part(instruction, narrow[i]))
+            return 0;
+    if (has_part(instruction, "256") || has_part(instruction, "ENL2"))
+        return 4;
+    return has_part(instruction, "128") ? 3 : has_part(instruction, "64") ? 2 : 1;
+}
+
+static enum sass_kind kind_of(const char *instruction)
+{
+    size_t length = strcspn(instruction, ".");
+    for (size_t i = 0; i < sizeof mnemonics / sizeof *mnemonics; i++) {
+        enum sass_kind kind = mnemonics[i].kind;
+        if (strlen(mnemonics[i].mnemonic) != length ||
+            strncmp(mnemonics[i].mnemonic, instruction, length) != 0)
+            continue;
+        if (kind == SASS_LOAD_NARROW || kind == SASS_STORE_NARROW)
+            return kind + (enum sass_kind)width_of(instruction);
+        /* a constant moved by way of the half-precision unit */
+        return kind == SASS_HALF && has_part(instruction, "MMA") ? SASS_OTHER : kind;
+    }
+    return SASS_OTHER;
+}
+
+static void count(struct sass_kernel *kernel, const char *text)
+{
+    char instruction[64];
+    size_t length = strcspn(text, " \t;\r\n");
+    if (length == 0 || length >= sizeof instruction)
+        return;
+    memcpy(instruction, text, length);
+    instruction[length] = '\0';
+    if (strcmp(instruction, "NOP") == 0)
+        return;
+    kernel->counts[kind_of(instruction)]++;
+    kernel->instructions++;
+}
+
+/* The instruction in a line that begins with its address as a comment, behind the predicate (@!P0);
+ * NULL for other lines. */
+static const char *instruction_of(const char *line)
+{
+    line += strspn(line, " \t");
+    if (strncmp(line, "/*", 2) != 0)
+        return NULL;
+    size_t digits = strspn(line + 2, "0123456789abcdef");
+    if (digits < 4 || strncmp(line + 2 + digits, "*/", 2) != 0)
+        return NULL;
+    line += digits + 4;
+    line += strspn(line, " \t{");
+    if (*line == '@') {
+        line += strcspn(line, " \t\n");
+        line += strspn(line, " \t");
+    }
+    return isupper((unsigned char)*line) ? line : NULL;
+}
+
+/* The name in ".text.NAME:" or "Function : NAME"; `*length` is its. NULL for other lines. */
+static const char *entry_of(const char *line, size_t *length)
+{
+    line += strspn(line, " \t");
+    *length = strcspn(line, "\r\n");
+    if (strncmp(line, ".text.", 6) == 0 && line[*length - 1] == ':') {
+        *length -= 7;
+        return line + 6;
+    }
+    if (strncmp(line, "Function : ", 11) == 0) {
+        *length -= 11;
+        return line + 11;
+    }
+    return NULL;
+}
+
+void sass_count(const char *listing, struct sass *sass)
+{
+    *sass = (struct sass){0};
+    for (const char *line = listing; *line != '\0';) {
+        size_t length;
+        const char *entry = entry_of(line, &length);
+        const char *instruction = instruction_of(line);
+        if (entry != NULL)
+            ARRAY_APPEND(sass->kernels, sass->count)->entry = alloc_string_n(entry, length);
+        else if (instruction != NULL && sass->count > 0)
+            count(&sass->kernels[sass->count - 1], instruction);
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+}
+
+void sass_release(struct sass *sass)
+{
+    for (size_t i = 0; i < sass->count; i++)
+        free(sass->kernels[i].entry);
+    free(sass->kernels);
+    *sass = (struct sass){0};
+}
+
+/* -- printing -----------------------------------------------------------------------------------
+ */
+
+static void add_row(struct text_table *table, const struct sass *sass, const char *text,
+                    enum sass_kind kind)
+{
+    text_table_cell(table, text);
+    for (size_t i = 0; i < sass->count; i++) {
+        char number[32];
+        const struct sass_kernel *kernel = &sass->kernels[i];
+        (void)snprintf(number, sizeof number, "%zu",
+                       kind == SASS_KIND_COUNT ? kernel->instructions : kernel->counts[kind]);
+        text_table_cell(table, number);
+    }
+}
+
+void sass_print(FILE *stream, const struct sass *sass)
+{
+    struct text_table *table = text_table_new();
+    text_table_column(table, "instructions", TABLE_LEFT);
+    for (size_t i = 0; i < sass->count; i++)
+        text_table_column(table, sass->kernels[i].entry, TABLE_RIGHT);
+    for (int kind = 0; kind < SASS_KIND_COUNT; kind++) {
+        size_t sum = 0;
+        for (size_t i = 0; i < sass->count; i++)
+            sum += sass->kernels[i].counts[kind];
+        if (sum > 0)
+            add_row(table, sass, sass_kind_text((enum sass_kind)kind), (enum sass_kind)kind);
+    }
+    add_row(table, sass, "all", SASS_KIND_COUNT);
+    text_table_print(table, 120, stream);
+    text_table_free(table);
+}

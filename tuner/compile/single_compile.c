@@ -1,0 +1,228 @@
+#include "compile/single_compile.h"
+
+#include "base/alloc.h"
+#include "base/suggestion.h"
+#include "compile/cubin_cache.h"
+#include "template/ini_file.h"
+#include "template/installed.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In the cache's keys, where the compiler's version stands otherwise. */
+static const char any_version[] = "any";
+
+static int open_compiler(struct single_compile *builder, struct error *error)
+{
+    return builder->nvrtc != NULL ? 0 : nvrtc_open(&builder->nvrtc, error);
+}
+
+static char *cache_path(const struct single_compile *builder, const struct source *source,
+                        const struct options *options, const char *arch, const char *version)
+{
+    char key[HASH_BYTES];
+    char *folder =
+        builder->cache != NULL ? alloc_string(builder->cache) : cubin_cache_default_folder();
+    cubin_cache_key(source->hash, (const char *const *)options->items, options->count, arch,
+                    version, key);
+    char *path = cubin_cache_path(folder, key);
+    free(folder);
+    return path;
+}
+
+/* The compiler's first error, in one line. */
+static int refused(const struct source *source, const struct compilation *compilation,
+                   struct error *error)
+{
+    const char *start = strstr(compilation->log, "error");
+    if (start == NULL)
+        start = compilation->log;
+    size_t length = strcspn(start, "\n");
+    return error_set_at(error, ERROR_CONFIG, source->path, 0,
+                        "the compiler refuses this variant: %.*s", length < 800 ? (int)length : 800,
+                        start);
+}
+
+/* Reads an entry of the cache that has a cubin; any fault is as good as none. */
+static bool read_cached(const char *path, struct compilation *compilation)
+{
+    bool found = false;
+    if (cubin_cache_read(path, true, compilation, &found, NULL) != 0 || !found)
+        return false;
+    if (compilation->cubin != NULL)
+        return true;
+    compilation_release(compilation);
+    return false;
+}
+
+static int compile(struct single_compile *builder, const struct source *source,
+                   const struct options *options, const char *arch, struct compilation *compilation,
+                   enum build_origin *origin, struct error *error)
+{
+    int status = open_compiler(builder, error);
+    if (status != 0)
+        return status;
+    char *path = cache_path(builder, source, options, arch, nvrtc_version(builder->nvrtc));
+    if (!read_cached(path, compilation)) {
+        *origin = BUILD_COMPILED;
+        status =
+            nvrtc_compile(builder->nvrtc, source->path, source->text, arch,
+                          (const char *const *)options->items, options->count, compilation, error);
+        if (status == 0 && compilation->cubin == NULL)
+            status = refused(source, compilation, error);
+        if (status == 0)
+            (void)cubin_cache_write(path, compilation, NULL);
+    }
+    free(path);
+    return status;
+}
+
+int single_compile_source_cubin(struct single_compile *builder, const struct source *source,
+                                const struct options *options, const char *arch,
+                                struct compilation *compilation, enum build_origin *origin,
+                                struct error *error)
+{
+    int status = 0;
+    *compilation = (struct compilation){0};
+    *origin = BUILD_CACHED;
+    char *path = cache_path(builder, source, options, arch, any_version);
+    if (!builder->any_compiler || !read_cached(path, compilation)) {
+        status = compile(builder, source, options, arch, compilation, origin, error);
+        if (status == 0 && builder->any_compiler)
+            (void)cubin_cache_write(path, compilation, NULL);
+    }
+    free(path);
+    return status;
+}
+
+int single_compile_cubin(struct single_compile *builder, const struct build *build,
+                         struct compilation *compilation, enum build_origin *origin,
+                         struct error *error)
+{
+    struct options options;
+    variant_options(build->template, build->parameters, build->problem, &options);
+    int status = single_compile_source_cubin(builder, &build->template->source, &options,
+                                             build->arch, compilation, origin, error);
+    options_release(&options);
+    return status;
+}
+
+int single_compile_ptx(struct single_compile *builder, const struct build *build, char **ptx,
+                       struct error *error)
+{
+    struct options options;
+    int status = open_compiler(builder, error);
+    if (status != 0)
+        return status;
+    variant_options(build->template, build->parameters, build->problem, &options);
+    status = nvrtc_compile_ptx(builder->nvrtc, build->template->source.path,
+                               build->template->source.text, build->arch,
+                               (const char *const *)options.items, options.count, ptx, error);
+    options_release(&options);
+    return status;
+}
+
+char *single_compile_source(const struct build *build)
+{
+    struct options options;
+    char *text = alloc_string("");
+    variant_options(build->template, build->parameters, build->problem, &options);
+    for (size_t i = 0; i < options.count; i++) {
+        const char *name = options.items[i] + 2;
+        size_t length = strcspn(name, "=");
+        if (strncmp(options.items[i], "-D", 2) != 0)
+            continue;
+        bool valued = name[length] == '=';
+        char *longer = alloc_format("%s#define %.*s %s\n", text, (int)length, name,
+                                    valued ? name + length + 1 : "1");
+        free(text);
+        text = longer;
+    }
+    char *whole = alloc_format("%s#line 1 \"%s\"\n%s", text, build->template->source.path,
+                               build->template->source.text);
+    free(text);
+    options_release(&options);
+    return whole;
+}
+
+void single_compile_release(struct single_compile *builder)
+{
+    if (builder->nvrtc != NULL)
+        nvrtc_close(builder->nvrtc);
+    free(builder->cache);
+    *builder = (struct single_compile){0};
+}
+
+/* -- bindings ------------------------------------------------------------------------------------
+ */
+
+static int unknown_name(const struct template *template, const char *name, struct error *error)
+{
+    const char **known = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < template->parameter_count; i++)
+        *ARRAY_APPEND(known, count) = template->parameters[i].name;
+    for (size_t i = 0; i < template->problem_count; i++)
+        *ARRAY_APPEND(known, count) = template->problem[i].name;
+    *ARRAY_APPEND(known, count) = NULL;
+    int status =
+        suggestion_unknown(template->path, 0, "parameter or problem value", name, known, error);
+    free(known);
+    return status;
+}
+
+static int bind(const struct template *template, const struct parameter *parameters, size_t count,
+                const struct bindings *values, struct bindings *bindings, struct error *error)
+{
+    int status = 0;
+    bindings_release(bindings);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        const struct value *value = bindings_find(values, parameters[i].name);
+        if (value != NULL)
+            status = parameter_check(&parameters[i], *value, template->path, 0, error);
+        if (status == 0)
+            bindings_set(bindings, parameters[i].name,
+                         value != NULL ? *value : parameters[i].fallback);
+    }
+    return status;
+}
+
+int single_compile_bind(const struct template *template, const struct bindings *values,
+                        bool lenient, struct bindings *parameters, struct bindings *problem,
+                        struct error *error)
+{
+    for (size_t i = 0; i < values->count && !lenient; i++)
+        if (template_parameter(template, values->items[i].name) == NULL &&
+            template_problem_value(template, values->items[i].name) == NULL)
+            return unknown_name(template, values->items[i].name, error);
+    int status =
+        bind(template, template->parameters, template->parameter_count, values, parameters, error);
+    return status != 0
+               ? status
+               : bind(template, template->problem, template->problem_count, values, problem, error);
+}
+
+char *single_compile_find_template(const char *folder, const char *name, struct error *error)
+{
+    char *installed = installed_templates();
+    const char *const stated[] = {folder, NULL};
+    const char *const usual[] = {"kernel_templates", ".", installed, NULL};
+    const char *const *folders = folder != NULL ? stated : usual;
+    char *found = NULL;
+    for (size_t i = 0; folders[i] != NULL && found == NULL; i++) {
+        char *path = alloc_format("%s/%s.ini", folders[i], name);
+        if (access(path, F_OK) == 0)
+            found = path;
+        else
+            free(path);
+    }
+    free(installed);
+    if (found != NULL)
+        return found;
+    (void)error_set(error, ERROR_CONFIG,
+                    "there is no template '%s.ini' in '%s'%s; name its folder with --templates",
+                    name, folder != NULL ? folder : "kernel_templates",
+                    folder != NULL ? "" : " or the usual folders");
+    return NULL;
+}

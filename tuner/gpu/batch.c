@@ -1,0 +1,304 @@
+#include "gpu/batch.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+enum { COPIES = BATCH_RUNS - 1, ALIGNMENT = 512 };
+
+struct batch {
+    CUgraphExec graphs[CODE_COPIES]; /* of each copy of the code; NULL: none (yet) */
+    bool tried[CODE_COPIES];
+    size_t current;                /* of the graphs */
+    struct device_buffer *scratch; /* of each scratch buffer COPIES, one behind the other */
+    bool without_room;
+};
+
+/* -- copies --------------------------------------------------------------------------------------
+ */
+
+static uint64_t stride_of(const struct device_buffer *buffer)
+{
+    return (buffer->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Whether there is memory for the copies of `buffers`, of which those without bytes need none. */
+static int have_room(struct device_problem *problem, const struct device_buffer *buffers,
+                     bool *room, struct error *error)
+{
+    struct device_context *device = problem->device;
+    size_t free_bytes = 0;
+    size_t all_bytes = 0;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < problem->template.buffer_count; i++)
+        bytes += COPIES * stride_of(&buffers[i]);
+    int status = CUDA(device, cuMemGetInfo, &free_bytes, &all_bytes);
+    *room = bytes <= free_bytes / 8;
+    return status;
+}
+
+/* Copies of one buffer as it is now. */
+static int copy_buffer(struct device_problem *problem, const struct device_buffer *own,
+                       struct device_arena *arena, struct device_buffer *copies,
+                       struct error *error)
+{
+    struct device_context *device = problem->device;
+    uint64_t stride = stride_of(own);
+    int status = device_buffer_new(device, copies, arena, ELEMENT_UINT8, COPIES * stride, error);
+    for (size_t run = 0; run < COPIES && status == 0; run++)
+        status = CUDA(device, cuMemcpyDtoDAsync, copies->data + run * stride, own->data, own->bytes,
+                      device->stream);
+    return status;
+}
+
+static void free_copies(struct device_problem *problem, struct device_buffer *copies)
+{
+    for (size_t i = 0; copies != NULL && i < problem->template.buffer_count; i++)
+        device_buffer_free(problem->device, &copies[i]);
+    free(copies);
+}
+
+/* Copies of `buffers`, from `arena` where they fit; `*copies` stays NULL where memory is short. */
+static int copy_buffers(struct device_problem *problem, const struct device_buffer *buffers,
+                        struct device_arena *arena, struct device_buffer **copies,
+                        struct error *error)
+{
+    bool room;
+    int status = have_room(problem, buffers, &room, error);
+    if (status != 0 || !room)
+        return status;
+    struct device_buffer *made = alloc_zeroed(problem->template.buffer_count, sizeof *made);
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
+        if (buffers[i].bytes > 0)
+            status = copy_buffer(problem, &buffers[i], arena, &made[i], error);
+    if (status == 0)
+        *copies = made;
+    else
+        free_copies(problem, made);
+    return status == ERROR_DEVICE && problem->device->last == CUDA_ERROR_OUT_OF_MEMORY ? 0 : status;
+}
+
+/* -- the graph -----------------------------------------------------------------------------------
+ */
+
+/* Where buffers lie, to be put back. */
+static CUdeviceptr *pointers_of(const struct device_buffer *buffers, size_t count)
+{
+    CUdeviceptr *pointers = alloc_zeroed(count, sizeof *pointers);
+    for (size_t i = 0; i < count; i++)
+        pointers[i] = buffers[i].data;
+    return pointers;
+}
+
+static void point_back(struct device_buffer *buffers, const CUdeviceptr *pointers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        buffers[i].data = pointers[i];
+}
+
+/* Lets launches that follow use the copies of `run`; the arguments point into `buffers`. */
+static void point_to_copies(struct device_buffer *buffers, const struct device_buffer *copies,
+                            size_t count, size_t run)
+{
+    for (size_t i = 0; copies != NULL && i < count; i++)
+        if (copies[i].base != 0)
+            buffers[i].data = copies[i].data + run * stride_of(&buffers[i]);
+}
+
+/* Queues all runs, the last on the problem's and the variant's own buffers. */
+static int queue_runs(const struct batches *batches, const struct batch *batch,
+                      struct device_variant *variant, struct error *error)
+{
+    struct device_problem *problem = batches->problem;
+    size_t count = problem->template.buffer_count;
+    int status = 0;
+    if (variant == NULL) {
+        for (size_t run = 0; run < BATCH_RUNS && status == 0; run++)
+            status = device_launch_single(problem->device, SUPPORT_empty, NULL, error);
+        return status;
+    }
+    CUdeviceptr *own = pointers_of(problem->buffers, count);
+    CUdeviceptr *own_scratch = pointers_of(variant->scratch, count);
+    for (size_t run = 0; run < COPIES && status == 0; run++) {
+        point_to_copies(problem->buffers, batches->copies, count, run);
+        point_to_copies(variant->scratch, batch->scratch, count, run);
+        status = device_variant_run(variant, problem, error);
+    }
+    point_back(problem->buffers, own, count);
+    point_back(variant->scratch, own_scratch, count);
+    free(own);
+    free(own_scratch);
+    return status != 0 ? status : device_variant_run(variant, problem, error);
+}
+
+/* Captures the runs into `*made`, which stays NULL where the driver cannot. */
+static int capture(const struct batches *batches, const struct batch *batch,
+                   struct device_variant *variant, CUgraphExec *made, struct error *error)
+{
+    struct device_context *device = batches->problem->device;
+    CUgraph graph = NULL;
+    int status =
+        CUDA(device, cuStreamBeginCapture, device->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    if (status == 0) {
+        status = queue_runs(batches, batch, variant, error);
+        CUresult ended = device->driver.cuStreamEndCapture(device->stream, &graph);
+        if (status == 0)
+            status = device_check(device, ended, "cuStreamEndCapture", error);
+    }
+    if (status == 0)
+        status = CUDA(device, cuGraphInstantiateWithFlags, made, graph, 0);
+    if (status != 0)
+        *made = NULL;
+    if (graph != NULL)
+        (void)device->driver.cuGraphDestroy(graph);
+    /* nothing has run: a context that still works says that only the graph was refused */
+    return status != 0 ? device_synchronise(device, error) : 0;
+}
+
+/* -- batches -------------------------------------------------------------------------------------
+ */
+
+static bool has_read_write(const struct template *template)
+{
+    bool any = false;
+    for (size_t i = 0; i < template->buffer_count; i++)
+        any = any || template->buffers[i].access == ACCESS_READ_WRITE;
+    return any;
+}
+
+/* Makes the copies that all batches share, once. */
+static int share_copies(struct batches *batches, struct device_problem *problem,
+                        struct error *error)
+{
+    if (batches->problem != NULL)
+        return 0;
+    batches->problem = problem;
+    batches->impossible = !problem->cold && has_read_write(&problem->template);
+    if (!problem->cold)
+        return 0;
+    int status = copy_buffers(problem, problem->buffers, NULL, &batches->copies, error);
+    batches->impossible = batches->copies == NULL;
+    return status;
+}
+
+/* A batch without graphs, with its copies of the variant's scratch buffers. */
+static int make(const struct batches *batches, const struct device_variant *variant,
+                struct batch **batch, struct error *error)
+{
+    struct device_problem *problem = batches->problem;
+    struct batch *made = alloc_zeroed(1, sizeof *made);
+    int status = 0;
+    *batch = made;
+    if (variant == NULL || !problem->cold)
+        return 0;
+    status = copy_buffers(problem, variant->scratch, &problem->arena, &made->scratch, error);
+    made->without_room = made->scratch == NULL;
+    return status;
+}
+
+/* One run that is not captured: what the driver does at the first launch of a function, it may
+ * refuse to do in a capture. */
+static int run_first(struct device_problem *problem, const struct device_variant *variant,
+                     struct error *error)
+{
+    if (variant == NULL)
+        return device_launch_single(problem->device, SUPPORT_empty, NULL, error);
+    int status = device_problem_restore(problem, error);
+    return status != 0 ? status : device_variant_run(variant, problem, error);
+}
+
+/* Runs the current graph, for what only a graph's first launch does. One that the driver refuses to
+ * launch, for want of memory, is no graph. */
+static int run_graph(const struct batches *batches, struct batch *batch, struct error *error)
+{
+    struct device_context *device = batches->problem->device;
+    int status = batches_restore(batches, error);
+    if (status != 0)
+        return status;
+    status = batch_run(batches, batch, error);
+    if (status != 0) {
+        (void)device->driver.cuGraphExecDestroy(batch->graphs[batch->current]);
+        batch->graphs[batch->current] = NULL;
+    }
+    return device_synchronise(device, error); /* a context that is lost says so */
+}
+
+/* The graph of the copy of the code that is current, run once. */
+static int add_graph(const struct batches *batches, struct batch *batch,
+                     struct device_variant *variant, struct error *error)
+{
+    batch->tried[batch->current] = true;
+    int status = run_first(batches->problem, variant, error);
+    if (status == 0)
+        status = capture(batches, batch, variant, &batch->graphs[batch->current], error);
+    if (status != 0 || batch->graphs[batch->current] == NULL)
+        return status;
+    return run_graph(batches, batch, error);
+}
+
+int batch_prepare(struct batches *batches, struct device_problem *problem,
+                  struct device_variant *variant, struct batch **batch, bool *ready,
+                  struct error *error)
+{
+    *ready = false;
+    int status = share_copies(batches, problem, error);
+    if (status == 0 && !batches->impossible && *batch == NULL)
+        status = make(batches, variant, batch, error);
+    if (status != 0 || *batch == NULL || (*batch)->without_room)
+        return status;
+    (*batch)->current = variant != NULL ? variant->copy : 0;
+    if (!(*batch)->tried[(*batch)->current])
+        status = add_graph(batches, *batch, variant, error);
+    *ready = status == 0 && (*batch)->graphs[(*batch)->current] != NULL;
+    return status;
+}
+
+int batch_run(const struct batches *batches, const struct batch *batch, struct error *error)
+{
+    struct device_context *device = batches->problem->device;
+    return CUDA(device, cuGraphLaunch, batch->graphs[batch->current], device->stream);
+}
+
+int batches_restore(const struct batches *batches, struct error *error)
+{
+    struct device_problem *problem = batches->problem;
+    struct device_context *device = problem->device;
+    int status = device_problem_restore(problem, error);
+    for (size_t i = 0; i < problem->template.buffer_count; i++) {
+        const struct device_buffer *pristine = &problem->pristine[i];
+        uint64_t stride = stride_of(pristine);
+        if (pristine->base == 0 || pristine->bytes == 0)
+            continue;
+        for (size_t run = 0; run < COPIES && status == 0; run++)
+            status = CUDA(device, cuMemcpyDtoDAsync, batches->copies[i].data + run * stride,
+                          pristine->data, pristine->bytes, device->stream);
+    }
+    return status;
+}
+
+size_t batches_restore_calls(const struct batches *batches)
+{
+    const struct device_problem *problem = batches->problem;
+    size_t calls = 0;
+    for (size_t i = 0; i < problem->template.buffer_count; i++)
+        calls += problem->pristine[i].base != 0 ? BATCH_RUNS : 0;
+    return calls;
+}
+
+void batch_free(const struct batches *batches, struct batch *batch)
+{
+    if (batch == NULL)
+        return;
+    for (size_t i = 0; i < CODE_COPIES; i++)
+        if (batch->graphs[i] != NULL)
+            (void)batches->problem->device->driver.cuGraphExecDestroy(batch->graphs[i]);
+    free_copies(batches->problem, batch->scratch);
+    free(batch);
+}
+
+void batches_release(struct batches *batches)
+{
+    if (batches->problem != NULL)
+        free_copies(batches->problem, batches->copies);
+    *batches = (struct batches){0};
+}

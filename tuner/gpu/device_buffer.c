@@ -1,0 +1,136 @@
+#include "gpu/device_buffer.h"
+
+#include "template/fill.h"
+
+#include <inttypes.h>
+
+int device_arena_new(struct device_context *device, struct device_arena *arena, uint64_t size,
+                     struct error *error)
+{
+    *arena = (struct device_arena){.size = size};
+    return CUDA(device, cuMemAlloc, &arena->base, size);
+}
+
+void device_arena_free(struct device_context *device, struct device_arena *arena)
+{
+    if (arena->base != 0)
+        (void)device->driver.cuMemFree(arena->base);
+    *arena = (struct device_arena){0};
+}
+
+static bool take_from_arena(struct device_arena *arena, uint64_t bytes,
+                            struct device_buffer *buffer)
+{
+    uint64_t rounded = (bytes + 511) / 512 * 512;
+    if (arena == NULL || arena->base == 0 || rounded > arena->size - arena->used)
+        return false;
+    buffer->base = arena->base + arena->used;
+    buffer->borrowed = true;
+    arena->used += rounded;
+    return true;
+}
+
+static int allocate(struct device_context *device, struct device_buffer *buffer,
+                    struct device_arena *arena, struct error *error)
+{
+    uint64_t total;
+    size_t free_bytes = 0;
+    size_t all_bytes = 0;
+    uint64_t rounded = (buffer->bytes + 15) / 16 * 16;
+    if (__builtin_add_overflow(rounded, 2 * GUARD_BYTES, &total))
+        return error_set(error, ERROR_CONFIG, "a buffer of %" PRIu64 " bytes is too large",
+                         buffer->bytes);
+    if (take_from_arena(arena, total, buffer))
+        return 0;
+    CUresult result = device->driver.cuMemAlloc(&buffer->base, total);
+    if (result != CUDA_ERROR_OUT_OF_MEMORY)
+        return device_check(device, result, "cuMemAlloc", error);
+    device->last = result;
+    buffer->base = 0;
+    (void)device->driver.cuMemGetInfo(&free_bytes, &all_bytes);
+    return error_set(error, ERROR_DEVICE,
+                     "CUDA_ERROR_OUT_OF_MEMORY: a buffer needs %" PRIu64
+                     " bytes, %zu of %zu are free; make the problem smaller",
+                     total, free_bytes, all_bytes);
+}
+
+int device_buffer_new(struct device_context *device, struct device_buffer *buffer,
+                      struct device_arena *arena, enum element_type type, uint64_t length,
+                      struct error *error)
+{
+    *buffer = (struct device_buffer){.type = type, .length = length};
+    if (__builtin_mul_overflow(length, (uint64_t)element_bytes(type), &buffer->bytes) ||
+        buffer->bytes > INT64_MAX)
+        return error_set(error, ERROR_CONFIG,
+                         "a buffer of %" PRIu64 " elements does not fit in 63 bits of bytes",
+                         length);
+    int status = allocate(device, buffer, arena, error);
+    if (status != 0)
+        return status;
+    buffer->data = buffer->base + GUARD_BYTES;
+    status =
+        CUDA(device, cuMemsetD8Async, buffer->base, GUARD_PATTERN, GUARD_BYTES, device->stream);
+    if (status == 0)
+        status = CUDA(device, cuMemsetD8Async, buffer->data + buffer->bytes, GUARD_PATTERN,
+                      GUARD_BYTES, device->stream);
+    if (status != 0)
+        device_buffer_free(device, buffer);
+    return status;
+}
+
+void device_buffer_free(struct device_context *device, struct device_buffer *buffer)
+{
+    if (buffer->base != 0 && !buffer->borrowed)
+        (void)device->driver.cuMemFree(buffer->base);
+    *buffer = (struct device_buffer){0};
+}
+
+static int fill_from_file(struct device_context *device, const struct device_buffer *buffer,
+                          const struct fill *fill, struct error *error)
+{
+    struct npy npy;
+    int status = fill_read_file(fill, buffer->type, buffer->length, &npy, error);
+    if (status != 0)
+        return status;
+    if (buffer->bytes > 0)
+        status = CUDA(device, cuMemcpyHtoD, buffer->data, npy.data, buffer->bytes);
+    npy_release(&npy);
+    return status;
+}
+
+int device_buffer_fill(struct device_context *device, const struct device_buffer *buffer,
+                       const struct fill *fill, const struct scope *scope, struct error *error)
+{
+    struct fill_numbers numbers;
+    if (fill->kind == FILL_NONE)
+        return device_buffer_poison(device, buffer, error);
+    if (fill->kind == FILL_FILE)
+        return fill_from_file(device, buffer, fill, error);
+    int status = fill_read_numbers(fill, scope, &numbers, error);
+    if (status != 0 || buffer->length == 0)
+        return status;
+    CUdeviceptr data = buffer->data;
+    unsigned long long count = buffer->length;
+    unsigned long long first = numbers.seed;
+    int type = (int)buffer->type;
+    int kind = (int)fill->kind;
+    void *arguments[] = {&data, &count, &type, &kind, &numbers.a, &numbers.b, &first};
+    return device_launch_support(device, SUPPORT_fill, count, arguments, error);
+}
+
+int device_buffer_poison(struct device_context *device, const struct device_buffer *buffer,
+                         struct error *error)
+{
+    if (buffer->bytes == 0)
+        return 0;
+    return CUDA(device, cuMemsetD8Async, buffer->data, element_poison(buffer->type), buffer->bytes,
+                device->stream);
+}
+
+int device_buffer_copy(struct device_context *device, const struct device_buffer *to,
+                       const struct device_buffer *from, struct error *error)
+{
+    if (to->bytes == 0)
+        return 0;
+    return CUDA(device, cuMemcpyDtoDAsync, to->data, from->data, to->bytes, device->stream);
+}

@@ -1,0 +1,666 @@
+#include "gpu/device_worker.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/statistics.h"
+#include "compile/cubin_cache.h"
+#include "gpu/batch.h"
+#include "gpu/device_context.h"
+#include "gpu/device_problem.h"
+#include "gpu/gpu_monitor.h"
+#include "gpu/measure.h"
+#include "gpu/verify.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EMPTY_SAMPLES = 15, SAMPLE_LIMIT = 100000 };
+
+struct device_worker {
+    struct device_context device;
+    struct measure measure;
+    struct gpu_monitor watch;
+    struct device_problem problem;
+    struct batches batches; /* of the open problem's variants */
+    double empty_batch_ns;  /* a run of an empty kernel in a batch; 0: not known */
+    bool has_support;
+    bool open;
+    bool damaged;         /* a variant wrote where it must not: open again */
+    json_t *open_request; /* of the open problem */
+    struct device_variant *variants;
+    size_t variant_count;
+};
+
+/* What a request leads to: a reply, a variant's failure, or an error. */
+struct answer {
+    json_t *reply;        /* of a success */
+    enum outcome outcome; /* of a failed variant; OUTCOME_MEASURED: none failed */
+    bool lost;            /* the context is gone */
+};
+
+static const char *text_of(const json_t *request, const char *key)
+{
+    return json_string_value(json_object_get(request, key));
+}
+
+static json_t *numbers(const double *values, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_real(values[i]));
+    return array;
+}
+
+/* The cubin of a cache entry; release the compilation. */
+static int read_cubin(const char *path, struct compilation *compilation, struct error *error)
+{
+    bool found = false;
+    int status = cubin_cache_read(path, true, compilation, &found, error);
+    if (status == 0 && (!found || compilation->cubin == NULL)) {
+        compilation_release(compilation);
+        status = error_set(error, ERROR_RECORD,
+                           "cubin '%s' is gone or damaged; run again to compile it anew", path);
+    }
+    return status;
+}
+
+/* -- variants ------------------------------------------------------------------------------------
+ */
+
+static struct device_variant *find_variant(struct device_worker *worker, int64_t id)
+{
+    for (size_t i = 0; i < worker->variant_count; i++)
+        if (worker->variants[i].id == id)
+            return &worker->variants[i];
+    return NULL;
+}
+
+static void unload_variant(struct device_worker *worker, struct device_variant *variant)
+{
+    batch_free(&worker->batches, variant->batch);
+    device_variant_unload(variant, &worker->problem);
+    *variant = worker->variants[--worker->variant_count];
+}
+
+static void close_problem(struct device_worker *worker)
+{
+    while (worker->variant_count > 0)
+        unload_variant(worker, &worker->variants[0]);
+    batches_release(&worker->batches);
+    if (worker->open)
+        device_problem_close(&worker->problem);
+    worker->open = false;
+}
+
+/*
+ * A driver's refusal of one variant is the variant's outcome: a fault where the context is lost,
+ * `otherwise` where it is not. Anything else stays an error.
+ */
+static int to_outcome(struct device_worker *worker, int status, enum outcome otherwise,
+                      struct answer *answer)
+{
+    if (status != ERROR_DEVICE)
+        return status;
+    answer->lost = device_is_lost(worker->device.last);
+    answer->outcome = worker->device.last == CUDA_ERROR_LAUNCH_TIMEOUT ? OUTCOME_TIMEOUT
+                      : answer->lost                                   ? OUTCOME_FAULT
+                                                                       : otherwise;
+    return 0;
+}
+
+/* -- requests ------------------------------------------------------------------------------------
+ */
+
+static int load_support(struct device_worker *worker, const char *path, struct error *error)
+{
+    struct compilation support = {0};
+    if (worker->has_support)
+        return 0;
+    int status = read_cubin(path, &support, error);
+    if (status == 0)
+        status = device_load_support(&worker->device, support.cubin, error);
+    if (status == 0)
+        status = measure_init(&worker->measure, &worker->device, error);
+    compilation_release(&support);
+    worker->has_support = status == 0;
+    return status;
+}
+
+static int open_problem(struct device_worker *worker, const json_t *request,
+                        const struct bindings *values, struct error *error)
+{
+    struct compilation reference = {0};
+    const char *path = text_of(request, "reference");
+    int status = path != NULL ? read_cubin(path, &reference, error) : 0;
+    if (status != 0)
+        return status;
+    struct problem_request problem = {.template_path = text_of(request, "template"),
+                                      .template_hash = text_of(request, "hash"),
+                                      .problem = values,
+                                      .reference_cubin = reference.cubin,
+                                      .cold = json_is_true(json_object_get(request, "cold"))};
+    status = device_problem_open(&worker->problem, &worker->device, &problem, error);
+    compilation_release(&reference);
+    worker->open = status == 0;
+    worker->damaged = false;
+    if (status == 0)
+        status = verify_prepare(&worker->problem, error);
+    return status;
+}
+
+/* Makes everything anew: a write out of bounds may have hit any buffer, expected results included.
+ */
+static int repair(struct device_worker *worker, struct error *error)
+{
+    struct bindings values = {0};
+    close_problem(worker);
+    int status =
+        bindings_from_json(&values, json_object_get(worker->open_request, "problem"), error);
+    if (status == 0)
+        status = open_problem(worker, worker->open_request, &values, error);
+    bindings_release(&values);
+    return status;
+}
+
+static int do_open(struct device_worker *worker, const json_t *request, struct answer *answer,
+                   struct error *error)
+{
+    struct bindings values = {0};
+    double empty_ns[EMPTY_SAMPLES];
+    size_t free_bytes = 0;
+    size_t all_bytes = 0;
+    if (text_of(request, "template") == NULL || text_of(request, "support") == NULL)
+        return error_set(error, ERROR_WORKER, "'open' needs 'template' and 'support'");
+    close_problem(worker);
+    json_decref(worker->open_request);
+    worker->open_request = json_deep_copy(request);
+    int status = bindings_from_json(&values, json_object_get(request, "problem"), error);
+    if (status == 0)
+        status = load_support(worker, text_of(request, "support"), error);
+    if (status == 0)
+        status = open_problem(worker, request, &values, error);
+    if (status == 0)
+        status = measure_samples(&worker->measure, &worker->problem, NULL, EMPTY_SAMPLES, empty_ns,
+                                 error);
+    bindings_release(&values);
+    if (status == 0)
+        status = CUDA(&worker->device, cuMemGetInfo, &free_bytes, &all_bytes);
+    if (status == 0)
+        answer->reply = json_pack("{s:s, s:o, s:I, s:I}", "event", "opened", "empty_ns",
+                                  numbers(empty_ns, EMPTY_SAMPLES), "needs_bytes",
+                                  (json_int_t)worker->problem.footprint.bytes, "free_bytes",
+                                  (json_int_t)free_bytes);
+    return status;
+}
+
+static int evaluate_metric(struct device_worker *worker, const struct device_variant *variant,
+                           const struct expression *metric, double *value, struct error *error)
+{
+    struct scope fixed = {&worker->problem.fixed, NULL};
+    struct scope parameters = {&variant->parameters, &fixed};
+    struct scope names = {&variant->launch_plan.names, &parameters};
+    *value = 0;
+    return metric == NULL ? 0 : expression_real(metric, &names, value, error);
+}
+
+static int describe_variant(struct device_worker *worker, const struct device_variant *variant,
+                            json_t **reply, struct error *error)
+{
+    const struct launch_plan *launch_plan = &variant->launch_plan;
+    double bytes;
+    double operations;
+    int status = evaluate_metric(worker, variant, worker->problem.template.bytes, &bytes, error);
+    if (status == 0)
+        status = evaluate_metric(worker, variant, worker->problem.template.operations, &operations,
+                                 error);
+    if (status != 0)
+        return status;
+    const struct step *step =
+        launch_plan->step_count > 0 ? &launch_plan->steps[launch_plan->main_step] : NULL;
+    *reply = json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:f}", "event",
+                       "loaded", "entry", step != NULL ? step->entry : "", "registers",
+                       launch_plan->main.registers, "stack_bytes",
+                       (json_int_t)launch_plan->main.stack_bytes, "static_shared_bytes",
+                       (json_int_t)launch_plan->main.static_shared_bytes, "dynamic_shared_bytes",
+                       (json_int_t)(step != NULL ? step->dynamic_shared_bytes : 0), "block_threads",
+                       (json_int_t)(step != NULL ? step_threads(step) : 0), "grid_blocks",
+                       (json_int_t)(step != NULL ? step_blocks(step) : 0), "launches",
+                       (json_int_t)launch_plan->step_count, "blocks_per_sm",
+                       launch_plan->main_blocks_per_sm, "bytes", bytes, "operations", operations);
+    return 0;
+}
+
+static int load_variant(struct device_worker *worker, struct device_variant *variant,
+                        const char *path, const struct bindings *parameters, struct answer *answer,
+                        struct error *error)
+{
+    struct compilation compilation = {0};
+    int status = read_cubin(path, &compilation, error);
+    if (status != 0)
+        return status;
+    status = device_variant_load(variant, &worker->problem, compilation.cubin, parameters,
+                                 &answer->outcome, error);
+    compilation_release(&compilation);
+    status = to_outcome(worker, status, OUTCOME_LOAD_ERROR, answer);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        status = describe_variant(worker, variant, &answer->reply, error);
+    return status;
+}
+
+static int do_load(struct device_worker *worker, const json_t *request, struct answer *answer,
+                   struct error *error)
+{
+    struct bindings parameters = {0};
+    const char *path = text_of(request, "cubin");
+    int64_t id = json_integer_value(json_object_get(request, "id"));
+    if (!worker->open || path == NULL || find_variant(worker, id) != NULL)
+        return error_set(error, ERROR_WORKER,
+                         "'load' needs an open problem, a 'cubin' and an 'id' not yet loaded");
+    int status = bindings_from_json(&parameters, json_object_get(request, "parameters"), error);
+    struct device_variant *variant = ARRAY_APPEND(worker->variants, worker->variant_count);
+    variant->id = id;
+    variant->cubin = alloc_string(path);
+    if (status == 0)
+        status = load_variant(worker, variant, path, &parameters, answer, error);
+    if ((status != 0 || answer->outcome != OUTCOME_MEASURED) && !answer->lost)
+        unload_variant(worker, variant);
+    bindings_release(&parameters);
+    return status;
+}
+
+static int need_variant(struct device_worker *worker, const json_t *request,
+                        struct device_variant **variant, struct error *error)
+{
+    int64_t id = json_integer_value(json_object_get(request, "id"));
+    *variant = find_variant(worker, id);
+    if (*variant != NULL)
+        return 0;
+    return error_set(error, ERROR_WORKER, "variant %" PRId64 " is not loaded", id);
+}
+
+/* How a variant's results are checked: verify_run() or verify_again(). */
+typedef int verification(struct device_problem *problem, struct device_variant *variant,
+                         enum finding *finding, char reason[VERIFY_REASON_BYTES],
+                         struct error *error);
+
+static int verify_variant(struct device_worker *worker, struct device_variant *variant,
+                          verification *verify, struct answer *answer, struct error *error)
+{
+    char reason[VERIFY_REASON_BYTES] = "";
+    enum finding finding = FINDING_RIGHT;
+    int status = to_outcome(worker, verify(&worker->problem, variant, &finding, reason, error),
+                            OUTCOME_LAUNCH_ERROR, answer);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED && finding != FINDING_RIGHT) {
+        answer->outcome = OUTCOME_WRONG_RESULT;
+        worker->damaged = finding == FINDING_DAMAGE;
+        (void)error_set(error, ERROR_OK, "%s", reason);
+    }
+    return status;
+}
+
+static int do_verify(struct device_worker *worker, const json_t *request, struct answer *answer,
+                     struct error *error)
+{
+    struct device_variant *variant;
+    int64_t runs = json_integer_value(json_object_get(request, "runs"));
+    int64_t start = clock_ns();
+    int status = need_variant(worker, request, &variant, error);
+    for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
+         i++)
+        status = verify_variant(worker, variant, verify_run, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        answer->reply = json_pack("{s:s, s:I}", "event", "verified", "run_ns",
+                                  (json_int_t)(clock_ns() - start));
+    answer->lost = answer->lost || worker->damaged; /* the other loaded variants share the damage */
+    return status;
+}
+
+/* -- samples -------------------------------------------------------------------------------------
+ */
+
+/* Samples, and of how many runs each is the mean. */
+struct samples {
+    double *ns; /* room for all that the request asks for */
+    size_t count;
+    int runs;         /* 1, or BATCH_RUNS */
+    double single_ns; /* median of the single ones; 0 where there are none */
+};
+
+/* An empty kernel in a batch, once for each worker. */
+static int measure_empty_batch(struct device_worker *worker, struct error *error)
+{
+    struct batch *batch = NULL;
+    double empty_ns[EMPTY_SAMPLES];
+    bool ready;
+    if (worker->empty_batch_ns > 0)
+        return 0;
+    int status = batch_prepare(&worker->batches, &worker->problem, NULL, &batch, &ready, error);
+    if (status == 0 && ready) {
+        status = measure_batches(&worker->measure, &worker->batches, batch, EMPTY_SAMPLES, empty_ns,
+                                 error);
+        if (status == 0)
+            worker->empty_batch_ns = statistics_median(empty_ns, EMPTY_SAMPLES);
+    }
+    batch_free(&worker->batches, batch);
+    return status;
+}
+
+/* Takes batches into `samples`, in place of what is there, where the variant can be batched. */
+static int take_batches(struct device_worker *worker, struct device_variant *variant, size_t count,
+                        struct samples *samples, struct error *error)
+{
+    bool ready = false;
+    int status = measure_empty_batch(worker, error);
+    if (status == 0)
+        status = batch_prepare(&worker->batches, &worker->problem, variant, &variant->batch, &ready,
+                               error);
+    if (status != 0 || !ready)
+        return status;
+    samples->count = count;
+    samples->runs = BATCH_RUNS;
+    return measure_batches(&worker->measure, &worker->batches, variant->batch, count, samples->ns,
+                           error);
+}
+
+/* Single samples; of a variant that is far too slow, one: it shows at once. */
+static int take_single(struct device_worker *worker, const struct device_variant *variant,
+                       size_t count, double enough_ns, struct samples *samples, struct error *error)
+{
+    size_t first = enough_ns > 0 ? 1 : 0;
+    int status = 0;
+    if (first > 0)
+        status =
+            measure_samples(&worker->measure, &worker->problem, variant, first, samples->ns, error);
+    if (first > 0 && samples->ns[0] > enough_ns)
+        count = 1;
+    else if (status == 0)
+        status = measure_samples(&worker->measure, &worker->problem, variant, count - first,
+                                 samples->ns + first, error);
+    samples->count = count;
+    samples->runs = 1;
+    if (status == 0)
+        samples->single_ns = statistics_median(samples->ns, count);
+    return status;
+}
+
+static int take_samples(struct device_worker *worker, const json_t *request,
+                        struct device_variant *variant, struct samples *samples,
+                        struct error *error)
+{
+    size_t count = (size_t)json_integer_value(json_object_get(request, "samples"));
+    double enough_ns = json_number_value(json_object_get(request, "enough_ns"));
+    double short_ns = json_number_value(json_object_get(request, "short_ns"));
+    int status = 0;
+    if (json_is_true(json_object_get(request, "batched")))
+        status = take_batches(worker, variant, count, samples, error);
+    if (status != 0 || samples->count > 0)
+        return status;
+    status = take_single(worker, variant, count, enough_ns, samples, error);
+    if (status == 0 && samples->single_ns < short_ns)
+        status = take_batches(worker, variant, samples->count, samples, error);
+    return status;
+}
+
+/* Takes the samples that the request asks for into `*reply`, a new object to be merged into the
+ * reply. */
+static int measure_variant(struct device_worker *worker, const json_t *request,
+                           struct device_variant *variant, json_t **reply, struct answer *answer,
+                           struct error *error)
+{
+    json_int_t count = json_integer_value(json_object_get(request, "samples"));
+    if (count < 1 || count > SAMPLE_LIMIT)
+        return error_set(error, ERROR_WORKER, "'samples' is not from 1 to 100000");
+    struct samples samples = {.ns = alloc_zeroed((size_t)count, sizeof(double))};
+    int64_t start = clock_ns();
+    int status = take_samples(worker, request, variant, &samples, error);
+    gpu_monitor_look(&worker->watch, start);
+    status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        *reply = json_pack("{s:o, s:i, s:f, s:f}", "samples_ns", numbers(samples.ns, samples.count),
+                           "runs", samples.runs, "single_ns", samples.single_ns, "empty_batch_ns",
+                           worker->empty_batch_ns);
+    free(samples.ns);
+    return status;
+}
+
+/* To the copy of the code that the request names. */
+static int choose_copy(struct device_worker *worker, const json_t *request,
+                       struct device_variant *variant, struct answer *answer, struct error *error)
+{
+    struct compilation compilation = {0};
+    json_int_t number = json_integer_value(json_object_get(request, "copy"));
+    int status = 0;
+    if (number < 0)
+        return error_set(error, ERROR_WORKER, "'copy' is negative");
+    if (device_variant_lacks_copy(variant, (size_t)number))
+        status = read_cubin(variant->cubin, &compilation, error);
+    if (status == 0)
+        status = to_outcome(worker,
+                            device_variant_choose_copy(variant, &worker->problem, compilation.cubin,
+                                                       (size_t)number, error),
+                            OUTCOME_LOAD_ERROR, answer);
+    compilation_release(&compilation);
+    return status;
+}
+
+static int do_measure(struct device_worker *worker, const json_t *request, struct answer *answer,
+                      struct error *error)
+{
+    struct device_variant *variant;
+    int status = need_variant(worker, request, &variant, error);
+    if (status == 0)
+        status = choose_copy(worker, request, variant, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        status = measure_variant(worker, request, variant, &answer->reply, answer, error);
+    if (answer->reply != NULL) {
+        json_object_set_new(answer->reply, "event", json_string("measured"));
+        json_object_set_new(answer->reply, "late_samples",
+                            json_integer((json_int_t)worker->measure.late_samples));
+        gpu_monitor_tell(&worker->watch, answer->reply);
+    }
+    return status;
+}
+
+static int do_unload(struct device_worker *worker, const json_t *request, struct answer *answer,
+                     struct error *error)
+{
+    struct device_variant *variant;
+    int status = need_variant(worker, request, &variant, error);
+    if (status != 0)
+        return status;
+    unload_variant(worker, variant);
+    answer->reply = json_pack("{s:s}", "event", "unloaded");
+    return 0;
+}
+
+/* Runs once and checks, takes samples, checks what the last of them left. */
+static int try_variant(struct device_worker *worker, const json_t *request,
+                       struct device_variant *variant, struct answer *answer, struct error *error)
+{
+    json_t *samples = NULL;
+    int64_t start = clock_ns();
+    int status = verify_variant(worker, variant, verify_run, answer, error);
+    int64_t run_end = clock_ns();
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        status = measure_variant(worker, request, variant, &samples, answer, error);
+    int64_t measure_end = clock_ns();
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        status = verify_variant(worker, variant, verify_again, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED) {
+        json_t *reply = answer->reply;
+        json_object_set_new(reply, "event", json_string("tried"));
+        json_object_set_new(reply, "run_ns", json_integer(run_end - start));
+        json_object_set_new(reply, "measure_ns", json_integer(measure_end - run_end));
+        json_object_set_new(reply, "again_ns", json_integer(clock_ns() - measure_end));
+        json_object_update(reply, samples);
+        gpu_monitor_tell(&worker->watch, reply);
+    }
+    json_decref(samples);
+    return status;
+}
+
+static int do_trial(struct device_worker *worker, const json_t *request, struct answer *answer,
+                    struct error *error)
+{
+    struct bindings parameters = {0};
+    struct device_variant variant = {0};
+    const char *path = text_of(request, "cubin");
+    if (!worker->open || path == NULL)
+        return error_set(error, ERROR_WORKER, "'trial' needs an open problem and a 'cubin'");
+    int64_t start = clock_ns();
+    int status = bindings_from_json(&parameters, json_object_get(request, "parameters"), error);
+    if (status == 0)
+        status = load_variant(worker, &variant, path, &parameters, answer, error);
+    if (answer->reply != NULL)
+        json_object_set_new(answer->reply, "load_ns", json_integer(clock_ns() - start));
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        status = try_variant(worker, request, &variant, answer, error);
+    if (!answer->lost) {
+        batch_free(&worker->batches, variant.batch);
+        device_variant_unload(&variant, &worker->problem);
+    }
+    bindings_release(&parameters);
+    return status;
+}
+
+static int do_close(struct device_worker *worker, const json_t *request, struct answer *answer,
+                    struct error *error)
+{
+    (void)request;
+    (void)error;
+    close_problem(worker);
+    answer->reply = json_pack("{s:s}", "event", "closed");
+    return 0;
+}
+
+/* Shows that the context works. */
+static int do_wait(struct device_worker *worker, const json_t *request, struct answer *answer,
+                   struct error *error)
+{
+    (void)request;
+    answer->reply = json_pack("{s:s}", "event", "waited");
+    return device_synchronise(&worker->device, error);
+}
+
+/* To add a request: a function above, a line here, its description in the header. */
+static const struct {
+    const char *name;
+    int (*serve)(struct device_worker *worker, const json_t *request, struct answer *answer,
+                 struct error *error);
+} requests[] = {
+    {"open", do_open},     {"load", do_load},   {"verify", do_verify}, {"measure", do_measure},
+    {"unload", do_unload}, {"trial", do_trial}, {"close", do_close},   {"wait", do_wait},
+};
+
+static int serve(struct device_worker *worker, const json_t *request, struct answer *answer,
+                 struct error *error)
+{
+    const char *name = text_of(request, "do");
+    if (json_is_true(json_object_get(request, "recount")))
+        gpu_monitor_recount(&worker->watch);
+    for (size_t i = 0; name != NULL && i < sizeof requests / sizeof *requests; i++)
+        if (strcmp(requests[i].name, name) == 0)
+            return requests[i].serve(worker, request, answer, error);
+    return error_set(error, ERROR_WORKER, "unknown request '%s'", name != NULL ? name : "");
+}
+
+/* -- the worker ----------------------------------------------------------------------------------
+ */
+
+static json_t *make_message(const struct device_worker *worker, const struct answer *answer,
+                            int status, const struct error *error)
+{
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        return answer->reply;
+    json_decref(answer->reply); /* what was known before it failed */
+    if (status != 0)
+        return message_from_error(error);
+    return json_pack("{s:s, s:s, s:s, s:b, s:b}", "event", "failed", "outcome",
+                     outcome_name(answer->outcome), "reason", error->message, "lost",
+                     (int)answer->lost, "repairs", (int)(worker->damaged && !answer->lost));
+}
+
+/* After a failure that said so; the reply to that came first, since this takes its time. */
+static int repair_and_tell(struct device_worker *worker, struct channel *channel,
+                           struct error *error)
+{
+    struct error refusal = {0};
+    int status = repair(worker, &refusal);
+    return channel_send(channel,
+                        status != 0 ? message_from_error(&refusal)
+                                    : json_pack("{s:s}", "event", "repaired"),
+                        error);
+}
+
+/* Requests one after the other; ends with the channel or with the context. */
+static int serve_all(struct device_worker *worker, struct channel *channel, struct error *error)
+{
+    json_t *request;
+    int status = 0;
+    while (status == 0 && (status = channel_receive(channel, &request, error)) == 1) {
+        struct answer answer = {.outcome = OUTCOME_MEASURED};
+        struct error refusal = {0};
+        status = serve(worker, request, &answer, &refusal);
+        json_decref(request);
+        status = channel_send(channel, make_message(worker, &answer, status, &refusal), error);
+        if (answer.lost)
+            break;
+        if (status == 0 && worker->damaged)
+            status = repair_and_tell(worker, channel, error);
+    }
+    return status;
+}
+
+static int send_devices(struct device_worker *worker, struct channel *channel, struct error *error)
+{
+    int count = 0;
+    json_t *list = json_array();
+    int status = device_count(&worker->device, &count, error);
+    for (int i = 0; i < count && status == 0; i++) {
+        status = device_describe(&worker->device, i, error);
+        if (status == 0)
+            json_array_append_new(list, gpu_to_json(&worker->device.gpu));
+    }
+    json_t *message = json_pack("{s:s, s:o}", "event", "devices", "gpus", list);
+    if (status == 0)
+        return channel_send(channel, message, error);
+    json_decref(message);
+    return status;
+}
+
+/* The greeting goes out before the context is made, so that the coordinator need not wait for that.
+ */
+static int greet_and_start(struct device_worker *worker, struct channel *channel, int ordinal,
+                           struct error *error)
+{
+    int status = device_describe(&worker->device, ordinal, error);
+    if (status == 0)
+        status = channel_send(
+            channel,
+            json_pack("{s:s, s:o}", "event", "ready", "gpu", gpu_to_json(&worker->device.gpu)),
+            error);
+    if (status == 0)
+        status = device_start(&worker->device, error);
+    if (status == 0)
+        gpu_monitor_start(&worker->watch, worker->device.gpu.uuid);
+    return status;
+}
+
+int device_worker_run(struct channel *channel, int ordinal, struct error *error)
+{
+    struct device_worker worker = {0};
+    int status = driver_open(&worker.device.driver, error);
+    if (status == 0)
+        status = ordinal < 0 ? send_devices(&worker, channel, error)
+                             : greet_and_start(&worker, channel, ordinal, error);
+    if (status != 0)
+        (void)channel_send(channel, message_from_error(error), NULL);
+    else if (ordinal >= 0)
+        status = serve_all(&worker, channel, error);
+    gpu_monitor_stop(&worker.watch);
+    close_problem(&worker);
+    json_decref(worker.open_request);
+    free(worker.variants); /* the context's memory goes with the process */
+    return status;
+}

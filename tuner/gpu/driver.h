@@ -1,0 +1,83 @@
+/*
+ * The CUDA driver, opened at run time. This file and driver.c alone name the driver's symbols;
+ * types come from the toolkit's header. Only the device worker (and `autotune devices`, through it)
+ * opens it.
+ *
+ * To use a further entry point: a line in DRIVER_FUNCTIONS, the version of its signature beside it.
+ */
+#ifndef AUTOTUNE_DRIVER_H
+#define AUTOTUNE_DRIVER_H
+
+#include "base/error.h"
+
+#include <cuda.h>
+
+/* X(name, CUDA version whose ABI of the symbol is asked for (cuGetProcAddress)) */
+#define DRIVER_FUNCTIONS(X)                                                                        \
+    X(cuInit, 2000)                                                                                \
+    X(cuDriverGetVersion, 2020)                                                                    \
+    X(cuGetErrorName, 6000)                                                                        \
+    X(cuGetErrorString, 6000)                                                                      \
+    X(cuDeviceGetCount, 2000)                                                                      \
+    X(cuDeviceGet, 2000)                                                                           \
+    X(cuDeviceGetName, 2000)                                                                       \
+    X(cuDeviceGetUuid, 11040)                                                                      \
+    X(cuDeviceGetAttribute, 2000)                                                                  \
+    X(cuDeviceTotalMem, 3020)                                                                      \
+    X(cuDevicePrimaryCtxRetain, 7000)                                                              \
+    X(cuDevicePrimaryCtxRelease, 11000)                                                            \
+    X(cuCtxSetCurrent, 4000)                                                                       \
+    X(cuCtxGetDevice, 2000)                                                                        \
+    X(cuMemGetInfo, 3020)                                                                          \
+    X(cuMemAlloc, 3020)                                                                            \
+    X(cuMemFree, 3020)                                                                             \
+    X(cuMemcpyHtoD, 3020)                                                                          \
+    X(cuMemcpyDtoH, 3020)                                                                          \
+    X(cuMemcpyDtoHAsync, 3020)                                                                     \
+    X(cuMemcpyDtoDAsync, 3020)                                                                     \
+    X(cuMemsetD8Async, 3020)                                                                       \
+    X(cuModuleLoadData, 2000)                                                                      \
+    X(cuModuleUnload, 2000)                                                                        \
+    X(cuModuleGetFunction, 2000)                                                                   \
+    X(cuFuncGetAttribute, 2020)                                                                    \
+    X(cuFuncSetAttribute, 9000)                                                                    \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                           \
+    X(cuLaunchKernel, 4000)                                                                        \
+    X(cuLaunchCooperativeKernel, 9000)                                                             \
+    X(cuStreamCreate, 2000)                                                                        \
+    X(cuStreamSynchronize, 2000)                                                                   \
+    X(cuStreamBeginCapture, 10010)                                                                 \
+    X(cuStreamEndCapture, 10000)                                                                   \
+    X(cuGraphInstantiateWithFlags, 11040)                                                          \
+    X(cuGraphLaunch, 10000)                                                                        \
+    X(cuGraphExecDestroy, 10000)                                                                   \
+    X(cuGraphDestroy, 10000)                                                                       \
+    X(cuEventCreate, 2000)                                                                         \
+    X(cuEventRecord, 2000)                                                                         \
+    X(cuEventQuery, 2000)                                                                          \
+    X(cuEventElapsedTime, 2000)
+
+/* The driver's functions under their own names: driver->cuInit(0). */
+struct driver {
+    void *library;
+#define X(function, version) __typeof__(&function) function;
+    DRIVER_FUNCTIONS(X)
+#undef X
+};
+
+/*
+ * Opens libcuda.so.1 (the linker's search path decides which) and initialises it. Returns 0, or
+ * ERROR_DEVICE saying what is missing: the library (no NVIDIA driver; static mode needs none), an
+ * entry point (driver older than 12.0), or a GPU.
+ */
+int driver_open(struct driver *driver, struct error *error);
+void driver_close(struct driver *driver);
+
+/* ERROR_DEVICE "CALL failed: CUDA_ERROR_NAME (explanation)"; 0 where `result` is CUDA_SUCCESS. */
+int driver_check(const struct driver *driver, CUresult result, const char *call,
+                 struct error *error);
+
+/* "CUDA_ERROR_ILLEGAL_ADDRESS"; "CUDA_ERROR_999" for one the driver does not name. */
+const char *driver_error_name(const struct driver *driver, CUresult result);
+
+#endif

@@ -1,0 +1,193 @@
+#include "gpu/measure.h"
+
+enum {
+    MOST_HOLD_NS = 2000000,
+    QUEUE_LIMIT = 512,       /* calls in flight; the driver's queue holds 1024 */
+    CALL_NS = 3000,          /* about what queueing one takes; only a first guess */
+    GRAPH_LAUNCH_NS = 40000, /* likewise of a batch */
+    ATTEMPTS = 8,
+};
+
+int measure_init(struct measure *measure, struct device_context *device, struct error *error)
+{
+    int status = 0;
+    *measure = (struct measure){0};
+    for (size_t i = 0; i < MEASURE_IN_FLIGHT && status == 0; i++) {
+        status = CUDA(device, cuEventCreate, &measure->begin[i], CU_EVENT_DEFAULT);
+        if (status == 0)
+            status = CUDA(device, cuEventCreate, &measure->end[i], CU_EVENT_DEFAULT);
+    }
+    return status;
+}
+
+static int queue_hold(const struct measure *measure, struct device_context *device,
+                      struct error *error)
+{
+    unsigned long long ns = measure->hold_ns;
+    void *arguments[] = {&ns};
+    if (ns == 0)
+        return 0;
+    return device_launch_single(device, SUPPORT_delay, arguments, error);
+}
+
+int measure_flush(struct device_problem *problem, struct error *error)
+{
+    if (problem->flush == 0)
+        return 0;
+    CUdeviceptr words = problem->flush;
+    unsigned long long count = problem->flush_bytes / 16;
+    CUdeviceptr sink = problem->flush + problem->flush_bytes;
+    void *arguments[] = {&words, &count, &sink};
+    return device_launch_support(problem->device, SUPPORT_read, count, arguments, error);
+}
+
+/* What is sampled: a variant, an empty kernel (neither), or a batch. */
+struct subject {
+    struct device_problem *problem;
+    const struct device_variant *variant;
+    const struct batches *batches;
+    const struct batch *batch;
+};
+
+static int queue_restore(const struct subject *subject, struct error *error)
+{
+    if (subject->batch != NULL)
+        return batches_restore(subject->batches, error);
+    return subject->variant != NULL ? device_problem_restore(subject->problem, error) : 0;
+}
+
+static int queue_run(const struct subject *subject, struct error *error)
+{
+    if (subject->batch != NULL)
+        return batch_run(subject->batches, subject->batch, error);
+    if (subject->variant != NULL)
+        return device_variant_run(subject->variant, subject->problem, error);
+    return device_launch_single(subject->problem->device, SUPPORT_empty, NULL, error);
+}
+
+/* `*late` says that the GPU had passed the opening event when the closing one was queued. */
+static int queue_sample(struct measure *measure, const struct subject *subject, size_t index,
+                        bool *late, struct error *error)
+{
+    struct device_context *device = subject->problem->device;
+    int status = queue_restore(subject, error);
+    if (status == 0)
+        status = measure_flush(subject->problem, error);
+    if (status == 0)
+        status = queue_hold(measure, device, error);
+    if (status == 0)
+        status = CUDA(device, cuEventRecord, measure->begin[index], device->stream);
+    if (status == 0)
+        status = queue_run(subject, error);
+    if (status == 0)
+        status = CUDA(device, cuEventRecord, measure->end[index], device->stream);
+    if (status != 0)
+        return status;
+    CUresult begun = device->driver.cuEventQuery(measure->begin[index]);
+    *late = begun == CUDA_SUCCESS;
+    return begun == CUDA_ERROR_NOT_READY ? 0 : device_check(device, begun, "cuEventQuery", error);
+}
+
+/* Calls that one sample queues; a batch counts as its runs, which is more than it takes. */
+static size_t sample_calls(const struct subject *subject)
+{
+    enum { OWN = 4 };
+    const struct device_problem *problem = subject->problem;
+    if (subject->batch != NULL)
+        return OWN + BATCH_RUNS + batches_restore_calls(subject->batches);
+    size_t calls = OWN + (subject->variant != NULL ? subject->variant->launch_plan.step_count : 1);
+    for (size_t i = 0; i < problem->template.buffer_count; i++)
+        calls += problem->pristine[i].base != 0;
+    return calls;
+}
+
+/* Appends the times, over `runs`, of the samples that were not late. */
+static int read_samples(struct measure *measure, struct device_context *device, size_t count,
+                        const bool *late, double runs, double *samples_ns, size_t *taken,
+                        struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        float milliseconds = 0;
+        if (late[i]) {
+            measure->late_samples++;
+            continue;
+        }
+        int status =
+            CUDA(device, cuEventElapsedTime, &milliseconds, measure->begin[i], measure->end[i]);
+        if (status != 0)
+            return status;
+        samples_ns[(*taken)++] = (double)milliseconds * 1e6 / runs;
+    }
+    return 0;
+}
+
+static int run_samples(struct measure *measure, const struct subject *subject, size_t count,
+                       bool *late, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = queue_sample(measure, subject, i, &late[i], error);
+    return status != 0 ? status : device_synchronise(subject->problem->device, error);
+}
+
+static void lengthen_hold(struct measure *measure, size_t calls)
+{
+    uint64_t wanted = measure->hold_ns > 0 ? 2 * measure->hold_ns : (uint64_t)CALL_NS * calls;
+    measure->hold_ns = wanted < MOST_HOLD_NS ? wanted : MOST_HOLD_NS;
+}
+
+/* Reading the L2 holds, too, but not for as long as launching a graph may take. */
+static uint64_t first_hold_ns(const struct subject *subject, size_t calls)
+{
+    if (!subject->problem->cold)
+        return (uint64_t)CALL_NS * calls;
+    return subject->batch != NULL ? GRAPH_LAUNCH_NS : 0;
+}
+
+static int take_samples(struct measure *measure, const struct subject *subject, size_t count,
+                        double *samples_ns, struct error *error)
+{
+    struct device_problem *problem = subject->problem;
+    double runs = subject->batch != NULL ? BATCH_RUNS : 1;
+    size_t calls = sample_calls(subject);
+    size_t most = QUEUE_LIMIT / calls;
+    size_t taken = 0;
+    most = most < 1 ? 1 : most < MEASURE_IN_FLIGHT ? most : MEASURE_IN_FLIGHT;
+    measure->hold_ns = first_hold_ns(subject, calls);
+    for (unsigned attempt = 0; taken < count;) {
+        size_t wanted = count - taken < most ? count - taken : most;
+        size_t before = taken;
+        bool late[MEASURE_IN_FLIGHT] = {false};
+        int status = run_samples(measure, subject, wanted, late, error);
+        if (attempt == ATTEMPTS) /* this host cannot do better: late samples are better than none */
+            for (size_t i = 0; i < wanted; i++)
+                late[i] = false;
+        if (status == 0)
+            status = read_samples(measure, problem->device, wanted, late, runs, samples_ns, &taken,
+                                  error);
+        if (status != 0)
+            return status;
+        if (taken - before < wanted && attempt < ATTEMPTS) {
+            lengthen_hold(measure, calls);
+            attempt++;
+        }
+    }
+    return 0;
+}
+
+int measure_samples(struct measure *measure, struct device_problem *problem,
+                    const struct device_variant *variant, size_t count, double *samples_ns,
+                    struct error *error)
+{
+    const struct subject subject = {.problem = problem, .variant = variant};
+    return take_samples(measure, &subject, count, samples_ns, error);
+}
+
+int measure_batches(struct measure *measure, const struct batches *batches,
+                    const struct batch *batch, size_t count, double *samples_ns,
+                    struct error *error)
+{
+    const struct subject subject = {
+        .problem = batches->problem, .batches = batches, .batch = batch};
+    return take_samples(measure, &subject, count, samples_ns, error);
+}

@@ -1,0 +1,87 @@
+#include "gpu/module.h"
+
+int module_function(const struct module *module, const char *entry, CUfunction *function,
+                    struct error *error)
+{
+    struct device_context *device = module->device;
+    CUresult result = device->driver.cuModuleGetFunction(function, module->handle, entry);
+    if (result == CUDA_SUCCESS)
+        return 0;
+    device->last = result;
+    return error_set(error, ERROR_DEVICE, "cannot load entry '%s': %s; is it extern \"C\"?", entry,
+                     driver_error_name(&device->driver, result));
+}
+
+int module_allow_shared(struct device_context *device, CUfunction function, int64_t bytes,
+                        struct error *error)
+{
+    if (bytes == 0)
+        return 0;
+    return CUDA(device, cuFuncSetAttribute, function,
+                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+}
+
+static int lookup_info(void *user, const char *entry, struct kernel_info *info, struct error *error)
+{
+    const struct module *module = user;
+    CUfunction function;
+    int shared = 0;
+    int local = 0;
+    *info = (struct kernel_info){0};
+    const struct {
+        CUfunction_attribute attribute;
+        int *value;
+    } wanted[] = {{CU_FUNC_ATTRIBUTE_NUM_REGS, &info->registers},
+                  {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &shared},
+                  {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &local},
+                  {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &info->max_threads_per_block}};
+    int status = module_function(module, entry, &function, error);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && status == 0; i++)
+        status = CUDA(module->device, cuFuncGetAttribute, wanted[i].value, wanted[i].attribute,
+                      function);
+    info->static_shared_bytes = shared;
+    info->stack_bytes = local;
+    return status;
+}
+
+static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads,
+                                int64_t dynamic_shared_bytes, int *blocks, struct error *error)
+{
+    const struct module *module = user;
+    struct device_context *device = module->device;
+    const int64_t *limits = device->gpu.attributes;
+    CUfunction function;
+    *blocks = 0;
+    if (block_threads < 1 || block_threads > limits[GPU_max_threads_per_block] ||
+        dynamic_shared_bytes > limits[GPU_max_shared_bytes_per_block_optin])
+        return 0;
+    int status = module_function(module, entry, &function, error);
+    if (status == 0)
+        status = module_allow_shared(device, function, dynamic_shared_bytes, error);
+    if (status == 0)
+        status = CUDA(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks, function,
+                      block_threads, (size_t)dynamic_shared_bytes);
+    return status;
+}
+
+struct kernel_lookup module_lookup(struct module *module)
+{
+    return (struct kernel_lookup){module, lookup_info, lookup_blocks_per_sm};
+}
+
+CUresult module_launch(const struct driver *driver, const struct step *step, CUfunction function,
+                       CUstream stream, void **arguments)
+{
+    if (step->cooperative)
+        return driver->cuLaunchCooperativeKernel(
+            function, step->grid[0], step->grid[1], step->grid[2], step->block[0], step->block[1],
+            step->block[2], step->dynamic_shared_bytes, stream, arguments);
+    return driver->cuLaunchKernel(function, step->grid[0], step->grid[1], step->grid[2],
+                                  step->block[0], step->block[1], step->block[2],
+                                  step->dynamic_shared_bytes, stream, arguments, NULL);
+}
+
+const char *module_launch_call(const struct step *step)
+{
+    return step->cooperative ? "cuLaunchCooperativeKernel" : "cuLaunchKernel";
+}

@@ -1,0 +1,144 @@
+#include "gpu/nvml.h"
+
+#include "base/alloc.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int resolve(struct nvml *nvml, struct error *error)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+        bool needed;
+    } functions[] = {
+#define X(name, result, arguments, needed) {#name, offsetof(struct nvml, name), needed},
+        NVML_FUNCTIONS(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *symbol = dlsym(nvml->library, functions[i].name);
+        if (symbol == NULL && functions[i].needed)
+            return error_set(error, ERROR_DEVICE, "libnvidia-ml.so.1 has no '%s'",
+                             functions[i].name);
+        /* ISO C has no cast from an object's pointer to a function's */
+        memcpy((char *)nvml + functions[i].offset, &symbol, sizeof symbol);
+    }
+    return 0;
+}
+
+static int check(const struct nvml *nvml, int result, const char *call, struct error *error)
+{
+    if (result == NVML_SUCCESS)
+        return 0;
+    return error_set(error, ERROR_DEVICE, "%s failed: %s", call, nvml->nvmlErrorString(result));
+}
+
+int nvml_open(struct nvml *nvml, const char *uuid, struct error *error)
+{
+    *nvml = (struct nvml){0};
+    nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (nvml->library == NULL)
+        return error_set(error, ERROR_DEVICE, "NVML is not there (%s)", dlerror());
+    int status = resolve(nvml, error);
+    if (status == 0)
+        status = check(nvml, nvml->nvmlInit_v2(), "nvmlInit", error);
+    if (status != 0) {
+        (void)dlclose(nvml->library);
+        *nvml = (struct nvml){0};
+        return status;
+    }
+    status = check(nvml, nvml->nvmlDeviceGetHandleByUUID(uuid, &nvml->device),
+                   "nvmlDeviceGetHandleByUUID", error);
+    if (status != 0)
+        nvml_close(nvml);
+    return status;
+}
+
+void nvml_close(struct nvml *nvml)
+{
+    if (nvml->library != NULL) {
+        (void)nvml->nvmlShutdown();
+        (void)dlclose(nvml->library);
+    }
+    *nvml = (struct nvml){0};
+}
+
+void nvml_read(const struct nvml *nvml, struct nvml_reading *reading)
+{
+    nvml_handle device = nvml->device;
+    unsigned number = 0;
+    unsigned long long reasons = 0;
+    *reading = (struct nvml_reading){0};
+    if (nvml->nvmlDeviceGetClockInfo != NULL &&
+        nvml->nvmlDeviceGetClockInfo(device, NVML_CLOCK_SM, &number) == NVML_SUCCESS)
+        reading->sm_clock_mhz = number;
+    if (nvml->nvmlDeviceGetTemperature != NULL &&
+        nvml->nvmlDeviceGetTemperature(device, NVML_TEMPERATURE_GPU, &number) == NVML_SUCCESS)
+        reading->temperature_c = number;
+    if (nvml->nvmlDeviceGetPowerUsage != NULL &&
+        nvml->nvmlDeviceGetPowerUsage(device, &number) == NVML_SUCCESS)
+        reading->power_w = number / 1000.0;
+    int (*get_reasons)(nvml_handle, unsigned long long *) =
+        nvml->nvmlDeviceGetCurrentClocksEventReasons != NULL
+            ? nvml->nvmlDeviceGetCurrentClocksEventReasons
+            : nvml->nvmlDeviceGetCurrentClocksThrottleReasons;
+    if (get_reasons != NULL && get_reasons(device, &reasons) == NVML_SUCCESS)
+        reading->reasons = reasons;
+}
+
+static const struct {
+    const char *name;
+    unsigned long long bit;
+    bool lowers;
+} reasons_known[] = {
+#define X(name, bit, lowers) {#name, bit, lowers},
+    NVML_REASONS(X)
+#undef X
+};
+
+enum { REASON_COUNT = sizeof reasons_known / sizeof *reasons_known };
+
+bool nvml_throttled(unsigned long long reasons)
+{
+    for (size_t i = 0; i < REASON_COUNT; i++)
+        if (reasons_known[i].lowers && (reasons & reasons_known[i].bit) != 0)
+            return true;
+    return false;
+}
+
+char *nvml_throttle_text(unsigned long long reasons)
+{
+    char *text = alloc_string("");
+    for (size_t i = 0; i < REASON_COUNT; i++) {
+        if (!reasons_known[i].lowers || (reasons & reasons_known[i].bit) == 0)
+            continue;
+        char *longer =
+            alloc_format("%s%s%s", text, text[0] != '\0' ? ", " : "", reasons_known[i].name);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+unsigned *nvml_processes(const struct nvml *nvml, size_t *count)
+{
+    struct nvml_process *processes = NULL;
+    unsigned room = 0;
+    int result = NVML_ERROR_INSUFFICIENT_SIZE;
+    *count = 0;
+    if (nvml->nvmlDeviceGetComputeRunningProcesses_v3 == NULL)
+        return NULL;
+    /* others may start meanwhile: room for some more each time */
+    for (int attempt = 0; attempt < 4 && result == NVML_ERROR_INSUFFICIENT_SIZE; attempt++) {
+        room = room < 32 ? 32 : 2 * room;
+        processes = alloc_resize(processes, room, sizeof *processes);
+        result = nvml->nvmlDeviceGetComputeRunningProcesses_v3(nvml->device, &room, processes);
+    }
+    unsigned *pids = NULL;
+    for (unsigned i = 0; result == NVML_SUCCESS && i < room; i++)
+        *ARRAY_APPEND(pids, *count) = processes[i].pid;
+    free(processes);
+    return pids;
+}

@@ -1,0 +1,105 @@
+/*
+ * NVML, NVIDIA's monitoring library, opened at run time: what the GPU's clocks do, and who else is
+ * on it. This file and nvml.c alone name its symbols. Types and values are those of its stable ABI,
+ * declared here, since toolkits without the driver's headers lack nvml.h, and newer ones mark some
+ * of these functions as deprecated.
+ *
+ * To use a further function: a line in NVML_FUNCTIONS.
+ */
+#ifndef AUTOTUNE_NVML_H
+#define AUTOTUNE_NVML_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct nvmlDevice_st *nvml_handle;
+
+struct nvml_process { /* nvmlProcessInfo_t of version 3 */
+    unsigned pid;
+    unsigned long long used_bytes;
+    unsigned gpu_instance, compute_instance;
+};
+
+enum {
+    NVML_SUCCESS = 0,
+    NVML_ERROR_NOT_SUPPORTED = 3,
+    NVML_ERROR_NOT_FOUND = 6,
+    NVML_ERROR_INSUFFICIENT_SIZE = 7,
+    NVML_CLOCK_SM = 1,
+    NVML_TEMPERATURE_GPU = 0,
+};
+
+/* X(name, result, arguments, 1 where nothing goes without it) */
+#define NVML_FUNCTIONS(X)                                                                          \
+    X(nvmlInit_v2, int, (void), 1)                                                                 \
+    X(nvmlShutdown, int, (void), 1)                                                                \
+    X(nvmlErrorString, const char *, (int result), 1)                                              \
+    X(nvmlDeviceGetHandleByUUID, int, (const char *uuid, nvml_handle *device), 1)                  \
+    X(nvmlDeviceGetClockInfo, int, (nvml_handle device, int clock, unsigned *mhz), 0)              \
+    X(nvmlDeviceGetTemperature, int, (nvml_handle device, int sensor, unsigned *celsius), 0)       \
+    X(nvmlDeviceGetPowerUsage, int, (nvml_handle device, unsigned *milliwatts), 0)                 \
+    X(nvmlDeviceGetCurrentClocksEventReasons, int,                                                 \
+      (nvml_handle device, unsigned long long *reasons), 0)                                        \
+    X(nvmlDeviceGetCurrentClocksThrottleReasons, int, /* its name in drivers before 535 */         \
+      (nvml_handle device, unsigned long long *reasons), 0)                                        \
+    X(nvmlDeviceGetComputeRunningProcesses_v3, int,                                                \
+      (nvml_handle device, unsigned *count, struct nvml_process *processes), 0)
+
+/* Why clocks are not at their highest. X(name, bit, 1 where power, heat or hardware lower them) */
+#define NVML_REASONS(X)                                                                            \
+    X(idle, 0x1, 0)                                                                                \
+    X(application_clocks, 0x2, 0)                                                                  \
+    X(power_cap, 0x4, 1)                                                                           \
+    X(hardware_slowdown, 0x8, 1)                                                                   \
+    X(sync_boost, 0x10, 0)                                                                         \
+    X(thermal_slowdown, 0x20, 1)                                                                   \
+    X(hardware_thermal_slowdown, 0x40, 1)                                                          \
+    X(hardware_power_brake, 0x80, 1)                                                               \
+    X(display_clocks, 0x100, 0)
+
+enum nvml_reason {
+#define X(name, bit, lowers) NVML_REASON_##name = (bit),
+    NVML_REASONS(X)
+#undef X
+};
+
+struct nvml {
+    void *library;
+    nvml_handle device;
+#define X(name, result, arguments, needed) result(*name) arguments;
+    NVML_FUNCTIONS(X)
+#undef X
+};
+
+/*
+ * Opens libnvidia-ml.so.1 (the linker's search path decides which) and finds the GPU, which takes
+ * some 10 ms for each GPU of the machine. Returns 0, or ERROR_DEVICE saying what is missing;
+ * nothing is left open then.
+ */
+int nvml_open(struct nvml *nvml, const char *uuid, struct error *error);
+void nvml_close(struct nvml *nvml); /* zeroed is allowed */
+
+/* What NVML says at this moment; 0 for what this GPU or driver does not tell. */
+struct nvml_reading {
+    unsigned sm_clock_mhz;
+    unsigned temperature_c;
+    double power_w;
+    unsigned long long reasons; /* of enum nvml_reason, and bits we have no name for */
+};
+
+/* Takes from 10 us to 1 ms. */
+void nvml_read(const struct nvml *nvml, struct nvml_reading *reading);
+
+/* Whether a reason among them lowers the clocks for power, heat or the hardware's sake. */
+bool nvml_throttled(unsigned long long reasons);
+
+/* "power_cap, thermal_slowdown": those that nvml_throttled() is about; a new string. */
+char *nvml_throttle_text(unsigned long long reasons);
+
+/* The pids of all processes with a compute context on the GPU, ours included, as a new array; none
+ * where NVML does not tell. In a container they may be those outside of it. */
+unsigned *nvml_processes(const struct nvml *nvml, size_t *count);
+
+#endif

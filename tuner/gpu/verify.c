@@ -1,0 +1,362 @@
+#include "gpu/verify.h"
+
+#include "base/alloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Findings, in 64-bit slots: for each expectation a comparison {mismatches, ~first, unwritten} or a
+ * checksum {ordered, unordered, poisoned, places of those}; for each buffer a checksum (inputs only)
+ * and the number of damaged guard bytes.
+ */
+enum { EXPECTATION_SLOTS = 4, BUFFER_SLOTS = 5, GUARD_SLOT = 4 };
+
+/* Elements of fewer bytes look like poison by chance. */
+enum { POISON_BYTES = 4 };
+
+static size_t slot_count(const struct device_problem *problem)
+{
+    return EXPECTATION_SLOTS * problem->template.expectation_count +
+           BUFFER_SLOTS * problem->template.buffer_count;
+}
+
+static size_t expectation_slot(size_t index)
+{
+    return EXPECTATION_SLOTS * index;
+}
+
+static size_t buffer_slot(const struct device_problem *problem, size_t index)
+{
+    return EXPECTATION_SLOTS * problem->template.expectation_count + BUFFER_SLOTS * index;
+}
+
+static CUdeviceptr slot_pointer(const struct device_problem *problem, size_t slot)
+{
+    return problem->slots + slot * sizeof(uint64_t);
+}
+
+static const struct device_buffer *buffer_of(const struct device_problem *problem,
+                                             const struct device_variant *variant, size_t index)
+{
+    bool scratch = problem->template.buffers[index].access == ACCESS_SCRATCH;
+    return scratch ? &variant->scratch[index] : &problem->buffers[index];
+}
+
+/* -- queueing the checks -------------------------------------------------------------------------
+ */
+
+static int queue_checksum(struct device_problem *problem, const struct device_buffer *buffer,
+                          size_t slot, struct error *error)
+{
+    CUdeviceptr data = buffer->data;
+    CUdeviceptr sums = slot_pointer(problem, slot);
+    int bytes = (int)element_bytes(buffer->type);
+    int poison = element_poison(buffer->type);
+    unsigned long long count = buffer->length;
+    void *arguments[] = {&data, &bytes, &count, &poison, &sums};
+    return device_launch_support(problem->device, SUPPORT_checksum, count, arguments, error);
+}
+
+static int queue_compare(struct device_problem *problem, size_t index, struct error *error)
+{
+    const struct expectation *expectation = &problem->template.expectations[index];
+    const struct device_buffer *out = &problem->buffers[expectation->buffer];
+    const struct device_buffer *reference = &problem->expected[index];
+    double tolerance = 0;
+    if (expectation->tolerance != NULL) {
+        struct scope scope = {&problem->fixed, NULL};
+        int status = expression_real(expectation->tolerance, &scope, &tolerance, error);
+        if (status != 0)
+            return status;
+    }
+    CUdeviceptr out_data = out->data;
+    CUdeviceptr reference_data = reference->data;
+    CUdeviceptr result = slot_pointer(problem, expectation_slot(index));
+    int type = (int)out->type;
+    int reference_type = (int)reference->type;
+    int kind = (int)expectation->compare;
+    int poison = element_poison(out->type);
+    unsigned long long count = out->length;
+    void *arguments[] = {&out_data, &type,      &reference_data, &reference_type, &count,
+                         &kind,     &tolerance, &poison,         &result};
+    return device_launch_support(problem->device, SUPPORT_compare, count, arguments, error);
+}
+
+static int queue_expectation(struct device_problem *problem, size_t index, struct error *error)
+{
+    const struct expectation *expectation = &problem->template.expectations[index];
+    return expectation->compare == COMPARE_UNORDERED
+               ? queue_checksum(problem, &problem->buffers[expectation->buffer],
+                                expectation_slot(index), error)
+               : queue_compare(problem, index, error);
+}
+
+/* As device_kernels.cu has them. */
+enum { GUARDS = 16 };
+struct guards {
+    CUdeviceptr guard[GUARDS];
+    CUdeviceptr damaged[GUARDS];
+};
+
+static int launch_guards(struct device_problem *problem, struct guards *guards, int count,
+                         struct error *error)
+{
+    int pattern = GUARD_PATTERN;
+    void *arguments[] = {guards, &count, &pattern};
+    if (count == 0)
+        return 0;
+    return device_launch_support(problem->device, SUPPORT_check_guards, (uint64_t)count * 256,
+                                 arguments, error);
+}
+
+/* All buffers' guards, in as few launches as their number allows. */
+static int queue_guards(struct device_problem *problem, const struct device_variant *variant,
+                        struct error *error)
+{
+    struct guards guards;
+    int count = 0;
+    int status = 0;
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++) {
+        const struct device_buffer *buffer = buffer_of(problem, variant, i);
+        CUdeviceptr damaged = slot_pointer(problem, buffer_slot(problem, i) + GUARD_SLOT);
+        guards.guard[count] = buffer->base;
+        guards.damaged[count++] = damaged;
+        guards.guard[count] = buffer->data + buffer->bytes;
+        guards.damaged[count++] = damaged;
+        if (count == GUARDS) {
+            status = launch_guards(problem, &guards, count, error);
+            count = 0;
+        }
+    }
+    return status != 0 ? status : launch_guards(problem, &guards, count, error);
+}
+
+static int queue_inputs(struct device_problem *problem, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
+        if (problem->template.buffers[i].access == ACCESS_READ)
+            status = queue_checksum(problem, &problem->buffers[i], buffer_slot(problem, i), error);
+    return status;
+}
+
+/* -- judging what they found ---------------------------------------------------------------------
+ */
+
+/* The element as text, fetched from the GPU; for messages only. */
+static void element_text(struct device_problem *problem, const struct device_buffer *buffer,
+                         uint64_t index, char text[32])
+{
+    unsigned char bytes[8] = {0};
+    size_t size = element_bytes(buffer->type);
+    (void)snprintf(text, 32, "?");
+    if (problem->device->driver.cuMemcpyDtoH(bytes, buffer->data + index * size, size) !=
+        CUDA_SUCCESS)
+        return;
+    double real;
+    float single;
+    int64_t integer = 0;
+    memcpy(&real, bytes, sizeof real);
+    memcpy(&single, bytes, sizeof single);
+    memcpy(&integer, bytes, sizeof integer);
+    if (buffer->type == ELEMENT_DOUBLE)
+        (void)snprintf(text, 32, "%.9g", real);
+    else if (buffer->type == ELEMENT_FLOAT)
+        (void)snprintf(text, 32, "%.9g", (double)single);
+    else if (element_is_floating(buffer->type))
+        (void)snprintf(text, 32, "bits 0x%04" PRIx64, (uint64_t)integer);
+    else if (buffer->type == ELEMENT_UINT64 || buffer->type < ELEMENT_INT64) {
+        int shift = 64 - 8 * (int)size;
+        (void)snprintf(text, 32, "%" PRId64, (int64_t)((uint64_t)integer << shift) >> shift);
+    } else
+        (void)snprintf(text, 32, "%" PRIu64, (uint64_t)integer);
+}
+
+static bool judge_comparison(struct device_problem *problem, size_t index,
+                             char reason[VERIFY_REASON_BYTES])
+{
+    const struct expectation *expectation = &problem->template.expectations[index];
+    const struct device_buffer *out = &problem->buffers[expectation->buffer];
+    const uint64_t *found = &problem->slot_values[expectation_slot(index)];
+    const char *name = problem->template.buffers[expectation->buffer].name;
+    char actual[32];
+    char expected[32];
+    if (found[0] == 0)
+        return true;
+    uint64_t first = ~found[1];
+    element_text(problem, out, first, actual);
+    element_text(problem, &problem->expected[index], first, expected);
+    (void)snprintf(reason, VERIFY_REASON_BYTES,
+                   "%s[%" PRIu64 "] is %s, expected %s; %" PRIu64 " of %" PRIu64
+                   " elements differ, %" PRIu64 " were not written",
+                   name, first, actual, expected, found[0], out->length, found[2]);
+    return false;
+}
+
+static bool judge_unordered(const struct device_problem *problem, size_t index,
+                            char reason[VERIFY_REASON_BYTES])
+{
+    const struct expectation *expectation = &problem->template.expectations[index];
+    const uint64_t *found = &problem->slot_values[expectation_slot(index)];
+    const uint64_t *expected = &problem->expected_sums[expectation_slot(index)];
+    const struct device_buffer *out = &problem->buffers[expectation->buffer];
+    const char *name = problem->template.buffers[expectation->buffer].name;
+    uint64_t length = out->length;
+    bool placed = found[3] == expected[3] || element_bytes(out->type) < POISON_BYTES;
+    if (found[1] == expected[1] && placed)
+        return true;
+    if (found[1] == expected[1])
+        (void)snprintf(reason, VERIFY_REASON_BYTES,
+                       "%s has the right elements, but others of its places were left unwritten "
+                       "than expected",
+                       name);
+    else if (found[2] != expected[2])
+        (void)snprintf(reason, VERIFY_REASON_BYTES,
+                       "%s has %" PRIu64 " elements written, expected %" PRIu64, name,
+                       length - found[2], length - expected[2]);
+    else
+        (void)snprintf(reason, VERIFY_REASON_BYTES,
+                       "%s has other elements than expected, in any order", name);
+    return false;
+}
+
+static bool judge_buffer(const struct device_problem *problem, size_t index, bool inputs,
+                         char reason[VERIFY_REASON_BYTES])
+{
+    const uint64_t *found = &problem->slot_values[buffer_slot(problem, index)];
+    const struct buffer *buffer = &problem->template.buffers[index];
+    if (found[GUARD_SLOT] != 0) {
+        (void)snprintf(reason, VERIFY_REASON_BYTES,
+                       "%" PRIu64 " bytes outside of buffer '%s' were written", found[GUARD_SLOT],
+                       buffer->name);
+        return false;
+    }
+    if (inputs && buffer->access == ACCESS_READ && found[0] != problem->checksums[index]) {
+        (void)snprintf(reason, VERIFY_REASON_BYTES, "input '%s' was changed", buffer->name);
+        return false;
+    }
+    return true;
+}
+
+/* -- running them --------------------------------------------------------------------------------
+ */
+
+static int clear_slots(struct device_problem *problem, struct error *error)
+{
+    return CUDA(problem->device, cuMemsetD8Async, problem->slots, 0,
+                slot_count(problem) * sizeof(uint64_t), problem->device->stream);
+}
+
+/* Waits for everything before it in the stream. */
+static int fetch_slots(struct device_problem *problem, struct error *error)
+{
+    int status = CUDA(problem->device, cuMemcpyDtoHAsync, problem->slot_values, problem->slots,
+                      slot_count(problem) * sizeof(uint64_t), problem->device->stream);
+    return status != 0 ? status : device_synchronise(problem->device, error);
+}
+
+/* A reference that writes nothing would pass a variant that writes nothing. */
+static int check_reference(const struct device_problem *problem, size_t index, struct error *error)
+{
+    const struct expectation *expectation = &problem->template.expectations[index];
+    uint64_t length = problem->expected[index].length;
+    uint64_t unwritten = problem->expected_sums[expectation_slot(index) + 2];
+    if (expectation->kind != EXPECT_REFERENCE || expectation->compare == COMPARE_UNORDERED ||
+        length == 0 || unwritten < length)
+        return 0;
+    return error_set_at(error, ERROR_CONFIG, problem->template.path, expectation->line,
+                        "reference '%s' wrote nothing; does it write to its argument `reference`?",
+                        expectation->reference.entry);
+}
+
+static int queue_preparation(struct device_problem *problem, struct error *error)
+{
+    int status = clear_slots(problem, error);
+    for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
+        status = queue_checksum(problem, &problem->expected[i], expectation_slot(i), error);
+    if (status == 0)
+        status = queue_inputs(problem, error);
+    return status != 0 ? status : fetch_slots(problem, error);
+}
+
+int verify_prepare(struct device_problem *problem, struct error *error)
+{
+    size_t count = slot_count(problem);
+    problem->slot_values = alloc_zeroed(count, sizeof(uint64_t));
+    problem->expected_sums = alloc_zeroed(count, sizeof(uint64_t));
+    int status = CUDA(problem->device, cuMemAlloc, &problem->slots, count * sizeof(uint64_t));
+    if (status == 0)
+        status = queue_preparation(problem, error);
+    if (status != 0)
+        return status;
+    memcpy(problem->expected_sums, problem->slot_values, count * sizeof(uint64_t));
+    for (size_t i = 0; i < problem->template.buffer_count; i++)
+        problem->checksums[i] = problem->slot_values[buffer_slot(problem, i)];
+    for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
+        status = check_reference(problem, i, error);
+    return status;
+}
+
+/* Queues: inputs as they were, outputs poisoned, one run. */
+static int queue_run(struct device_problem *problem, struct device_variant *variant,
+                     struct error *error)
+{
+    int status = device_problem_restore(problem, error);
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
+        if (problem->template.buffers[i].access == ACCESS_WRITE)
+            status = device_buffer_poison(problem->device, &problem->buffers[i], error);
+    if (status == 0)
+        status = device_variant_run(variant, problem, error);
+    return status;
+}
+
+static int queue_checks(struct device_problem *problem, const struct device_variant *variant,
+                        bool inputs, struct error *error)
+{
+    int status = clear_slots(problem, error);
+    for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
+        status = queue_expectation(problem, i, error);
+    if (status == 0)
+        status = queue_guards(problem, variant, error);
+    if (status == 0 && inputs)
+        status = queue_inputs(problem, error);
+    return status != 0 ? status : fetch_slots(problem, error);
+}
+
+static enum finding judge(struct device_problem *problem, bool inputs,
+                          char reason[VERIFY_REASON_BYTES])
+{
+    for (size_t i = 0; i < problem->template.buffer_count; i++)
+        if (!judge_buffer(problem, i, inputs, reason))
+            return FINDING_DAMAGE;
+    for (size_t i = 0; i < problem->template.expectation_count; i++)
+        if (problem->template.expectations[i].compare == COMPARE_UNORDERED
+                ? !judge_unordered(problem, i, reason)
+                : !judge_comparison(problem, i, reason))
+            return FINDING_WRONG;
+    return FINDING_RIGHT;
+}
+
+static int check(struct device_problem *problem, const struct device_variant *variant, bool inputs,
+                 enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error)
+{
+    int status = queue_checks(problem, variant, inputs, error);
+    if (status == 0)
+        *finding = judge(problem, inputs, reason);
+    return status;
+}
+
+int verify_run(struct device_problem *problem, struct device_variant *variant,
+               enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error)
+{
+    int status = queue_run(problem, variant, error);
+    return status != 0 ? status : check(problem, variant, true, finding, reason, error);
+}
+
+int verify_again(struct device_problem *problem, struct device_variant *variant,
+                 enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error)
+{
+    return check(problem, variant, false, finding, reason, error);
+}

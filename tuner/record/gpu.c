@@ -1,0 +1,222 @@
+#include "record/gpu.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KIB (INT64_C(1) << 10)
+#define MIB (INT64_C(1) << 20)
+#define MHZ INT64_C(1000)            /* in kHz */
+#define GIGABYTE INT64_C(1000000000) /* decimal, as on the box */
+
+/* What compute capabilities from 7.5 to 12.1 have in common. */
+enum {
+    WARP_SIZE = 32,
+    THREADS_PER_BLOCK = 1024,
+    REGISTERS = 64 * 1024,
+    SHARED_BYTES_PER_BLOCK = 48 * 1024,
+    RESERVED_SHARED_BYTES = 1024, /* of each block, from 8.0 on */
+};
+
+/* Limits of a compute capability, then the figures of the card that stands in for it. */
+struct architecture {
+    int compute_capability;
+    int max_threads_per_sm;
+    int max_blocks_per_sm;
+    int shared_kib_per_sm;
+    int shared_kib_per_block_optin;
+    const char *card;
+    int sm_count;
+    int l2_mib;
+    int clock_mhz;
+    int memory_clock_mhz;
+    int memory_bus_bits;
+    int memory_gigabytes;
+};
+
+/* What is approximate here is said in gpu.h, at gpu_from_arch(). */
+static const struct architecture architectures[] = {
+    {75, 1024, 16, 64, 64, "Tesla T4", 40, 4, 1590, 5001, 256, 16},
+    {80, 2048, 32, 164, 163, "NVIDIA A100-SXM4-80GB", 108, 40, 1410, 1593, 5120, 80},
+    {86, 1536, 16, 100, 99, "NVIDIA GeForce RTX 3090", 82, 6, 1695, 9751, 384, 24},
+    {87, 1536, 16, 164, 163, "NVIDIA Jetson AGX Orin", 16, 4, 1300, 3200, 256, 64},
+    {89, 1536, 24, 100, 99, "NVIDIA GeForce RTX 4090", 128, 72, 2520, 10501, 384, 24},
+    {90, 2048, 32, 228, 227, "NVIDIA H200", 132, 60, 1980, 3201, 6144, 141},
+    {100, 2048, 32, 228, 227, "NVIDIA B200", 148, 126, 1965, 3996, 8192, 180},
+    {103, 2048, 32, 228, 227, "NVIDIA B300", 148, 126, 1965, 3996, 8192, 288},
+    {110, 1536, 24, 228, 227, "NVIDIA Jetson AGX Thor", 20, 32, 1575, 4266, 256, 128},
+    {120, 1536, 24, 100, 99, "NVIDIA GeForce RTX 5090", 170, 96, 2407, 14001, 512, 32},
+    {121, 1536, 24, 100, 99, "NVIDIA GB10", 48, 24, 2418, 4266, 256, 128},
+};
+
+enum { ARCHITECTURE_COUNT = sizeof architectures / sizeof *architectures };
+
+/* Splits "sm_90a" into 90 and "a"; 0 where `arch` is not of that form. */
+static int parse_arch(const char *arch, const char **suffix)
+{
+    static const char *const prefixes[] = {"sm_", "compute_"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t length = strlen(prefixes[i]);
+        if (strncmp(arch, prefixes[i], length) != 0)
+            continue;
+        const char *digits = arch + length;
+        size_t digit_count = strspn(digits, "0123456789");
+        if (digit_count < 2 || digit_count > 4)
+            return 0;
+        *suffix = digits + digit_count;
+        if (strcmp(*suffix, "") != 0 && strcmp(*suffix, "a") != 0 && strcmp(*suffix, "f") != 0)
+            return 0;
+        return (int)strtol(digits, NULL, 10);
+    }
+    return 0;
+}
+
+static int unknown_arch(const char *arch, struct error *error)
+{
+    char known[16 * ARCHITECTURE_COUNT] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < ARCHITECTURE_COUNT; i++) {
+        int length = snprintf(known + used, sizeof known - used, "%ssm_%d", i > 0 ? ", " : "",
+                              architectures[i].compute_capability);
+        if (length < 0 || (size_t)length >= sizeof known - used)
+            break;
+        used += (size_t)length;
+    }
+    return error_set(error, ERROR_USAGE, "unknown architecture '%s'; the known ones are %s", arch,
+                     known);
+}
+
+static void fill_attributes(const struct architecture *from, int64_t *attributes)
+{
+    attributes[GPU_sm_count] = from->sm_count;
+    attributes[GPU_warp_size] = WARP_SIZE;
+    attributes[GPU_max_threads_per_block] = THREADS_PER_BLOCK;
+    attributes[GPU_max_threads_per_sm] = from->max_threads_per_sm;
+    attributes[GPU_max_blocks_per_sm] = from->max_blocks_per_sm;
+    attributes[GPU_registers_per_block] = REGISTERS;
+    attributes[GPU_registers_per_sm] = REGISTERS;
+    attributes[GPU_max_shared_bytes_per_block] = SHARED_BYTES_PER_BLOCK;
+    attributes[GPU_max_shared_bytes_per_block_optin] = from->shared_kib_per_block_optin * KIB;
+    attributes[GPU_shared_bytes_per_sm] = from->shared_kib_per_sm * KIB;
+    attributes[GPU_reserved_shared_bytes_per_block] =
+        from->compute_capability >= 80 ? RESERVED_SHARED_BYTES : 0;
+    attributes[GPU_l2_bytes] = from->l2_mib * MIB;
+    attributes[GPU_clock_khz] = from->clock_mhz * MHZ;
+    attributes[GPU_memory_clock_khz] = from->memory_clock_mhz * MHZ;
+    attributes[GPU_memory_bus_bits] = from->memory_bus_bits;
+    attributes[GPU_cooperative_launch] = 1;
+}
+
+int gpu_from_arch(const char *arch, struct gpu *gpu, struct error *error)
+{
+    const char *suffix = "";
+    int compute_capability = parse_arch(arch, &suffix);
+    const struct architecture *found = NULL;
+    for (size_t i = 0; i < ARCHITECTURE_COUNT; i++)
+        if (architectures[i].compute_capability == compute_capability)
+            found = &architectures[i];
+    if (found == NULL)
+        return unknown_arch(arch, error);
+
+    *gpu = (struct gpu){.compute_capability = compute_capability,
+                        .memory_bytes = found->memory_gigabytes * GIGABYTE};
+    (void)snprintf(gpu->name, sizeof gpu->name, "%s", found->card);
+    (void)snprintf(gpu->arch, sizeof gpu->arch, "sm_%d%s", compute_capability, suffix);
+    fill_attributes(found, gpu->attributes);
+    return 0;
+}
+
+void gpu_bindings(const struct gpu *gpu, struct bindings *bindings)
+{
+    bindings_set(bindings, "compute_capability", value_integer(gpu->compute_capability));
+    bindings_set(bindings, "memory_bytes", value_integer(gpu->memory_bytes));
+    for (size_t i = 0; i < GPU_ATTRIBUTE_COUNT; i++)
+        bindings_set(bindings, gpu_attribute_name(i), value_integer(gpu->attributes[i]));
+}
+
+/* A text member from the driver may hold anything; JSON wants UTF-8. */
+static json_t *text_to_json(const char *text)
+{
+    json_t *json = json_string(text);
+    if (json != NULL)
+        return json;
+    char ascii[128] = "";
+    for (size_t i = 0; i + 1 < sizeof ascii && text[i] != '\0'; i++)
+        ascii[i] = isprint((unsigned char)text[i]) ? text[i] : '?';
+    return json_string(ascii);
+}
+
+json_t *gpu_to_json(const struct gpu *gpu)
+{
+    json_t *attributes = json_object();
+    for (size_t i = 0; i < GPU_ATTRIBUTE_COUNT; i++)
+        json_object_set_new(attributes, gpu_attribute_name(i), json_integer(gpu->attributes[i]));
+
+    json_t *object = json_object();
+    json_object_set_new(object, "name", text_to_json(gpu->name));
+    json_object_set_new(object, "uuid", text_to_json(gpu->uuid));
+    json_object_set_new(object, "arch", text_to_json(gpu->arch));
+    json_object_set_new(object, "driver", text_to_json(gpu->driver));
+    json_object_set_new(object, "compute_capability", json_integer(gpu->compute_capability));
+    json_object_set_new(object, "memory_bytes", json_integer(gpu->memory_bytes));
+    json_object_set_new(object, "attributes", attributes);
+    return object;
+}
+
+static int missing(const char *member, struct error *error)
+{
+    return error_set(error, ERROR_WORKER,
+                     "device description without a valid '%s'; coordinator and worker must be the "
+                     "same build of autotune",
+                     member);
+}
+
+static int text_from_json(const json_t *object, const char *member, char *text, size_t size,
+                          struct error *error)
+{
+    const char *value = json_string_value(json_object_get(object, member));
+    if (value == NULL || strlen(value) >= size)
+        return missing(member, error);
+    memcpy(text, value, strlen(value) + 1);
+    return 0;
+}
+
+static int integer_from_json(const json_t *object, const char *member, int64_t low, int64_t high,
+                             int64_t *integer, struct error *error)
+{
+    const json_t *value = json_object_get(object, member);
+    if (!json_is_integer(value) || json_integer_value(value) < low ||
+        json_integer_value(value) > high)
+        return missing(member, error);
+    *integer = json_integer_value(value);
+    return 0;
+}
+
+int gpu_from_json(const json_t *object, struct gpu *gpu, struct error *error)
+{
+    struct gpu read = {0};
+    int64_t compute_capability = 0;
+    int status = 0;
+    if ((status = text_from_json(object, "name", read.name, sizeof read.name, error)) != 0 ||
+        (status = text_from_json(object, "uuid", read.uuid, sizeof read.uuid, error)) != 0 ||
+        (status = text_from_json(object, "arch", read.arch, sizeof read.arch, error)) != 0 ||
+        (status = text_from_json(object, "driver", read.driver, sizeof read.driver, error)) != 0 ||
+        (status = integer_from_json(object, "compute_capability", 10, 9999, &compute_capability,
+                                    error)) != 0 ||
+        (status = integer_from_json(object, "memory_bytes", 0, INT64_MAX, &read.memory_bytes,
+                                    error)) != 0)
+        return status;
+    read.compute_capability = (int)compute_capability;
+
+    const json_t *attributes = json_object_get(object, "attributes");
+    for (size_t i = 0; i < GPU_ATTRIBUTE_COUNT; i++) {
+        status = integer_from_json(attributes, gpu_attribute_name(i), 0, INT64_MAX,
+                                   &read.attributes[i], error);
+        if (status != 0)
+            return status;
+    }
+    *gpu = read;
+    return 0;
+}

@@ -1,0 +1,512 @@
+#include "record/record.h"
+
+#include "base/alloc.h"
+#include "record/record_file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *get_text(sqlite3_stmt *statement, int column)
+{
+    return (const char *)sqlite3_column_text(statement, column);
+}
+
+static void get_string(sqlite3_stmt *statement, int column, char *buffer, size_t size)
+{
+    const char *text = get_text(statement, column);
+    (void)snprintf(buffer, size, "%s", text != NULL ? text : "");
+}
+
+static int damaged(struct record *record, const char *what, int64_t id, struct error *error)
+{
+    return error_set_at(error, ERROR_RECORD, record->path, 0,
+                        "damaged %s in row %" PRId64 "; move the record away and tune again", what,
+                        id);
+}
+
+static char *json_of(const struct bindings *bindings)
+{
+    json_t *object = bindings_to_json(bindings);
+    char *text = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_decref(object);
+    if (text == NULL)
+        abort(); /* jansson's own way of saying out of memory */
+    return text;
+}
+
+static bool bindings_from_text(struct bindings *bindings, const char *text)
+{
+    json_t *object = text != NULL ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    bool good = json_is_object(object) && bindings_from_json(bindings, object, NULL) == 0;
+    json_decref(object);
+    return good;
+}
+
+static bool gpu_from_text(struct gpu *gpu, const char *text)
+{
+    json_t *object = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    bool good = json_is_object(object) && gpu_from_json(object, gpu, NULL) == 0;
+    json_decref(object);
+    return good;
+}
+
+static const char *mode_name(const struct study *study)
+{
+    return study->environment.static_mode ? "static" : "measured";
+}
+
+/* What a study is about, in the order that FIND_STUDY and ADD_STUDY share. `problem` lives until
+ * the end. */
+static void put_subject(struct query *query, const struct study *study, const char *problem)
+{
+    query_text(query, study->kernel);
+    query_text(query, problem);
+    query_text(query, study->environment.gpu.name);
+    query_text(query, study->environment.gpu.arch);
+    query_text(query, mode_name(study));
+    query_text(query, study->cache);
+    query_text(query, study->template_hash);
+    query_text(query, study->environment.gpu.driver);
+    query_text(query, study->environment.nvrtc);
+}
+
+static int add_study(struct record *record, const struct study *study, const char *problem,
+                     int64_t *id, struct error *error)
+{
+    const struct environment *environment = &study->environment;
+    json_t *gpu = gpu_to_json(&environment->gpu);
+    char *details = json_dumps(gpu, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    struct query query = query_begin(record, STATEMENT_ADD_STUDY);
+    put_subject(&query, study, problem);
+    query_text(&query, study->template_name);
+    query_text(&query, study->description);
+    query_text(&query, environment->autotune);
+    query_text(&query, environment->host);
+    query_text(&query, environment->date);
+    query_text(&query, environment->command);
+    query_text(&query, details);
+    query_integer(&query, (int64_t)study->points);
+    query_integer(&query, (int64_t)study->rejected);
+    query_real(&query, study->empty_kernel_ns);
+    int result = query_run(&query, NULL, error);
+    *id = sqlite3_last_insert_rowid(record->database);
+    free(details);
+    json_decref(gpu);
+    return result;
+}
+
+static int read_results(struct record *record, int64_t id, int64_t winner, struct study *study,
+                        struct error *error);
+
+/* Four columns, which are NULL where nothing was seen. */
+static void read_conditions(sqlite3_stmt *row, int column, struct gpu_conditions *conditions)
+{
+    if (sqlite3_column_type(row, column) == SQLITE_NULL)
+        return;
+    conditions->known = true;
+    conditions->dropped_samples = (uint64_t)sqlite3_column_int64(row, column++);
+    conditions->throttled_samples = (uint64_t)sqlite3_column_int64(row, column++);
+    conditions->sm_clock_mhz = sqlite3_column_double(row, column++);
+    conditions->other_processes = sqlite3_column_int(row, column);
+}
+
+static void put_watched(struct query *query, const struct gpu_conditions *conditions)
+{
+    if (!conditions->known) {
+        for (int i = 0; i < 4; i++)
+            query_null(query);
+        return;
+    }
+    query_integer(query, (int64_t)conditions->dropped_samples);
+    query_integer(query, (int64_t)conditions->throttled_samples);
+    query_real(query, conditions->sm_clock_mhz);
+    query_integer(query, conditions->other_processes);
+}
+
+/* What is complete was measured then, and by that command. */
+static void take_origin(struct environment *environment, sqlite3_stmt *row)
+{
+    get_string(row, 4, environment->date, sizeof environment->date);
+    free(environment->command);
+    environment->command = alloc_string(get_text(row, 5));
+}
+
+/* Puts the checksums right of what a statement of that name finds by `id`. */
+static int seal(struct record *record, enum statement name, int64_t id, struct error *error)
+{
+    struct query query = query_begin(record, name);
+    query_integer(&query, id);
+    return query_run(&query, NULL, error);
+}
+
+/* Looks for an earlier study of the same subject; `*id` is 0 where there is none. */
+static int take_up(struct record *record, struct study *study, const char *problem, int64_t *id,
+                   struct error *error)
+{
+    struct query query = query_begin(record, STATEMENT_FIND_STUDY);
+    put_subject(&query, study, problem);
+    int status = query_step(&query);
+    int result = 0;
+    bool complete = false;
+    int64_t winner = 0;
+    *id = 0;
+    if (status == SQLITE_ROW) {
+        *id = sqlite3_column_int64(query.statement, 0);
+        complete = sqlite3_column_int(query.statement, 1) != 0;
+        winner = sqlite3_column_int64(query.statement, 2);
+        double empty_kernel_ns = sqlite3_column_double(query.statement, 3);
+        if (empty_kernel_ns > 0)
+            study->empty_kernel_ns = empty_kernel_ns;
+        read_conditions(query.statement, 6, &study->conditions);
+        study->empty_batch_ns = sqlite3_column_double(query.statement, 10);
+        if (complete)
+            take_origin(&study->environment, query.statement);
+    } else if (status != SQLITE_DONE) {
+        result = record_failed(record, error);
+    }
+    query_end(&query);
+    if (result != 0 || *id == 0)
+        return result;
+    study->complete = complete;
+    return read_results(record, *id, winner, study, error);
+}
+
+int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
+                 struct error *error)
+{
+    *id = 0;
+    int result = record_start(record, error);
+    if (result != 0)
+        return result;
+    char *problem = json_of(&study->problem);
+    if (!afresh)
+        result = take_up(record, study, problem, id, error);
+    if (result == 0 && *id == 0)
+        result = add_study(record, study, problem, id, error);
+    if (result == 0)
+        result = seal(record, STATEMENT_SEAL_STUDY, *id, error);
+    free(problem);
+    return record_end(record, result, error);
+}
+
+/* Notes who reached the finals and who tied; the winner's row goes to `*winner_id`. */
+static int store_finals(struct record *record, int64_t study_id, const struct study *study,
+                        int64_t *winner_id, struct error *error)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < study->result_count; i++) {
+        const struct result *variant = &study->results[i];
+        char *parameters = json_of(&variant->parameters);
+        struct query query = query_begin(record, STATEMENT_SET_FINAL);
+        query_integer(&query, variant->finalist);
+        query_integer(&query, variant->tied);
+        query_integer(&query, study_id);
+        query_text(&query, parameters);
+        int64_t id = 0;
+        result = query_run(&query, &id, error);
+        if (result == 0 && study->has_winner && i == study->winner)
+            *winner_id = id;
+        free(parameters);
+    }
+    return result;
+}
+
+int record_finish(struct record *record, int64_t study_id, const struct study *study,
+                  struct error *error)
+{
+    int result = record_start(record, error);
+    if (result != 0)
+        return result;
+    int64_t winner = 0;
+    result = store_finals(record, study_id, study, &winner, error);
+    if (result == 0 && study->has_winner && winner == 0)
+        result = error_set_at(error, ERROR_RECORD, record->path, 0,
+                              "the winner of '%s' has no result in the record", study->kernel);
+    if (result == 0) {
+        struct query query = query_begin(record, STATEMENT_FINISH_STUDY);
+        query_integer(&query, (int64_t)study->points);
+        query_integer(&query, (int64_t)study->rejected);
+        query_real(&query, study->empty_kernel_ns);
+        if (winner != 0)
+            query_integer(&query, winner);
+        else
+            query_null(&query);
+        put_watched(&query, &study->conditions);
+        query_real(&query, study->empty_batch_ns);
+        query_integer(&query, study_id);
+        result = query_run(&query, NULL, error);
+    }
+    if (result == 0)
+        result = seal(record, STATEMENT_SEAL_STUDY, study_id, error);
+    if (result == 0)
+        result = seal(record, STATEMENT_SEAL_VARIANTS, study_id, error);
+    return record_end(record, result, error);
+}
+
+static void put_figures(struct query *query, const struct kernel_stats *figures)
+{
+    if (!figures->known)
+        return; /* a parameter that is not given is NULL */
+    query_integer(query, figures->registers);
+    query_integer(query, figures->spill_bytes);
+    query_integer(query, figures->stack_bytes);
+    query_integer(query, figures->static_shared_bytes);
+    query_integer(query, figures->dynamic_shared_bytes);
+    query_integer(query, figures->block_threads);
+    query_integer(query, figures->grid_blocks);
+    query_integer(query, figures->blocks_per_sm);
+    query_real(query, figures->occupancy);
+    query_integer(query, figures->limiters);
+}
+
+static void put_summary(struct query *query, const struct summary *time)
+{
+    const double figures[] = {time->median_ns, time->low_ns, time->high_ns, time->minimum_ns,
+                              time->relative_iqr};
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        if (time->count > 0)
+            query_real(query, figures[i]);
+        else
+            query_null(query);
+    }
+    query_integer(query, (int64_t)time->count);
+}
+
+static int store_variant(struct record *record, int64_t study_id, const struct result *result,
+                         const char *phase, int64_t *id, struct error *error)
+{
+    char *parameters = json_of(&result->parameters);
+    struct query query = query_begin(record, STATEMENT_PUT_VARIANT);
+    query_integer(&query, study_id);
+    query_text(&query, parameters);
+    query_text(&query, outcome_name(result->outcome));
+    query_text(&query, result->reason);
+    query_text(&query, phase);
+    put_summary(&query, &result->time);
+    query_real(&query, result->bytes);
+    query_real(&query, result->operations);
+    query_integer(&query, result->finalist);
+    query_integer(&query, result->tied);
+    query_integer(&query, result->runs);
+    put_figures(&query, &result->stats);
+    int status = query_run(&query, id, error);
+    free(parameters);
+    return status;
+}
+
+static int store_samples(struct record *record, int64_t variant, const struct result *result,
+                         const char *phase, struct error *error)
+{
+    struct query drop = query_begin(record, STATEMENT_DROP_SAMPLES);
+    query_integer(&drop, variant);
+    query_text(&drop, phase);
+    int status = query_run(&drop, NULL, error);
+    for (size_t i = 0; status == 0 && i < result->sample_count; i++) {
+        struct query add = query_begin(record, STATEMENT_ADD_SAMPLE);
+        query_integer(&add, variant);
+        query_text(&add, phase);
+        query_integer(&add, (int64_t)i);
+        query_real(&add, result->samples_ns[i]);
+        status = query_run(&add, NULL, error);
+    }
+    return status;
+}
+
+int record_result(struct record *record, int64_t study_id, const struct result *result,
+                  const char *phase, struct error *error)
+{
+    int status = record_start(record, error);
+    if (status != 0)
+        return status;
+    int64_t variant = 0;
+    status = store_variant(record, study_id, result, phase, &variant, error);
+    if (status == 0)
+        status = store_samples(record, variant, result, phase, error);
+    if (status == 0)
+        status = seal(record, STATEMENT_SEAL_VARIANT, variant, error);
+    return record_end(record, status, error);
+}
+
+/* The samples of the phase that the variant's figures are of. */
+static int read_samples(struct record *record, int64_t variant, const char *phase,
+                        struct result *result, struct error *error)
+{
+    struct query query = query_begin(record, STATEMENT_GET_SAMPLES);
+    query_integer(&query, variant);
+    query_text(&query, phase);
+    int status;
+    while ((status = query_step(&query)) == SQLITE_ROW)
+        *ARRAY_APPEND(result->samples_ns, result->sample_count) =
+            sqlite3_column_double(query.statement, 0);
+    query_end(&query);
+    return status == SQLITE_DONE ? 0 : record_failed(record, error);
+}
+
+static void read_figures(sqlite3_stmt *row, int column, struct kernel_stats *figures)
+{
+    if (sqlite3_column_type(row, column) == SQLITE_NULL)
+        return;
+    figures->known = true;
+    figures->registers = sqlite3_column_int(row, column++);
+    figures->spill_bytes = sqlite3_column_int64(row, column++);
+    figures->stack_bytes = sqlite3_column_int64(row, column++);
+    figures->static_shared_bytes = sqlite3_column_int64(row, column++);
+    figures->dynamic_shared_bytes = sqlite3_column_int64(row, column++);
+    figures->block_threads = sqlite3_column_int(row, column++);
+    figures->grid_blocks = sqlite3_column_int64(row, column++);
+    figures->blocks_per_sm = sqlite3_column_int(row, column++);
+    figures->occupancy = sqlite3_column_double(row, column++);
+    figures->limiters = (unsigned)sqlite3_column_int64(row, column);
+}
+
+static void read_summary(sqlite3_stmt *row, int column, struct summary *time)
+{
+    time->median_ns = sqlite3_column_double(row, column++);
+    time->low_ns = sqlite3_column_double(row, column++);
+    time->high_ns = sqlite3_column_double(row, column++);
+    time->minimum_ns = sqlite3_column_double(row, column++);
+    time->relative_iqr = sqlite3_column_double(row, column++);
+    time->count = (size_t)sqlite3_column_int64(row, column);
+}
+
+static int read_result(struct record *record, sqlite3_stmt *row, struct result *result,
+                       struct error *error)
+{
+    int64_t id = sqlite3_column_int64(row, 0);
+    if (!bindings_from_text(&result->parameters, get_text(row, 1)))
+        return damaged(record, "parameters", id, error);
+    int outcome = outcome_from_name(get_text(row, 2));
+    if (outcome < 0)
+        return damaged(record, "outcome", id, error);
+    result->outcome = (enum outcome)outcome;
+    result->reason = alloc_string(get_text(row, 3));
+    read_summary(row, 5, &result->time);
+    result->bytes = sqlite3_column_double(row, 11);
+    result->operations = sqlite3_column_double(row, 12);
+    result->finalist = sqlite3_column_int(row, 13) != 0;
+    result->tied = sqlite3_column_int(row, 14) != 0;
+    result->runs = sqlite3_column_int(row, 15);
+    read_figures(row, 16, &result->stats);
+    return read_samples(record, id, get_text(row, 4), result, error);
+}
+
+/* Adds the stored results of a study; `winner` is the winner's row, 0 where there is none. */
+static int read_results(struct record *record, int64_t id, int64_t winner, struct study *study,
+                        struct error *error)
+{
+    struct query query = query_begin(record, STATEMENT_GET_VARIANTS);
+    query_integer(&query, id);
+    int result = 0;
+    int status = SQLITE_DONE;
+    while (result == 0 && (status = query_step(&query)) == SQLITE_ROW) {
+        if (winner != 0 && sqlite3_column_int64(query.statement, 0) == winner) {
+            study->has_winner = true;
+            study->winner = study->result_count;
+        }
+        result = read_result(record, query.statement,
+                             ARRAY_APPEND(study->results, study->result_count), error);
+    }
+    query_end(&query);
+    return result != 0 || status == SQLITE_DONE ? result : record_failed(record, error);
+}
+
+static int read_study(struct record *record, sqlite3_stmt *row, struct study *study,
+                      struct error *error)
+{
+    struct environment *environment = &study->environment;
+    int64_t id = sqlite3_column_int64(row, 0);
+    study->kernel = alloc_string(get_text(row, 1));
+    if (!bindings_from_text(&study->problem, get_text(row, 2)))
+        return damaged(record, "problem", id, error);
+    environment->static_mode = strcmp(get_text(row, 5), "static") == 0;
+    get_string(row, 6, study->cache, sizeof study->cache);
+    study->template_hash = alloc_string(get_text(row, 7));
+    get_string(row, 9, environment->nvrtc, sizeof environment->nvrtc);
+    study->template_name = alloc_string(get_text(row, 10));
+    study->description = alloc_string(get_text(row, 11));
+    get_string(row, 12, environment->autotune, sizeof environment->autotune);
+    get_string(row, 13, environment->host, sizeof environment->host);
+    get_string(row, 14, environment->date, sizeof environment->date);
+    environment->command = alloc_string(get_text(row, 15));
+    if (!gpu_from_text(&environment->gpu, get_text(row, 16)))
+        return damaged(record, "GPU", id, error);
+    study->points = (uint64_t)sqlite3_column_int64(row, 17);
+    study->rejected = (uint64_t)sqlite3_column_int64(row, 18);
+    study->empty_kernel_ns = sqlite3_column_double(row, 19);
+    study->complete = sqlite3_column_int(row, 20) != 0;
+    read_conditions(row, 22, &study->conditions);
+    study->empty_batch_ns = sqlite3_column_double(row, 26);
+    return read_results(record, id, sqlite3_column_int64(row, 21), study, error);
+}
+
+static double number_of(struct value value)
+{
+    return value.kind == VALUE_INTEGER ? (double)value.as.integer : value.as.real;
+}
+
+static bool is_number(struct value value)
+{
+    return value.kind == VALUE_INTEGER || value.kind == VALUE_REAL;
+}
+
+/* Numbers by size, anything else by its text. */
+static int compare_values(struct value a, struct value b)
+{
+    if (is_number(a) && is_number(b))
+        return (number_of(a) > number_of(b)) - (number_of(a) < number_of(b));
+    char first[VALUE_TEXT_BYTES];
+    char second[VALUE_TEXT_BYTES];
+    return strcmp(value_text(a, first), value_text(b, second));
+}
+
+static int compare_problems(const struct bindings *a, const struct bindings *b)
+{
+    size_t count = a->count < b->count ? a->count : b->count;
+    int order = 0;
+    for (size_t i = 0; order == 0 && i < count; i++) {
+        order = strcmp(a->items[i].name, b->items[i].name);
+        if (order == 0)
+            order = compare_values(a->items[i].value, b->items[i].value);
+    }
+    return order != 0 ? order : (a->count > b->count) - (a->count < b->count);
+}
+
+static int compare_studies(const void *left, const void *right)
+{
+    const struct study *a = left;
+    const struct study *b = right;
+    int order = strcmp(a->kernel, b->kernel);
+    if (order == 0)
+        order = compare_problems(&a->problem, &b->problem);
+    if (order == 0)
+        order = strcmp(a->environment.gpu.name, b->environment.gpu.name);
+    if (order == 0)
+        order = strcmp(a->environment.gpu.arch, b->environment.gpu.arch);
+    return order != 0 ? order : a->environment.static_mode - b->environment.static_mode;
+}
+
+int record_studies(struct record *record, struct study **studies, size_t *count,
+                   struct error *error)
+{
+    *studies = alloc_zeroed(1, sizeof **studies);
+    *count = 0;
+    struct query query = query_begin(record, STATEMENT_LATEST_STUDIES);
+    int result = 0;
+    int status = SQLITE_DONE;
+    while (result == 0 && (status = query_step(&query)) == SQLITE_ROW)
+        result = read_study(record, query.statement, ARRAY_APPEND(*studies, *count), error);
+    query_end(&query);
+    if (result == 0 && status != SQLITE_DONE)
+        result = record_failed(record, error);
+    if (result == 0) {
+        qsort(*studies, *count, sizeof **studies, compare_studies);
+        return 0;
+    }
+    for (size_t i = 0; i < *count; i++)
+        study_release(&(*studies)[i]);
+    free(*studies);
+    *studies = NULL;
+    *count = 0;
+    return result;
+}

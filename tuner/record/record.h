@@ -1,0 +1,83 @@
+/*
+ * The record: an SQLite database with every study, every variant's outcome and every raw sample. It
+ * is crash-safe (write-ahead log) and may be open in several processes at once.
+ *
+ * Calling sequence of a run:
+ *     record_open, record_begin (once a study), record_result (for each variant as it comes in),
+ *     record_finish when the study is complete, record_close
+ * Readers use record_open_existing and record_studies. Every row carries a checksum; a row that does
+ * not match its own is never believed. The schema has a version (PRAGMA
+ * user_version); a file with another one, or that is no SQLite database, is refused and left alone.
+ *
+ * People ask it with the sqlite3 shell: tables study, variant and sample, and two views,
+ *     SELECT * FROM best;          the winner of each study
+ *     SELECT * FROM measurement;   each sample with its kernel, problem, GPU, parameters and phase
+ *
+ * Every function returns 0 or ERROR_RECORD with the file's name and SQLite's message.
+ */
+#ifndef AUTOTUNE_RECORD_H
+#define AUTOTUNE_RECORD_H
+
+#include "base/error.h"
+#include "record/study.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct record;
+
+/* Opens the record at `path`, made where it is not there (its folder must be). */
+int record_open(struct record **record, const char *path, struct error *error);
+
+/* What record_open_sound() had to do. */
+struct record_repair {
+    char *set_aside; /* where the file is now that was no record, or was damaged; NULL: none was */
+    size_t
+        dropped; /* studies and variants whose checksums did not match; they are no longer there */
+};
+
+/*
+ * As record_open(), but for a run, which can measure again what is lost: a file that is damaged or
+ * no record is renamed PATH.damaged-N, and a new one begun; damaged rows are dropped. A record of a
+ * newer autotune is refused as ever. Free repair->set_aside.
+ */
+int record_open_sound(struct record **record, const char *path, struct record_repair *repair,
+                      struct error *error);
+
+/* Opens it for reading only: a missing file is an error that says to run a sweep first, and so is a
+ * damaged row. */
+int record_open_existing(struct record **record, const char *path, struct error *error);
+
+void record_close(struct record *record); /* NULL is allowed */
+
+/*
+ * Starts a study (everything but its results), or takes up an earlier one that is about the same:
+ * same kernel, template hash, problem, GPU name and architecture, driver, NVRTC version, cache
+ * state and mode. Its stored results are then added to study->results, and study->complete,
+ * has_winner and winner, and the date and command of a complete one, are as stored. With `afresh`
+ * the earlier one is left in the record but not taken up. `*id` names the study from now on.
+ */
+int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
+                 struct error *error);
+
+/*
+ * Stores one variant's result with its samples, in one transaction, replacing an earlier one of the
+ * same parameters in this study. `phase` is "screening" or "finals". Samples of both phases are
+ * kept; what is read back are those of the phase stored last. A screening stored again drops the
+ * finals that followed the earlier one.
+ */
+int record_result(struct record *record, int64_t study_id, const struct result *result,
+                  const char *phase, struct error *error);
+
+/* Marks the study complete with its counts (points, rejected), winner and tie set. */
+int record_finish(struct record *record, int64_t study_id, const struct study *study,
+                  struct error *error);
+
+/*
+ * Reads the latest study of each kernel, problem, GPU and mode, in order of kernel, problem and
+ * GPU, results and samples included. `*studies` is a new array: release each and free it.
+ */
+int record_studies(struct record *record, struct study **studies, size_t *count,
+                   struct error *error);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * The record's file, for record.c alone: the connection, its statements and transactions.
+ * record_open(), record_open_existing() and record_close() of record.h are here too.
+ */
+#ifndef AUTOTUNE_RECORD_FILE_H
+#define AUTOTUNE_RECORD_FILE_H
+
+#include "base/error.h"
+#include "record/record.h"
+#include "record/record_sql.h"
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+struct record {
+    sqlite3 *database;
+    char *path;
+    int failure;                               /* SQLite's code of the last one */
+    sqlite3_stmt *statements[STATEMENT_COUNT]; /* prepared when first used */
+};
+
+/*
+ * A statement being given its parameters, one after the other. Binding fails only on misuse or for
+ * lack of memory; the first failure is kept and reported by the step that follows. Texts are
+ * borrowed until query_end().
+ */
+struct query {
+    struct record *record;
+    sqlite3_stmt *statement;
+    int next;   /* parameter to be given */
+    int status; /* SQLite's */
+};
+
+struct query query_begin(struct record *record, enum statement name);
+void query_text(struct query *query, const char *text); /* NULL for no value */
+void query_integer(struct query *query, int64_t integer);
+void query_real(struct query *query, double real);
+void query_null(struct query *query);
+
+/* SQLITE_ROW, SQLITE_DONE or an error, for which see record_failed(). */
+int query_step(struct query *query);
+
+/* Makes the statement ready for its next use. */
+void query_end(struct query *query);
+
+/* Steps to the end and ends; the first column of the first row goes to `*id` (may be NULL; 0
+ * without a row). */
+int query_run(struct query *query, int64_t *id, struct error *error);
+
+/* ERROR_RECORD with the file's name and SQLite's last message. */
+int record_failed(struct record *record, struct error *error);
+
+/* A transaction that writes. record_end() commits it, or takes back everything since its beginning
+ * where `result`, or the commit itself, is a failure; it returns that failure. */
+int record_start(struct record *record, struct error *error);
+int record_end(struct record *record, int result, struct error *error);
+
+#endif

@@ -1,0 +1,114 @@
+#include "record/study.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+void result_release(struct result *result)
+{
+    bindings_release(&result->parameters);
+    free(result->reason);
+    free(result->samples_ns);
+    free(result->instructions);
+    *result = (struct result){0};
+}
+
+void study_release(struct study *study)
+{
+    for (size_t i = 0; i < study->result_count; i++)
+        result_release(&study->results[i]);
+    free(study->results);
+    bindings_release(&study->problem);
+    free(study->environment.command);
+    free(study->kernel);
+    free(study->template_name);
+    free(study->template_hash);
+    free(study->description);
+    *study = (struct study){0};
+}
+
+double study_empty_ns(const struct study *study, const struct result *result)
+{
+    return result->runs > 1 ? study->empty_batch_ns : study->empty_kernel_ns;
+}
+
+size_t study_batched(const struct study *study, int *runs, size_t *single)
+{
+    size_t batched = 0;
+    *runs = 1;
+    *single = 0;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        if (result->runs > 1) {
+            *runs = result->runs;
+            batched++;
+        } else if (result->outcome == OUTCOME_MEASURED) {
+            ++*single;
+        }
+    }
+    return batched;
+}
+
+bool study_has_instructions(const struct study *study)
+{
+    for (size_t i = 0; i < study->result_count; i++)
+        if (study->results[i].instructions != NULL)
+            return true;
+    return false;
+}
+
+size_t study_count(const struct study *study, enum outcome outcome)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < study->result_count; i++)
+        count += study->results[i].outcome == outcome;
+    return count;
+}
+
+/* 0: measured, 1: compiled, 2: anything else. */
+static int rank_class(const struct result *result)
+{
+    if (result->outcome == OUTCOME_MEASURED)
+        return 0;
+    return result->outcome == OUTCOME_COMPILED ? 1 : 2;
+}
+
+static int ascending(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_rank(const void *left, const void *right, void *context)
+{
+    const struct study *study = context;
+    size_t a = *(const size_t *)left;
+    size_t b = *(const size_t *)right;
+    const struct result *first = &study->results[a];
+    const struct result *second = &study->results[b];
+    int order = rank_class(first) - rank_class(second);
+    if (order == 0 && study->has_winner)
+        order = (b == study->winner) - (a == study->winner);
+    if (order == 0 && first->outcome == OUTCOME_MEASURED)
+        order = ascending(first->time.median_ns, second->time.median_ns);
+    if (order == 0 && first->outcome == OUTCOME_COMPILED)
+        order = ascending(second->stats.occupancy, first->stats.occupancy);
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
+void study_rank(const struct study *study, size_t *indices)
+{
+    for (size_t i = 0; i < study->result_count; i++)
+        indices[i] = i;
+    if (study->result_count > 1)
+        qsort_r(indices, study->result_count, sizeof *indices, compare_rank,
+                (void *)(uintptr_t)study);
+}
+
+char *study_key(const struct study *study)
+{
+    char *problem = bindings_text(&study->problem);
+    char *key = alloc_format("%s|%s|%s|%s", study->kernel, study->environment.gpu.name,
+                             study->environment.gpu.arch, problem);
+    free(problem);
+    return key;
+}

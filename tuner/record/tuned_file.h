@@ -1,0 +1,104 @@
+/*
+ * The tuned INI: the best configuration of each kernel for each GPU and problem, in a file that
+ * applications ship. One section an entry; the section's name is the kernel and a hash of what the
+ * entry is about (the low 32 bits of XXH3 of study_key()), so it stays the same when the entry is
+ * replaced:
+ *
+ *     [reduce_sum 5f1c09ab]
+ *     kernel = reduce_sum
+ *     gpu = NVIDIA H200
+ *     compute_capability = 90
+ *     ...
+ *     problem.n = 16777216
+ *     parameter.block_size = 512
+ *     median_ns = 24100
+ *     ...
+ *     tie.1.block_size = 256
+ *
+ * The keys are a table in tuned.c, which reading and writing share; to add one, add its line there
+ * and its member here. Every line stays within what any build of inih reads (196 bytes, section
+ * names 49); numbers read back as they were, to the last bit and with their kind (2.0 is a real
+ * number, 2 is not).
+ */
+#ifndef AUTOTUNE_TUNED_FILE_H
+#define AUTOTUNE_TUNED_FILE_H
+
+#include "base/error.h"
+#include "record/study.h"
+
+#include <stddef.h>
+
+/* What any build of inih reads of a line and of a section's name. */
+enum { TUNED_LINE_BYTES = 196, TUNED_SECTION_BYTES = 49 };
+
+struct tuned_entry {
+    char *section;
+    char *kernel;
+    char *template_name;
+    char *template_hash;
+    char *gpu;  /* name */
+    char *arch; /* "sm_90" */
+    int compute_capability;
+    int sm_count;
+    int64_t l2_bytes;
+    int64_t memory_bytes;
+    double memory_gb_per_s; /* peak, 10^9 bytes a second; 0 where it is not known */
+    char *driver;
+    char *nvrtc;
+    char *autotune;
+    char *date;
+    char *command; /* that made the entry, cut to its line; NULL where it is not known */
+    char *cache;   /* "cold" or "warm" */
+    struct bindings problem;
+    struct bindings parameters;
+    double median_ns, low_ns, high_ns; /* of the finals; 95 % interval of the median */
+    size_t samples;
+    int runs;               /* of which each sample is the mean: of a batch, or 0 for single runs */
+    double gb_per_s;        /* 0 where the template does not say */
+    double gflop_per_s;     /* likewise */
+    double empty_kernel_ns; /* measured as the winner was */
+    /* what NVML saw while the study was made: 0 for each that it did not see, and without NVML */
+    double sm_clock_mhz; /* mean */
+    int64_t dropped_samples, throttled_samples, other_processes;
+    int registers;
+    int blocks_per_sm;
+    double occupancy;
+    struct bindings *ties; /* parameters of the others in the tie set */
+    size_t tie_count;
+};
+
+struct tuned_file {
+    struct tuned_entry *entries;
+    size_t count;
+};
+
+void tuned_file_release(struct tuned_file *tuned);
+void tuned_entry_release(struct tuned_entry *entry);
+
+/* The entry for a study that has a winner. */
+void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry);
+
+/*
+ * Reads the file: all or nothing. A missing file gives no entries and 0. A file that is not a tuned
+ * INI (unknown key, missing key, bad number, a line that inih would cut) is ERROR_CONFIG with file
+ * and line.
+ */
+int tuned_file_read(const char *path, struct tuned_file *tuned, struct error *error);
+
+/* Replaces the entry of the same section or adds it, taking it over (`entry` is zeroed). */
+void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry);
+
+/* Writes beside, flushes to disk, renames. Returns 0 or ERROR_RECORD; the old file is intact then.
+ */
+int tuned_file_write(const char *path, const struct tuned_file *tuned, struct error *error);
+
+/*
+ * Reads the file, merges `count` entries (taken over and zeroed, also on failure) and writes it.
+ * Several processes may do so at once, one for each GPU, say, and no entry is lost: the file's
+ * folder is locked (flock) meanwhile, where its file system can. Returns 0, ERROR_CONFIG for a file
+ * that tuned_file_read() refuses, which is left alone, or ERROR_RECORD.
+ */
+int tuned_file_update(const char *path, struct tuned_entry *entries, size_t count,
+                      struct error *error);
+
+#endif

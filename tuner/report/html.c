@@ -1,0 +1,344 @@
+#include "report/html.h"
+
+#include "base/alloc.h"
+#include "report/html_charts.h"
+#include "report/html_parts.h"
+#include "report/plot.h"
+#include "report/report_text.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The page: its studies with what is worked out from each. */
+struct page {
+    const struct study *studies;
+    size_t count;
+    struct importances *effects; /* of each study, as the next two */
+    struct roofs *roofs;
+    struct charts *charts;
+    struct plots plots; /* of all */
+    bool can_plot;
+};
+
+static void page_init(struct page *page, const struct study *studies, size_t count,
+                      const struct study *record, size_t record_count)
+{
+    *page = (struct page){.studies = studies, .count = count, .can_plot = plots_possible()};
+    page->effects = alloc_zeroed(count, sizeof *page->effects);
+    page->roofs = alloc_zeroed(count, sizeof *page->roofs);
+    page->charts = alloc_zeroed(count, sizeof *page->charts);
+    plots_init(&page->plots);
+    for (size_t i = 0; i < count; i++) {
+        importances_find(&studies[i], &page->effects[i]);
+        roofs_find(&studies[i], record, record_count, &page->roofs[i]);
+        page->charts[i] = (struct charts){.study = &studies[i],
+                                          .effects = &page->effects[i],
+                                          .roofs = &page->roofs[i],
+                                          .plots = &page->plots};
+        if (page->can_plot)
+            charts_add(&page->charts[i]);
+    }
+}
+
+static void page_release(struct page *page)
+{
+    for (size_t i = 0; i < page->count; i++) {
+        importances_release(&page->effects[i]);
+        charts_release(&page->charts[i]);
+    }
+    plots_release(&page->plots);
+    free(page->effects);
+    free(page->roofs);
+    free(page->charts);
+}
+
+/* -- the head -----------------------------------------------------------------------------------
+ */
+
+static bool same_kernel(const struct page *page)
+{
+    for (size_t i = 1; i < page->count; i++)
+        if (strcmp(page->studies[i].kernel, page->studies[0].kernel) != 0)
+            return false;
+    return true;
+}
+
+static bool same_gpu(const struct page *page)
+{
+    const struct environment *first = &page->studies[0].environment;
+    for (size_t i = 1; i < page->count; i++) {
+        const struct environment *other = &page->studies[i].environment;
+        if (strcmp(first->gpu.name, other->gpu.name) != 0 ||
+            strcmp(first->gpu.arch, other->gpu.arch) != 0 ||
+            first->static_mode != other->static_mode)
+            return false;
+    }
+    return true;
+}
+
+static bool same_template(const struct page *page)
+{
+    for (size_t i = 1; i < page->count; i++)
+        if (strcmp(page->studies[i].template_name, page->studies[0].template_name) != 0)
+            return false;
+    return true;
+}
+
+static void print_title(FILE *stream, const struct page *page)
+{
+    if (page->count == 0) {
+        fputs("autotune: nothing to report", stream);
+        return;
+    }
+    const struct environment *environment = &page->studies[0].environment;
+    if (same_kernel(page))
+        html_text(stream, page->studies[0].kernel);
+    else if (same_template(page))
+        html_text(stream, page->studies[0].template_name);
+    else
+        fputs("Tuned kernels", stream);
+    fputs(!same_gpu(page)            ? " on several GPUs"
+          : environment->static_mode ? " compiled for "
+                                     : " on ",
+          stream);
+    if (same_gpu(page))
+        html_text(stream, environment->static_mode ? environment->gpu.arch : environment->gpu.name);
+}
+
+static void print_fact(FILE *stream, const char *name, const char *value)
+{
+    if (value == NULL || value[0] == '\0')
+        return;
+    fprintf(stream, "<div><dt>%s</dt><dd>", name);
+    html_text(stream, value);
+    fputs("</dd></div>\n", stream);
+}
+
+static void print_gpu(FILE *stream, const struct environment *environment)
+{
+    const struct gpu *gpu = &environment->gpu;
+    fprintf(stream, "<div><dt>%s</dt><dd>", environment->static_mode ? "limits of" : "GPU");
+    html_text(stream, gpu->name);
+    fprintf(stream, ", %s, %" PRId64 " SMs, %" PRId64 " MiB L2, %" PRId64 " GiB</dd></div>\n",
+            gpu->arch, gpu->attributes[GPU_sm_count], gpu->attributes[GPU_l2_bytes] >> 20,
+            gpu->memory_bytes >> 30);
+}
+
+static void print_facts(FILE *stream, const struct study *study)
+{
+    const struct environment *environment = &study->environment;
+    char versions[96];
+    (void)snprintf(versions, sizeof versions, "autotune %s, NVRTC %s%s%.31s", environment->autotune,
+                   environment->nvrtc, environment->gpu.driver[0] != '\0' ? ", driver " : "",
+                   environment->gpu.driver);
+    fputs("<dl class=\"facts\">\n", stream);
+    print_gpu(stream, environment);
+    print_fact(stream, "versions", versions);
+    print_fact(stream, "date", environment->date);
+    if (environment->command != NULL) {
+        fputs("<div class=\"wide\"><dt>command</dt><dd><code>", stream);
+        html_text(stream, environment->command);
+        fputs("</code></dd></div>\n", stream);
+    }
+    fputs("</dl>\n", stream);
+}
+
+/* Once, where all studies have the same: the first that is compared with them says it. */
+static void print_roofs(FILE *stream, const struct page *page)
+{
+    for (size_t i = 0; i < page->count; i++) {
+        if (html_roof_share(&page->studies[i], &page->roofs[i]) > 0) {
+            html_roofs(stream, &page->studies[i], &page->roofs[i]);
+            return;
+        }
+    }
+}
+
+static void print_head(FILE *stream, const struct page *page)
+{
+    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+          "<meta name=\"generator\" content=\"autotune " AUTOTUNE_VERSION "\">\n"
+          "<link rel=\"icon\" href=\"data:,\">\n<title>",
+          stream);
+    print_title(stream, page);
+    fputs("</title>\n", stream);
+    html_style(stream);
+    fputs("</head>\n<body>\n", stream);
+    fputs("<header>\n<h1>", stream);
+    print_title(stream, page);
+    fputs("</h1>\n", stream);
+    if (page->count > 0 && same_kernel(page)) {
+        fputs("<p class=\"muted\">", stream);
+        html_text(stream, page->studies[0].description);
+        fputs("</p>\n", stream);
+    }
+    if (page->count > 0 && same_gpu(page)) {
+        print_facts(stream, &page->studies[0]);
+        print_roofs(stream, page);
+    }
+    fputs("</header>\n", stream);
+    if (page->count > 1)
+        html_overview(stream, page->studies, page->roofs, page->count, same_kernel(page),
+                      same_gpu(page));
+    if (!page->can_plot)
+        fputs("<p class=\"muted\">No charts: gnuplot was not found where this page was made. "
+              "Install it (Debian: gnuplot-nox) and make the page again.</p>\n",
+              stream);
+}
+
+/* -- a study ------------------------------------------------------------------------------------
+ */
+
+static void print_batches(FILE *stream, const struct study *study)
+{
+    char number[REPORT_NUMBER_BYTES];
+    int runs;
+    size_t single;
+    if (study_batched(study, &runs, &single) == 0)
+        return;
+    fprintf(stream, "Times are of batches of %d runs", runs);
+    if (single > 0)
+        fprintf(stream, ", but for %zu variant%s of single runs", single, single > 1 ? "s" : "");
+    fprintf(stream, "; in a batch an empty kernel takes %s µs. ",
+            report_time(study->empty_batch_ns, number));
+}
+
+static void print_conditions(FILE *stream, const struct gpu_conditions *conditions)
+{
+    if (!conditions->known)
+        return;
+    fprintf(stream, "The SM clock was %.0f MHz; ", conditions->sm_clock_mhz);
+    if (conditions->dropped_samples == 0 && conditions->throttled_samples == 0)
+        fputs("no throttling was seen; ", stream);
+    else
+        fprintf(stream, "%" PRIu64 " samples were dropped under throttling and %" PRIu64 " kept; ",
+                conditions->dropped_samples, conditions->throttled_samples);
+    if (conditions->other_processes == 0)
+        fputs("no other process was on the GPU. ", stream);
+    else
+        fprintf(stream, "<strong>%d other process%s on the GPU</strong>. ",
+                conditions->other_processes, conditions->other_processes == 1 ? "" : "es");
+}
+
+static void print_counts(FILE *stream, const struct study *study)
+{
+    char number[REPORT_NUMBER_BYTES];
+    fputs("<p class=\"muted\">", stream);
+    if (!study->environment.static_mode) {
+        fprintf(stream, "L2 is %s before each sample; an empty kernel takes %s µs. ", study->cache,
+                report_time(study->empty_kernel_ns, number));
+        print_batches(stream, study);
+        print_conditions(stream, &study->conditions);
+    }
+    fprintf(stream, "%zu variant%s of %" PRIu64 " points (%" PRIu64 " rejected by constraints)",
+            study->result_count, study->result_count == 1 ? "" : "s", study->points,
+            study->rejected);
+    const char *separator = ": ";
+    for (int i = 0; i < OUTCOME_COUNT; i++) {
+        size_t count = study_count(study, (enum outcome)i);
+        if (count > 0) {
+            fprintf(stream, "%s%zu %s", separator, count, outcome_name((enum outcome)i));
+            separator = ", ";
+        }
+    }
+    fputs(".</p>\n", stream);
+}
+
+/* The parameters that all variants share. */
+static void print_constants(FILE *stream, const struct study *study)
+{
+    const struct bindings *parameters = report_parameters(study);
+    bool *varying = report_varying(study);
+    const char *separator = "<p class=\"muted\">All variants: <code>";
+    for (size_t i = 0; i < parameters->count; i++) {
+        char value[VALUE_TEXT_BYTES];
+        if (varying[i])
+            continue;
+        fprintf(stream, "%s%s=", separator, parameters->items[i].name);
+        html_text(stream, value_text(parameters->items[i].value, value));
+        separator = " ";
+    }
+    if (separator[0] == ' ')
+        fputs("</code></p>\n", stream);
+    free(varying);
+}
+
+static void print_legend(FILE *stream, const struct study *study)
+{
+    fputs("<ul class=\"legend\">", stream);
+    if (study->has_winner)
+        fputs("<li><i style=\"background:var(--winner)\"></i>the winner</li>"
+              "<li><i style=\"background:var(--tie)\"></i>tied with it</li>",
+              stream);
+    fputs("<li><i style=\"background:var(--plot-dot)\"></i>a variant</li>"
+          "<li><i class=\"bar\" style=\"background:var(--accent)\"></i>the best at each "
+          "value</li></ul>\n",
+          stream);
+}
+
+static void print_charts(FILE *stream, const struct page *page, const struct charts *charts)
+{
+    if (charts->count == 0)
+        return;
+    print_legend(stream, charts->study);
+    fputs("<div class=\"charts\">\n", stream);
+    for (size_t i = 0; i < charts->count; i++) {
+        const struct chart *chart = &charts->items[i];
+        fputs("<figure><figcaption><b>", stream);
+        html_text(stream, chart->title);
+        fputs("</b> ", stream);
+        html_text(stream, chart->caption);
+        fprintf(stream, "</figcaption>%s</figure>\n", page->plots.svgs[chart->plot]);
+    }
+    fputs("</div>\n", stream);
+}
+
+static void print_study(FILE *stream, const struct page *page, size_t index)
+{
+    const struct study *study = &page->studies[index];
+    fprintf(stream, "<section id=\"s%zu\">\n<h2>", index);
+    html_text(stream, study->kernel);
+    fputs(study->problem.count > 0 ? ": " : "", stream);
+    html_problem(stream, &study->problem);
+    fputs("</h2>\n", stream);
+    if (!same_gpu(page)) {
+        print_facts(stream, study);
+        if (html_roof_share(study, &page->roofs[index]) > 0)
+            html_roofs(stream, study, &page->roofs[index]);
+    }
+    html_winner(stream, study, &page->roofs[index]);
+    print_counts(stream, study);
+    print_constants(stream, study);
+    print_charts(stream, page, &page->charts[index]);
+    html_effects(stream, study, &page->effects[index]);
+    html_headroom(stream, study);
+    html_failures(stream, study);
+    html_variants(stream, study);
+    fputs("</section>\n", stream);
+}
+
+int html_print(FILE *stream, const struct study *studies, size_t count, const struct study *record,
+               size_t record_count, struct error *error)
+{
+    struct page page;
+    page_init(&page, studies, count, record, record_count);
+    int result = page.can_plot ? plots_draw(&page.plots, error) : 0;
+    if (result == 0) {
+        print_head(stream, &page);
+        fputs("<main>\n", stream);
+        for (size_t i = 0; i < count; i++)
+            print_study(stream, &page, i);
+        fputs("</main>\n<footer>Times are medians between events, launch overhead included; "
+              "intervals are of the median. Noise is the interquartile range over the median. "
+              "Occupancy is that of the main launch, by its registers, shared memory and block. "
+              "Made by autotune " AUTOTUNE_VERSION ".</footer>\n",
+              stream);
+        html_script(stream);
+        fputs("</body>\n</html>\n", stream);
+    }
+    page_release(&page);
+    return result;
+}

@@ -1,0 +1,205 @@
+#include "report/report.h"
+
+#include "base/alloc.h"
+#include "base/write_file.h"
+#include "report/html.h"
+#include "report/report_formats.h"
+#include "report/t4.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int print_table(FILE *stream, const struct study *studies, size_t count,
+                       const struct report_options *options, struct error *error)
+{
+    (void)error;
+    report_table(stream, studies, count, options->top);
+    return 0;
+}
+
+static int print_csv(FILE *stream, const struct study *studies, size_t count,
+                     const struct report_options *options, struct error *error)
+{
+    (void)options;
+    (void)error;
+    report_csv(stream, studies, count);
+    return 0;
+}
+
+static int print_json(FILE *stream, const struct study *studies, size_t count,
+                      const struct report_options *options, struct error *error)
+{
+    (void)options;
+    (void)error;
+    report_json(stream, studies, count);
+    return 0;
+}
+
+static int print_html(FILE *stream, const struct study *studies, size_t count,
+                      const struct report_options *options, struct error *error)
+{
+    if (options->record != NULL)
+        return html_print(stream, studies, count, options->record, options->record_count, error);
+    return html_print(stream, studies, count, studies, count, error);
+}
+
+static int print_t4(FILE *stream, const struct study *studies, size_t count,
+                    const struct report_options *options, struct error *error)
+{
+    (void)options;
+    return t4_print(stream, studies, count, error);
+}
+
+static const struct format {
+    const char *name;
+    const char *suffix; /* of a file */
+    bool together;      /* a file has all problems of a kernel */
+    bool measured_only; /* static mode has nothing to say */
+    int (*print)(FILE *stream, const struct study *studies, size_t count,
+                 const struct report_options *options, struct error *error);
+} formats[] = {
+    [REPORT_TABLE] = {"table", "txt", false, false, print_table},
+    [REPORT_CSV] = {"csv", "csv", false, false, print_csv},
+    [REPORT_JSON] = {"json", "json", false, false, print_json},
+    [REPORT_HTML] = {"html", "html", true, false, print_html},
+    [REPORT_T4] = {"t4", "t4.json", false, true, print_t4},
+};
+
+int report_format_from_name(const char *name)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+int report_print(FILE *stream, const struct study *studies, size_t count,
+                 const struct report_options *options, struct error *error)
+{
+    int result = formats[options->format].print(stream, studies, count, options, error);
+    if (result == 0 && (fflush(stream) != 0 || ferror(stream)))
+        return error_set_errno(error, ERROR_RECORD, "the report cannot be written");
+    return result;
+}
+
+/* -- files --------------------------------------------------------------------------------------
+ */
+
+/* "nvidia-h200": lower case, one '-' for each run of anything but letters and digits; a new string.
+ */
+static char *gpu_folder(const struct environment *environment)
+{
+    if (environment->static_mode)
+        return alloc_format("static-%s", environment->gpu.arch);
+    char *name = alloc_zeroed(sizeof environment->gpu.name, 1);
+    size_t length = 0;
+    for (const char *next = environment->gpu.name; *next != '\0'; next++) {
+        if (isalnum((unsigned char)*next))
+            name[length++] = (char)tolower((unsigned char)*next);
+        else if (length > 0 && name[length - 1] != '-')
+            name[length++] = '-';
+    }
+    while (length > 0 && name[length - 1] == '-')
+        name[--length] = '\0';
+    return name;
+}
+
+/* "reduce_sum-n-1024-value_type-float.csv": names without characters that shells and archives
+ * mind; a new string. */
+static char *file_name(const struct study *study, const struct format *format)
+{
+    if (format->together)
+        return alloc_format("%s.%s", study->kernel, format->suffix);
+    char *problem = bindings_text(&study->problem);
+    for (char *other = problem; (other = strpbrk(other, " =")) != NULL;)
+        *other = '-';
+    char *name = alloc_format("%s%s%s.%s", study->kernel, problem[0] != '\0' ? "-" : "", problem,
+                              format->suffix);
+    free(problem);
+    return name;
+}
+
+/* FOLDER/<gpu>/<name>; a new string. */
+static char *file_path(const char *folder, const struct study *study, const struct format *format)
+{
+    size_t length = strlen(folder);
+    char *gpu = gpu_folder(&study->environment);
+    char *name = file_name(study, format);
+    char *path = alloc_format("%s%s%s/%s", folder,
+                              length > 0 && folder[length - 1] == '/' ? "" : "/", gpu, name);
+    free(name);
+    free(gpu);
+    return path;
+}
+
+static int write_one(const char *path, const struct study *studies, size_t count,
+                     const struct report_options *options, struct error *error)
+{
+    struct write_file file;
+    int result = write_file_begin(&file, path, error);
+    if (result != 0)
+        return result;
+    result = formats[options->format].print(file.stream, studies, count, options, error);
+    if (result == 0)
+        return write_file_commit(&file, WRITE_FILE_DURABLE, error);
+    write_file_abandon(&file);
+    return result;
+}
+
+/* Writes the file that studies[index] belongs into, with every other study that does, unless an
+ * earlier one has done so. */
+static int write_in_folder(const char *folder, const struct study *studies, size_t count,
+                           size_t index, const struct report_options *options, struct error *error)
+{
+    const struct format *format = &formats[options->format];
+    char *path = file_path(folder, &studies[index], format);
+    struct study *together = alloc_zeroed(count, sizeof *together); /* still the caller's */
+    size_t kept = 0;
+    bool first = true;
+    for (size_t i = 0; i < count; i++) {
+        char *other = file_path(folder, &studies[i], format);
+        if (strcmp(path, other) == 0) {
+            together[kept++] = studies[i];
+            first = first && i >= index;
+        }
+        free(other);
+    }
+    int result = first ? write_one(path, together, kept, options, error) : 0;
+    free(together);
+    free(path);
+    return result;
+}
+
+int report_write(const char *path, const struct study *studies, size_t count,
+                 const struct report_options *options, struct error *error)
+{
+    struct stat status;
+    size_t length = strlen(path);
+    int result = 0;
+    bool folder = (length > 0 && path[length - 1] == '/') ||
+                  (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
+    if (!folder)
+        return write_one(path, studies, count, options, error);
+    bool any = false;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        if (formats[options->format].measured_only && studies[i].environment.static_mode)
+            continue;
+        result = write_in_folder(path, studies, count, i, options, error);
+        any = true;
+    }
+    return any ? result
+               : error_set(error, ERROR_USAGE, "no study can be written as %s: nothing was run",
+                           formats[options->format].name);
+}
+
+int report_write_csv(const char *folder, const struct study *study, struct error *error)
+{
+    const struct report_options options = {.format = REPORT_CSV};
+    char *path = file_path(folder, study, &formats[REPORT_CSV]);
+    int result = write_one(path, study, 1, &options, error);
+    free(path);
+    return result;
+}

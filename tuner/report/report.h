@@ -1,0 +1,61 @@
+/*
+ * Studies as people and programs read them.
+ */
+#ifndef AUTOTUNE_REPORT_H
+#define AUTOTUNE_REPORT_H
+
+#include "base/error.h"
+#include "record/study.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_HTML, REPORT_T4 };
+
+/* "table", "csv", "json", "html", "t4"; -1 for anything else. */
+int report_format_from_name(const char *name);
+
+struct report_options {
+    enum report_format format;
+    size_t top; /* rows of a table; 0: 10 where something was measured, all in static mode */
+    const struct study *record; /* every study there is, for what a page compares with: measured
+                                   roofs; NULL: those that are printed */
+    size_t record_count;
+};
+
+/*
+ * Prints studies. Returns 0, ERROR_RECORD where writing, or gnuplot, fails, or ERROR_USAGE where
+ * the format has nothing to say of these studies (T4 of static mode).
+ *
+ * Table: per study a heading (kernel, problem, GPU, versions, cache state, empty kernel), the top
+ * variants with time, interval, noise, GB/s, GFLOP/s, registers, spills, shared memory, blocks per
+ * SM, occupancy and what limits it, and the parameters that vary; counts of outcomes; of each
+ * failure the reasons with how many share them; the winner, and who tied with it. In static mode,
+ * where there are no times, every variant in order of occupancy.
+ *
+ * CSV (RFC 4180's quoting, lines that end in a newline): a line a variant, under one header when
+ * all studies share their columns, else one per study. JSON: an array of studies with their
+ * variants and raw samples. Both have every variant and leave empty, or null, what is not known.
+ *
+ * HTML: one page of them all, see html.h. T4: see t4.h.
+ */
+int report_print(FILE *stream, const struct study *studies, size_t count,
+                 const struct report_options *options, struct error *error);
+
+/*
+ * Prints to files instead. Where `path` is a folder, or ends in '/', that is a file for each study,
+ * named as those of report_write_csv() but for the suffix; for HTML one for each kernel, with all
+ * its problems: FOLDER/<gpu>/<kernel>.html. Otherwise it is the one file of them all.
+ */
+int report_write(const char *path, const struct study *studies, size_t count,
+                 const struct report_options *options, struct error *error);
+
+/*
+ * Writes FOLDER/<gpu>/<kernel>[-<problem>].csv for the study, beside and renamed; makes the
+ * folders.
+ * `<gpu>` is the GPU's name in lower case with '-' for anything else ("nvidia-h200"), in static
+ * mode "static-sm_90"; `<problem>` is "n-1024-value_type-float".
+ */
+int report_write_csv(const char *folder, const struct study *study, struct error *error);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * The formats of a report, for report.c alone; each has a file of its own. They print without
+ * looking at the stream's state, which report.c does at the end.
+ *
+ * To add a format: a name in report_format and in report.c's table, its function here and its file
+ * (html.h and t4.h have headers of their own).
+ */
+#ifndef AUTOTUNE_REPORT_FORMATS_H
+#define AUTOTUNE_REPORT_FORMATS_H
+
+#include "record/study.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum { REPORT_TERMINAL_WIDTH = 120 };
+
+void report_table(FILE *stream, const struct study *studies, size_t count, size_t top);
+void report_csv(FILE *stream, const struct study *studies, size_t count);
+void report_json(FILE *stream, const struct study *studies, size_t count);
+
+/*
+ * Sections of the table, each with its heading; nothing where there is nothing to say.
+ *
+ * Headroom: of the `count` first variants of `ranking`, those that do not fill the SM, and the
+ * occupancy that one step less of registers, shared memory or threads a block would give.
+ * Effects: how much each parameter matters, and the best at each of its values.
+ */
+void report_headroom(FILE *stream, const struct study *study, const size_t *ranking, size_t count);
+void report_effects(FILE *stream, const struct study *study);
+
+#endif

@@ -1,0 +1,151 @@
+#include "report/report_formats.h"
+
+#include "record/instruction_kinds.h"
+#include "record/occupancy.h"
+#include "report/report_text.h"
+
+#include <jansson.h>
+#include <math.h>
+
+static json_t *real_json(double real)
+{
+    return isfinite(real) ? json_real(real) : json_null();
+}
+
+static void set(json_t *object, const char *name, json_t *value)
+{
+    (void)json_object_set_new(object, name, value); /* fails for lack of memory only */
+}
+
+static json_t *limiters_json(unsigned limiters)
+{
+    json_t *names = json_array();
+    for (unsigned bit = 1; bit != 0 && bit <= limiters; bit <<= 1) {
+        char name[OCCUPANCY_LIMITER_BYTES];
+        if (limiters & bit)
+            (void)json_array_append_new(names, json_string(occupancy_limiter_text(bit, name)));
+    }
+    return names;
+}
+
+static json_t *figures_json(const struct kernel_stats *figures)
+{
+    if (!figures->known)
+        return json_null();
+    json_t *object = json_object();
+    set(object, "registers", json_integer(figures->registers));
+    set(object, "spill_bytes", json_integer(figures->spill_bytes));
+    set(object, "stack_bytes", json_integer(figures->stack_bytes));
+    set(object, "static_shared_bytes", json_integer(figures->static_shared_bytes));
+    set(object, "dynamic_shared_bytes", json_integer(figures->dynamic_shared_bytes));
+    set(object, "block_threads", json_integer(figures->block_threads));
+    set(object, "grid_blocks",
+        figures->grid_blocks > 0 ? json_integer(figures->grid_blocks) : json_null());
+    set(object, "blocks_per_sm", json_integer(figures->blocks_per_sm));
+    set(object, "occupancy", real_json(figures->occupancy));
+    set(object, "limiters", limiters_json(figures->limiters));
+    return object;
+}
+
+/* By kind, and those that there are only. */
+static json_t *instructions_json(const size_t *counts)
+{
+    json_t *object = json_object();
+    for (int kind = 0; kind < SASS_KIND_COUNT; kind++)
+        if (counts[kind] > 0)
+            set(object, sass_kind_name((enum sass_kind)kind),
+                json_integer((json_int_t)counts[kind]));
+    return object;
+}
+
+static json_t *time_json(const struct summary *time)
+{
+    if (time->count == 0)
+        return json_null();
+    json_t *object = json_object();
+    set(object, "samples", json_integer((json_int_t)time->count));
+    set(object, "median_ns", real_json(time->median_ns));
+    set(object, "low_ns", real_json(time->low_ns));
+    set(object, "high_ns", real_json(time->high_ns));
+    set(object, "minimum_ns", real_json(time->minimum_ns));
+    set(object, "relative_iqr", real_json(time->relative_iqr));
+    return object;
+}
+
+static json_t *result_json(const struct result *result)
+{
+    json_t *object = json_object();
+    set(object, "parameters", bindings_to_json(&result->parameters));
+    set(object, "outcome", json_string(outcome_name(result->outcome)));
+    set(object, "reason", report_json_text(result->reason));
+    set(object, "figures", figures_json(&result->stats));
+    if (result->instructions != NULL)
+        set(object, "instructions", instructions_json(result->instructions));
+    set(object, "time", time_json(&result->time));
+    set(object, "runs", result->runs > 0 ? json_integer(result->runs) : json_null());
+    set(object, "bytes", real_json(result->bytes));
+    set(object, "operations", real_json(result->operations));
+    set(object, "finalist", json_boolean(result->finalist));
+    set(object, "tied", json_boolean(result->tied));
+    json_t *samples = json_array();
+    for (size_t i = 0; i < result->sample_count; i++)
+        (void)json_array_append_new(samples, real_json(result->samples_ns[i]));
+    set(object, "samples_ns", samples);
+    return object;
+}
+
+static json_t *conditions_json(const struct gpu_conditions *conditions)
+{
+    if (!conditions->known)
+        return json_null();
+    json_t *object = json_object();
+    set(object, "dropped_samples", json_integer((json_int_t)conditions->dropped_samples));
+    set(object, "throttled_samples", json_integer((json_int_t)conditions->throttled_samples));
+    set(object, "sm_clock_mhz", real_json(conditions->sm_clock_mhz));
+    set(object, "other_processes", json_integer(conditions->other_processes));
+    return object;
+}
+
+static json_t *study_json(const struct study *study)
+{
+    const struct environment *environment = &study->environment;
+    json_t *object = json_object();
+    set(object, "kernel", report_json_text(study->kernel));
+    set(object, "template", report_json_text(study->template_name));
+    set(object, "template_hash", report_json_text(study->template_hash));
+    set(object, "description", report_json_text(study->description));
+    set(object, "problem", bindings_to_json(&study->problem));
+    set(object, "mode", json_string(environment->static_mode ? "static" : "measured"));
+    set(object, "cache", report_json_text(study->cache));
+    set(object, "gpu", gpu_to_json(&environment->gpu));
+    set(object, "nvrtc", report_json_text(environment->nvrtc));
+    set(object, "autotune", report_json_text(environment->autotune));
+    set(object, "host", report_json_text(environment->host));
+    set(object, "date", report_json_text(environment->date));
+    set(object, "command", report_json_text(environment->command));
+    set(object, "points", json_integer((json_int_t)study->points));
+    set(object, "rejected", json_integer((json_int_t)study->rejected));
+    set(object, "empty_kernel_ns", real_json(study->empty_kernel_ns));
+    set(object, "empty_batch_ns",
+        study->empty_batch_ns > 0 ? real_json(study->empty_batch_ns) : json_null());
+    set(object, "watched", conditions_json(&study->conditions));
+    set(object, "complete", json_boolean(study->complete));
+    set(object, "winner",
+        study->has_winner ? json_integer((json_int_t)study->winner) : json_null());
+    json_t *variants = json_array();
+    for (size_t i = 0; i < study->result_count; i++)
+        (void)json_array_append_new(variants, result_json(&study->results[i]));
+    set(object, "variants", variants);
+    return object;
+}
+
+/* An array of studies; "winner" is an index into a study's variants. */
+void report_json(FILE *stream, const struct study *studies, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(array, study_json(&studies[i]));
+    (void)json_dumpf(array, stream, JSON_INDENT(1) | JSON_PRESERVE_ORDER); /* see ferror(stream) */
+    fputc('\n', stream);
+    json_decref(array);
+}

@@ -1,0 +1,198 @@
+#include "report/report_formats.h"
+
+#include "base/alloc.h"
+#include "base/text_table.h"
+#include "record/occupancy.h"
+#include "report/parameter_importance.h"
+#include "report/report_headroom.h"
+#include "report/report_text.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HEADROOM_ROWS = 10,
+    LEVELS_BYTES = 84, /* what the terminal leaves for the values of a parameter */
+};
+
+/* -- headroom -----------------------------------------------------------------------------------
+ */
+
+/* Whether an earlier one of the ranked variants has the same figures. */
+static bool is_repeated(const struct study *study, const size_t *ranking, size_t index)
+{
+    const struct kernel_stats *figures = &study->results[ranking[index]].stats;
+    for (size_t i = 0; i < index; i++) {
+        const struct kernel_stats *other = &study->results[ranking[i]].stats;
+        if (other->known && other->registers == figures->registers &&
+            other->block_threads == figures->block_threads &&
+            other->static_shared_bytes + other->dynamic_shared_bytes ==
+                figures->static_shared_bytes + figures->dynamic_shared_bytes &&
+            other->blocks_per_sm == figures->blocks_per_sm)
+            return true;
+    }
+    return false;
+}
+
+static void cell_integer(struct text_table *table, int64_t integer)
+{
+    char buffer[REPORT_NUMBER_BYTES];
+    (void)snprintf(buffer, sizeof buffer, "%" PRId64, integer);
+    text_table_cell(table, buffer);
+}
+
+static void cell_percent(struct text_table *table, double fraction, int decimals)
+{
+    char buffer[REPORT_NUMBER_BYTES];
+    (void)snprintf(buffer, sizeof buffer, "%.*f", decimals, 100 * fraction);
+    text_table_cell(table, buffer);
+}
+
+static void add_headroom(struct text_table *table, const struct kernel_stats *figures,
+                         const char *steps)
+{
+    char limiters[OCCUPANCY_LIMITER_BYTES];
+    cell_integer(table, figures->block_threads);
+    cell_integer(table, figures->registers);
+    cell_integer(table, figures->static_shared_bytes + figures->dynamic_shared_bytes);
+    cell_integer(table, figures->blocks_per_sm);
+    cell_percent(table, figures->occupancy, 0);
+    text_table_cell(table, occupancy_limiter_text(figures->limiters, limiters));
+    text_table_cell(table, steps[0] != '\0' ? steps : "nothing by itself");
+}
+
+static struct text_table *headroom_table(void)
+{
+    struct text_table *table = text_table_new();
+    text_table_column(table, "threads /block", TABLE_RIGHT);
+    text_table_column(table, "regs", TABLE_RIGHT);
+    text_table_column(table, "shared B", TABLE_RIGHT);
+    text_table_column(table, "blocks /SM", TABLE_RIGHT);
+    text_table_column(table, "occ. %", TABLE_RIGHT);
+    text_table_column(table, "limited by", TABLE_LEFT);
+    text_table_column(table, "more occupancy with", TABLE_LEFT);
+    return table;
+}
+
+void report_headroom(FILE *stream, const struct study *study, const size_t *ranking, size_t count)
+{
+    struct text_table *table = headroom_table();
+    size_t rows = 0;
+    size_t more = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct kernel_stats *figures = &study->results[ranking[i]].stats;
+        struct headroom headroom;
+        char steps[HEADROOM_TEXT_BYTES];
+        if (!figures->known || figures->occupancy > 1 - 1e-9 || is_repeated(study, ranking, i))
+            continue;
+        if (rows == HEADROOM_ROWS) {
+            more++;
+            continue;
+        }
+        headroom_find(&study->environment.gpu, figures, &headroom);
+        add_headroom(table, figures, headroom_text(&headroom, steps));
+        rows++;
+    }
+    if (rows > 0) {
+        fputs("\noccupancy below 100 %, and what one step less would give:\n", stream);
+        text_table_print(table, REPORT_TERMINAL_WIDTH, stream);
+    }
+    if (more > 0)
+        fprintf(stream, "and %zu more; --format html has them all\n", more);
+    text_table_free(table);
+}
+
+/* -- effects ------------------------------------------------------------------------------------
+ */
+
+/* "512 20.13": the value and the best with it. */
+static char *level_text(const struct study *study, const struct importances *effects,
+                        const struct importance_level *level)
+{
+    char value[VALUE_TEXT_BYTES];
+    char number[REPORT_NUMBER_BYTES] = "none";
+    if (level->usable > 0) {
+        double best = importances_number(effects, &study->results[level->best]);
+        if (effects->of_time)
+            (void)report_time(best, number);
+        else
+            (void)snprintf(number, sizeof number, "%.0f", 100 * best);
+    }
+    return alloc_format("%s %s", value_text(level->value, value), number);
+}
+
+/* "128 20.65, 256 20.30, 512*20.29": a star at the best; as many as fit; a new string. */
+static char *levels_text(const struct study *study, const struct importances *effects,
+                         const struct importance *effect)
+{
+    size_t best = importance_best_level(effects, effect, study);
+    char *text = alloc_string("");
+    for (size_t i = 0; i < effect->level_count; i++) {
+        char *shorter = text;
+        char *level = level_text(study, effects, &effect->levels[i]);
+        size_t reserve = i + 1 == effect->level_count ? 0 : sizeof ", 100 more" - 1;
+        bool fits = strlen(shorter) + 2 + strlen(level) + reserve <= LEVELS_BYTES;
+        if (i == best)
+            *strrchr(level, ' ') = '*';
+        text = fits ? alloc_format("%s%s%s", shorter, i > 0 ? ", " : "", level)
+                    : alloc_format("%s, %zu more", shorter, effect->level_count - i);
+        free(level);
+        free(shorter);
+        if (!fits)
+            break;
+    }
+    return text;
+}
+
+static void print_ends(FILE *stream, const struct study *study, const struct importances *effects)
+{
+    const char *separator = "at an end of its values, so more may lie beyond: ";
+    for (size_t i = 0; i < effects->count; i++) {
+        const struct importance *effect = &effects->items[i];
+        char value[VALUE_TEXT_BYTES];
+        bool largest;
+        if (!importance_best_at_end(effects, effect, study, &largest))
+            continue;
+        size_t best = importance_best_level(effects, effect, study);
+        fprintf(stream, "%s%s=%s (%s)", separator, effect->name,
+                value_text(effect->levels[best].value, value), largest ? "largest" : "smallest");
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        fputc('\n', stream);
+}
+
+void report_effects(FILE *stream, const struct study *study)
+{
+    struct importances effects;
+    importances_find(study, &effects);
+    if (effects.count > 0 && effects.varies) {
+        struct text_table *table = text_table_new();
+        text_table_column(table, "parameter", TABLE_LEFT);
+        text_table_column(table, "alone %", TABLE_RIGHT);
+        text_table_column(table, "total %", TABLE_RIGHT);
+        text_table_column(table, "near %", TABLE_RIGHT);
+        text_table_column(table, effects.of_time ? "value and best us" : "value and best occ. %",
+                          TABLE_LEFT);
+        for (size_t i = 0; i < effects.count; i++) {
+            char *levels = levels_text(study, &effects, &effects.items[i]);
+            text_table_cell(table, effects.items[i].name);
+            cell_percent(table, effects.items[i].alone, 1);
+            cell_percent(table, effects.items[i].total, 1);
+            cell_percent(table, effects.items[i].near, 1);
+            text_table_cell(table, levels);
+            free(levels);
+        }
+        fprintf(stream,
+                "\nshare of the variance of %s that each parameter explains: alone, with its "
+                "interactions (total),\nand that among the variants within a factor of two of the "
+                "best (near):\n",
+                effects.of_time ? "the time" : "the occupancy");
+        text_table_print(table, REPORT_TERMINAL_WIDTH, stream);
+        print_ends(stream, study, &effects);
+        text_table_free(table);
+    }
+    importances_release(&effects);
+}

@@ -1,0 +1,443 @@
+#include "report/report_formats.h"
+
+#include "base/alloc.h"
+#include "base/text_table.h"
+#include "record/instruction_kinds.h"
+#include "record/occupancy.h"
+#include "report/report_text.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MEASURED_ROWS = 10, /* where the caller does not say */
+    SHOWN_REASONS = 5,  /* of each outcome */
+};
+
+/* What the table of one study shows. */
+struct view {
+    const struct study *study;
+    size_t *ranking; /* indices of results, best first */
+    size_t rows;
+    bool *varies; /* by parameter: has a column of its own */
+    bool times;
+    bool bytes;
+    bool operations;
+    bool few_operations; /* the time of one rather than their rate */
+    bool noise;
+    bool spills;
+    bool no_spills; /* of any variant, shown or not */
+    bool instructions;
+    bool outcomes; /* a column of them: rows that are not all of one kind */
+};
+
+static size_t count_rows(const struct study *study, size_t top)
+{
+    bool static_mode = study->environment.static_mode;
+    size_t available = static_mode ? study->result_count : study_count(study, OUTCOME_MEASURED);
+    size_t wanted = top > 0 ? top : (static_mode ? available : MEASURED_ROWS);
+    return wanted < available ? wanted : available;
+}
+
+static struct view view_of(const struct study *study, size_t top)
+{
+    struct view view = {
+        .study = study, .times = !study->environment.static_mode, .no_spills = true};
+    view.noise = view.times;
+    view.instructions = study_has_instructions(study);
+    view.few_operations = report_few_operations(study);
+    view.ranking = alloc_zeroed(study->result_count, sizeof *view.ranking);
+    study_rank(study, view.ranking);
+    view.rows = count_rows(study, top);
+    view.varies = report_varying(study);
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        view.bytes = view.bytes || (view.times && result->bytes > 0);
+        view.operations = view.operations || (view.times && result->operations > 0);
+        view.no_spills = view.no_spills && result->stats.spill_bytes == 0;
+    }
+    for (size_t i = 0; i < view.rows; i++)
+        view.spills = view.spills || study->results[view.ranking[i]].stats.spill_bytes > 0;
+    for (size_t i = 0; i < view.rows; i++)
+        view.outcomes = view.outcomes || study->results[view.ranking[i]].outcome !=
+                                             study->results[view.ranking[0]].outcome;
+    return view;
+}
+
+static void view_release(struct view *view)
+{
+    free(view->ranking);
+    free(view->varies);
+}
+
+#define CELL_BYTES REPORT_NUMBER_BYTES
+
+static void cell_integer(struct text_table *table, int64_t integer)
+{
+    char buffer[CELL_BYTES];
+    (void)snprintf(buffer, sizeof buffer, "%" PRId64, integer);
+    text_table_cell(table, buffer);
+}
+
+/* GB/s and GFLOP/s are work per nanosecond. */
+static void cell_rate(struct text_table *table, double work, const struct summary *time)
+{
+    char buffer[CELL_BYTES] = "-";
+    if (work > 0 && time->median_ns > 0)
+        (void)report_number(work / time->median_ns, buffer);
+    text_table_cell(table, buffer);
+}
+
+static void cell_latency(struct text_table *table, double operations, const struct summary *time)
+{
+    char buffer[CELL_BYTES] = "-";
+    if (operations > 0)
+        (void)report_number(time->median_ns / operations, buffer);
+    text_table_cell(table, buffer);
+}
+
+static void cell_interval(struct text_table *table, const struct summary *time)
+{
+    char low[CELL_BYTES];
+    char high[CELL_BYTES];
+    char buffer[2 * CELL_BYTES];
+    (void)snprintf(buffer, sizeof buffer, "%s-%s", report_time(time->low_ns, low),
+                   report_time(time->high_ns, high));
+    text_table_cell(table, buffer);
+}
+
+static void cell_percent(struct text_table *table, double fraction, int decimals)
+{
+    char buffer[CELL_BYTES];
+    (void)snprintf(buffer, sizeof buffer, "%.*f", decimals, 100 * fraction);
+    text_table_cell(table, buffer);
+}
+
+static void add_columns(struct text_table *table, const struct view *view)
+{
+    if (view->times) {
+        text_table_column(table, "", TABLE_LEFT); /* the winner's and the ties' marks */
+        text_table_column(table, "time us", TABLE_RIGHT);
+        text_table_column(table, "95 % interval", TABLE_RIGHT);
+    }
+    if (view->noise)
+        text_table_column(table, "noise %", TABLE_RIGHT);
+    if (view->bytes)
+        text_table_column(table, "GB/s", TABLE_RIGHT);
+    if (view->operations)
+        text_table_column(table, view->few_operations ? "ns /op" : "GFLOP/s", TABLE_RIGHT);
+    text_table_column(table, "regs", TABLE_RIGHT);
+    if (view->spills)
+        text_table_column(table, "spill B", TABLE_RIGHT);
+    text_table_column(table, "shared B", TABLE_RIGHT);
+    text_table_column(table, "blocks /SM", TABLE_RIGHT);
+    text_table_column(table, "occ. %", TABLE_RIGHT);
+    text_table_column(table, "limited by", TABLE_LEFT);
+    if (view->instructions) {
+        text_table_column(table, "loads xbits", TABLE_LEFT);
+        text_table_column(table, "stores xbits", TABLE_LEFT);
+        text_table_column(table, "bar- riers", TABLE_RIGHT);
+        text_table_column(table, "atom- ics", TABLE_RIGHT);
+        text_table_column(table, "instruc- tions", TABLE_RIGHT);
+    }
+    const struct bindings *parameters = report_parameters(view->study);
+    for (size_t i = 0; i < parameters->count; i++) {
+        bool word = parameters->items[i].value.kind == VALUE_WORD;
+        if (view->varies[i])
+            text_table_column(table, parameters->items[i].name, word ? TABLE_LEFT : TABLE_RIGHT);
+    }
+    if (view->outcomes)
+        text_table_column(table, "outcome", TABLE_LEFT);
+}
+
+static void add_times(struct text_table *table, const struct view *view, size_t index)
+{
+    const struct result *result = &view->study->results[index];
+    char buffer[CELL_BYTES];
+    bool winner = view->study->has_winner && view->study->winner == index;
+    text_table_cell(table, winner ? "*" : result->tied ? "=" : "");
+    text_table_cell(table, report_time(result->time.median_ns, buffer));
+    cell_interval(table, &result->time);
+    if (view->noise)
+        cell_percent(table, result->time.relative_iqr, 1);
+}
+
+static void add_figures(struct text_table *table, const struct view *view,
+                        const struct kernel_stats *figures)
+{
+    if (!figures->known) {
+        for (int i = 0; i < (view->spills ? 6 : 5); i++)
+            text_table_cell(table, "-");
+        return;
+    }
+    char limiter[OCCUPANCY_LIMITER_BYTES];
+    cell_integer(table, figures->registers);
+    if (view->spills)
+        cell_integer(table, figures->spill_bytes);
+    cell_integer(table, figures->static_shared_bytes + figures->dynamic_shared_bytes);
+    cell_integer(table, figures->blocks_per_sm);
+    cell_percent(table, figures->occupancy, 0);
+    text_table_cell(table, occupancy_limiter_text(figures->limiters, limiter));
+}
+
+static void add_instructions(struct text_table *table, const size_t *counts)
+{
+    char text[REPORT_NUMBER_BYTES];
+    size_t sum = 0;
+    for (int kind = 0; kind < SASS_KIND_COUNT && counts != NULL; kind++)
+        sum += counts[kind];
+    for (int i = 0; i < 5 && counts == NULL; i++)
+        text_table_cell(table, "-");
+    if (counts == NULL)
+        return;
+    text_table_cell(table, report_widths(&counts[SASS_LOAD_NARROW], text));
+    text_table_cell(table, report_widths(&counts[SASS_STORE_NARROW], text));
+    cell_integer(table, (int64_t)counts[SASS_BARRIER]);
+    cell_integer(table, (int64_t)(counts[SASS_ATOMIC] + counts[SASS_SHARED_ATOMIC]));
+    cell_integer(table, (int64_t)sum);
+}
+
+static void add_row(struct text_table *table, const struct view *view, size_t index)
+{
+    const struct result *result = &view->study->results[index];
+    if (view->times)
+        add_times(table, view, index);
+    if (view->bytes)
+        cell_rate(table, result->bytes, &result->time);
+    if (view->operations && view->few_operations)
+        cell_latency(table, result->operations, &result->time);
+    else if (view->operations)
+        cell_rate(table, result->operations, &result->time);
+    add_figures(table, view, &result->stats);
+    if (view->instructions)
+        add_instructions(table, result->instructions);
+    const struct bindings *names = report_parameters(view->study);
+    for (size_t i = 0; i < names->count; i++) {
+        const struct value *value = bindings_find(&result->parameters, names->items[i].name);
+        char buffer[VALUE_TEXT_BYTES];
+        if (view->varies[i])
+            text_table_cell(table, value != NULL ? value_text(*value, buffer) : "-");
+    }
+    if (view->outcomes)
+        text_table_cell(table, outcome_name(result->outcome));
+}
+
+static struct text_table *build_table(const struct view *view)
+{
+    struct text_table *table = text_table_new();
+    add_columns(table, view);
+    for (size_t i = 0; i < view->rows; i++)
+        add_row(table, view, view->ranking[i]);
+    return table;
+}
+
+/* Where the columns are too many for the terminal, what follows from others goes: GFLOP/s beside
+ * GB/s, then the noise beside the interval. */
+static void print_rows(FILE *stream, const struct view *view)
+{
+    struct view narrow = *view;
+    if (view->rows == 0)
+        return;
+    struct text_table *table = build_table(&narrow);
+    while (text_table_width(table) > REPORT_TERMINAL_WIDTH && (narrow.noise || narrow.operations)) {
+        if (narrow.operations && narrow.bytes)
+            narrow.operations = false;
+        else if (narrow.noise)
+            narrow.noise = false;
+        else
+            break;
+        text_table_free(table);
+        table = build_table(&narrow);
+    }
+    fputc('\n', stream);
+    text_table_print(table, REPORT_TERMINAL_WIDTH, stream);
+    text_table_free(table);
+}
+
+/* What NVML saw while they were taken. */
+static void print_conditions(FILE *stream, const struct gpu_conditions *conditions)
+{
+    if (!conditions->known)
+        return;
+    fprintf(stream, "SM clock %.0f MHz, ", conditions->sm_clock_mhz);
+    if (conditions->dropped_samples == 0 && conditions->throttled_samples == 0)
+        fputs("no throttling seen, ", stream);
+    if (conditions->dropped_samples > 0)
+        fprintf(stream, "%" PRIu64 " samples dropped under throttling, ",
+                conditions->dropped_samples);
+    if (conditions->throttled_samples > 0)
+        fprintf(stream, "%" PRIu64 " kept since it did not end, ", conditions->throttled_samples);
+    if (conditions->other_processes == 0)
+        fputs("no other process on the GPU\n", stream);
+    else
+        fprintf(stream, "%d OTHER PROCESS%s on the GPU\n", conditions->other_processes,
+                conditions->other_processes > 1 ? "ES" : "");
+}
+
+/* Where times are of batches, which, and what those of an empty kernel are. */
+static void print_batches(FILE *stream, const struct study *study)
+{
+    char buffer[CELL_BYTES];
+    int runs;
+    size_t single;
+    if (study_batched(study, &runs, &single) == 0)
+        return;
+    fprintf(stream, "times are of batches of %d runs", runs);
+    if (single > 0)
+        fprintf(stream, ", but for %zu variant%s of single runs", single, single > 1 ? "s" : "");
+    fprintf(stream, "; in a batch an empty kernel takes %s us\n",
+            report_time(study->empty_batch_ns, buffer));
+}
+
+/* What the numbers are about and how they came to be. */
+static void print_heading(FILE *stream, const struct study *study)
+{
+    const struct environment *environment = &study->environment;
+    const struct gpu *gpu = &environment->gpu;
+    char *problem = bindings_text(&study->problem);
+    char buffer[CELL_BYTES];
+    fprintf(stream, "%s%s%s", study->kernel, problem[0] != '\0' ? " " : "", problem);
+    if (!environment->static_mode)
+        fprintf(stream, " on %s", gpu->name);
+    if (study->description != NULL && study->description[0] != '\0')
+        fprintf(stream, ": %s", study->description);
+    if (environment->static_mode)
+        fprintf(stream,
+                "\nstatic mode: compiled for %s, nothing was run, limits of %s\n"
+                "NVRTC %s, autotune %s, %s\n",
+                gpu->arch, gpu->name, environment->nvrtc, environment->autotune, environment->date);
+    else
+        fprintf(stream,
+                "\n%s, %" PRId64 " SMs, driver %s, NVRTC %s, autotune %s, %s L2, "
+                "empty kernel %s us, %s\n",
+                gpu->arch, gpu->attributes[GPU_sm_count], gpu->driver, environment->nvrtc,
+                environment->autotune, study->cache, report_time(study->empty_kernel_ns, buffer),
+                environment->date);
+    print_batches(stream, study);
+    print_conditions(stream, &study->conditions);
+    free(problem);
+}
+
+/* What all variants share, so that it needs no column. */
+static void print_constants(FILE *stream, const struct view *view)
+{
+    if (view->study->result_count == 0)
+        return;
+    const struct bindings *parameters = report_parameters(view->study);
+    const char *separator = "all variants: ";
+    for (size_t i = 0; i < parameters->count; i++) {
+        char buffer[VALUE_TEXT_BYTES];
+        if (view->varies[i])
+            continue;
+        fprintf(stream, "%s%s=%s", separator, parameters->items[i].name,
+                value_text(parameters->items[i].value, buffer));
+        separator = ", ";
+    }
+    if (view->no_spills) {
+        fprintf(stream, "%sno spills", separator);
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        fputc('\n', stream);
+}
+
+static void print_failures(FILE *stream, const struct study *study, enum outcome outcome)
+{
+    size_t count = 0;
+    struct reason *reasons = report_reasons(study, outcome, &count);
+    size_t rest = 0;
+    if (count > 0)
+        fprintf(stream, "\n%s (%s):\n", outcome_name(outcome), outcome_meaning(outcome));
+    for (size_t i = 0; i < count; i++) {
+        if (i < SHOWN_REASONS)
+            fprintf(stream, "  %5zu  %s\n", reasons[i].count, reasons[i].text);
+        else
+            rest += reasons[i].count;
+    }
+    if (rest > 0)
+        fprintf(stream, "  %5zu  for %zu other reasons, which --format csv lists\n", rest,
+                count - SHOWN_REASONS);
+    report_reasons_free(reasons, count);
+}
+
+static void print_counts(FILE *stream, const struct study *study)
+{
+    fprintf(stream, "\n%zu variants", study->result_count);
+    if (study->points > 0)
+        fprintf(stream, " of %" PRIu64 " points (%" PRIu64 " rejected by constraints)",
+                study->points, study->rejected);
+    const char *separator = ": ";
+    for (int i = 0; i < OUTCOME_COUNT; i++) {
+        size_t count = study_count(study, (enum outcome)i);
+        if (count == 0)
+            continue;
+        fprintf(stream, "%s%zu %s", separator, count, outcome_name((enum outcome)i));
+        separator = ", ";
+    }
+    fputc('\n', stream);
+    if (!study->complete)
+        fputs("not complete: run the same command again to go on\n", stream);
+    for (int i = 0; i < OUTCOME_COUNT; i++)
+        if (i != OUTCOME_MEASURED && i != OUTCOME_COMPILED)
+            print_failures(stream, study, (enum outcome)i);
+}
+
+static void print_ties(FILE *stream, const struct view *view)
+{
+    const struct study *study = view->study;
+    bool any = false;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[view->ranking[i]];
+        if (!result->tied || view->ranking[i] == study->winner)
+            continue;
+        char buffer[CELL_BYTES];
+        char *text = report_distinction(study, view->varies, result);
+        fprintf(stream, "tied:   %s, %s us\n", text, report_time(result->time.median_ns, buffer));
+        free(text);
+        any = true;
+    }
+    if (any)
+        fputs("a tie goes to fewer registers, then to fewer threads a block\n", stream);
+}
+
+static void print_winner(FILE *stream, const struct view *view)
+{
+    const struct study *study = view->study;
+    if (!study->has_winner) {
+        if (study->complete)
+            fputs("\nno winner: no variant was measured\n", stream);
+        return;
+    }
+    const struct result *winner = &study->results[study->winner];
+    char buffer[CELL_BYTES];
+    char *text = report_distinction(study, view->varies, winner);
+    fprintf(stream, "\nwinner: %s, %s us (median of %zu samples)\n", text,
+            report_time(winner->time.median_ns, buffer), winner->time.count);
+    free(text);
+    print_ties(stream, view);
+}
+
+static void print_study(FILE *stream, const struct study *study, size_t top)
+{
+    struct view view = view_of(study, top);
+    print_heading(stream, study);
+    print_constants(stream, &view);
+    print_rows(stream, &view);
+    print_counts(stream, study);
+    if (!study->environment.static_mode)
+        print_winner(stream, &view);
+    report_headroom(stream, study, view.ranking, view.rows);
+    report_effects(stream, study);
+    view_release(&view);
+}
+
+void report_table(FILE *stream, const struct study *studies, size_t count, size_t top)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            fputs("\n\n", stream);
+        print_study(stream, &studies[i], top);
+    }
+}

@@ -1,0 +1,158 @@
+#include "report/report_text.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REASON_BYTES = 100 };
+
+char *report_number(double number, char buffer[REPORT_NUMBER_BYTES])
+{
+    int decimals = number < 1 ? 4 : number < 10 ? 3 : number < 100 ? 2 : number < 1000 ? 1 : 0;
+    (void)snprintf(buffer, REPORT_NUMBER_BYTES, "%.*f", decimals, number);
+    return buffer;
+}
+
+char *report_time(double time_ns, char buffer[REPORT_NUMBER_BYTES])
+{
+    return report_number(time_ns / 1000, buffer);
+}
+
+char *report_widths(const size_t *counts, char buffer[REPORT_NUMBER_BYTES])
+{
+    static const char *const names[] = {"16", "32", "64", "128", "256"};
+    size_t length = 0;
+    (void)snprintf(buffer, REPORT_NUMBER_BYTES, "-");
+    for (size_t i = sizeof names / sizeof *names; i-- > 0;) {
+        if (counts[i] == 0 || length >= REPORT_NUMBER_BYTES)
+            continue;
+        int written = snprintf(buffer + length, REPORT_NUMBER_BYTES - length, "%s%zux%s",
+                               length > 0 ? " " : "", counts[i], names[i]);
+        length += written > 0 ? (size_t)written : 0;
+    }
+    return buffer;
+}
+
+bool report_few_operations(const struct study *study)
+{
+    bool any = false;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        if (result->operations <= 0 || result->time.median_ns <= 0)
+            continue;
+        if (result->bytes > 0 || result->operations >= result->time.median_ns)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+const struct bindings *report_parameters(const struct study *study)
+{
+    static const struct bindings none = {0};
+    return study->result_count > 0 ? &study->results[0].parameters : &none;
+}
+
+static bool varies(const struct study *study, size_t index)
+{
+    const struct binding *first = &report_parameters(study)->items[index];
+    for (size_t i = 1; i < study->result_count; i++) {
+        const struct value *value = bindings_find(&study->results[i].parameters, first->name);
+        if (value == NULL || !value_equal(*value, first->value))
+            return true;
+    }
+    return false;
+}
+
+bool *report_varying(const struct study *study)
+{
+    size_t count = report_parameters(study)->count;
+    bool *varying = alloc_zeroed(count, sizeof *varying);
+    for (size_t i = 0; i < count; i++)
+        varying[i] = varies(study, i);
+    return varying;
+}
+
+char *report_distinction(const struct study *study, const bool *varying,
+                         const struct result *result)
+{
+    struct bindings distinct = {0};
+    const struct bindings *names = report_parameters(study);
+    for (size_t i = 0; i < names->count; i++) {
+        const struct value *value = bindings_find(&result->parameters, names->items[i].name);
+        if (varying[i] && value != NULL)
+            bindings_set(&distinct, names->items[i].name, *value);
+    }
+    char *text = distinct.count > 0 ? bindings_text(&distinct) : alloc_string("the only variant");
+    bindings_release(&distinct);
+    return text;
+}
+
+/* The first line of a reason, cut between letters; a new string. */
+static char *reason_line(const char *reason)
+{
+    if (reason == NULL || reason[0] == '\0')
+        return alloc_string("no reason was given");
+    size_t length = strcspn(reason, "\r\n");
+    if (length <= REASON_BYTES)
+        return alloc_string_n(reason, length);
+    length = REASON_BYTES;
+    while (length > 0 && ((unsigned char)reason[length] & 0xc0) == 0x80)
+        length--;
+    return alloc_format("%.*s...", (int)length, reason);
+}
+
+static int compare_reasons(const void *left, const void *right)
+{
+    const struct reason *a = left;
+    const struct reason *b = right;
+    int order = (a->count < b->count) - (a->count > b->count);
+    return order != 0 ? order : strcmp(a->text, b->text);
+}
+
+struct reason *report_reasons(const struct study *study, enum outcome outcome, size_t *count)
+{
+    struct reason *reasons = NULL;
+    *count = 0;
+    for (size_t i = 0; i < study->result_count; i++) {
+        if (study->results[i].outcome != outcome)
+            continue;
+        char *text = reason_line(study->results[i].reason);
+        size_t j = 0;
+        while (j < *count && strcmp(reasons[j].text, text) != 0)
+            j++;
+        if (j < *count)
+            free(text);
+        else
+            ARRAY_APPEND(reasons, *count)->text = text;
+        reasons[j].count++;
+    }
+    if (*count > 1)
+        qsort(reasons, *count, sizeof *reasons, compare_reasons);
+    return reasons;
+}
+
+void report_reasons_free(struct reason *reasons, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(reasons[i].text);
+    free(reasons);
+}
+
+json_t *report_json_text(const char *text)
+{
+    if (text == NULL)
+        return json_null();
+    json_t *json = json_string(text);
+    if (json != NULL)
+        return json;
+    char *plain = alloc_string(text);
+    for (char *next = plain; *next != '\0'; next++)
+        if ((unsigned char)*next >= 0x80)
+            *next = '?';
+    json = json_string(plain);
+    free(plain);
+    return json;
+}

@@ -1,0 +1,168 @@
+#include "report/t4.h"
+
+#include "report/report_text.h"
+
+#include <jansson.h>
+#include <math.h>
+
+static const double NS_PER_MS = 1e6;
+
+const char *t4_invalidity(enum outcome outcome)
+{
+    static const char *const names[OUTCOME_COUNT] = {
+        [OUTCOME_MEASURED] = "correct",
+        [OUTCOME_COMPILED] = "correct",
+        [OUTCOME_CONSTRAINT] = "constraints",
+        [OUTCOME_COMPILE_ERROR] = "compile",
+        [OUTCOME_LOAD_ERROR] = "runtime",
+        [OUTCOME_NOT_RESIDENT] = "constraints",
+        [OUTCOME_WRONG_RESULT] = "correctness",
+        [OUTCOME_LAUNCH_ERROR] = "runtime",
+        [OUTCOME_FAULT] = "runtime",
+        [OUTCOME_TIMEOUT] = "timeout",
+    };
+    return names[outcome];
+}
+
+static void set(json_t *object, const char *name, json_t *value)
+{
+    (void)json_object_set_new(object, name, value); /* fails for lack of memory only */
+}
+
+static void add(json_t *measurements, const char *name, json_t *value, const char *unit)
+{
+    json_t *measurement = json_object();
+    set(measurement, "name", json_string(name));
+    set(measurement, "value", value);
+    set(measurement, "unit", json_string(unit));
+    (void)json_array_append_new(measurements, measurement);
+}
+
+/* Work over time; nothing where either is not known. */
+static void add_rate(json_t *measurements, const char *name, double work, double time_ns,
+                     const char *unit)
+{
+    if (work > 0 && time_ns > 0 && isfinite(work / time_ns))
+        add(measurements, name, json_real(work / time_ns), unit);
+}
+
+static void add_figures(json_t *measurements, const struct kernel_stats *figures)
+{
+    add(measurements, "registers", json_integer(figures->registers), "");
+    add(measurements, "spills", json_integer(figures->spill_bytes), "bytes");
+    add(measurements, "shared_memory",
+        json_integer(figures->static_shared_bytes + figures->dynamic_shared_bytes), "bytes");
+    add(measurements, "blocks_per_sm", json_integer(figures->blocks_per_sm), "");
+    add(measurements, "occupancy", json_real(figures->occupancy), "");
+}
+
+/* The objective comes first. Where there is no time, a word stands in its place, as with others who
+ * write the format. */
+static json_t *measurements_json(const struct result *result)
+{
+    json_t *measurements = json_array();
+    double time_ns = result->time.median_ns;
+    if (result->outcome == OUTCOME_MEASURED) {
+        add(measurements, "time", json_real(time_ns / NS_PER_MS), "ms");
+        add_rate(measurements, "bandwidth", result->bytes, time_ns, "GB/s");
+        add_rate(measurements, "throughput", result->operations, time_ns, "GFLOP/s");
+        if (result->runs > 1)
+            add(measurements, "runs_per_sample", json_integer(result->runs), "");
+    } else {
+        add(measurements, "time", json_string(outcome_name(result->outcome)), "ms");
+        if (result->reason != NULL)
+            add(measurements, "reason", report_json_text(result->reason), "");
+    }
+    if (result->stats.known)
+        add_figures(measurements, &result->stats);
+    return measurements;
+}
+
+static json_t *times_json(const struct result *result)
+{
+    json_t *times = json_object();
+    json_t *runtimes = json_array();
+    for (size_t i = 0; i < result->sample_count; i++)
+        if (isfinite(result->samples_ns[i]))
+            (void)json_array_append_new(runtimes, json_real(result->samples_ns[i] / NS_PER_MS));
+    set(times, "runtimes", runtimes);
+    return times;
+}
+
+static json_t *result_json(const struct study *study, const struct result *result)
+{
+    json_t *object = json_object();
+    set(object, "timestamp", json_string(study->environment.date));
+    set(object, "configuration", bindings_to_json(&result->parameters));
+    set(object, "objectives", json_pack("[s]", "time"));
+    set(object, "times", times_json(result));
+    set(object, "invalidity", json_string(t4_invalidity(result->outcome)));
+    set(object, "correctness", json_integer(result->outcome == OUTCOME_MEASURED));
+    set(object, "measurements", measurements_json(result));
+    return object;
+}
+
+/* What NVML saw while the samples were taken. */
+static json_t *conditions_json(const struct gpu_conditions *conditions)
+{
+    json_t *object = json_object();
+    set(object, "sm_clock_mhz", json_real(conditions->sm_clock_mhz));
+    set(object, "dropped_samples", json_integer((json_int_t)conditions->dropped_samples));
+    set(object, "throttled_samples", json_integer((json_int_t)conditions->throttled_samples));
+    set(object, "other_processes", json_integer(conditions->other_processes));
+    return object;
+}
+
+static json_t *metadata_json(const struct study *study)
+{
+    const struct environment *environment = &study->environment;
+    json_t *object = json_object();
+    char platform[48];
+    (void)snprintf(platform, sizeof platform, "CUDA %s", environment->gpu.driver);
+    set(object, "compute_api", json_string("CUDA"));
+    set(object, "platform", report_json_text(platform));
+    set(object, "device", report_json_text(environment->gpu.name));
+    set(object, "autotuner", json_string("autotune"));
+    set(object, "autotuner_version", report_json_text(environment->autotune));
+    set(object, "timestamp", json_string(environment->date));
+    set(object, "timeunit", json_string("milliseconds"));
+    set(object, "kernel", report_json_text(study->kernel));
+    set(object, "problem", bindings_to_json(&study->problem));
+    set(object, "cache", report_json_text(study->cache));
+    if (study->conditions.known)
+        set(object, "watched", conditions_json(&study->conditions));
+    return object;
+}
+
+static json_t *study_json(const struct study *study)
+{
+    json_t *object = json_object();
+    json_t *results = json_array();
+    set(object, "schema_version", json_string("1.0.0"));
+    set(object, "metadata", metadata_json(study));
+    for (size_t i = 0; i < study->result_count; i++)
+        (void)json_array_append_new(results, result_json(study, &study->results[i]));
+    set(object, "results", results);
+    return object;
+}
+
+int t4_print(FILE *stream, const struct study *studies, size_t count, struct error *error)
+{
+    size_t printed = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (studies[i].environment.static_mode)
+            continue;
+        json_t *object = study_json(&studies[i]);
+        /* failures: see ferror() */
+        (void)json_dumpf(object, stream,
+                         JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+        fputc('\n', stream);
+        json_decref(object);
+        printed++;
+    }
+    if (printed == 0)
+        return error_set(error, ERROR_USAGE,
+                         "T4 is for variants that were run, and none was; static mode has the "
+                         "formats table, csv, json and html");
+    return 0;
+}

@@ -1,0 +1,132 @@
+#include "template/element.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t bytes;
+    bool floating;
+} types[] = {
+#define X(name, text, bytes, floating) [ELEMENT_##name] = {text, bytes, floating},
+    ELEMENT_TYPES(X)
+#undef X
+};
+
+const char *element_name(enum element_type type)
+{
+    return types[type].name;
+}
+
+size_t element_bytes(enum element_type type)
+{
+    return types[type].bytes;
+}
+
+bool element_is_floating(enum element_type type)
+{
+    return types[type].floating;
+}
+
+int element_from_name(const char *name, size_t length)
+{
+    for (int i = 0; i < ELEMENT_TYPE_COUNT; i++)
+        if (strlen(types[i].name) == length && memcmp(types[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+const char *const *element_names(void)
+{
+    static const char *const names[] = {
+#define X(name, text, bytes, floating) text,
+        ELEMENT_TYPES(X)
+#undef X
+            NULL};
+    return names;
+}
+
+unsigned char element_poison(enum element_type type)
+{
+    return types[type].floating ? 0xff : 0xa5;
+}
+
+/* A binary format of 16 bits, as IEEE 754 has them: sign, exponent, fraction. */
+struct narrow {
+    int fraction_bits;
+    int least_exponent; /* of two: the weight of a subnormal's last place */
+    unsigned infinity;  /* its bits */
+};
+
+static const struct narrow half = {10, -24, 0x7c00};
+static const struct narrow bfloat16 = {7, -133, 0x7f80};
+
+/* `number` to the nearest, ties to even, in one step (through float it could be rounded twice).
+ * Scaling by powers of two is exact; nearbyint does the rounding. */
+static uint16_t narrow_bits(const struct narrow *format, double number)
+{
+    unsigned sign = signbit(number) ? 0x8000 : 0;
+    unsigned hidden = 1u << format->fraction_bits; /* the bit that is not stored */
+    if (isnan(number))
+        return (uint16_t)(format->infinity | hidden >> 1);
+    if (isinf(number))
+        return (uint16_t)(sign | format->infinity);
+    int exponent = 0;
+    (void)frexp(number, &exponent);
+    int unit = exponent - 1 - format->fraction_bits; /* weight of the last place */
+    unit = unit > format->least_exponent ? unit : format->least_exponent;
+    unsigned steps = (unsigned)nearbyint(ldexp(fabs(number), -unit));
+    /* fewer steps only when subnormal; a carry moves into the exponent by itself */
+    unsigned bits =
+        steps < hidden
+            ? steps
+            : ((unsigned)(unit - format->least_exponent) << format->fraction_bits) + steps;
+    return (uint16_t)(sign | (bits < format->infinity ? bits : format->infinity));
+}
+
+static bool integer_fits(enum element_type type, long long integer)
+{
+    switch (type) {
+    case ELEMENT_INT8:
+        return integer >= INT8_MIN && integer <= INT8_MAX;
+    case ELEMENT_INT16:
+        return integer >= INT16_MIN && integer <= INT16_MAX;
+    case ELEMENT_INT32:
+        return integer >= INT32_MIN && integer <= INT32_MAX;
+    case ELEMENT_UINT8:
+        return integer >= 0 && integer <= UINT8_MAX;
+    case ELEMENT_UINT16:
+        return integer >= 0 && integer <= UINT16_MAX;
+    case ELEMENT_UINT32:
+        return integer >= 0 && integer <= UINT32_MAX;
+    case ELEMENT_UINT64:
+        return integer >= 0;
+    default:
+        return true;
+    }
+}
+
+bool element_store(enum element_type type, long long integer, double real, void *slot)
+{
+    float single = (float)real;
+    uint16_t bits = 0;
+    switch (type) {
+    case ELEMENT_DOUBLE:
+        memcpy(slot, &real, sizeof real);
+        return true;
+    case ELEMENT_FLOAT:
+        memcpy(slot, &single, sizeof single);
+        return true;
+    case ELEMENT_HALF:
+    case ELEMENT_BFLOAT16:
+        bits = narrow_bits(type == ELEMENT_HALF ? &half : &bfloat16, real);
+        memcpy(slot, &bits, sizeof bits);
+        return true;
+    default:
+        if (!integer_fits(type, integer))
+            return false;
+        memcpy(slot, &integer, types[type].bytes); /* little-endian, as every CUDA host is */
+        return true;
+    }
+}

@@ -1,0 +1,114 @@
+#include "template/footprint.h"
+
+#include "template/device_attributes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t multiply(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/* As device_buffer_new() allocates it. */
+static uint64_t buffer_bytes(enum element_type type, uint64_t length)
+{
+    return add(multiply(length, element_bytes(type)), 15 + 2 * (uint64_t)GUARD_BYTES) / 16 * 16;
+}
+
+static bool buffer_length(const struct buffer *buffer, const struct scope *scope, uint64_t *length)
+{
+    int64_t value;
+    struct error ignored;
+    if (expression_integer(buffer->length, scope, &value, &ignored) != 0 || value < 0)
+        return false;
+    *length = (uint64_t)value;
+    return true;
+}
+
+static void add_buffer(struct footprint *footprint, const struct buffer *buffer,
+                       const struct scope *scope)
+{
+    enum element_type type;
+    uint64_t length;
+    struct error ignored;
+    if (template_element_type(buffer->type, scope, &type, &ignored) != 0 ||
+        !buffer_length(buffer, scope, &length))
+        return;
+    uint64_t bytes = buffer_bytes(type, length);
+    if (buffer->access == ACCESS_SCRATCH && bytes <= ARENA_BYTES)
+        return;
+    footprint->bytes = add(footprint->bytes, bytes);
+    if (buffer->access == ACCESS_READ_WRITE)
+        footprint->bytes = add(footprint->bytes, bytes);
+    if (footprint->largest == NULL || bytes > footprint->largest_bytes) {
+        footprint->largest = buffer->name;
+        footprint->largest_bytes = bytes;
+    }
+}
+
+static void add_expected(struct footprint *footprint, const struct template *template,
+                         const struct expectation *expectation, const struct scope *scope)
+{
+    enum element_type type;
+    uint64_t length;
+    struct error ignored;
+    if (template_expected_type(template, expectation, scope, &type, &ignored) == 0 &&
+        buffer_length(&template->buffers[expectation->buffer], scope, &length))
+        footprint->bytes = add(footprint->bytes, buffer_bytes(type, length));
+}
+
+struct footprint footprint_of(const struct template *template, const struct bindings *fixed,
+                              bool cold)
+{
+    struct footprint footprint = {.bytes = ARENA_BYTES};
+    const struct scope scope = {fixed, NULL};
+    for (size_t i = 0; i < template->buffer_count; i++)
+        add_buffer(&footprint, &template->buffers[i], &scope);
+    for (size_t i = 0; i < template->expectation_count; i++)
+        add_expected(&footprint, template, &template->expectations[i], &scope);
+    const struct value *l2 = bindings_find(fixed, gpu_attribute_name(GPU_l2_bytes));
+    if (cold && l2 != NULL && l2->as.integer > 0)
+        footprint.bytes = add(footprint.bytes, FLUSH_L2_TIMES * (uint64_t)l2->as.integer);
+    return footprint;
+}
+
+/* "12.3 GB", decimal as the vendors' figures are. */
+static void format_bytes(uint64_t bytes, char text[32])
+{
+    if (bytes >= 1000000000)
+        (void)snprintf(text, 32, "%.4g GB", (double)bytes * 1e-9);
+    else if (bytes >= 1000000)
+        (void)snprintf(text, 32, "%.4g MB", (double)bytes * 1e-6);
+    else
+        (void)snprintf(text, 32, "%" PRIu64 " bytes", bytes);
+}
+
+int footprint_refuse(const struct footprint *footprint, const struct template *template,
+                     const struct bindings *problem, uint64_t available_bytes,
+                     const char *available, struct error *error)
+{
+    char needed[32];
+    char largest[32];
+    char there[32];
+    char *values = bindings_text(problem);
+    format_bytes(footprint->bytes, needed);
+    format_bytes(footprint->largest_bytes, largest);
+    format_bytes(available_bytes, there);
+    int status = error_set_at(
+        error, ERROR_MEMORY, template->path, 0,
+        "problem '%s' needs %s of device memory (buffer '%s' alone %s), and %s %s%s; choose a "
+        "smaller problem or free memory",
+        values, needed, footprint->largest != NULL ? footprint->largest : "", largest, there,
+        available,
+        footprint->bytes <= available_bytes ? ", too little with what the driver adds" : "");
+    free(values);
+    return status;
+}

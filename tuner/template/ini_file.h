@@ -1,0 +1,42 @@
+/*
+ * An INI file as a list of entries with their lines, read through inih. What inih would cut or drop
+ * in silence (lines over its limit, section names over 49 bytes, a line that is no entry) is an
+ * error with file and line. A line that begins with white space continues the value above it.
+ */
+#ifndef AUTOTUNE_INI_FILE_H
+#define AUTOTUNE_INI_FILE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ini_entry {
+    const char *section; /* "" before the first section */
+    const char *key;     /* NULL: the section's heading itself */
+    char *value;
+    int line;
+    bool used; /* set by ini_file_get(), for finding keys that nobody asked for */
+};
+
+struct ini_file {
+    char *path;
+    struct ini_entry *entries;
+    size_t count;
+    char **strings; /* sections and keys, each once */
+    size_t string_count;
+};
+
+/* Returns 0 or ERROR_CONFIG; a file may have TUNED_FILE_BYTES (autotune/tuned.h). On failure `ini` is empty. */
+int ini_file_read(struct ini_file *ini, const char *path, struct error *error);
+
+/* The same from text in memory; `path` is its name in messages. */
+int ini_file_read_text(struct ini_file *ini, const char *path, const char *text,
+                       struct error *error);
+
+void ini_file_release(struct ini_file *ini);
+
+/* The entry, marked as used, or NULL. */
+struct ini_entry *ini_file_get(struct ini_file *ini, const char *section, const char *key);
+
+#endif

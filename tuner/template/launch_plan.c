@@ -1,0 +1,395 @@
+#include "template/launch_plan.h"
+
+#include "base/alloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEP_LIMIT = 4096 };
+
+/* Evaluation of one launch. */
+struct evaluation {
+    struct launch_plan *launch_plan;
+    const struct template *template;
+    const struct kernel_lookup *lookup;
+    struct error *error;
+    struct bindings local;    /* loop variable, buffers' names */
+    struct bindings stats;    /* of the launch at hand */
+    struct scope local_scope; /* local, figures, NAME_grid of earlier launches, the caller's */
+    struct scope kernel_stats_scope;
+    struct scope names_scope;
+};
+
+static int out_of_range(const struct evaluation *evaluation, int line, const char *what,
+                        int64_t value, const char *name)
+{
+    return error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path, line,
+                        "%s of launch '%s' is %" PRId64 ", which is out of range", what, name,
+                        value);
+}
+
+/* 1 to 3 extents; those not given are 1. */
+static int read_extents(struct evaluation *evaluation, const struct launch *launch,
+                        struct expression *const *extents, size_t count, const char *what,
+                        uint32_t result[3])
+{
+    for (size_t i = 0; i < 3; i++) {
+        int64_t value = 1;
+        if (i < count) {
+            int status =
+                expression_integer(extents[i], &evaluation->local_scope, &value, evaluation->error);
+            if (status != 0)
+                return status;
+        }
+        if (value < 0 || value > INT32_MAX)
+            return out_of_range(evaluation, launch->line, what, value, launch->name);
+        result[i] = (uint32_t)value;
+    }
+    return 0;
+}
+
+static int read_shared(struct evaluation *evaluation, const struct launch *launch,
+                       struct step *step)
+{
+    int64_t bytes = 0;
+    if (launch->shared_bytes != NULL) {
+        int status = expression_integer(launch->shared_bytes, &evaluation->local_scope, &bytes,
+                                        evaluation->error);
+        if (status != 0)
+            return status;
+    }
+    if (bytes < 0 || bytes > INT32_MAX)
+        return out_of_range(evaluation, launch->line, "shared_bytes", bytes, launch->name);
+    step->dynamic_shared_bytes = (uint32_t)bytes;
+    return 0;
+}
+
+static int read_flag(struct evaluation *evaluation, const struct expression *expression, bool *flag)
+{
+    *flag = false;
+    if (expression == NULL)
+        return 0;
+    return expression_boolean(expression, &evaluation->local_scope, flag, evaluation->error);
+}
+
+/* -- arguments -----------------------------------------------------------------------------------
+ */
+
+static int read_buffer_argument(struct evaluation *evaluation, const struct launch *launch,
+                                const struct argument *argument, struct step_argument *result)
+{
+    struct value value;
+    int status =
+        expression_value(argument->expression, &evaluation->local_scope, &value, evaluation->error);
+    if (status != 0)
+        return status;
+    result->is_buffer = true;
+    result->buffer = SIZE_MAX;
+    if (value.kind == VALUE_WORD && strcmp(value.as.word, "reference") == 0)
+        return 0;
+    for (size_t i = 0; value.kind == VALUE_WORD && i < evaluation->template->buffer_count; i++) {
+        if (strcmp(evaluation->template->buffers[i].name, value.as.word) == 0) {
+            result->buffer = i;
+            return 0;
+        }
+    }
+    return error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path, launch->line,
+                        "argument '%s' of launch '%s' yields no buffer",
+                        expression_text(argument->expression), launch->name);
+}
+
+static int read_scalar_argument(struct evaluation *evaluation, const struct launch *launch,
+                                const struct argument *argument, struct step_argument *result)
+{
+    int64_t integer = 0;
+    double real = 0;
+    int status = element_is_floating(argument->type)
+                     ? expression_real(argument->expression, &evaluation->local_scope, &real,
+                                       evaluation->error)
+                     : expression_integer(argument->expression, &evaluation->local_scope, &integer,
+                                          evaluation->error);
+    if (status == 0 && !element_store(argument->type, integer, real, result->bytes))
+        status =
+            error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path, launch->line,
+                         "argument '%s' of launch '%s' does not fit %s: %" PRId64,
+                         expression_text(argument->expression), launch->name,
+                         element_name(argument->type), integer);
+    return status;
+}
+
+static int read_arguments(struct evaluation *evaluation, const struct launch *launch,
+                          struct step *step)
+{
+    step->argument_count = launch->argument_count;
+    step->arguments = alloc_zeroed(launch->argument_count, sizeof *step->arguments);
+    for (size_t i = 0; i < launch->argument_count; i++) {
+        const struct argument *argument = &launch->arguments[i];
+        int status = argument->is_buffer
+                         ? read_buffer_argument(evaluation, launch, argument, &step->arguments[i])
+                         : read_scalar_argument(evaluation, launch, argument, &step->arguments[i]);
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}
+
+/* -- launches ------------------------------------------------------------------------------------
+ */
+
+static void bind_figure(struct evaluation *evaluation, const char *name, int64_t figure)
+{
+    bindings_set(&evaluation->stats, name, value_integer(figure));
+}
+
+/* Drops the figures of the launch before. */
+static void bind_info(struct evaluation *evaluation, const struct kernel_info *info)
+{
+    bindings_release(&evaluation->stats);
+    bind_figure(evaluation, "registers", info->registers);
+    bind_figure(evaluation, "spill_bytes", info->spill_bytes);
+    bind_figure(evaluation, "static_shared_bytes", info->static_shared_bytes);
+}
+
+int64_t step_threads(const struct step *step)
+{
+    return (int64_t)step->block[0] * step->block[1] * step->block[2];
+}
+
+int64_t step_blocks(const struct step *step)
+{
+    return (int64_t)step->grid[0] * step->grid[1] * step->grid[2];
+}
+
+static int find_sm_count(const struct scope *scope, int64_t *sm_count)
+{
+    for (; scope != NULL; scope = scope->outer) {
+        const struct value *value = bindings_find(scope->bindings, "sm_count");
+        if (value != NULL) {
+            *sm_count = value->as.integer;
+            return 0;
+        }
+    }
+    return ERROR_CONFIG;
+}
+
+static int check_residency(struct evaluation *evaluation, const struct launch *launch,
+                           const struct step *step, int blocks_per_sm)
+{
+    bool co_resident;
+    int64_t sm_count = 0;
+    int status = read_flag(evaluation, launch->co_resident, &co_resident);
+    if (status != 0 || !(co_resident || step->cooperative))
+        return status;
+    if (find_sm_count(&evaluation->local_scope, &sm_count) != 0)
+        return 0;
+    struct launch_plan *launch_plan = evaluation->launch_plan;
+    if (step_blocks(step) <= sm_count * blocks_per_sm || launch_plan->not_resident)
+        return 0;
+    launch_plan->not_resident = true;
+    (void)snprintf(launch_plan->residency, sizeof launch_plan->residency,
+                   "launch '%s' has %" PRId64 " blocks, but %" PRId64 " SMs hold %d each",
+                   launch->name, step_blocks(step), sm_count, blocks_per_sm);
+    return 0;
+}
+
+/* Geometry in the order in which expressions may use it: block, shared memory, residency, grid,
+ * arguments. */
+static int make_step(struct evaluation *evaluation, size_t index, const struct launch *launch,
+                     struct step *step, int *blocks_per_sm)
+{
+    step->launch = index;
+    step->entry = launch->entry;
+    int status =
+        read_extents(evaluation, launch, launch->block, launch->block_count, "block", step->block);
+    if (status != 0)
+        return status;
+    int64_t threads = step_threads(step);
+    if (threads > INT32_MAX)
+        return out_of_range(evaluation, launch->line, "block", threads, launch->name);
+    bind_figure(evaluation, "block_threads", threads);
+    status = read_shared(evaluation, launch, step);
+    if (status == 0 && evaluation->lookup != NULL) {
+        status = evaluation->lookup->blocks_per_sm(evaluation->lookup->user, launch->entry,
+                                                   (int)threads, step->dynamic_shared_bytes,
+                                                   blocks_per_sm, evaluation->error);
+        bind_figure(evaluation, "blocks_per_sm", *blocks_per_sm);
+    }
+    if (status == 0)
+        status =
+            read_extents(evaluation, launch, launch->grid, launch->grid_count, "grid", step->grid);
+    if (status == 0)
+        status = read_flag(evaluation, launch->cooperative, &step->cooperative);
+    if (status == 0)
+        status = read_arguments(evaluation, launch, step);
+    return status;
+}
+
+static void step_release(struct step *step)
+{
+    free(step->arguments);
+    *step = (struct step){0};
+}
+
+/* Adds one launch to the schedule, unless it has nothing to do. */
+static int add_step(struct evaluation *evaluation, size_t index, const struct launch *launch,
+                    const struct kernel_info *info, bool first)
+{
+    struct launch_plan *launch_plan = evaluation->launch_plan;
+    struct step step = {0};
+    int blocks_per_sm = 0;
+    int status = make_step(evaluation, index, launch, &step, &blocks_per_sm);
+    if (status == 0 && launch_plan->step_count == STEP_LIMIT)
+        status =
+            error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path, launch->line,
+                         "launch '%s' makes the run longer than 4096 launches", launch->name);
+    if (status == 0)
+        status = check_residency(evaluation, launch, &step, blocks_per_sm);
+    if (status != 0) {
+        step_release(&step);
+        return status;
+    }
+    if (first) {
+        char *name = alloc_format("%s_grid", launch->name);
+        bindings_set(&launch_plan->names, name, value_integer(step_blocks(&step)));
+        free(name);
+        name = alloc_format("%s_block", launch->name);
+        bindings_set(&launch_plan->names, name, value_integer(step_threads(&step)));
+        free(name);
+    }
+    if (step_blocks(&step) == 0 || step_threads(&step) == 0) {
+        step_release(&step);
+        return 0;
+    }
+    if (launch_plan->step_count == 0 || (launch->main && first)) {
+        launch_plan->main_step = launch_plan->step_count;
+        launch_plan->main = *info;
+        launch_plan->main_blocks_per_sm = blocks_per_sm;
+    }
+    *ARRAY_APPEND(launch_plan->steps, launch_plan->step_count) = step;
+    return 0;
+}
+
+static int add_loop(struct evaluation *evaluation, size_t index, const struct launch *launch,
+                    const struct kernel_info *info)
+{
+    struct value variable;
+    int status =
+        expression_value(launch->from, &evaluation->local_scope, &variable, evaluation->error);
+    for (int64_t iteration = 0; status == 0; iteration++) {
+        bool more = false;
+        bindings_set(&evaluation->local, launch->loop, variable);
+        bindings_set(&evaluation->local, "iteration", value_integer(iteration));
+        status = expression_boolean(launch->condition, &evaluation->local_scope, &more,
+                                    evaluation->error);
+        if (status != 0 || !more)
+            break;
+        if (iteration == STEP_LIMIT)
+            return error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path,
+                                launch->line, "the loop of launch '%s' does not end", launch->name);
+        status = add_step(evaluation, index, launch, info, iteration == 0);
+        if (status == 0)
+            status = expression_value(launch->next, &evaluation->local_scope, &variable,
+                                      evaluation->error);
+    }
+    return status;
+}
+
+/* Every buffer's name stands for itself, so that an expression can choose between them. */
+static void begin(struct evaluation *evaluation, const struct scope *scope)
+{
+    struct launch_plan *launch_plan = evaluation->launch_plan;
+    *launch_plan = (struct launch_plan){0};
+    for (size_t i = 0; i < evaluation->template->buffer_count; i++) {
+        const char *name = evaluation->template->buffers[i].name;
+        bindings_set(&evaluation->local, name, value_word(name));
+    }
+    bindings_set(&evaluation->local, "reference", value_word("reference"));
+    evaluation->names_scope = (struct scope){&launch_plan->names, scope};
+    evaluation->kernel_stats_scope = (struct scope){&evaluation->stats, &evaluation->names_scope};
+    evaluation->local_scope = (struct scope){&evaluation->local, &evaluation->kernel_stats_scope};
+}
+
+static void end(struct evaluation *evaluation)
+{
+    bindings_release(&evaluation->local);
+    bindings_release(&evaluation->stats);
+}
+
+static void bind_inactive(struct launch_plan *launch_plan, const struct template *template)
+{
+    for (size_t i = 0; i < template->launch_count; i++) {
+        for (int j = 0; j < 2; j++) {
+            char *name =
+                alloc_format("%s_%s", template->launches[i].name, j == 0 ? "grid" : "block");
+            bindings_set(&launch_plan->names, name, value_integer(0));
+            free(name);
+        }
+    }
+}
+
+static int add_launch(struct evaluation *evaluation, size_t index)
+{
+    const struct launch *launch = &evaluation->template->launches[index];
+    struct kernel_info info;
+    bool active = true;
+    int status = 0;
+    if (launch->when != NULL)
+        status = read_flag(evaluation, launch->when, &active);
+    if (status != 0 || !active)
+        return status;
+    status =
+        evaluation->lookup->info(evaluation->lookup->user, launch->entry, &info, evaluation->error);
+    if (status != 0)
+        return status;
+    bind_info(evaluation, &info);
+    return launch->loop != NULL ? add_loop(evaluation, index, launch, &info)
+                                : add_step(evaluation, index, launch, &info, true);
+}
+
+int launch_plan_make(struct launch_plan *launch_plan, const struct template *template,
+                     const struct scope *scope, const struct kernel_lookup *lookup,
+                     struct error *error)
+{
+    struct evaluation evaluation = {
+        .launch_plan = launch_plan, .template = template, .lookup = lookup, .error = error};
+    int status = 0;
+    begin(&evaluation, scope);
+    bind_inactive(launch_plan, template);
+    for (size_t i = 0; i < template->launch_count && status == 0; i++)
+        status = add_launch(&evaluation, i);
+    end(&evaluation);
+    if (status != 0)
+        launch_plan_release(launch_plan);
+    return status;
+}
+
+int launch_plan_reference(struct launch_plan *launch_plan, const struct template *template,
+                          const struct expectation *expectation, const struct scope *scope,
+                          struct error *error)
+{
+    struct evaluation evaluation = {
+        .launch_plan = launch_plan, .template = template, .error = error};
+    struct step *step;
+    int blocks_per_sm = 0;
+    begin(&evaluation, scope);
+    step = ARRAY_APPEND(launch_plan->steps, launch_plan->step_count);
+    int status = make_step(&evaluation, 0, &expectation->reference, step, &blocks_per_sm);
+    end(&evaluation);
+    if (status == 0 && (step_blocks(step) == 0 || step_threads(step) == 0)) {
+        step_release(step);
+        launch_plan->step_count = 0;
+    }
+    if (status != 0)
+        launch_plan_release(launch_plan);
+    return status;
+}
+
+void launch_plan_release(struct launch_plan *launch_plan)
+{
+    for (size_t i = 0; i < launch_plan->step_count; i++)
+        step_release(&launch_plan->steps[i]);
+    free(launch_plan->steps);
+    bindings_release(&launch_plan->names);
+    *launch_plan = (struct launch_plan){0};
+}

@@ -1,0 +1,291 @@
+#include "template/space.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DECISION_LIMIT = 1024 * 1024 }; /* combinations whose decision is kept, a constraint */
+
+enum decision { UNDECIDED, HOLDS, REFUSES };
+
+/* A parameter that a constraint names, and its weight in the index of a decision. */
+struct factor {
+    size_t level;
+    size_t stride;
+};
+
+/* A constraint with its names resolved to where their values will be. */
+struct bound_constraint {
+    const struct expression *expression;
+    const struct value **values; /* into space->current or the fixed bindings */
+    size_t level; /* decided when parameters 0 … level are bound; 0 also without any */
+    struct factor *factors;
+    size_t factor_count;
+    unsigned char
+        *decisions; /* for each combination of the factors; NULL where there are too many */
+    size_t base;    /* index of the decision with the levels above bound and this one at 0 */
+    size_t stride;  /* of this level in that index */
+    uint64_t rejected;
+};
+
+/* The constraints that are decided at a level, in the order given. */
+struct level {
+    struct bound_constraint **constraints;
+    size_t count;
+};
+
+struct space {
+    const struct template *template;
+    const struct value_list *values;
+    size_t level_count;
+    size_t *indices;       /* of the combination now bound */
+    struct value *current; /* its values */
+    uint64_t *below;       /* combinations of the levels after each */
+    struct bound_constraint *constraints;
+    size_t constraint_count;
+    struct level *levels;
+    uint64_t points;
+    uint64_t rejected;
+    bool started;
+    bool ended;
+};
+
+static uint64_t multiply_saturated(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* The level of parameter `name`; the number of levels where there is none. */
+static size_t find_level(const struct space *space, const char *name)
+{
+    size_t level = 0;
+    while (level < space->level_count && strcmp(space->template->parameters[level].name, name) != 0)
+        level++;
+    return level;
+}
+
+static void add_factor(struct bound_constraint *constraint, size_t level, size_t stride)
+{
+    struct factor *factor = ARRAY_APPEND(constraint->factors, constraint->factor_count);
+    *factor = (struct factor){level, stride};
+    constraint->level = level > constraint->level ? level : constraint->level;
+}
+
+/* The weight of the constraint's own level. */
+static size_t own_stride(const struct bound_constraint *constraint)
+{
+    for (size_t i = 0; i < constraint->factor_count; i++)
+        if (constraint->factors[i].level == constraint->level)
+            return constraint->factors[i].stride;
+    return 0;
+}
+
+/* A constraint names few of the parameters, so few of its decisions differ: each is made once. */
+static void bind_constraint(const struct space *space, struct bound_constraint *constraint,
+                            const struct expression *expression, const struct bindings *fixed)
+{
+    size_t count = expression_name_count(expression);
+    uint64_t combinations = 1;
+    constraint->expression = expression;
+    constraint->values = alloc_zeroed(count, sizeof *constraint->values);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = expression_name(expression, i);
+        size_t level = find_level(space, name);
+        if (level == space->level_count) {
+            constraint->values[i] = bindings_find(fixed, name);
+            continue;
+        }
+        constraint->values[i] = &space->current[level];
+        add_factor(constraint, level, combinations);
+        combinations = multiply_saturated(combinations, space->values[level].count);
+    }
+    constraint->stride = own_stride(constraint);
+    if (combinations <= DECISION_LIMIT)
+        constraint->decisions = alloc_zeroed(combinations, 1);
+}
+
+struct space *space_new(const struct template *template, const struct value_list *values,
+                        const struct expression *const *constraints, size_t constraint_count,
+                        const struct bindings *fixed)
+{
+    struct space *space = alloc_zeroed(1, sizeof *space);
+    size_t levels = template->parameter_count;
+    space->template = template;
+    space->values = values;
+    space->level_count = levels;
+    space->indices = alloc_zeroed(levels, sizeof *space->indices);
+    space->current = alloc_zeroed(levels, sizeof *space->current);
+    space->below = alloc_zeroed(levels + 1, sizeof *space->below);
+    space->below[0] = 1; /* stays without parameters: there is one combination, of none */
+    space->points = 1;
+    for (size_t i = levels; i-- > 0;) {
+        space->below[i] = space->points;
+        space->points = multiply_saturated(space->points, values[i].count);
+    }
+    space->constraint_count = constraint_count;
+    space->constraints = alloc_zeroed(constraint_count, sizeof *space->constraints);
+    space->levels = alloc_zeroed(levels + 1, sizeof *space->levels);
+    for (size_t i = 0; i < constraint_count; i++) {
+        if (constraint_needs_figures(constraints[i])) /* not decided here */
+            continue;
+        bind_constraint(space, &space->constraints[i], constraints[i], fixed);
+        struct level *level = &space->levels[space->constraints[i].level];
+        *ARRAY_APPEND(level->constraints, level->count) = &space->constraints[i];
+    }
+    return space;
+}
+
+void space_free(struct space *space)
+{
+    if (space == NULL)
+        return;
+    for (size_t i = 0; i < space->constraint_count; i++) {
+        free(space->constraints[i].values);
+        free(space->constraints[i].factors);
+        free(space->constraints[i].decisions);
+    }
+    for (size_t i = 0; i <= space->level_count; i++)
+        free(space->levels[i].constraints);
+    free(space->levels);
+    free(space->constraints);
+    free(space->indices);
+    free(space->current);
+    free(space->below);
+    free(space);
+}
+
+/* Moves `*level` to the deepest level whose value can advance, and advances it; false at the end.
+ */
+static bool advance(struct space *space, size_t *level)
+{
+    for (size_t i = *level + 1; i-- > 0;) {
+        if (++space->indices[i] < space->values[i].count) {
+            *level = i;
+            return true;
+        }
+        space->indices[i] = 0;
+    }
+    return false;
+}
+
+/* Where the constraint's decisions begin, now that the levels above its own are bound. */
+static size_t decision_base(const struct space *space, const struct bound_constraint *constraint)
+{
+    size_t base = 0;
+    for (size_t i = 0; i < constraint->factor_count; i++)
+        if (constraint->factors[i].level != constraint->level)
+            base += space->indices[constraint->factors[i].level] * constraint->factors[i].stride;
+    return base;
+}
+
+/* What a constraint says of the values now bound: HOLDS, REFUSES, or an error. */
+static int decide_one(struct bound_constraint *constraint, size_t index, struct error *error)
+{
+    unsigned char *decision = NULL;
+    if (constraint->decisions != NULL) {
+        decision = &constraint->decisions[constraint->base + index * constraint->stride];
+        if (*decision != UNDECIDED)
+            return *decision;
+    }
+    bool holds;
+    int status = expression_boolean_of(constraint->expression, constraint->values, &holds, error);
+    if (status != 0)
+        return status;
+    if (decision != NULL)
+        *decision = holds ? HOLDS : REFUSES;
+    return holds ? HOLDS : REFUSES;
+}
+
+/* Decides the constraints of level `number`: 1 passed, 0 refused, or an error. `entered` says that
+ * the levels above have been bound since the last time. */
+static int decide(struct space *space, size_t number, bool entered, struct error *error)
+{
+    const struct level *level = &space->levels[number];
+    size_t index = space->level_count > 0 ? space->indices[number] : 0;
+    for (size_t i = 0; entered && i < level->count; i++)
+        level->constraints[i]->base = decision_base(space, level->constraints[i]);
+    for (size_t i = 0; i < level->count; i++) {
+        struct bound_constraint *constraint = level->constraints[i];
+        int decision = decide_one(constraint, index, error);
+        if (decision < 0)
+            return decision;
+        if (decision == REFUSES) {
+            constraint->rejected = add_saturated(constraint->rejected, space->below[number]);
+            space->rejected = add_saturated(space->rejected, space->below[number]);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* A template without parameters has one variant, subject to its constraints. */
+static int next_of_none(struct space *space, struct error *error)
+{
+    if (space->started)
+        return 0;
+    space->started = true;
+    return decide(space, 0, true, error);
+}
+
+int space_skip(struct space *space, struct error *error)
+{
+    if (space->level_count == 0)
+        return next_of_none(space, error);
+    size_t level = space->level_count - 1;
+    if (space->ended || (space->started && !advance(space, &level))) {
+        space->ended = true;
+        return 0;
+    }
+    bool entered = !space->started;
+    if (!space->started)
+        level = 0;
+    space->started = true;
+    for (;;) { /* levels above `level` are bound and hold */
+        space->current[level] = space->values[level].values[space->indices[level]];
+        int status = decide(space, level, entered, error);
+        if (status < 0)
+            return status;
+        if (status == 1 && level + 1 == space->level_count)
+            return 1;
+        entered = status == 1;
+        if (status == 1) {
+            level++;
+        } else if (!advance(space, &level)) {
+            space->ended = true;
+            return 0;
+        }
+    }
+}
+
+int space_next(struct space *space, struct bindings *parameters, struct error *error)
+{
+    int status = space_skip(space, error);
+    if (status != 1)
+        return status;
+    bindings_release(parameters);
+    for (size_t i = 0; i < space->level_count; i++)
+        bindings_set(parameters, space->template->parameters[i].name, space->current[i]);
+    return 1;
+}
+
+uint64_t space_points(const struct space *space)
+{
+    return space->points;
+}
+
+uint64_t space_rejected(const struct space *space)
+{
+    return space->rejected;
+}
+
+uint64_t space_rejected_by(const struct space *space, size_t index)
+{
+    return space->constraints[index].rejected;
+}

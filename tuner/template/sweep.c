@@ -1,0 +1,404 @@
+#include "template/sweep.h"
+#include "base/suggestion.h"
+
+#include "base/alloc.h"
+#include "template/installed.h"
+
+#include <dirent.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PROBLEM_LIMIT = 1024, KERNEL_NAME_LIMIT = 32 };
+
+static const char sweep_section[] = "sweep";
+
+static const char *const sweep_keys[] = {
+    "tuned", "results", "templates", "launch_timeout_s", "compile_timeout_s", NULL};
+
+/* -- where templates are -------------------------------------------------------------------------
+ */
+
+static char *beside(const char *path, const char *name)
+{
+    if (name[0] == '/')
+        return alloc_string(name);
+    char *copy = alloc_string(path);
+    char *joined = alloc_format("%s/%s", dirname(copy), name);
+    free(copy);
+    return joined;
+}
+
+static int is_ini(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 4 && strcmp(entry->d_name + length - 4, ".ini") == 0;
+}
+
+/* The template in the folders whose name is nearest to `name`; a new string, or NULL. */
+static char *nearest_template(const struct sweep *sweep, const char *const *folders,
+                              const char *name)
+{
+    char *nearest = NULL;
+    for (size_t i = 0; folders[i] != NULL && nearest == NULL; i++) {
+        struct dirent **files = NULL;
+        char *path = beside(sweep->path, folders[i]);
+        int count = scandir(path, &files, is_ini, alphasort);
+        free(path);
+        const char **names = alloc_zeroed(count > 0 ? (size_t)count + 1 : 1, sizeof *names);
+        for (int j = 0; j < count; j++) {
+            files[j]->d_name[strlen(files[j]->d_name) - 4] = '\0';
+            names[j] = files[j]->d_name;
+        }
+        nearest = alloc_string(suggestion_nearest(name, names));
+        for (int j = 0; j < count; j++)
+            free(files[j]);
+        free(files);
+        free(names);
+    }
+    return nearest;
+}
+
+/* A sweep of one kernel may have its template's name. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first;
+    struct stat second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* The file of template `name`; a new string, or NULL with an error. */
+static char *find_template(struct sweep *sweep, const char *name, int line, struct error *error)
+{
+    const struct ini_entry *folder = ini_file_get(&sweep->ini, sweep_section, "templates");
+    char *installed = installed_templates();
+    const char *const stated[] = {folder != NULL ? folder->value : NULL, NULL};
+    const char *const usual[] = {".", "../kernel_templates", installed, NULL};
+    const char *const *folders = folder != NULL ? stated : usual;
+    for (size_t i = 0; folders[i] != NULL; i++) {
+        char *path = beside(sweep->path, folders[i]);
+        char *file = alloc_format("%s/%s.ini", path, name);
+        free(path);
+        if (access(file, F_OK) == 0 && !is_same_file(file, sweep->path)) {
+            free(installed);
+            return file;
+        }
+        free(file);
+    }
+    char *nearest = nearest_template(sweep, folders, name);
+    if (nearest != NULL)
+        (void)error_set_at(error, ERROR_CONFIG, sweep->path, line,
+                           "there is no template '%s'; did you mean '%s'?", name, nearest);
+    else
+        (void)error_set_at(error, ERROR_CONFIG, sweep->path, line,
+                           "there is no template '%s.ini' in '%s'%s; name its folder with "
+                           "'templates' in [sweep]",
+                           name, folders[0], folder != NULL ? "" : " or the usual folders");
+    free(installed);
+    free(nearest);
+    return NULL;
+}
+
+/* -- a kernel's section --------------------------------------------------------------------------
+ */
+
+/* The list for one parameter: as the sweep has it, or the default. */
+static int read_values(struct sweep *sweep, const char *section, const struct parameter *parameter,
+                       struct value_list *list, struct error *error)
+{
+    const struct ini_entry *entry = ini_file_get(&sweep->ini, section, parameter->name);
+    if (entry == NULL) {
+        value_list_single(list, parameter->fallback);
+        return 0;
+    }
+    int status = value_list_parse(list, entry->value, sweep->path, entry->line, error);
+    for (size_t i = 0; i < list->count && status == 0; i++)
+        status = parameter_check(parameter, list->values[i], sweep->path, entry->line, error);
+    return status;
+}
+
+static int read_value_lists(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
+{
+    const struct template *template = &kernel->template;
+    int status = 0;
+    kernel->values = alloc_zeroed(template->parameter_count, sizeof *kernel->values);
+    kernel->problem_values = alloc_zeroed(template->problem_count, sizeof *kernel->problem_values);
+    for (size_t i = 0; i < template->parameter_count && status == 0; i++)
+        status =
+            read_values(sweep, kernel->label, &template->parameters[i], &kernel->values[i], error);
+    for (size_t i = 0; i < template->problem_count && status == 0; i++)
+        status = read_values(sweep, kernel->label, &template->problem[i],
+                             &kernel->problem_values[i], error);
+    return status;
+}
+
+/* Every combination of the problem's values, the last varying fastest. */
+static int combine_problems(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
+{
+    const struct template *template = &kernel->template;
+    size_t count = 1;
+    for (size_t i = 0; i < template->problem_count; i++) {
+        count *= kernel->problem_values[i].count;
+        if (count > PROBLEM_LIMIT)
+            return error_set_at(error, ERROR_CONFIG, sweep->path, kernel->line,
+                                "'%s' has more than 1024 problems; split the sweep", kernel->label);
+    }
+    kernel->problems = alloc_zeroed(count, sizeof *kernel->problems);
+    kernel->problem_count = count;
+    for (size_t p = 0; p < count; p++) {
+        size_t below = count;
+        for (size_t i = 0; i < template->problem_count; i++) {
+            const struct value_list *list = &kernel->problem_values[i];
+            below /= list->count;
+            bindings_set(&kernel->problems[p], template->problem[i].name,
+                         list->values[p / below % list->count]);
+        }
+    }
+    return 0;
+}
+
+static int read_constraints(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
+{
+    struct template *template = &kernel->template;
+    for (size_t i = 0; i < template->constraint_count; i++)
+        *ARRAY_APPEND(kernel->constraints, kernel->constraint_count) = template->constraints[i];
+    for (size_t i = 0; i < sweep->ini.count; i++) {
+        const struct ini_entry *entry = &sweep->ini.entries[i];
+        if (entry->key == NULL || strcmp(entry->section, kernel->label) != 0 ||
+            strcmp(entry->key, "constraint") != 0)
+            continue;
+        struct expression **constraint =
+            ARRAY_APPEND(kernel->own_constraints, kernel->own_constraint_count);
+        int status = expression_new(constraint, sweep->evaluator, entry->value, sweep->path,
+                                    entry->line, error);
+        if (status == 0)
+            status = expression_check_names(*constraint, template->constraint_names, error);
+        if (status != 0)
+            return status;
+        *ARRAY_APPEND(kernel->constraints, kernel->constraint_count) = *constraint;
+    }
+    return 0;
+}
+
+/* Every key of the section is a parameter, a problem value, or one of the section's own. */
+static int check_keys(const struct sweep *sweep, const struct sweep_kernel *kernel,
+                      struct error *error)
+{
+    const struct template *template = &kernel->template;
+    const char **known = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < template->parameter_count; i++)
+        *ARRAY_APPEND(known, count) = template->parameters[i].name;
+    for (size_t i = 0; i < template->problem_count; i++)
+        *ARRAY_APPEND(known, count) = template->problem[i].name;
+    static const char *const own[] = {"template", "description", "constraint", "cache", NULL};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) /* with the NULL */
+        *ARRAY_APPEND(known, count) = own[i];
+    int status = 0;
+    for (size_t i = 0; i < sweep->ini.count && status == 0; i++) {
+        const struct ini_entry *entry = &sweep->ini.entries[i];
+        bool found = entry->key == NULL || strcmp(entry->section, kernel->label) != 0;
+        for (size_t j = 0; j + 1 < count && !found; j++)
+            found = strcmp(known[j], entry->key) == 0;
+        if (!found)
+            status = suggestion_unknown(sweep->path, entry->line, "key", entry->key, known, error);
+    }
+    free(known);
+    return status;
+}
+
+static int read_cache(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
+{
+    const struct ini_entry *cache = ini_file_get(&sweep->ini, kernel->label, "cache");
+    kernel->cold = kernel->template.cold;
+    if (cache == NULL)
+        return 0;
+    kernel->cold = strcmp(cache->value, "cold") == 0;
+    if (!kernel->cold && strcmp(cache->value, "warm") != 0)
+        return error_set_at(error, ERROR_CONFIG, sweep->path, cache->line,
+                            "cache '%s' is neither cold nor warm", cache->value);
+    return 0;
+}
+
+static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
+{
+    const struct ini_entry *name = ini_file_get(&sweep->ini, kernel->label, "template");
+    const struct ini_entry *description = ini_file_get(&sweep->ini, kernel->label, "description");
+    if (strlen(kernel->label) > KERNEL_NAME_LIMIT || strpbrk(kernel->label, "/ \t") != NULL)
+        return error_set_at(error, ERROR_CONFIG, sweep->path, kernel->line,
+                            "kernel name '%s' has a blank or '/' or more than 32 bytes",
+                            kernel->label);
+    char *path = find_template(sweep, name != NULL ? name->value : kernel->label,
+                               name != NULL ? name->line : kernel->line, error);
+    if (path == NULL)
+        return ERROR_CONFIG;
+    int status = template_load(&kernel->template, sweep->evaluator, path, error);
+    free(path);
+    kernel->description = description != NULL ? description->value : kernel->template.description;
+    if (status == 0)
+        status = check_keys(sweep, kernel, error);
+    if (status == 0)
+        status = read_value_lists(sweep, kernel, error);
+    if (status == 0)
+        status = combine_problems(sweep, kernel, error);
+    if (status == 0)
+        status = read_constraints(sweep, kernel, error);
+    if (status == 0)
+        status = read_cache(sweep, kernel, error);
+    return status;
+}
+
+/* -- the file ------------------------------------------------------------------------------------
+ */
+
+static int read_seconds(struct sweep *sweep, const char *key, double fallback, double *seconds,
+                        struct error *error)
+{
+    const struct ini_entry *entry = ini_file_get(&sweep->ini, sweep_section, key);
+    struct value value;
+    *seconds = fallback;
+    if (entry == NULL)
+        return 0;
+    int status = value_parse(entry->value, &value, NULL);
+    if (status == 0 && value.kind != VALUE_WORD)
+        *seconds = value.kind == VALUE_INTEGER ? (double)value.as.integer : value.as.real;
+    if (status != 0 || value.kind == VALUE_WORD || *seconds < 0.001 || *seconds > 86400.0)
+        return error_set_at(error, ERROR_CONFIG, sweep->path, entry->line,
+                            "%s '%s' is no number of seconds from 0.001 to 86400", key,
+                            entry->value);
+    return 0;
+}
+
+static const char *read_output(struct sweep *sweep, const char *key, const char *fallback)
+{
+    const struct ini_entry *entry = ini_file_get(&sweep->ini, sweep_section, key);
+    return entry != NULL && entry->value[0] != '\0' ? entry->value : fallback;
+}
+
+static int check_sweep_keys(const struct sweep *sweep, struct error *error)
+{
+    for (size_t i = 0; i < sweep->ini.count; i++) {
+        const struct ini_entry *entry = &sweep->ini.entries[i];
+        bool found = entry->key == NULL || strcmp(entry->section, sweep_section) != 0;
+        for (size_t j = 0; sweep_keys[j] != NULL && !found; j++)
+            found = strcmp(sweep_keys[j], entry->key) == 0;
+        if (entry->section[0] == '\0')
+            return error_set_at(error, ERROR_CONFIG, sweep->path, entry->line,
+                                "key '%s' stands before the first section", entry->key);
+        if (!found)
+            return suggestion_unknown(sweep->path, entry->line, "key", entry->key, sweep_keys,
+                                      error);
+    }
+    return 0;
+}
+
+static int read_settings(struct sweep *sweep, struct error *error)
+{
+    int status = check_sweep_keys(sweep, error);
+    sweep->tuned = read_output(sweep, "tuned", "results/tuned.ini");
+    sweep->results = read_output(sweep, "results", "results");
+    if (status == 0)
+        status = read_seconds(sweep, "launch_timeout_s", 2.0, &sweep->launch_timeout_s, error);
+    if (status == 0)
+        status = read_seconds(sweep, "compile_timeout_s", 60.0, &sweep->compile_timeout_s, error);
+    return status;
+}
+
+static bool is_wanted(const char *label, const char *const *only, size_t only_count)
+{
+    for (size_t i = 0; i < only_count; i++)
+        if (strcmp(only[i], label) == 0)
+            return true;
+    return only_count == 0;
+}
+
+static int check_only(const struct sweep *sweep, const char *const *only, size_t only_count,
+                      struct error *error)
+{
+    const char **labels = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < sweep->ini.count; i++)
+        if (sweep->ini.entries[i].key == NULL &&
+            strcmp(sweep->ini.entries[i].section, sweep_section) != 0)
+            *ARRAY_APPEND(labels, count) = sweep->ini.entries[i].section;
+    *ARRAY_APPEND(labels, count) = NULL;
+    int status = 0;
+    for (size_t i = 0; i < only_count && status == 0; i++) {
+        bool found = false;
+        for (size_t j = 0; labels[j] != NULL && !found; j++)
+            found = strcmp(labels[j], only[i]) == 0;
+        if (!found && suggestion_unknown(sweep->path, 0, "kernel", only[i], labels, error) != 0)
+            status = error != NULL ? (int)(error->code = ERROR_USAGE) : (int)ERROR_USAGE;
+    }
+    free(labels);
+    return status;
+}
+
+static int read_kernels(struct sweep *sweep, const char *const *only, size_t only_count,
+                        struct error *error)
+{
+    int status = check_only(sweep, only, only_count, error);
+    for (size_t i = 0; i < sweep->ini.count && status == 0; i++) {
+        const struct ini_entry *entry = &sweep->ini.entries[i];
+        if (entry->key != NULL || strcmp(entry->section, sweep_section) == 0 ||
+            !is_wanted(entry->section, only, only_count))
+            continue;
+        struct sweep_kernel *kernel = ARRAY_APPEND(sweep->kernels, sweep->kernel_count);
+        kernel->label = entry->section;
+        kernel->line = entry->line;
+        status = read_kernel(sweep, kernel, error);
+    }
+    if (status == 0 && sweep->kernel_count == 0)
+        status = error_set_at(error, ERROR_CONFIG, sweep->path, 0,
+                              "the sweep names no kernel; add a section such as [reduce_sum]");
+    return status;
+}
+
+int sweep_load(struct sweep *sweep, const char *path, const char *const *only, size_t only_count,
+               struct error *error)
+{
+    *sweep = (struct sweep){0};
+    int status = ini_file_read(&sweep->ini, path, error);
+    if (status != 0)
+        return status;
+    sweep->path = alloc_string(path);
+    sweep->evaluator = evaluator_new();
+    status = read_settings(sweep, error);
+    if (status == 0)
+        status = read_kernels(sweep, only, only_count, error);
+    if (status != 0)
+        sweep_release(sweep);
+    return status;
+}
+
+static void kernel_release(struct sweep_kernel *kernel)
+{
+    for (size_t i = 0; kernel->values != NULL && i < kernel->template.parameter_count; i++)
+        value_list_release(&kernel->values[i]);
+    for (size_t i = 0; kernel->problem_values != NULL && i < kernel->template.problem_count; i++)
+        value_list_release(&kernel->problem_values[i]);
+    for (size_t i = 0; i < kernel->problem_count; i++)
+        bindings_release(&kernel->problems[i]);
+    for (size_t i = 0; i < kernel->own_constraint_count; i++)
+        expression_free(kernel->own_constraints[i]);
+    free(kernel->values);
+    free(kernel->problem_values);
+    free(kernel->problems);
+    free(kernel->constraints);
+    free(kernel->own_constraints);
+    template_release(&kernel->template);
+}
+
+void sweep_release(struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->kernel_count; i++)
+        kernel_release(&sweep->kernels[i]);
+    free(sweep->kernels);
+    evaluator_free(sweep->evaluator);
+    ini_file_release(&sweep->ini);
+    free(sweep->path);
+    *sweep = (struct sweep){0};
+}

@@ -1,0 +1,55 @@
+/*
+ * A sweep: which templates to tune, over which values, for which problems
+ * (kernel_templates/README.md is the format). Loading it loads and checks every template it names.
+ */
+#ifndef AUTOTUNE_SWEEP_H
+#define AUTOTUNE_SWEEP_H
+
+#include "base/error.h"
+#include "template/expression.h"
+#include "template/ini_file.h"
+#include "template/template.h"
+#include "template/value.h"
+#include "template/value_list.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sweep_kernel {
+    const char *label; /* the section's name; the kernel's name in reports and the tuned INI */
+    const char *description; /* the section's, or the template's */
+    struct template template;
+    struct value_list *values; /* of template.parameters[i]: as listed, or the default */
+    struct value_list *problem_values;
+    struct bindings *problems; /* every combination of problem values */
+    size_t problem_count;
+    const struct expression **constraints; /* the template's and the sweep's */
+    size_t constraint_count;
+    struct expression **own_constraints; /* the sweep's, owned */
+    size_t own_constraint_count;
+    bool cold;
+    int line;
+};
+
+struct sweep {
+    char *path;
+    struct ini_file ini;
+    const char *tuned;   /* path of the tuned INI, relative to the current folder */
+    const char *results; /* folder, likewise */
+    double launch_timeout_s;
+    double compile_timeout_s;
+    struct evaluator *evaluator;
+    struct sweep_kernel *kernels;
+    size_t kernel_count;
+};
+
+/*
+ * Loads the sweep at `path`. With `only` (`only_count` names; 0: all) it loads just those kernels;
+ * a name that the sweep does not have is ERROR_USAGE. Otherwise 0 or ERROR_CONFIG with file and
+ * line; on failure the sweep is empty.
+ */
+int sweep_load(struct sweep *sweep, const char *path, const char *const *only, size_t only_count,
+               struct error *error);
+void sweep_release(struct sweep *sweep);
+
+#endif

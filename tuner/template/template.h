@@ -1,0 +1,176 @@
+/*
+ * A kernel template: the interface that NAME.ini states (kernel_templates/README.md is the format),
+ * with every expression compiled and every name checked, so that what is wrong with a file is said
+ * before anything runs. Knows nothing of CUDA.
+ */
+#ifndef AUTOTUNE_TEMPLATE_H
+#define AUTOTUNE_TEMPLATE_H
+
+#include "base/error.h"
+#include "template/element.h"
+#include "template/expression.h"
+#include "template/ini_file.h"
+#include "template/source.h"
+#include "template/value.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A tunable parameter or a problem value. Strings are the template's. */
+struct parameter {
+    const char *name;
+    struct value fallback; /* the default; for a word, the first of `words` */
+    char **words;          /* the words it may have; NULL for a number */
+    size_t word_count;
+    bool compiled; /* handed to NVRTC as a definition */
+    int line;
+};
+
+enum buffer_access { ACCESS_READ, ACCESS_WRITE, ACCESS_READ_WRITE, ACCESS_SCRATCH };
+
+/* The first four are device_kernels.cu's. */
+enum fill_kind {
+    FILL_CONSTANT,
+    FILL_UNIFORM,
+    FILL_INTEGERS,
+    FILL_COUNTING,
+    FILL_FILE,
+    FILL_NONE /* poisoned */
+};
+
+struct fill {
+    enum fill_kind kind;
+    struct expression *arguments[3];
+    size_t argument_count;
+    char *path; /* of FILL_FILE, absolute or relative to the current folder */
+};
+
+struct buffer {
+    const char *name;
+    const char *type; /* an element type, or a parameter or problem word that names one */
+    struct expression *length;
+    enum buffer_access access;
+    struct fill fill;
+    int line;
+};
+
+struct argument {
+    bool is_buffer;         /* the expression yields a buffer's name */
+    enum element_type type; /* of a scalar */
+    struct expression *expression;
+};
+
+struct launch {
+    const char *name;
+    char *entry;
+    struct expression *when; /* NULL: always */
+    struct expression *grid[3];
+    size_t grid_count;
+    struct expression *block[3];
+    size_t block_count;
+    struct expression *shared_bytes; /* NULL: 0 */
+    struct argument *arguments;
+    size_t argument_count;
+    struct expression *cooperative; /* NULL: no */
+    struct expression *co_resident; /* NULL: no */
+    bool main;
+    const char *loop; /* NULL: once */
+    struct expression *from, *condition, *next;
+    int line;
+};
+
+/* The first three are device_kernels.cu's. */
+enum compare_kind { COMPARE_EXACT, COMPARE_ABSOLUTE, COMPARE_RELATIVE, COMPARE_UNORDERED };
+
+enum expected_kind { EXPECT_REFERENCE, EXPECT_CONSTANT, EXPECT_FILE };
+
+struct expectation {
+    size_t buffer; /* index */
+    enum expected_kind kind;
+    struct launch reference;    /* EXPECT_REFERENCE: grid, block, arguments */
+    struct fill fill;           /* EXPECT_CONSTANT, EXPECT_FILE */
+    const char *reference_type; /* as buffer.type; NULL: the default */
+    enum compare_kind compare;
+    struct expression *tolerance; /* of absolute and relative */
+    int line;
+};
+
+/* A header of the toolkit that is precompiled for the variants for which `when` holds. */
+struct precompiled_header {
+    const char *name;
+    struct expression *when;
+};
+
+struct template
+{
+    char *name;
+    char *path; /* of the .ini */
+    struct ini_file ini;
+    struct source source;
+    char hash[HASH_BYTES]; /* over the .ini, the source and its headers */
+    const char *description;
+    char **options;
+    size_t option_count;
+    struct precompiled_header *precompiled;
+    size_t precompiled_count;
+    bool cold;
+
+    struct parameter
+        *parameters; /* tunables, compiled and launch parameters, in the file's order */
+    size_t parameter_count;
+    struct parameter *problem;
+    size_t problem_count;
+    struct buffer *buffers;
+    size_t buffer_count;
+    struct launch *launches;
+    size_t launch_count;
+    struct expectation *expectations;
+    size_t expectation_count;
+    struct expression **constraints;
+    size_t constraint_count;
+    struct expression *bytes, *operations; /* NULL where not stated */
+
+    const char **constraint_names; /* what a constraint may name; ended by NULL */
+};
+
+/*
+ * Loads NAME.ini at `path` and its source. `evaluator` must outlive the template. Returns 0 or
+ * ERROR_CONFIG with file and line; on failure the template is empty.
+ */
+int template_load(struct template *template, struct evaluator *evaluator, const char *path,
+                  struct error *error);
+void template_release(struct template *template);
+
+/* The parameter or problem value called `name`; NULL where there is none. */
+const struct parameter *template_parameter(const struct template *template, const char *name);
+const struct parameter *template_problem_value(const struct template *template, const char *name);
+
+/* ERROR_CONFIG at the place where `value` is not one that `parameter` may have: a word where it has
+ * numbers, or a word it does not list. */
+int parameter_check(const struct parameter *parameter, struct value value, const char *file,
+                    int line, struct error *error);
+
+/* The names of compiled figures that constraints may use; ended by NULL. */
+const char *const *template_figure_names(void);
+
+/* Whether the constraint needs compiled figures and so waits for the compiler. */
+bool constraint_needs_figures(const struct expression *constraint);
+
+/* Names buffer `index` in a message that has no place yet. Returns `status`, or 0 where that is 0. */
+int template_in_buffer(const struct template *template, size_t index, int status,
+                       struct error *error);
+
+/* The element type that `type` (a type's name, or a word's) stands for in `scope`. */
+int template_element_type(const char *type, const struct scope *scope, enum element_type *element,
+                          struct error *error);
+
+/*
+ * The element type of an expectation's reference: what it says, else double for a floating-point
+ * buffer, so that the reference is better than what it judges; but a file has the buffer's own type,
+ * and so has what is compared in any order, since that compares bits.
+ */
+int template_expected_type(const struct template *template, const struct expectation *expectation,
+                           const struct scope *scope, enum element_type *element,
+                           struct error *error);
+
+#endif

@@ -1,0 +1,171 @@
+#include "base/suggestion.h"
+#include "template/template_loader.h"
+
+#include "base/alloc.h"
+#include "template/value_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int loader_check_type(const struct loader *loader, const char *type, int line, bool scratch)
+{
+    if (element_from_name(type, strlen(type)) >= 0)
+        return 0;
+    const struct parameter *word = template_problem_value(loader->template, type);
+    if (word == NULL && scratch)
+        word = template_parameter(loader->template, type);
+    if (word == NULL)
+        return suggestion_unknown(loader->template->path, line, "element type", type,
+                                  element_names(), loader->error);
+    for (size_t i = 0; i < word->word_count; i++)
+        if (element_from_name(word->words[i], strlen(word->words[i])) < 0)
+            return loader_fail(loader, line, "word '%s' of the type's parameter is no element type",
+                               word->words[i]);
+    return word->word_count > 0 ? 0
+                                : loader_fail(loader, line, "'%s' holds numbers, not types", type);
+}
+
+int template_in_buffer(const struct template *template, size_t index, int status,
+                       struct error *error)
+{
+    if (status == 0 || error == NULL || error->file[0] != '\0')
+        return status;
+    const struct buffer *buffer = &template->buffers[index];
+    struct error inner = *error;
+    return error_set_at(error, inner.code, template->path, buffer->line, "buffer '%s': %.1400s",
+                        buffer->name, inner.message);
+}
+
+int template_element_type(const char *type, const struct scope *scope, enum element_type *element,
+                          struct error *error)
+{
+    int found = element_from_name(type, strlen(type));
+    for (; found < 0 && scope != NULL; scope = scope->outer) {
+        const struct value *value = bindings_find(scope->bindings, type);
+        if (value != NULL && value->kind == VALUE_WORD)
+            found = element_from_name(value->as.word, strlen(value->as.word));
+    }
+    if (found < 0)
+        return error_set(error, ERROR_CONFIG, "'%s' is no element type", type);
+    *element = (enum element_type)found;
+    return 0;
+}
+
+int template_expected_type(const struct template *template, const struct expectation *expectation,
+                           const struct scope *scope, enum element_type *element,
+                           struct error *error)
+{
+    const struct buffer *buffer = &template->buffers[expectation->buffer];
+    if (expectation->reference_type != NULL)
+        return template_element_type(expectation->reference_type, scope, element, error);
+    int status = template_element_type(buffer->type, scope, element, error);
+    if (status == 0 && expectation->kind != EXPECT_FILE &&
+        expectation->compare != COMPARE_UNORDERED && element_is_floating(*element))
+        *element = ELEMENT_DOUBLE;
+    return status;
+}
+
+static const struct {
+    const char *name;
+    size_t least, most; /* arguments */
+} fills[] = {
+    [FILL_CONSTANT] = {"constant", 1, 1}, [FILL_UNIFORM] = {"uniform", 2, 3},
+    [FILL_INTEGERS] = {"integers", 2, 3}, [FILL_COUNTING] = {"counting", 2, 2},
+    [FILL_FILE] = {"file", 1, 1},
+};
+
+static int read_fill_call(struct loader *loader, const char *word, const char *inner, int line,
+                          const struct names *known, struct fill *fill)
+{
+    size_t kind = 0;
+    while (kind < sizeof fills / sizeof *fills && strcmp(fills[kind].name, word) != 0)
+        kind++;
+    if (kind == sizeof fills / sizeof *fills)
+        return loader_fail(
+            loader, line,
+            "unknown fill '%s'; there are constant, uniform, integers, counting and file", word);
+    fill->kind = (enum fill_kind)kind;
+    if (fill->kind == FILL_FILE) {
+        fill->path = loader_resolve_path(loader, inner);
+        return 0;
+    }
+    char **texts;
+    size_t count = text_split(inner, ',', &texts);
+    int status = 0;
+    if (count < fills[kind].least || count > fills[kind].most)
+        status = loader_fail(loader, line, "wrong number of arguments to fill '%s'", word);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        fill->argument_count = i + 1;
+        status = loader_read_expression(loader, texts[i], line, known, &fill->arguments[i]);
+    }
+    text_split_release(texts, count);
+    return status;
+}
+
+int loader_read_fill(struct loader *loader, const char *text, int line, const struct names *known,
+                     struct fill *fill)
+{
+    char *copy = alloc_string(text);
+    char *inner;
+    int status = split_call(copy, &inner)
+                     ? read_fill_call(loader, copy, inner, line, known, fill)
+                     : loader_fail(loader, line, "fill '%s' is not of the form constant(0)", text);
+    free(copy);
+    return status;
+}
+
+static int read_access(struct loader *loader, const char *section, struct buffer *buffer)
+{
+    static const char *const accesses[] = {[ACCESS_READ] = "read",
+                                           [ACCESS_WRITE] = "write",
+                                           [ACCESS_READ_WRITE] = "read_write",
+                                           [ACCESS_SCRATCH] = "scratch",
+                                           NULL};
+    struct ini_entry *entry;
+    int status = loader_need(loader, section, buffer->line, "access", &entry);
+    if (status != 0)
+        return status;
+    for (int i = 0; accesses[i] != NULL; i++) {
+        if (strcmp(accesses[i], entry->value) == 0) {
+            buffer->access = (enum buffer_access)i;
+            return 0;
+        }
+    }
+    return suggestion_unknown(loader->template->path, entry->line, "access", entry->value, accesses,
+                              loader->error);
+}
+
+int loader_read_buffer(struct loader *loader, const char *section, struct buffer *buffer)
+{
+    struct ini_entry *type;
+    struct ini_entry *length;
+    int status = loader_need(loader, section, buffer->line, "type", &type);
+    if (status == 0)
+        status = loader_need(loader, section, buffer->line, "length", &length);
+    if (status == 0)
+        status = read_access(loader, section, buffer);
+    bool scratch = buffer->access == ACCESS_SCRATCH;
+    if (status == 0)
+        status = loader_check_type(loader, type->value, type->line, scratch);
+    if (status != 0)
+        return status;
+    buffer->type = type->value;
+    const struct names *known = scratch ? &loader->grids : &loader->fixed;
+    status = loader_read_expression(loader, length->value, length->line, known, &buffer->length);
+    const struct ini_entry *fill = loader_get(loader, section, "fill");
+    buffer->fill.kind = FILL_NONE;
+    bool takes_fill = buffer->access != ACCESS_WRITE;
+    bool needs_fill = buffer->access == ACCESS_READ || buffer->access == ACCESS_READ_WRITE;
+    if (status == 0 && fill == NULL && needs_fill)
+        status = loader_fail(loader, buffer->line, "buffer '%s' needs a fill, as uniform(-1, 1)",
+                             buffer->name);
+    if (status == 0 && fill != NULL && !takes_fill)
+        status =
+            loader_fail(loader, fill->line,
+                        "buffer '%s' is an output, which is poisoned; use read_write for one that "
+                        "starts with a fill",
+                        buffer->name);
+    if (status == 0 && fill != NULL)
+        status = loader_read_fill(loader, fill->value, fill->line, known, &buffer->fill);
+    return status;
+}

@@ -1,0 +1,92 @@
+#include "base/suggestion.h"
+#include "template/template_loader.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int read_compare(struct loader *loader, const char *section, struct expectation *expectation)
+{
+    struct ini_entry *entry;
+    int status = loader_need(loader, section, expectation->line, "compare", &entry);
+    if (status != 0)
+        return status;
+    if (strcmp(entry->value, "exact") == 0 || strcmp(entry->value, "unordered") == 0) {
+        expectation->compare = entry->value[0] == 'e' ? COMPARE_EXACT : COMPARE_UNORDERED;
+        return 0;
+    }
+    char *copy = alloc_string(entry->value);
+    char *inner;
+    bool call = split_call(copy, &inner);
+    if (call && strcmp(copy, "absolute") == 0)
+        expectation->compare = COMPARE_ABSOLUTE;
+    else if (call && strcmp(copy, "relative") == 0)
+        expectation->compare = COMPARE_RELATIVE;
+    else
+        status = loader_fail(loader, entry->line,
+                             "compare '%s' is none of exact, absolute(e), relative(e), unordered",
+                             entry->value);
+    if (status == 0)
+        status = loader_read_expression(loader, inner, entry->line, &loader->base,
+                                        &expectation->tolerance);
+    free(copy);
+    return status;
+}
+
+static int find_buffer(const struct loader *loader, const char *name, int line, size_t *index)
+{
+    struct names names = {0};
+    for (size_t i = 0; i < loader->template->buffer_count; i++) {
+        names_add(&names, loader->template->buffers[i].name);
+        if (strcmp(loader->template->buffers[i].name, name) == 0) {
+            *index = i;
+            free(names.items);
+            return 0;
+        }
+    }
+    names_add_all(&names, (const char *const[]){NULL});
+    int status = names.items == NULL
+                     ? loader_fail(loader, line, "unknown buffer '%s': the template has none", name)
+                     : suggestion_unknown(loader->template->path, line, "buffer", name, names.items,
+                                          loader->error);
+    free(names.items);
+    return status;
+}
+
+int loader_read_expectation(struct loader *loader, const char *section,
+                            struct expectation *expectation)
+{
+    struct ini_entry *reference;
+    int status =
+        find_buffer(loader, strchr(section, '.') + 1, expectation->line, &expectation->buffer);
+    if (status == 0)
+        status = loader_need(loader, section, expectation->line, "reference", &reference);
+    if (status == 0)
+        status = read_compare(loader, section, expectation);
+    if (status != 0)
+        return status;
+    const struct ini_entry *type = loader_get(loader, section, "reference_type");
+    if (type != NULL) {
+        expectation->reference_type = type->value;
+        status = loader_check_type(loader, type->value, type->line, false);
+    }
+    if (status == 0 && strchr(reference->value, '(') != NULL) {
+        status = loader_read_fill(loader, reference->value, reference->line, &loader->fixed,
+                                  &expectation->fill);
+        if (status == 0 && expectation->fill.kind != FILL_CONSTANT &&
+            expectation->fill.kind != FILL_FILE)
+            status = loader_fail(loader, reference->line,
+                                 "reference '%s' is none of an entry, constant(x), file(x.npy)",
+                                 reference->value);
+        expectation->kind = expectation->fill.kind == FILL_FILE ? EXPECT_FILE : EXPECT_CONSTANT;
+        return status;
+    }
+    expectation->kind = EXPECT_REFERENCE;
+    expectation->reference.name = "reference";
+    expectation->reference.entry = alloc_string(reference->value);
+    expectation->reference.line = expectation->line;
+    return status != 0
+               ? status
+               : loader_read_geometry(loader, section, &loader->fixed, &expectation->reference);
+}

@@ -1,0 +1,174 @@
+#include "template/template_loader.h"
+
+#include "base/alloc.h"
+#include "template/value_list.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int read_extents(struct loader *loader, const char *section, const char *key,
+                        const struct names *known, struct expression **extents, size_t *count)
+{
+    const struct ini_entry *entry = loader_get(loader, section, key);
+    *count = 0;
+    if (entry == NULL)
+        return 0;
+    char **texts;
+    size_t parts = text_split(entry->value, ',', &texts);
+    int status = parts >= 1 && parts <= 3
+                     ? 0
+                     : loader_fail(loader, entry->line, "'%s' takes 1 to 3 expressions", key);
+    for (size_t i = 0; i < parts && status == 0; i++) {
+        *count = i + 1;
+        status = loader_read_expression(loader, texts[i], entry->line, known, &extents[i]);
+    }
+    text_split_release(texts, parts);
+    return status;
+}
+
+/* "uint64 n" is a scalar; anything else an expression that yields a buffer. */
+static int read_argument(struct loader *loader, const char *text, int line,
+                         const struct names *known, struct argument *argument)
+{
+    size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789");
+    int type = isspace((unsigned char)text[word]) ? element_from_name(text, word) : -1;
+    argument->is_buffer = type < 0;
+    if (type >= 0) {
+        argument->type = (enum element_type)type;
+        text += word + strspn(text + word, " \t");
+    }
+    int status = loader_read_expression(loader, text, line, known, &argument->expression);
+    if (status != 0 || !argument->is_buffer)
+        return status;
+    for (size_t i = 0; i < expression_name_count(argument->expression); i++) {
+        const char *name = expression_name(argument->expression, i);
+        if (names_have(loader->buffers.items, name) && !names_have(loader->base.items, name))
+            return 0;
+    }
+    return loader_fail(loader, line,
+                       "argument '%s' names no buffer; give a scalar its type, as uint64 n", text);
+}
+
+static int read_arguments(struct loader *loader, const char *section, const struct names *known,
+                          struct launch *launch)
+{
+    const struct ini_entry *entry = loader_get(loader, section, "arguments");
+    if (entry == NULL)
+        return 0;
+    char **texts;
+    size_t count = text_split(entry->value, ',', &texts);
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = read_argument(loader, texts[i], entry->line, known,
+                               ARRAY_APPEND(launch->arguments, launch->argument_count));
+    text_split_release(texts, count);
+    return status;
+}
+
+static int read_loop(struct loader *loader, const char *section, const struct names *known,
+                     struct launch *launch)
+{
+    const char *const keys[] = {"from", "while", "next"};
+    struct expression **const expressions[] = {&launch->from, &launch->condition, &launch->next};
+    for (size_t i = 0; i < 3; i++) {
+        struct ini_entry *entry = loader_get(loader, section, keys[i]);
+        if (launch->loop == NULL && entry != NULL)
+            return loader_fail(loader, entry->line, "'%s' without a 'loop' variable", keys[i]);
+        if (launch->loop == NULL)
+            continue;
+        int status = loader_need(loader, section, launch->line, keys[i], &entry);
+        if (status == 0)
+            status = loader_read_expression(loader, entry->value, entry->line,
+                                            i == 0 ? &loader->base : known, expressions[i]);
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}
+
+int loader_read_geometry(struct loader *loader, const char *section, const struct names *known,
+                         struct launch *launch)
+{
+    int status = read_extents(loader, section, "grid", known, launch->grid, &launch->grid_count);
+    if (status == 0)
+        status = read_extents(loader, section, "block", known, launch->block, &launch->block_count);
+    if (status == 0)
+        status = loader_read_key(loader, section, "shared_bytes", known, &launch->shared_bytes);
+    struct names names = {0};
+    names_add_all(&names, known->items);
+    names_add_all(&names, loader->buffers.items);
+    if (status == 0)
+        status = read_arguments(loader, section, &names, launch);
+    free(names.items);
+    return status;
+}
+
+/* The loop variable is a name of its own. */
+static int read_loop_name(struct loader *loader, const char *section, struct launch *launch,
+                          struct names *known)
+{
+    const struct ini_entry *entry = loader_get(loader, section, "loop");
+    if (entry == NULL)
+        return 0;
+    int status = loader_check_name(loader, entry->value, entry->line);
+    if (status == 0 && names_have(loader->grids.items, entry->value))
+        status = loader_fail(loader, entry->line, "name '%s' is given twice", entry->value);
+    if (status != 0)
+        return status;
+    launch->loop = entry->value;
+    names_add(known, launch->loop);
+    names_add(known, "iteration");
+    return 0;
+}
+
+int loader_read_launch(struct loader *loader, const char *section, struct launch *launch)
+{
+    struct names known = {0}; /* base, own figures, earlier launches, loop variable */
+    struct ini_entry *entry;
+    bool main = false;
+    names_add_all(&known, loader->base.items);
+    names_add_all(&known, launch_figure_names());
+    for (size_t i = 0; loader->grids.items != NULL && i + 1 < loader->made_count; i += 2) {
+        if (&loader->template->launches[i / 2] == launch)
+            break;
+        names_add(&known, loader->made[i]);
+        names_add(&known, loader->made[i + 1]);
+    }
+    int status = loader_need(loader, section, launch->line, "entry", &entry);
+    if (status == 0)
+        launch->entry = alloc_string(entry->value);
+    if (status == 0)
+        status = read_loop_name(loader, section, launch, &known);
+    if (status == 0)
+        status = loader_read_key(loader, section, "when", &loader->base, &launch->when);
+    if (status == 0)
+        status = loader_read_geometry(loader, section, &known, launch);
+    for (size_t i = 0; i < launch->argument_count && status == 0; i++)
+        if (expression_uses(launch->arguments[i].expression, "reference"))
+            status = loader_fail(loader, launch->line,
+                                 "launch '%s' has 'reference' among its arguments, which only the "
+                                 "reference of an [expect] section has",
+                                 launch->name);
+    if (status == 0 && (launch->grid_count == 0 || launch->block_count == 0))
+        status = loader_need(loader, section, launch->line,
+                             launch->grid_count == 0 ? "grid" : "block", &entry);
+    if (status == 0)
+        status = read_loop(loader, section, &known, launch);
+    if (status == 0)
+        status =
+            loader_read_key(loader, section, "cooperative", &loader->base, &launch->cooperative);
+    if (status == 0)
+        status =
+            loader_read_key(loader, section, "co_resident", &loader->base, &launch->co_resident);
+    entry = loader_get(loader, section, "main");
+    if (status == 0 && entry != NULL) {
+        main = strcmp(entry->value, "yes") == 0;
+        if (!main && strcmp(entry->value, "no") != 0)
+            status =
+                loader_fail(loader, entry->line, "main '%s' is neither yes nor no", entry->value);
+    }
+    launch->main = main;
+    free(known.items);
+    return status;
+}

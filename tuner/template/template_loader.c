@@ -1,0 +1,93 @@
+#include "template/template_loader.h"
+
+#include "base/alloc.h"
+
+#include <ctype.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+void names_add(struct names *names, const char *name)
+{
+    if (names->count > 0)
+        names->count--; /* the NULL */
+    *ARRAY_APPEND(names->items, names->count) = name;
+    *ARRAY_APPEND(names->items, names->count) = NULL;
+}
+
+void names_add_all(struct names *names, const char *const *more)
+{
+    for (; *more != NULL; more++)
+        names_add(names, *more);
+}
+
+bool names_have(const char *const *names, const char *name)
+{
+    for (; names != NULL && *names != NULL; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+int loader_fail(const struct loader *loader, int line, const char *format, const char *subject)
+{
+    return error_set_at(loader->error, ERROR_CONFIG, loader->template->path, line, format, subject);
+}
+
+struct ini_entry *loader_get(struct loader *loader, const char *section, const char *key)
+{
+    return ini_file_get(&loader->template->ini, section, key);
+}
+
+int loader_need(struct loader *loader, const char *section, int line, const char *key,
+                struct ini_entry **entry)
+{
+    *entry = loader_get(loader, section, key);
+    if (*entry != NULL)
+        return 0;
+    return error_set_at(loader->error, ERROR_CONFIG, loader->template->path, line,
+                        "section '%s' has no key '%s'", section, key);
+}
+
+int loader_read_expression(struct loader *loader, const char *text, int line,
+                           const struct names *known, struct expression **expression)
+{
+    int status = expression_new(expression, loader->evaluator, text, loader->template->path, line,
+                                loader->error);
+    if (status == 0)
+        status = expression_check_names(*expression, known->items, loader->error);
+    return status;
+}
+
+int loader_read_key(struct loader *loader, const char *section, const char *key,
+                    const struct names *known, struct expression **expression)
+{
+    const struct ini_entry *entry = loader_get(loader, section, key);
+    return entry == NULL
+               ? 0
+               : loader_read_expression(loader, entry->value, entry->line, known, expression);
+}
+
+char *loader_resolve_path(const struct loader *loader, const char *path)
+{
+    if (path[0] == '/')
+        return alloc_string(path);
+    char *copy = alloc_string(loader->template->path);
+    char *resolved = alloc_format("%s/%s", dirname(copy), path);
+    free(copy);
+    return resolved;
+}
+
+bool split_call(char *text, char **inner)
+{
+    char *open = strchr(text, '(');
+    size_t length = strlen(text);
+    if (open == NULL || text[length - 1] != ')')
+        return false;
+    text[length - 1] = '\0';
+    *open = '\0';
+    *inner = open + 1;
+    for (char *p = open; p > text && isspace((unsigned char)p[-1]); p--)
+        p[-1] = '\0';
+    return true;
+}

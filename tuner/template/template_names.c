@@ -1,0 +1,137 @@
+#include "template/template_loader.h"
+
+#include "base/alloc.h"
+#include "template/device_attributes.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* Compiled figures: what a launch's expressions and what constraints may name beyond parameters,
+ * problem and device. */
+static const char *const launch_figures[] = {
+    "registers", "spill_bytes", "static_shared_bytes", "blocks_per_sm", "block_threads", NULL};
+static const char *const figure_names[] = {"registers",     "spill_bytes", "shared_bytes",
+                                           "blocks_per_sm", "occupancy",   NULL};
+
+/* Keys of a sweep's kernel section, names of our own and Lua's keywords, which no parameter may
+ * have. */
+static const char *const reserved_names[] = {
+    "template",   "description", "constraint", "cache", "iteration", "reference", "and",
+    "or",         "not",         "yes",        "no",    "true",      "false",     "nil",
+    "min",        "max",         "abs",        "floor", "ceil",      "ceil_div",  "round_up",
+    "log2_floor", "log2_ceil",   "break",      "do",    "else",      "elseif",    "end",
+    "for",        "function",    "goto",       "if",    "local",     "repeat",    "return",
+    "then",       "until",       "while",      NULL};
+
+const char *const *template_figure_names(void)
+{
+    return figure_names;
+}
+
+const char *const *launch_figure_names(void)
+{
+    return launch_figures;
+}
+
+int loader_check_letters(const struct loader *loader, const char *name, int line)
+{
+    size_t length = strlen(name);
+    if (length < 1 || length > 31 || !islower((unsigned char)name[0]) ||
+        strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != length)
+        return loader_fail(loader, line,
+                           "name '%s' is not up to 31 lower-case letters, digits and underscores",
+                           name);
+    return 0;
+}
+
+int loader_check_unused(const struct loader *loader, const char *name, int line)
+{
+    const struct template *template = loader->template;
+    if (names_have(reserved_names, name) || names_have(figure_names, name) ||
+        names_have(launch_figures, name) || names_have(gpu_binding_names(), name))
+        return loader_fail(loader, line,
+                           "name '%s' means something else in expressions; choose another", name);
+    bool used = template_parameter(template, name) != NULL ||
+                template_problem_value(template, name) != NULL;
+    for (size_t i = 0; i < template->buffer_count && !used; i++)
+        used = strcmp(template->buffers[i].name, name) == 0;
+    return used ? loader_fail(loader, line, "name '%s' is given twice", name) : 0;
+}
+
+int loader_check_name(const struct loader *loader, const char *name, int line)
+{
+    int status = loader_check_letters(loader, name, line);
+    return status != 0 ? status : loader_check_unused(loader, name, line);
+}
+
+int loader_collect_members(struct loader *loader)
+{
+    struct template *template = loader->template;
+    for (size_t i = 0; i < template->ini.count; i++) {
+        const struct ini_entry *entry = &template->ini.entries[i];
+        const char *dot = strchr(entry->section, '.');
+        if (entry->key != NULL || dot == NULL)
+            continue;
+        int status = 0;
+        if (entry->section[0] == 'b') {
+            status = loader_check_name(loader, dot + 1, entry->line);
+            struct buffer *buffer = ARRAY_APPEND(template->buffers, template->buffer_count);
+            *buffer = (struct buffer){.name = dot + 1, .line = entry->line};
+        } else if (entry->section[0] == 'l') {
+            status = loader_check_letters(loader, dot + 1, entry->line);
+            struct launch *launch = ARRAY_APPEND(template->launches, template->launch_count);
+            *launch = (struct launch){.name = dot + 1, .line = entry->line};
+        } else {
+            struct expectation *expectation =
+                ARRAY_APPEND(template->expectations, template->expectation_count);
+            *expectation = (struct expectation){.line = entry->line};
+        }
+        if (status != 0)
+            return status;
+    }
+    if (template->launch_count == 0)
+        return loader_fail(loader, 0, "the template has no [launch.%s] section: nothing to run",
+                           "NAME");
+    if (template->expectation_count == 0)
+        return loader_fail(loader, 0,
+                           "the template has no [expect.%s] section: nothing would be verified",
+                           "NAME");
+    return 0;
+}
+
+/* NAME_grid and NAME_block of every launch. */
+static int collect_grids(struct loader *loader)
+{
+    struct template *template = loader->template;
+    int status = 0;
+    for (size_t i = 0; i < template->launch_count && status == 0; i++) {
+        const struct launch *launch = &template->launches[i];
+        for (int j = 0; j < 2 && status == 0; j++) {
+            char **made = ARRAY_APPEND(loader->made, loader->made_count);
+            *made = alloc_format("%s_%s", launch->name, j == 0 ? "grid" : "block");
+            names_add(&loader->grids, *made);
+            status = loader_check_unused(loader, *made, launch->line);
+        }
+    }
+    return status;
+}
+
+int loader_collect_names(struct loader *loader)
+{
+    struct template *template = loader->template;
+    for (size_t i = 0; i < template->problem_count; i++)
+        names_add(&loader->fixed, template->problem[i].name);
+    names_add_all(&loader->fixed, gpu_binding_names());
+    for (size_t i = 0; i < template->parameter_count; i++)
+        names_add(&loader->base, template->parameters[i].name);
+    names_add_all(&loader->base, loader->fixed.items);
+    names_add_all(&loader->grids, loader->base.items);
+    for (size_t i = 0; i < template->buffer_count; i++)
+        names_add(&loader->buffers, template->buffers[i].name);
+    names_add(&loader->buffers, "reference");
+    struct names constraint = {0};
+    names_add_all(&constraint, loader->base.items);
+    names_add_all(&constraint, figure_names);
+    template->constraint_names = constraint.items;
+    return collect_grids(loader);
+}

@@ -1,0 +1,80 @@
+/*
+ * Values, and named values: what a parameter holds, what an expression sees and yields, what a
+ * variant is made of.
+ */
+#ifndef AUTOTUNE_VALUE_H
+#define AUTOTUNE_VALUE_H
+
+#include "base/error.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum value_kind { VALUE_INTEGER, VALUE_REAL, VALUE_WORD, VALUE_BOOLEAN };
+
+/* A word's text belongs to whoever made the value; struct bindings keeps copies of its own. */
+struct value {
+    enum value_kind kind;
+    union {
+        int64_t integer;
+        double real;
+        const char *word;
+        bool boolean;
+    } as;
+};
+
+struct value value_integer(int64_t integer);
+struct value value_real(double real);
+struct value value_word(const char *word);
+struct value value_boolean(bool boolean);
+
+/* Equal in kind and content; words by their letters. */
+bool value_equal(struct value a, struct value b);
+
+/* "256", "0.5" (shortest that reads back the same), "last_block", "true". Returns `buffer`. */
+#define VALUE_TEXT_BYTES 64
+char *value_text(struct value value, char buffer[VALUE_TEXT_BYTES]);
+
+/*
+ * Reads one literal: whole number, `base^exponent`, real number or word (a lower-case name).
+ * `*value`'s word points to `text` itself. Returns 0 or ERROR_CONFIG with a message without a
+ * place.
+ */
+int value_parse(const char *text, struct value *value, struct error *error);
+
+struct binding {
+    char *name;         /* owned */
+    struct value value; /* its word, if any, is owned too */
+};
+
+/*
+ * Named values in order: parameters of a variant, values of a problem, attributes of a device.
+ * Zeroed is empty. Lookup is linear; the lists are short.
+ */
+struct bindings {
+    struct binding *items;
+    size_t count;
+};
+
+/* Sets `name`, adding it at the end if it is new. Copies the name and a word. */
+void bindings_set(struct bindings *bindings, const char *name, struct value value);
+
+/* The value of `name`, borrowed until the next change; NULL where it is not there. */
+const struct value *bindings_find(const struct bindings *bindings, const char *name);
+
+void bindings_copy(struct bindings *to, const struct bindings *from); /* `to` is released first */
+void bindings_append(struct bindings *to, const struct bindings *from);
+bool bindings_equal(const struct bindings *a, const struct bindings *b); /* the same order, too */
+void bindings_release(struct bindings *bindings);                        /* leaves it empty */
+
+/* "block_size=256 num_load=4"; a new string. */
+char *bindings_text(const struct bindings *bindings);
+
+/* A JSON object with the names in order, a new reference; and back (adds to `bindings`).
+ * bindings_from_json returns 0 or ERROR_RECORD where a member is no number, string or boolean. */
+json_t *bindings_to_json(const struct bindings *bindings);
+int bindings_from_json(struct bindings *bindings, const json_t *object, struct error *error);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * Lists of values as sweep files write them: `1, 2, 4`, `32..1024 step 32`, `32..1024 step *2`,
+ * `2^20`, `lock, lock_free`.
+ */
+#ifndef AUTOTUNE_VALUE_LIST_H
+#define AUTOTUNE_VALUE_LIST_H
+
+#include "base/error.h"
+#include "template/value.h"
+
+#include <stddef.h>
+
+struct value_list {
+    struct value *values;
+    size_t count;
+    char **words; /* what the values' words point to */
+    size_t word_count;
+};
+
+/* Reads `text`. Returns 0, or ERROR_CONFIG at `file` and `line`: nothing between two commas, a
+ * range that ends below its start or has more than 4096 values, a value given twice. */
+int value_list_parse(struct value_list *list, const char *text, const char *file, int line,
+                     struct error *error);
+
+/* A list of one value. */
+void value_list_single(struct value_list *list, struct value value);
+
+void value_list_release(struct value_list *list);
+
+/*
+ * Splits `text` at `separator` outside of parentheses and quotes into new strings without
+ * surrounding blanks; an empty text gives no parts. Free the parts and the array.
+ */
+size_t text_split(const char *text, char separator, char ***parts);
+void text_split_release(char **parts, size_t count);
+
+#endif

@@ -1,0 +1,97 @@
+#include "template/variant.h"
+
+#include "base/alloc.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void upper_case(char *text)
+{
+    for (; *text != '\0'; text++)
+        *text = (char)toupper((unsigned char)*text);
+}
+
+static void add_definition(struct options *options, const char *name, struct value value)
+{
+    char text[VALUE_TEXT_BYTES];
+    char *macro = alloc_string(name);
+    upper_case(macro);
+    value_text(value, text);
+    if (value.kind == VALUE_WORD)
+        upper_case(text);
+    const char *point = value.kind == VALUE_REAL && strpbrk(text, ".e") == NULL ? ".0" : "";
+    *ARRAY_APPEND(options->items, options->count) =
+        value.kind == VALUE_WORD ? alloc_format("-D%s=%s_%s", macro, macro, text)
+                                 : alloc_format("-D%s=%s%s", macro, text, point);
+    free(macro);
+}
+
+static void add_definitions(struct options *options, const struct parameter *parameters,
+                            size_t count, const struct bindings *values)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct value *value = bindings_find(values, parameters[i].name);
+        if (parameters[i].compiled && value != NULL)
+            add_definition(options, parameters[i].name, *value);
+    }
+}
+
+void variant_options(const struct template *template, const struct bindings *parameters,
+                     const struct bindings *problem, struct options *options)
+{
+    *options = (struct options){0};
+    for (size_t i = 0; i < template->source.include_count; i++)
+        *ARRAY_APPEND(options->items, options->count) =
+            alloc_format("-I%s", template->source.include_folders[i]);
+    for (size_t i = 0; i < template->option_count; i++)
+        *ARRAY_APPEND(options->items, options->count) = alloc_string(template->options[i]);
+    size_t before = options->count;
+    add_definitions(options, template->parameters, template->parameter_count, parameters);
+    add_definitions(options, template->problem, template->problem_count, problem);
+    options->definition_count = options->count - before;
+}
+
+int variant_headers(const struct template *template, const struct bindings *parameters,
+                    const struct bindings *problem, struct options *options, struct error *error)
+{
+    const struct scope outer = {problem, NULL};
+    const struct scope scope = {parameters, &outer};
+    for (size_t i = 0; i < template->precompiled_count; i++) {
+        const struct precompiled_header *header = &template->precompiled[i];
+        bool wanted = false;
+        int status = expression_boolean(header->when, &scope, &wanted, error);
+        if (status != 0)
+            return status;
+        if (wanted)
+            *ARRAY_APPEND(options->headers, options->header_count) = alloc_string(header->name);
+    }
+    return 0;
+}
+
+void options_copy(struct options *copy, const struct options *options)
+{
+    *copy = (struct options){.definition_count = options->definition_count};
+    for (size_t i = 0; i < options->count; i++)
+        *ARRAY_APPEND(copy->items, copy->count) = alloc_string(options->items[i]);
+    for (size_t i = 0; i < options->header_count; i++)
+        *ARRAY_APPEND(copy->headers, copy->header_count) = alloc_string(options->headers[i]);
+}
+
+void options_release(struct options *options)
+{
+    for (size_t i = 0; i < options->count; i++)
+        free(options->items[i]);
+    for (size_t i = 0; i < options->header_count; i++)
+        free(options->headers[i]);
+    free(options->items);
+    free(options->headers);
+    *options = (struct options){0};
+}
+
+void variant_defaults(const struct template *template, struct bindings *parameters)
+{
+    bindings_release(parameters);
+    for (size_t i = 0; i < template->parameter_count; i++)
+        bindings_set(parameters, template->parameters[i].name, template->parameters[i].fallback);
+}

@@ -1,0 +1,319 @@
+#include "tune/finals.h"
+
+#include "base/alloc.h"
+#include "base/statistics.h"
+#include "tune/kernel_stats.h"
+#include "tune/tune_step.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    FINAL_SAMPLES = 3, /* samples a round, whose median is the round's */
+    COPY_ROUNDS = 4 /* for which a copy of the code serves: loading one takes as long as a round */
+};
+
+/* The driver's figures take the place of the compiler's; what only the compiler knows stays. */
+static int load(struct tuning *tuning, struct tuning_job *job, size_t index,
+                struct gpu_client_answer *answer, struct error *error)
+{
+    struct result *result = &job->study.results[index];
+    const struct kernel_stats_source source = tuning_job_stats_source(job, index);
+    timings_stage(tuning->timings, TIMING_LOAD);
+    int status = gpu_client_load(tuning->client, (int64_t)index, job->compile_jobs[index]->path,
+                                 &result->parameters, result, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED && !answer->again)
+        kernel_stats_limit(&source, answer->entry, &result->stats);
+    return status;
+}
+
+static int unload(struct tuning *tuning, size_t index, struct error *error)
+{
+    timings_stage(tuning->timings, TIMING_LOAD);
+    return gpu_client_unload(tuning->client, (int64_t)index, error);
+}
+
+struct finals {
+    struct tuning *tuning;
+    struct tuning_job *job;
+    size_t *indices;              /* of the finalists, into the study's results */
+    struct contender *contenders; /* samples_ns[i]: the median of round i */
+    double **rounds_ns;           /* what the contenders' samples point to */
+    double **samples_ns;          /* raw */
+    size_t *sample_counts;
+    int *runs; /* of which a sample is the mean: as in the screening, or 1 for all */
+    size_t count;
+    uint64_t random;
+};
+
+/* Figures of batches and of single runs do not compare: where one who could win cannot be batched,
+ * for want of memory, the finals begin anew with single runs for all. */
+static void give_up_batches(struct finals *finals)
+{
+    for (size_t i = 0; i < finals->count; i++) {
+        const struct result *result = &finals->job->study.results[finals->indices[i]];
+        finals->runs[i] = 1;
+        finals->sample_counts[i] = 0;
+        finals->contenders[i].count = 0;
+        finals->contenders[i].out = result->outcome != OUTCOME_MEASURED;
+    }
+}
+
+/* Whether some are batched and others, who could win, are not. */
+static bool is_mixed(const struct finals *finals)
+{
+    bool batched = false;
+    bool single = false;
+    for (size_t i = 0; i < finals->count; i++) {
+        const struct result *result = &finals->job->study.results[finals->indices[i]];
+        batched = batched || finals->runs[i] > 1;
+        single = single || (finals->runs[i] == 1 && result->time.median_ns < TUNE_ALIKE_NS);
+    }
+    return batched && single;
+}
+
+static void choose_finalists(struct finals *finals)
+{
+    const struct study *study = &finals->job->study;
+    size_t chosen_count;
+    size_t contender_count = 0;
+    size_t runs_count = 0;
+    bool *chosen =
+        tune_choose(finals->tuning, study, finals->tuning->rules.finalists, &chosen_count);
+    for (size_t i = 0; i < study->result_count; i++) {
+        if (!chosen[i])
+            continue;
+        *ARRAY_APPEND(finals->indices, finals->count) = i;
+        struct contender *contender = ARRAY_APPEND(finals->contenders, contender_count);
+        *contender = tune_contender(&study->results[i], i);
+        contender->samples_ns = NULL;
+        contender->count = 0;
+        *ARRAY_APPEND(finals->runs, runs_count) = study->results[i].runs;
+    }
+    free(chosen);
+    finals->rounds_ns = alloc_zeroed(finals->count, sizeof *finals->rounds_ns);
+    finals->samples_ns = alloc_zeroed(finals->count, sizeof *finals->samples_ns);
+    finals->sample_counts = alloc_zeroed(finals->count, sizeof *finals->sample_counts);
+    if (is_mixed(finals))
+        give_up_batches(finals);
+}
+
+static void finals_release(struct finals *finals)
+{
+    for (size_t i = 0; i < finals->count; i++) {
+        free(finals->rounds_ns[i]);
+        free(finals->samples_ns[i]);
+    }
+    free(finals->rounds_ns);
+    free(finals->samples_ns);
+    free(finals->sample_counts);
+    free(finals->contenders);
+    free(finals->runs);
+    free(finals->indices);
+}
+
+/* A finalist that fails now, after passing the screening, is out with that outcome. */
+static void disqualify(struct finals *finals, size_t contender,
+                       const struct gpu_client_answer *answer)
+{
+    finals->contenders[contender].out = true;
+    tuning_job_conclude(finals->job, finals->indices[contender], answer->outcome, answer->reason);
+}
+
+/* Results from the record have no job yet. */
+static int ensure_job(struct finals *finals, size_t index, struct error *error)
+{
+    struct tuning_job *job = finals->job;
+    struct tuning *tuning = finals->tuning;
+    int status = 0;
+    if (job->compile_jobs[index] == NULL)
+        status = tuning_job_request(job, tuning->pool, index, error);
+    timings_stage(tuning->timings, TIMING_COMPILE);
+    return status != 0 ? status : compile_pool_wait(tuning->pool, job->compile_jobs[index], error);
+}
+
+/* Loads whoever is in; again for all where the worker was lost on the way. */
+static int load_finalists(struct finals *finals, struct error *error)
+{
+    unsigned losses;
+    int status = 0;
+    do {
+        losses = gpu_client_losses(finals->tuning->client);
+        for (size_t i = 0; i < finals->count && status == 0; i++) {
+            struct gpu_client_answer answer;
+            if (finals->contenders[i].out)
+                continue;
+            status = ensure_job(finals, finals->indices[i], error);
+            if (status == 0)
+                status = load(finals->tuning, finals->job, finals->indices[i], &answer, error);
+            if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+                disqualify(finals, i, &answer);
+            if (gpu_client_losses(finals->tuning->client) != losses)
+                break;
+        }
+    } while (status == 0 && gpu_client_losses(finals->tuning->client) != losses);
+    return status;
+}
+
+static void append_samples(struct finals *finals, size_t contender, const double *samples,
+                           size_t count)
+{
+    struct contender *who = &finals->contenders[contender];
+    *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = statistics_median(samples, count);
+    who->samples_ns = finals->rounds_ns[contender];
+    for (size_t i = 0; i < count; i++)
+        *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = samples[i];
+}
+
+/* One round: whoever is in is measured once, in shuffled order; every few rounds of another copy of
+ * the code. `*anew`: the finals are to begin anew. */
+static int run_round(struct finals *finals, unsigned round, bool *anew, struct error *error)
+{
+    struct tuning *tuning = finals->tuning;
+    size_t *order = alloc_zeroed(finals->count, sizeof *order);
+    int status = 0;
+    *anew = false;
+    for (size_t i = 0; i < finals->count; i++)
+        order[i] = i;
+    statistics_shuffle(order, finals->count, &finals->random);
+    timings_stage(tuning->timings, TIMING_FINALS);
+    for (size_t i = 0; i < finals->count && status == 0; i++) {
+        size_t who = order[i];
+        struct gpu_client_answer answer;
+        double *samples = NULL;
+        size_t count = 0;
+        int runs;
+        unsigned losses = gpu_client_losses(tuning->client);
+        if (finals->contenders[who].out)
+            continue;
+        const struct gpu_client_sampling sampling = {
+            .count = FINAL_SAMPLES, .copy = round / COPY_ROUNDS, .batched = finals->runs[who] > 1};
+        status = gpu_client_measure(tuning->client, (int64_t)finals->indices[who], &sampling,
+                                    &samples, &count, &runs, &answer, error);
+        if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+            disqualify(finals, who, &answer);
+        else if (status == 0 && answer.again)
+            i--;
+        else if (status == 0 && (runs > 1) != (finals->runs[who] > 1))
+            *anew = true;
+        else if (status == 0)
+            append_samples(finals, who, samples, count);
+        free(samples);
+        if (status == 0 && gpu_client_losses(tuning->client) != losses)
+            status = load_finalists(finals, error);
+    }
+    if (*anew)
+        give_up_batches(finals);
+    free(order);
+    return status;
+}
+
+/* The last word on correctness: a rare race may show only after many runs. */
+static int verify_finalists(struct finals *finals, struct error *error)
+{
+    struct tuning *tuning = finals->tuning;
+    int status = 0;
+    timings_stage(tuning->timings, TIMING_VERIFY);
+    for (size_t i = 0; i < finals->count && status == 0; i++) {
+        struct gpu_client_answer answer;
+        unsigned losses = gpu_client_losses(tuning->client);
+        if (finals->contenders[i].out)
+            continue;
+        status = gpu_client_verify(tuning->client, (int64_t)finals->indices[i], 1, &answer, error);
+        if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+            disqualify(finals, i, &answer);
+        else if (status == 0 && answer.again)
+            i--;
+        if (status == 0 && gpu_client_losses(tuning->client) != losses)
+            status = load_finalists(finals, error);
+    }
+    return status;
+}
+
+static size_t count_in(const struct finals *finals)
+{
+    size_t in = 0;
+    for (size_t i = 0; i < finals->count; i++)
+        in += !finals->contenders[i].out;
+    return in;
+}
+
+static int run_rounds(struct finals *finals, struct verdict *verdict, struct error *error)
+{
+    struct tuning *tuning = finals->tuning;
+    unsigned round = 0;
+    int status = 0;
+    *verdict = (struct verdict){0};
+    while (round < tuning->rules.maximum_rounds && !verdict->decided && count_in(finals) > 0) {
+        char text[96];
+        bool anew;
+        (void)snprintf(text, sizeof text, "finals, round %u of at most %u, %zu in", round + 1,
+                       tuning->rules.maximum_rounds, count_in(finals));
+        progress_note(tuning->progress, finals->job->study.kernel, text);
+        status = run_round(finals, round, &anew, error);
+        if (status != 0)
+            return status;
+        round = anew ? 0 : round + 1;
+        if (race_looks(round, &tuning->rules))
+            *verdict = race_judge(finals->contenders, finals->count, &tuning->rules);
+    }
+    return status;
+}
+
+/* The finals' samples take the place of the screening's in the results. */
+static int store_finalists(struct finals *finals, struct error *error)
+{
+    struct tuning_job *job = finals->job;
+    int status = 0;
+    for (size_t i = 0; i < finals->count && status == 0; i++) {
+        struct result *result = &job->study.results[finals->indices[i]];
+        result->finalist = true;
+        result->runs = finals->runs[i];
+        result->tied = finals->contenders[i].tied;
+        free(result->samples_ns);
+        result->samples_ns = finals->samples_ns[i];
+        result->sample_count = finals->sample_counts[i];
+        finals->samples_ns[i] = NULL;
+        tune_summarise(result);
+        status = tune_keep(finals->tuning, job, finals->indices[i], "finals", error);
+    }
+    return status;
+}
+
+/* A worker that is lost now takes them all with it. */
+static int unload_finalists(struct finals *finals, struct error *error)
+{
+    int status = 0;
+    unsigned losses = gpu_client_losses(finals->tuning->client);
+    for (size_t i = 0;
+         i < finals->count && status == 0 && gpu_client_losses(finals->tuning->client) == losses;
+         i++)
+        if (finals->job->study.results[finals->indices[i]].outcome == OUTCOME_MEASURED)
+            status = unload(finals->tuning, finals->indices[i], error);
+    return status;
+}
+
+int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *error)
+{
+    struct finals finals = {.tuning = tuning, .job = job, .random = 0x2545f4914f6cdd1du};
+    struct study *study = &job->study;
+    struct verdict verdict = {0};
+    study->has_winner = false;
+    choose_finalists(&finals);
+    int status = load_finalists(&finals, error);
+    if (status == 0)
+        status = run_rounds(&finals, &verdict, error);
+    if (status == 0)
+        status = verify_finalists(&finals, error);
+    if (status == 0 && count_in(&finals) > 0) {
+        verdict = race_judge(finals.contenders, finals.count, &tuning->rules);
+        study->has_winner = true;
+        study->winner = finals.indices[verdict.winner];
+    }
+    if (status == 0)
+        status = store_finalists(&finals, error);
+    if (status == 0)
+        status = unload_finalists(&finals, error);
+    finals_release(&finals);
+    return status;
+}

@@ -1,0 +1,139 @@
+/*
+ * The GPU as the coordinator sees it: a device worker that may die. Requests are those of
+ * device_worker.h.
+ *
+ * Calling sequence: gpu_client_new (the worker starts and makes its context meanwhile), gpu_client_gpu (its
+ * greeting), then for each problem gpu_client_open, and for each variant gpu_client_load, gpu_client_verify,
+ * gpu_client_measure, gpu_client_unload. A call that finds the variant at fault returns 0 with an outcome
+ * other than OUTCOME_MEASURED and its reason; if the worker was lost with it, another has taken its
+ * place (spare.h says which) and the problem is open again, but no variant is loaded.
+ */
+#ifndef AUTOTUNE_GPU_CLIENT_H
+#define AUTOTUNE_GPU_CLIENT_H
+
+#include "base/error.h"
+#include "compile/compile_pool.h"
+#include "record/gpu.h"
+#include "record/outcome.h"
+#include "record/study.h"
+#include "template/value.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gpu_client;
+
+/* What to open a problem with. Strings and bindings are borrowed until the next gpu_client_open(). */
+struct gpu_client_request {
+    const char *template_path;
+    const char *template_hash;
+    const struct bindings *problem;
+    const char *support_cubin;   /* cache entry of device_kernels.cu */
+    const char *reference_cubin; /* NULL where no reference is needed */
+    bool cold;
+    double launch_timeout_s;
+};
+
+/* `pool` is served while the device is waited for. Returns 0 or ERROR_WORKER. */
+int gpu_client_new(struct gpu_client **client, int ordinal, struct compile_pool *pool,
+                   struct error *error);
+void gpu_client_free(struct gpu_client *client); /* NULL is allowed */
+
+/* What the greeting said. Returns 0 or ERROR_DEVICE (no driver, no such device). */
+int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *error);
+
+/* Makes the problem's buffers and expected results; `*empty_ns` is the median time of an empty
+ * kernel. ERROR_MEMORY where there is no room for them; another problem may be opened then. So does
+ * any call for a variant that finds the memory gone when a new worker opens the problem again. */
+int gpu_client_open(struct gpu_client *client, const struct gpu_client_request *request,
+                    double *empty_ns, struct error *error);
+
+/* What a call made of a variant. */
+struct gpu_client_answer {
+    enum outcome outcome; /* OUTCOME_MEASURED: nothing wrong so far */
+    char reason[1024];
+    char entry[128];  /* of the main launch, after gpu_client_load() */
+    double single_ns; /* median of a trial's single samples, also where batches took their place */
+    bool again;       /* nothing came of it, since the worker was killed from outside, the GPU
+                        throttled or a spare worker ran beside it: ask again */
+};
+
+/* Loads variant `id`; `figures` and the metrics as the driver and the template say. */
+int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
+                    const struct bindings *parameters, struct result *result,
+                    struct gpu_client_answer *answer, struct error *error);
+
+/* Runs it `runs` times and checks each result. */
+int gpu_client_verify(struct gpu_client *client, int64_t id, int runs,
+                      struct gpu_client_answer *answer, struct error *error);
+
+/* How samples are to be taken. */
+struct gpu_client_sampling {
+    size_t count;
+    size_t copy; /* of the variant's code (device_code.h); any number is one */
+    bool batched;
+};
+
+/*
+ * Takes samples and appends them to `*samples_ns` (grown with realloc); `*runs` is of how many runs
+ * each is the mean: 1, or with `batched` that of a batch, where there can be one (batch.h). Samples
+ * taken while power, heat or the hardware lowered the clocks are dropped, and `answer->again` set,
+ * after a pause; where that goes on and on they are kept. See gpu_client_conditions().
+ */
+int gpu_client_measure(struct gpu_client *client, int64_t id,
+                       const struct gpu_client_sampling *sampling, double **samples_ns,
+                       size_t *sample_count, int *runs, struct gpu_client_answer *answer,
+                       struct error *error);
+
+int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error);
+
+/*
+ * A trial loads, verifies, samples and unloads a variant in one request. Trials are queued
+ * (gpu_client_trial_send, at most GPU_CLIENT_TRIALS at once) and answered in order (gpu_client_trial_take), so
+ * that the GPU has the next one when it is done with one. A variant whose first sample is above
+ * `enough_ns` (0: never) gets no further ones; one whose samples' median is below `short_ns` is
+ * sampled in batches instead, where it can be. Where a trial costs the worker, those behind it are
+ * sent again to its successor. Other calls must wait until no trial is queued.
+ */
+enum { GPU_CLIENT_TRIALS = 2 };
+void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
+                           const struct bindings *parameters, size_t samples, double enough_ns,
+                           double short_ns);
+
+/* Where the worker's time went. */
+struct trial_times {
+    int64_t load_ns, verify_ns, measure_ns;
+};
+
+/* The answer to the oldest trial: figures and metrics into `result`, and samples, added to those
+ * that it has, or in their place where they are of another number of runs. Where its samples had to
+ * be dropped, as in gpu_client_measure(), `answer->again` is set. */
+int gpu_client_trial_take(struct gpu_client *client, struct result *result,
+                          struct trial_times *times, struct gpu_client_answer *answer,
+                          struct error *error);
+
+/* An empty kernel's median time in a batch; 0 where the open problem had no batches yet. */
+double gpu_client_empty_batch_ns(const struct gpu_client *client);
+
+/* How many workers were lost so far: whoever keeps variants loaded compares it. */
+unsigned gpu_client_losses(const struct gpu_client *client);
+
+/* Kernels that never ended, and how soon after their deadline the next variant's samples were there
+ * (hangs.h). */
+struct hang_times {
+    size_t count, recoveries;
+    double median_ns, worst_ns; /* of the recoveries */
+};
+struct hang_times gpu_client_hangs(const struct gpu_client *client);
+
+/* What was seen while samples of the open problem were taken. */
+struct gpu_conditions gpu_client_conditions(const struct gpu_client *client);
+
+/* Why nothing is seen: there is no NVML; NULL where it is there, or nobody knows yet. */
+const char *gpu_client_monitor_error(const struct gpu_client *client);
+
+/* Lists the GPUs of this machine: `*gpus` is a new array. Needs no pool. */
+int gpu_list(struct gpu **gpus, size_t *count, struct error *error);
+
+#endif

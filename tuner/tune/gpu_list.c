@@ -1,0 +1,52 @@
+#include "tune/gpu_client.h"
+
+#include "base/alloc.h"
+#include "base/worker.h"
+
+#include <poll.h>
+#include <string.h>
+
+enum { ANSWER_TIMEOUT_S = 60 };
+
+static int take_devices(const json_t *message, struct gpu **gpus, size_t *count,
+                        struct error *error)
+{
+    size_t index;
+    json_t *object;
+    int status = message_error(message, error);
+    json_t *list = json_object_get(message, "gpus");
+    if (status == 0 && !json_is_array(list))
+        status = error_set(error, ERROR_WORKER, "the device worker does not list the devices");
+    json_array_foreach(list, index, object) if (status == 0) status =
+        gpu_from_json(object, ARRAY_APPEND(*gpus, *count), error);
+    return status;
+}
+
+int gpu_list(struct gpu **gpus, size_t *count, struct error *error)
+{
+    struct worker worker;
+    json_t *message;
+    *gpus = NULL;
+    *count = 0;
+    int status = worker_start(&worker, "device", "-1", error);
+    if (status != 0)
+        return status;
+    struct pollfd readable = {.fd = worker.channel.in, .events = POLLIN};
+    if (poll(&readable, 1, (int)(1000 * worker_timeout_s(ANSWER_TIMEOUT_S))) == 0) {
+        worker_stop(&worker);
+        return error_set(error, ERROR_DEVICE, "the driver does not answer within %g s",
+                         worker_timeout_s(ANSWER_TIMEOUT_S));
+    }
+    status = channel_receive(&worker.channel, &message, error);
+    if (status == 0) {
+        char reason[WORKER_REASON_BYTES];
+        worker_bury(&worker, reason);
+        return error_set(error, ERROR_WORKER, "the device worker %s", reason);
+    }
+    if (status == 1) {
+        status = take_devices(message, gpus, count, error);
+        json_decref(message);
+    }
+    worker_end(&worker);
+    return status;
+}

@@ -1,0 +1,220 @@
+#include "tune/kernel_stats.h"
+
+#include "record/occupancy.h"
+#include "template/launch_plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct compiled_kernel *find_kernel(const struct compilation *compilation,
+                                                 const char *entry)
+{
+    for (size_t i = 0; i < compilation->kernel_count; i++)
+        if (strcmp(compilation->kernels[i].entry, entry) == 0)
+            return &compilation->kernels[i];
+    return NULL;
+}
+
+int64_t kernel_stats_spills(const struct compilation *compilation, const char *entry)
+{
+    const struct compiled_kernel *kernel = find_kernel(compilation, entry);
+    return kernel != NULL ? kernel->spill_store_bytes + kernel->spill_load_bytes : 0;
+}
+
+/* -- looking kernels up in the compiler's log
+ * ------------------------------------------------------ */
+
+struct log_lookup {
+    const struct kernel_stats_source *source;
+    bool missing; /* an entry was not there */
+};
+
+static int lookup_kernel(struct log_lookup *lookup, const char *entry,
+                         const struct compiled_kernel **kernel, struct error *error)
+{
+    *kernel = find_kernel(lookup->source->compilation, entry);
+    if (*kernel != NULL)
+        return 0;
+    lookup->missing = true;
+    return error_set(error, ERROR_CONFIG, "the source has no entry '%s'; is it extern \"C\"?",
+                     entry);
+}
+
+static int lookup_info(void *user, const char *entry, struct kernel_info *info, struct error *error)
+{
+    const struct compiled_kernel *kernel;
+    int status = lookup_kernel(user, entry, &kernel, error);
+    if (status == 0)
+        *info = (struct kernel_info){
+            .registers = kernel->registers,
+            .spill_bytes = kernel->spill_store_bytes + kernel->spill_load_bytes,
+            .stack_bytes = kernel->stack_bytes,
+            .static_shared_bytes = kernel->shared_bytes,
+            .max_threads_per_block = kernel->max_threads_per_block,
+        };
+    return status;
+}
+
+static int compute_occupancy(const struct gpu *gpu, const struct compiled_kernel *kernel,
+                             int block_threads, int64_t dynamic_shared_bytes,
+                             struct occupancy *occupancy, struct error *error)
+{
+    struct occupancy_input input = {
+        .block_threads = block_threads,
+        .registers = kernel->registers,
+        .static_shared_bytes = kernel->shared_bytes,
+        .dynamic_shared_bytes = dynamic_shared_bytes,
+        .max_threads_per_block = kernel->max_threads_per_block,
+        .barriers = kernel->barriers,
+    };
+    *occupancy = (struct occupancy){0};
+    return block_threads > 0 ? occupancy_compute(gpu, &input, occupancy, error) : 0;
+}
+
+static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads,
+                                int64_t dynamic_shared_bytes, int *blocks, struct error *error)
+{
+    const struct compiled_kernel *kernel;
+    struct log_lookup *lookup = user;
+    struct occupancy occupancy;
+    int status = lookup_kernel(lookup, entry, &kernel, error);
+    if (status == 0)
+        status = compute_occupancy(lookup->source->gpu, kernel, block_threads, dynamic_shared_bytes,
+                                   &occupancy, error);
+    if (status == 0)
+        *blocks = occupancy.blocks_per_sm;
+    return status;
+}
+
+/* -- filling -------------------------------------------------------------------------------------
+ */
+
+void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
+                        struct kernel_stats *figures)
+{
+    const struct compiled_kernel *kernel = find_kernel(source->compilation, entry);
+    struct occupancy occupancy;
+    int64_t most = source->gpu->attributes[GPU_max_threads_per_sm];
+    int64_t warp = source->gpu->attributes[GPU_warp_size];
+    int64_t warps = warp > 0 ? (figures->block_threads + warp - 1) / warp : 0;
+    figures->known = true;
+    figures->occupancy =
+        most > 0 ? (double)(figures->blocks_per_sm * warps * warp) / (double)most : 0;
+    if (kernel != NULL && compute_occupancy(source->gpu, kernel, figures->block_threads,
+                                            figures->dynamic_shared_bytes, &occupancy, NULL) == 0)
+        figures->limiters = occupancy.limiters;
+}
+
+static void take_main(const struct kernel_stats_source *source,
+                      const struct launch_plan *launch_plan, struct kernel_stats *figures)
+{
+    const struct step *step = &launch_plan->steps[launch_plan->main_step];
+    *figures = (struct kernel_stats){
+        .registers = launch_plan->main.registers,
+        .spill_bytes = launch_plan->main.spill_bytes,
+        .stack_bytes = launch_plan->main.stack_bytes,
+        .static_shared_bytes = launch_plan->main.static_shared_bytes,
+        .dynamic_shared_bytes = step->dynamic_shared_bytes,
+        .block_threads = (int)step_threads(step),
+        .grid_blocks = step_blocks(step),
+        .blocks_per_sm = launch_plan->main_blocks_per_sm,
+    };
+    kernel_stats_limit(source, step->entry, figures);
+}
+
+static int evaluate_metrics(const struct kernel_stats_source *source,
+                            const struct launch_plan *launch_plan, const struct scope *scope,
+                            struct result *result, struct error *error)
+{
+    struct scope names = {&launch_plan->names, scope};
+    int status = 0;
+    if (source->template->bytes != NULL)
+        status = expression_real(source->template->bytes, &names, &result->bytes, error);
+    if (status == 0 && source->template->operations != NULL)
+        status = expression_real(source->template->operations, &names, &result->operations, error);
+    return status;
+}
+
+int kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
+                      enum outcome *outcome, char reason[256], struct error *error)
+{
+    struct log_lookup lookup = {.source = source};
+    const struct kernel_lookup functions = {&lookup, lookup_info, lookup_blocks_per_sm};
+    struct scope fixed = {source->fixed, NULL};
+    struct scope scope = {source->parameters, &fixed};
+    struct launch_plan launch_plan;
+    struct error refusal = {0};
+    *outcome = OUTCOME_COMPILED;
+    int status = launch_plan_make(&launch_plan, source->template, &scope, &functions, &refusal);
+    if (status != 0 && lookup.missing) {
+        *outcome = OUTCOME_LOAD_ERROR;
+        (void)snprintf(reason, 256, "%.250s", refusal.message);
+        return 0;
+    }
+    if (status != 0) {
+        if (error != NULL)
+            *error = refusal;
+        return status;
+    }
+    if (launch_plan.step_count > 0)
+        take_main(source, &launch_plan, &result->stats);
+    if (launch_plan.not_resident) {
+        *outcome = OUTCOME_NOT_RESIDENT;
+        (void)snprintf(reason, 256, "%s", launch_plan.residency);
+    }
+    status = evaluate_metrics(source, &launch_plan, &scope, result, error);
+    launch_plan_release(&launch_plan);
+    return status;
+}
+
+int kernel_stats_entry(const struct kernel_stats_source *source, const char **entry,
+                       struct error *error)
+{
+    struct log_lookup lookup = {.source = source};
+    const struct kernel_lookup functions = {&lookup, lookup_info, lookup_blocks_per_sm};
+    struct scope fixed = {source->fixed, NULL};
+    struct scope scope = {source->parameters, &fixed};
+    struct launch_plan launch_plan;
+    *entry = NULL;
+    int status = launch_plan_make(&launch_plan, source->template, &scope, &functions, error);
+    if (status != 0)
+        return status;
+    if (launch_plan.step_count > 0)
+        *entry = launch_plan.steps[launch_plan.main_step].entry;
+    launch_plan_release(&launch_plan);
+    return 0;
+}
+
+static void bind_figures(struct bindings *bindings, const struct kernel_stats *figures)
+{
+    bindings_set(bindings, "registers", value_integer(figures->registers));
+    bindings_set(bindings, "spill_bytes", value_integer(figures->spill_bytes));
+    bindings_set(bindings, "static_shared_bytes", value_integer(figures->static_shared_bytes));
+    bindings_set(bindings, "shared_bytes",
+                 value_integer(figures->static_shared_bytes + figures->dynamic_shared_bytes));
+    bindings_set(bindings, "blocks_per_sm", value_integer(figures->blocks_per_sm));
+    bindings_set(bindings, "block_threads", value_integer(figures->block_threads));
+    bindings_set(bindings, "occupancy", value_real(figures->occupancy));
+}
+
+int kernel_stats_allowed(const struct kernel_stats_source *source,
+                         const struct kernel_stats *figures,
+                         const struct expression *const *constraints, size_t count, bool *allowed,
+                         size_t *index, struct error *error)
+{
+    struct bindings local = {0};
+    struct scope fixed = {source->fixed, NULL};
+    struct scope parameters = {source->parameters, &fixed};
+    struct scope scope = {&local, &parameters};
+    int status = 0;
+    *allowed = true;
+    bind_figures(&local, figures);
+    for (size_t i = 0; i < count && status == 0 && *allowed; i++) {
+        if (!constraint_needs_figures(constraints[i]))
+            continue;
+        *index = i;
+        status = expression_boolean(constraints[i], &scope, allowed, error);
+    }
+    bindings_release(&local);
+    return status;
+}

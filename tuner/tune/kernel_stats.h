@@ -1,0 +1,58 @@
+/*
+ * The compiled figures of a variant without a GPU: from the compiler's log and the occupancy
+ * calculator. Static mode reports them; in a measured run they decide constraints before anything
+ * is loaded, and say what limits occupancy.
+ */
+#ifndef AUTOTUNE_KERNEL_STATS_H
+#define AUTOTUNE_KERNEL_STATS_H
+
+#include "base/error.h"
+#include "compile/nvrtc.h"
+#include "record/gpu.h"
+#include "record/study.h"
+#include "template/expression.h"
+#include "template/template.h"
+
+#include <stdbool.h>
+
+/* What figures are made of. */
+struct kernel_stats_source {
+    const struct template *template;
+    const struct gpu *gpu;
+    const struct bindings *fixed;      /* problem values and device attributes */
+    const struct bindings *parameters; /* of the variant */
+    const struct compilation *compilation;
+};
+
+/*
+ * Fills result->stats, bytes and operations for the variant's main launch. `*outcome` becomes
+ * OUTCOME_COMPILED, OUTCOME_NOT_RESIDENT or OUTCOME_LOAD_ERROR (an entry that the source does not
+ * have) with `reason` (256 bytes). Returns 0, or ERROR_CONFIG where an expression of the template
+ * fails.
+ */
+int kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
+                      enum outcome *outcome, char reason[256], struct error *error);
+
+/* The entry of the variant's main launch, which is the template's; NULL where nothing is launched.
+ * Returns 0 or ERROR_CONFIG. */
+int kernel_stats_entry(const struct kernel_stats_source *source, const char **entry,
+                       struct error *error);
+
+/* Occupancy and its limiter, for figures that have registers, shared memory, block and
+ * blocks_per_sm. */
+void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
+                        struct kernel_stats *figures);
+
+/* The spills of `entry`, in bytes a thread. */
+int64_t kernel_stats_spills(const struct compilation *compilation, const char *entry);
+
+/*
+ * Whether the constraints that name figures hold; `*index` is the first that does not. Returns 0 or
+ * ERROR_CONFIG.
+ */
+int kernel_stats_allowed(const struct kernel_stats_source *source,
+                         const struct kernel_stats *figures,
+                         const struct expression *const *constraints, size_t count, bool *allowed,
+                         size_t *index, struct error *error);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * The progress line: rewritten in place on a terminal, elsewhere a line now and then. On stderr,
+ * since stdout is for results.
+ */
+#ifndef AUTOTUNE_PROGRESS_H
+#define AUTOTUNE_PROGRESS_H
+
+#include "record/outcome.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct progress {
+    bool quiet;
+    bool terminal;
+    size_t total; /* variants of the whole run */
+    size_t done;
+    size_t counts[OUTCOME_COUNT];
+    double best_ns;    /* of the problem at hand; 0: none yet */
+    const char *label; /* the kernel at hand, borrowed */
+    int64_t start_ns, shown_ns;
+};
+
+void progress_start(struct progress *progress, size_t total, bool quiet);
+
+/* One more variant has its outcome; `median_ns` is 0 where it was not timed. */
+void progress_add(struct progress *progress, const char *label, enum outcome outcome,
+                  double median_ns);
+
+/* What is going on besides variants: "finals, round 12 of at most 60, 4 in". */
+void progress_note(struct progress *progress, const char *label, const char *text);
+
+/* A new problem: its best is not known yet. */
+void progress_problem(struct progress *progress);
+
+/* Clears the line, so that other output can follow. */
+void progress_end(struct progress *progress);
+
+#endif

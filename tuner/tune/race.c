@@ -1,0 +1,294 @@
+#include "tune/race.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Screening never rules out by less than this: a few samples say no more. */
+#define SCREENING_NOISE 0.02
+
+#define LOOK_GROWTH 1.4
+
+struct race_rules race_rules_complete(struct race_rules rules)
+{
+    if (!(rules.tie_tolerance > 0))
+        rules.tie_tolerance = 0.005;
+    if (rules.finalists == 0)
+        rules.finalists = 16;
+    if (rules.minimum_rounds == 0)
+        rules.minimum_rounds = 12;
+    if (rules.maximum_rounds == 0)
+        rules.maximum_rounds = 150;
+    if (rules.maximum_rounds < rules.minimum_rounds)
+        rules.maximum_rounds = rules.minimum_rounds;
+    if (!(rules.confidence > 0))
+        rules.confidence = 0.95;
+    if (rules.resamples == 0)
+        rules.resamples = 500;
+    return rules;
+}
+
+/* The stated rule: negative where `a` comes before `b`. */
+static int compare_by_rule(const struct contender *a, const struct contender *b)
+{
+    if (a->registers != b->registers)
+        return a->registers < b->registers ? -1 : 1;
+    if (a->block_threads != b->block_threads)
+        return a->block_threads < b->block_threads ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+struct candidate {
+    size_t index;
+    const struct contender *contender;
+    struct summary screening;
+};
+
+static int compare_candidates(const void *left, const void *right)
+{
+    const struct candidate *a = left;
+    const struct candidate *b = right;
+    if (a->screening.median_ns != b->screening.median_ns)
+        return a->screening.median_ns < b->screening.median_ns ? -1 : 1;
+    return compare_by_rule(a->contender, b->contender);
+}
+
+static bool could_win(const struct summary *candidate, const struct summary *leader)
+{
+    double noise = fmax(SCREENING_NOISE, fmax(candidate->relative_iqr, leader->relative_iqr));
+    return candidate->minimum_ns <= leader->median_ns * (1.0 + noise);
+}
+
+size_t race_finalists(const struct contender *contenders, size_t count,
+                      const struct race_rules *rules, bool *chosen)
+{
+    struct race_rules complete = race_rules_complete(*rules);
+    struct candidate *candidates = alloc_zeroed(count, sizeof *candidates);
+    size_t candidate_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        chosen[i] = false;
+        if (contenders[i].count == 0)
+            continue;
+        struct candidate *candidate = &candidates[candidate_count++];
+        candidate->index = i;
+        candidate->contender = &contenders[i];
+        candidate->screening = statistics_summarise(contenders[i].samples_ns, contenders[i].count);
+    }
+    qsort(candidates, candidate_count, sizeof *candidates, compare_candidates);
+    size_t chosen_count = 0;
+    size_t most = complete.everyone ? candidate_count : complete.finalists;
+    for (size_t i = 0; i < candidate_count && chosen_count < most; i++) {
+        if (!complete.everyone && !could_win(&candidates[i].screening, &candidates[0].screening))
+            continue;
+        chosen[candidates[i].index] = true;
+        chosen_count++;
+    }
+    free(candidates);
+    return chosen_count;
+}
+
+static bool is_in(const struct contender *contender)
+{
+    return !contender->out && contender->count > 0;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Both have samples. */
+static struct interval compare_times(const struct contender *a, const struct contender *b,
+                                     const struct race_rules *rules)
+{
+    size_t rounds = smaller(a->count, b->count);
+    uint64_t seed = ((uint64_t)a->order << 32) ^ rounds;
+    return statistics_paired_ratio(a->samples_ns, b->samples_ns, rounds, rules->confidence,
+                                   rules->resamples, seed);
+}
+
+/* The estimate of it alone. */
+static double compare_medians(const struct contender *a, const struct contender *b)
+{
+    size_t rounds = smaller(a->count, b->count);
+    return statistics_paired_ratio(a->samples_ns, b->samples_ns, rounds, 0, 0, 0).estimate;
+}
+
+/* How many rounds everyone who is in has run; 0 where nobody is in. */
+static size_t common_rounds(const struct contender *contenders, size_t count)
+{
+    size_t rounds = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_in(&contenders[i]))
+            rounds = rounds == 0 ? contenders[i].count : smaller(rounds, contenders[i].count);
+    }
+    return rounds;
+}
+
+/*
+ * The mean of each round's times over those who are in; the caller's to free. Not their median: that
+ * is one contender's own time, so that of a few close ones each has a median ratio of exactly 1.
+ */
+static double *round_levels(const struct contender *contenders, size_t count, size_t rounds)
+{
+    double *levels = alloc_zeroed(rounds, sizeof *levels);
+    size_t in = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_in(&contenders[i]))
+            continue;
+        in++;
+        for (size_t round = 0; round < rounds; round++)
+            levels[round] += contenders[i].samples_ns[round];
+    }
+    for (size_t round = 0; round < rounds; round++)
+        levels[round] /= (double)in;
+    return levels;
+}
+
+/* Index of the contender with the lowest median time relative to the rounds' levels, by the stated
+ * rule where several share it. `rounds` > 0. */
+static size_t find_leader(const struct contender *contenders, size_t count, size_t rounds)
+{
+    double *levels = round_levels(contenders, count, rounds);
+    size_t leader = count;
+    double lowest = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_in(&contenders[i]))
+            continue;
+        double relative =
+            statistics_paired_ratio(contenders[i].samples_ns, levels, rounds, 0, 0, 0).estimate;
+        if (leader == count || relative < lowest ||
+            (relative == lowest && compare_by_rule(&contenders[i], &contenders[leader]) < 0)) {
+            leader = i;
+            lowest = relative;
+        }
+    }
+    free(levels);
+    return leader;
+}
+
+/* The timer's step by all samples there are. */
+static double timer_step_ns(const struct contender *contenders, size_t count)
+{
+    double *samples = NULL;
+    size_t sample_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        samples = alloc_resize(samples, sample_count + contenders[i].count, sizeof *samples);
+        for (size_t j = 0; j < contenders[i].count; j++)
+            samples[sample_count++] = contenders[i].samples_ns[j];
+    }
+    double step = statistics_timer_step_ns(samples, sample_count);
+    free(samples);
+    return step;
+}
+
+/* The timer's step over the median of one contender, who has samples. */
+static double timer_resolution(const struct contender *contenders, size_t count, size_t one)
+{
+    double median_ns = statistics_median(contenders[one].samples_ns, contenders[one].count);
+    return median_ns > 0 ? timer_step_ns(contenders, count) / median_ns : 0.0;
+}
+
+/* Puts out who is separated from the leader. True where everyone else still in is equivalent to it.
+ */
+static bool rule_out(struct contender *contenders, size_t count, size_t leader, double resolution,
+                     const struct race_rules *rules)
+{
+    bool resolved = true;
+    double tolerance = rules->tie_tolerance;
+    for (size_t i = 0; i < count; i++) {
+        if (i == leader || !is_in(&contenders[i]))
+            continue;
+        struct interval ratio = compare_times(&contenders[i], &contenders[leader], rules);
+        if (ratio.low > 1.0 + resolution && ratio.estimate > 1.0 + tolerance + resolution)
+            contenders[i].out = true;
+        else if (ratio.low < 1.0 - tolerance + resolution ||
+                 ratio.high > 1.0 + tolerance - resolution)
+            resolved = false;
+    }
+    return resolved;
+}
+
+/* Forms the tie set of those who are in, and picks its winner. */
+static size_t break_tie(struct contender *contenders, size_t count, size_t leader,
+                        const struct race_rules *rules, size_t *tie_count)
+{
+    size_t winner = leader;
+    *tie_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_in(&contenders[i]))
+            continue;
+        contenders[i].tied = true;
+        ++*tie_count;
+        double ratio = compare_medians(&contenders[i], &contenders[leader]);
+        if (ratio <= 1.0 + rules->tie_tolerance / 2 &&
+            compare_by_rule(&contenders[i], &contenders[winner]) < 0)
+            winner = i;
+    }
+    return winner;
+}
+
+/* The fastest other contender, preferably one that is in; `count` where there is none. */
+static size_t find_runner_up(const struct contender *contenders, size_t count, size_t winner)
+{
+    size_t runner_up = count;
+    double lowest = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        if (i == winner || contenders[i].count == 0)
+            continue;
+        double ratio = compare_medians(&contenders[i], &contenders[winner]);
+        bool first = runner_up == count;
+        bool promoted = !first && contenders[runner_up].out && !contenders[i].out;
+        bool demoted = !first && !contenders[runner_up].out && contenders[i].out;
+        if (first || promoted || (!demoted && ratio < lowest)) {
+            runner_up = i;
+            lowest = ratio;
+        }
+    }
+    return runner_up;
+}
+
+static struct interval winning_margin(const struct contender *contenders, size_t count,
+                                      size_t winner, double resolution,
+                                      const struct race_rules *rules)
+{
+    size_t runner_up = find_runner_up(contenders, count, winner);
+    if (runner_up == count)
+        return (struct interval){1.0, 1.0, 1.0};
+    struct interval margin = compare_times(&contenders[runner_up], &contenders[winner], rules);
+    margin.low = fmax(0.0, margin.low - resolution);
+    margin.high += resolution;
+    return margin;
+}
+
+bool race_looks(size_t rounds, const struct race_rules *rules)
+{
+    double look = rules->minimum_rounds;
+    while ((size_t)look < rounds)
+        look *= LOOK_GROWTH;
+    return (size_t)look == rounds || rounds >= rules->maximum_rounds;
+}
+
+struct verdict race_judge(struct contender *contenders, size_t count,
+                          const struct race_rules *rules)
+{
+    struct race_rules complete = race_rules_complete(*rules);
+    struct verdict verdict = {.margin = {1.0, 1.0, 1.0}};
+    for (size_t i = 0; i < count; i++)
+        contenders[i].tied = false;
+    size_t rounds = common_rounds(contenders, count);
+    if (rounds == 0)
+        return verdict;
+    size_t leader = find_leader(contenders, count, rounds);
+    double resolution = timer_resolution(contenders, count, leader);
+    verdict.winner = leader;
+    if (race_looks(rounds, &complete)) {
+        bool resolved = rule_out(contenders, count, leader, resolution, &complete);
+        verdict.decided = resolved || rounds >= complete.maximum_rounds;
+    }
+    if (verdict.decided)
+        verdict.winner = break_tie(contenders, count, leader, &complete, &verdict.tie_count);
+    verdict.margin = winning_margin(contenders, count, verdict.winner, resolution, &complete);
+    return verdict;
+}

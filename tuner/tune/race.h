@@ -1,0 +1,109 @@
+/*
+ * Who is still in the race: decides, from samples alone, which variants go to the finals, when the
+ * finals are over, and who won. Knows neither kernels nor devices; the caller measures.
+ *
+ * Calling sequence, in three steps:
+ *
+ * - Screening: every variant is measured a few times; race_finalists() picks who could still win.
+ *
+ * - Finals, in rounds: in each, every contender still in is measured once more, in shuffled order,
+ *   one sample (the median of a short batch) per contender and round, so that sample i of one is
+ *   paired with sample i of another and drifting clocks hit all alike. After those rounds that
+ *   race_looks() names: race_judge().
+ *
+ * - The end, when the verdict says decided, at the round limit at the latest: it names the winner
+ *   and the tie set. What is reported is the finals' median, never the screening's best.
+ */
+#ifndef AUTOTUNE_RACE_H
+#define AUTOTUNE_RACE_H
+
+#include "base/statistics.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct race_rules {          /* zero members mean the defaults in parentheses */
+    double tie_tolerance;    /* ratios within 1 ± this are a tie (0.005) */
+    unsigned finalists;      /* at most this many reach the finals (16) */
+    unsigned minimum_rounds; /* before anyone is ruled out or a winner named (12) */
+    unsigned maximum_rounds; /* then whoever is not separated from the leader is tied (150) */
+    double confidence;       /* of the intervals (0.95) */
+    unsigned resamples;      /* of the bootstrap (500) */
+    bool everyone;           /* all that have samples reach the finals, and none is ruled out */
+};
+
+/* With the defaults filled in, and maximum_rounds no less than minimum_rounds. */
+struct race_rules race_rules_complete(struct race_rules rules);
+
+/*
+ * One variant in the screening or in the finals. In the finals samples_ns[i] is its time in round
+ * i, and contenders that were ruled out keep the samples they have. A sample that had to be
+ * dropped (throttling) is taken again in its round, before the next round begins, so that each has
+ * one in every round and pairs do not shift.
+ */
+struct contender {
+    const double *samples_ns;
+    size_t count;
+    /* the stated rule that breaks a tie: fewer registers, then fewer threads a block, then order */
+    int registers;
+    int block_threads;
+    size_t order;
+    /* ruled out by race_judge(), for good: slower than the leader, separated; the caller may set it
+     * for a contender that failed in the finals */
+    bool out;
+    /* set by race_judge() when decided: in the winner's tie set (the winner too) */
+    bool tied;
+};
+
+/*
+ * Marks in `chosen` (of `count`) who goes to the finals: everyone whose screening samples do not
+ * rule them out (their fastest sample is no slower than the leading median times 1 + the larger of
+ * 2 % and both relative interquartile ranges), at most rules->finalists, by median and then by the
+ * stated rule. Contenders without samples are never chosen. Returns how many.
+ */
+size_t race_finalists(const struct contender *contenders, size_t count,
+                      const struct race_rules *rules, bool *chosen);
+
+/*
+ * Whether the finals can be decided after so many rounds: after minimum_rounds, each time 1.4 times as
+ * many, and maximum_rounds. Whoever looks after every round finds, sooner or later, the one in which
+ * chance separates equals. `rules` are complete.
+ */
+bool race_looks(size_t rounds, const struct race_rules *rules);
+
+struct verdict {
+    bool decided;
+    size_t winner;    /* index; valid where decided (the leader so far otherwise) */
+    size_t tie_count; /* in the tie set, the winner included; 1: separated; 0: undecided */
+    /* time of the fastest other contender (one still in, where there is one) over the winner's,
+     * paired; {1,1,1} where alone */
+    struct interval margin;
+};
+
+/*
+ * Judges the finals after a round.
+ *
+ * Contenders that are not out and have samples are in. Each round's level is the mean of its
+ * times over those who are in; the leader is the contender with the lowest median time relative to
+ * the level. (Of two, that is the one whose median paired ratio to the other is below 1, whatever
+ * the drift.) Then, after a round that race_looks() names, every other contender that is in is
+ * compared with the leader by the median of their paired time ratios: estimate e,
+ * percentile-bootstrap interval [l, h] of `confidence`.
+ * Let t be the tolerance, and s the timer's step over the leader's median, which is what rounding
+ * alone can put between two medians; the step is the smallest difference between unequal samples,
+ * next to nothing where the timer is fine (a difference above 1.1 µs is no timer's step). A
+ * contender goes out, for good, when l > 1 + s and e > 1 + t + s: slower beyond chance, and by more
+ * than the tolerance. It is equivalent when 1 - t + s <= l and h <= 1 + t - s. The finals are
+ * decided once everyone else is out or equivalent, and at maximum_rounds in any case; whoever is in
+ * then forms the tie set. The stated rule picks the winner among those of the tie set with e <= 1 +
+ * t / 2, so that, by the estimate, breaking the tie costs no more than half the tolerance.The intervals
+ * hold for one comparison at one time: they are not corrected for the number of contenders, nor for
+ * the nine looks.
+ *
+ * margin.low and .high include s. The bootstrap is seeded by contender and round: the same samples
+ * give the same verdict. Where nobody is in, the verdict is undecided and its winner means nothing.
+ */
+struct verdict race_judge(struct contender *contenders, size_t count,
+                          const struct race_rules *rules);
+
+#endif

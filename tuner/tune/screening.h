@@ -1,0 +1,15 @@
+/*
+ * The screening: a few samples of every variant whose outcome is not known, in shuffled order, as its cubin comes
+ * from the compiler, in batches where it is short; then a closer look at those who could still win, where they are more than the finals hold.
+ */
+#ifndef AUTOTUNE_SCREENING_H
+#define AUTOTUNE_SCREENING_H
+
+#include "base/error.h"
+#include "tune/tune.h"
+#include "tune/tuning_job.h"
+
+/* Returns 0 with every variant concluded; ERROR_INTERRUPTED, or what makes going on pointless. */
+int screening_hold(struct tuning *tuning, struct tuning_job *job, struct error *error);
+
+#endif

@@ -1,0 +1,239 @@
+#include "tune/tuning_job.h"
+
+#include "base/alloc.h"
+#include "template/footprint.h"
+#include "template/space.h"
+#include "template/variant.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VARIANT_LIMIT = 10000000 };
+
+void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
+                     const struct bindings *problem, const struct environment *environment)
+{
+    *job = (struct tuning_job){.kernel = kernel, .problem = problem};
+    struct study *study = &job->study;
+    study->environment = *environment;
+    study->environment.command = alloc_string(environment->command);
+    study->kernel = alloc_string(kernel->label);
+    study->template_name = alloc_string(kernel->template.name);
+    study->template_hash = alloc_string(kernel->template.hash);
+    study->description = alloc_string(kernel->description);
+    bindings_copy(&study->problem, problem);
+    (void)snprintf(study->cache, sizeof study->cache, "%s", kernel->cold ? "cold" : "warm");
+    bindings_copy(&job->fixed, problem);
+    gpu_bindings(&environment->gpu, &job->fixed);
+}
+
+void tuning_job_release(struct tuning_job *job)
+{
+    bindings_release(&job->fixed);
+    study_release(&job->study);
+    free(job->compile_jobs);
+    free(job->known);
+    *job = (struct tuning_job){0};
+}
+
+/* -- results from the record, found by their parameters -------------------------------------------
+ */
+
+struct stored {
+    char *text; /* bindings_text() of the parameters; first, for comparing */
+    struct result *result;
+};
+
+static int compare_stored(const void *a, const void *b)
+{
+    return strcmp(((const struct stored *)a)->text, ((const struct stored *)b)->text);
+}
+
+static void free_stored(void *node)
+{
+    struct stored *stored = node;
+    free(stored->text);
+    free(stored);
+}
+
+static void *index_results(struct study *study)
+{
+    void *tree = NULL;
+    for (size_t i = 0; i < study->result_count; i++) {
+        struct stored *stored = alloc_zeroed(1, sizeof *stored);
+        *stored = (struct stored){bindings_text(&study->results[i].parameters), &study->results[i]};
+        if (*(struct stored **)tsearch(stored, &tree, compare_stored) != stored)
+            free_stored(stored);
+    }
+    return tree;
+}
+
+/* The stored result of these parameters, moved out of the record's list; false where there is none.
+ */
+static bool take_stored(void *tree, const struct bindings *parameters, struct result *result)
+{
+    struct stored wanted = {.text = bindings_text(parameters)};
+    void *found = tfind(&wanted, &tree, compare_stored);
+    free(wanted.text);
+    if (found == NULL)
+        return false;
+    struct result *stored = (*(struct stored **)found)->result;
+    if (stored->parameters.count == 0 && parameters->count > 0) /* taken before */
+        return false;
+    *result = *stored;
+    *stored = (struct result){0};
+    return true;
+}
+
+/* -- enumerating ---------------------------------------------------------------------------------
+ */
+
+static int enumerate(struct tuning_job *job, struct space *space, void *tree,
+                     struct result **results, size_t *count, struct error *error)
+{
+    struct bindings parameters = {0};
+    size_t known_count = 0;
+    int status;
+    while ((status = space_next(space, &parameters, error)) == 1) {
+        if (*count == VARIANT_LIMIT) {
+            status = error_set_at(error, ERROR_CONFIG, job->kernel->template.path, 0,
+                                  "kernel '%s' has more than 10^7 variants; add constraints",
+                                  job->kernel->label);
+            break;
+        }
+        struct result *result = ARRAY_APPEND(*results, *count);
+        bool *known = ARRAY_APPEND(job->known, known_count);
+        *known = take_stored(tree, &parameters, result);
+        if (*known)
+            job->known_count++;
+        else
+            bindings_copy(&result->parameters, &parameters);
+    }
+    bindings_release(&parameters);
+    return status;
+}
+
+int tuning_job_enumerate(struct tuning_job *job, struct error *error)
+{
+    struct study *study = &job->study;
+    struct result *results = NULL;
+    size_t count = 0;
+    size_t stored_count = study->result_count;
+    char *winner =
+        study->has_winner ? bindings_text(&study->results[study->winner].parameters) : NULL;
+    void *tree = index_results(study);
+    struct space *space =
+        space_new(&job->kernel->template, job->kernel->values, job->kernel->constraints,
+                  job->kernel->constraint_count, &job->fixed);
+    int status = enumerate(job, space, tree, &results, &count, error);
+    study->points = space_points(space);
+    study->rejected = space_rejected(space);
+    space_free(space);
+    tdestroy(tree, free_stored);
+    for (size_t i = 0; i < stored_count; i++)
+        result_release(&study->results[i]);
+    free(study->results);
+    study->results = results;
+    study->result_count = count;
+    job->compile_jobs = alloc_zeroed(count, sizeof(struct compile_job *));
+    /* a verdict on other variants than these is none on these */
+    study->complete = study->complete && job->known_count == count && stored_count == count;
+    study->has_winner = false;
+    for (size_t i = 0; winner != NULL && i < count && study->complete && !study->has_winner; i++) {
+        char *text = bindings_text(&results[i].parameters);
+        study->has_winner = strcmp(text, winner) == 0;
+        study->winner = i;
+        free(text);
+    }
+    free(winner);
+    return status;
+}
+
+bool tuning_job_is_complete(const struct tuning_job *job)
+{
+    return job->study.complete;
+}
+
+int tuning_job_check_memory(const struct tuning_job *job, struct error *error)
+{
+    const struct template *template = &job->kernel->template;
+    const struct footprint footprint = footprint_of(template, &job->fixed, job->kernel->cold);
+    uint64_t there = (uint64_t)job->study.environment.gpu.memory_bytes;
+    if (footprint.bytes <= there)
+        return 0;
+    return footprint_refuse(&footprint, template, job->problem, there, "is all that the GPU has",
+                            error);
+}
+
+/* -- compiling -----------------------------------------------------------------------------------
+ */
+
+static int request(const struct tuning_job *job, struct compile_pool *pool,
+                   const struct bindings *parameters, bool urgent, struct compile_job **compile,
+                   struct error *error)
+{
+    const struct template *template = &job->kernel->template;
+    struct options options;
+    variant_options(template, parameters, job->problem, &options);
+    int status = variant_headers(template, parameters, job->problem, &options, error);
+    if (status == 0)
+        status = compile_pool_request(pool, template->source.path, template->source.text,
+                                      template->source.hash, &options, urgent, compile, error);
+    options_release(&options);
+    return status;
+}
+
+static int request_reference(struct tuning_job *job, struct compile_pool *pool, struct error *error)
+{
+    const struct template *template = &job->kernel->template;
+    struct bindings defaults = {0};
+    bool wanted = false;
+    int status = 0;
+    for (size_t i = 0; i < template->expectation_count; i++)
+        wanted = wanted || template->expectations[i].kind == EXPECT_REFERENCE;
+    if (!wanted || job->study.environment.static_mode)
+        return 0;
+    variant_defaults(template, &defaults);
+    status = request(job, pool, &defaults, true, &job->reference, error);
+    bindings_release(&defaults);
+    return status;
+}
+
+int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t index,
+                       struct error *error)
+{
+    return request(job, pool, &job->study.results[index].parameters, false,
+                   &job->compile_jobs[index], error);
+}
+
+int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error)
+{
+    int status = request_reference(job, pool, error);
+    for (size_t i = 0; i < job->study.result_count && status == 0; i++)
+        if (!job->known[i])
+            status = tuning_job_request(job, pool, i, error);
+    return status;
+}
+
+struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index)
+{
+    return (struct kernel_stats_source){
+        .template = &job->kernel->template,
+        .gpu = &job->study.environment.gpu,
+        .fixed = &job->fixed,
+        .parameters = &job->study.results[index].parameters,
+        .compilation = &job->compile_jobs[index]->compilation,
+    };
+}
+
+void tuning_job_conclude(struct tuning_job *job, size_t index, enum outcome outcome,
+                         const char *reason)
+{
+    struct result *result = &job->study.results[index];
+    result->outcome = outcome;
+    free(result->reason);
+    result->reason = reason != NULL && reason[0] != '\0' ? alloc_string(reason) : NULL;
+    job->known_count += !job->known[index];
+    job->known[index] = true;
+}

@@ -1,0 +1,69 @@
+/*
+ * A job: what is to be done for one kernel on one problem. It holds the study that will come of
+ * it, and for each of its results the compile job and whether its outcome is known already, from
+ * this run or from the record.
+ */
+#ifndef AUTOTUNE_TUNING_JOB_H
+#define AUTOTUNE_TUNING_JOB_H
+
+#include "base/error.h"
+#include "compile/compile_pool.h"
+#include "record/gpu.h"
+#include "record/study.h"
+#include "template/sweep.h"
+#include "tune/kernel_stats.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tuning_job {
+    const struct sweep_kernel *kernel;
+    const struct bindings *problem;
+    struct bindings fixed; /* problem values and device attributes */
+    struct study study;
+    struct compile_job **compile_jobs; /* of study.results[i]; NULL where not requested */
+    bool *known;                       /* study.results[i] has its outcome */
+    size_t known_count;
+    struct compile_job
+        *reference; /* the source with its defaults; NULL where no reference needs it */
+    int64_t record_id;
+    bool refused; /* there is no room for it in the device's memory */
+};
+
+/*
+ * Starts the job: the study's head, from the sweep and the environment (copied). No results yet.
+ */
+void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
+                     const struct bindings *problem, const struct environment *environment);
+void tuning_job_release(struct tuning_job *job);
+
+/*
+ * Enumerates the space. Results that job->study has already (from the record) are kept where the
+ * space has them and are known; the others are dropped. Returns 0 or ERROR_CONFIG where a
+ * constraint fails or the space has more than 10^7 variants after constraints.
+ */
+int tuning_job_enumerate(struct tuning_job *job, struct error *error);
+
+/* Whether nothing is left to do: every variant known, and a stored verdict on just these. */
+bool tuning_job_is_complete(const struct tuning_job *job);
+
+/* ERROR_MEMORY where the problem is larger than all of the GPU's memory. What is free of it, the
+ * device worker finds out. */
+int tuning_job_check_memory(const struct tuning_job *job, struct error *error);
+
+/* Requests the compile jobs of the variants that are not known, and of the reference. */
+int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error);
+
+/* Requests the compile job of one variant, known or not. */
+int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t index,
+                       struct error *error);
+
+/* What the figures of a variant are made of; its compile job must have been requested. */
+struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index);
+
+/* Ends a variant: stores its outcome with a copy of `reason` (NULL or "": none). */
+void tuning_job_conclude(struct tuning_job *job, size_t index, enum outcome outcome,
+                         const char *reason);
+
+#endif
