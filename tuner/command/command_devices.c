@@ -1,7 +1,7 @@
 #include "command/command.h"
 
 #include "record/gpu.h"
-#include "tune/gpu_client.h"
+#include "tune/gpu_list.h"
 
 #include <inttypes.h>
 #include <stdio.h>

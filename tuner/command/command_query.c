@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/suggestion.h"
 #include "template/ini_file.h"
-#include "tune/gpu_client.h"
+#include "tune/gpu_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>

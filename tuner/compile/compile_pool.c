@@ -2,11 +2,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "base/worker.h"
 #include "compile/compile_worker.h"
 
-#include <errno.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,20 +21,23 @@ struct queued_job {
 };
 
 struct compile_worker {
+    struct compile_pool *pool;
+    struct event_source source; /* its deadline: for the greeting, or for the job */
     struct worker worker;
     bool ready;
     struct queued_job *job; /* being done */
-    int64_t deadline_ns;
 };
 
 struct compile_pool {
+    struct event_loop *loop;
+    struct event_source source; /* hands out jobs before each wait */
     size_t worker_limit;
     double timeout_s;
     char *cache_folder;
     char arch[16];
     char nvrtc[16];
     json_t *architectures; /* of the first greeting */
-    struct compile_worker *workers;
+    struct compile_worker **workers;
     size_t worker_count;
     int failed_starts;        /* in a row */
     struct queued_job **jobs; /* all, in order of request */
@@ -56,27 +57,40 @@ static double ready_timeout_s(void)
     return worker_timeout_s(READY_TIMEOUT_S);
 }
 
-static int start_worker(struct compile_worker *worker, struct error *error)
-{
-    *worker =
-        (struct compile_worker){.deadline_ns = clock_ns() + (int64_t)(ready_timeout_s() * 1e9)};
-    return worker_start(&worker->worker, "compile", NULL, error);
-}
+static int take_messages(struct event_source *source, struct error *error);
+static int expire(struct event_source *source, struct error *error);
+static int dispatch(struct event_source *source, struct error *error);
 
 static int add_worker(struct compile_pool *pool, struct error *error)
 {
-    struct compile_worker *worker = ARRAY_APPEND(pool->workers, pool->worker_count);
-    int status = start_worker(worker, error);
-    if (status != 0)
-        pool->worker_count--;
-    return status;
+    struct compile_worker *worker = alloc_zeroed(1, sizeof *worker);
+    int status = worker_start(&worker->worker, "compile", NULL, error);
+    if (status != 0) {
+        free(worker);
+        return status;
+    }
+    worker->pool = pool;
+    worker->source = (struct event_source){
+        .descriptor = worker->worker.channel.in,
+        .deadline_ns = clock_ns() + (int64_t)(ready_timeout_s() * 1e9),
+        .owner = worker,
+        .readable = take_messages,
+        .expired = expire,
+    };
+    event_loop_add(pool->loop, &worker->source);
+    *ARRAY_APPEND(pool->workers, pool->worker_count) = worker;
+    return 0;
 }
 
-int compile_pool_new(struct compile_pool **pool, const struct compile_pool_options *options,
-                     struct error *error)
+int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
+                     const struct compile_pool_options *options, struct error *error)
 {
     struct compile_pool *new = alloc_zeroed(1, sizeof *new);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    new->loop = loop;
+    new->source = (struct event_source){
+        .descriptor = -1, .deadline_ns = EVENT_NEVER, .owner = new, .prepare = dispatch};
+    event_loop_add(loop, &new->source);
     new->worker_limit = options->workers > 0 ? options->workers : cores > 0 ? (size_t)cores : 1;
     new->timeout_s = options->compile_timeout_s;
     new->cache_folder = alloc_string(options->cache_folder);
@@ -91,15 +105,20 @@ int compile_pool_new(struct compile_pool **pool, const struct compile_pool_optio
     return status;
 }
 
-/* Kills a worker, and removes what it may leave of its job. */
-static void kill_worker(struct compile_worker *worker)
+/* Kills the worker, removes what it may leave of its job, and takes it out of the pool. */
+static void remove_worker(struct compile_pool *pool, struct compile_worker *worker)
 {
+    event_loop_remove(pool->loop, &worker->source);
     worker_stop(&worker->worker);
     if (worker->job != NULL) {
         char *scrap = alloc_format("%s" COMPILE_WORKER_SCRAP, worker->job->job.path);
         (void)unlink(scrap);
         free(scrap);
     }
+    for (size_t i = 0; i < pool->worker_count; i++)
+        if (pool->workers[i] == worker)
+            pool->workers[i] = pool->workers[--pool->worker_count];
+    free(worker);
 }
 
 static void do_nothing(void *node)
@@ -111,11 +130,13 @@ void compile_pool_free(struct compile_pool *pool)
 {
     if (pool == NULL)
         return;
-    for (size_t i = 0; i < pool->worker_count; i++) {
-        if (pool->workers[i].job == NULL)
-            worker_end(&pool->workers[i].worker);
-        kill_worker(&pool->workers[i]);
+    while (pool->worker_count > 0) {
+        struct compile_worker *worker = pool->workers[pool->worker_count - 1];
+        if (worker->job == NULL)
+            worker_end(&worker->worker);
+        remove_worker(pool, worker);
     }
+    event_loop_remove(pool->loop, &pool->source);
     tdestroy(pool->by_key, do_nothing);
     for (size_t i = 0; i < pool->job_count; i++) {
         struct queued_job *job = pool->jobs[i];
@@ -328,73 +349,102 @@ static void lose_worker(struct compile_pool *pool, struct compile_worker *worker
 {
     char text[WORKER_REASON_BYTES + 64];
     char end[WORKER_REASON_BYTES];
+    struct queued_job *job = worker->job;
     bool killed = false;
     if (!worker->ready)
         pool->failed_starts++;
     if (reason == NULL)
         killed = worker_bury(&worker->worker, end);
-    kill_worker(worker);
-    if (worker->job != NULL && killed && !worker->job->killed) {
-        worker->job->killed = true;
-        enqueue(pool, worker->job, true);
-    } else if (worker->job != NULL) {
+    remove_worker(pool, worker);
+    if (job != NULL && killed && !job->killed) {
+        job->killed = true;
+        enqueue(pool, job, true);
+    } else if (job != NULL) {
         bool aborted = reason == NULL && strstr(end, "signal 6") != NULL;
         (void)snprintf(text, sizeof text, "the compiler %s%s", reason != NULL ? reason : end,
                        aborted ? ", as when it would take more memory than it may" : "");
-        fail_job(pool, worker->job, text);
+        fail_job(pool, job, text);
     }
-    *worker = pool->workers[--pool->worker_count];
 }
 
-/* Takes what a worker has sent. Returns 0, or an error that ends the run: the library is missing, or
- * the cache fails. */
-static int take_messages(struct compile_pool *pool, struct compile_worker *worker,
-                         struct error *error)
+/* After a worker was lost: an error once several in a row never became ready. */
+static int check_starts(const struct compile_pool *pool, struct error *error)
 {
+    if (pool->failed_starts < START_FAILURES)
+        return 0;
+    return error_set(error, ERROR_WORKER,
+                     "compile workers end before they are ready; run `autotune worker compile` to "
+                     "see why");
+}
+
+/* Takes one message of a worker that is idle or has a job. */
+static int take_message(struct compile_pool *pool, struct compile_worker *worker,
+                        const json_t *message, struct error *error)
+{
+    worker->source.deadline_ns = EVENT_NEVER;
+    if (worker->job != NULL)
+        return take_result(pool, worker, message, error);
+    int status = message_error(message, error);
+    if (status == 0)
+        take_greeting(pool, worker, message);
+    return status;
+}
+
+/* Takes what a worker has sent, and gives it its next job. Returns 0, or an error that ends the run:
+ * the library is missing, or the cache fails. */
+static int take_messages(struct event_source *source, struct error *error)
+{
+    struct compile_worker *worker = source->owner;
+    struct compile_pool *pool = worker->pool;
     json_t *message;
     int status = channel_fill(&worker->worker.channel, NULL);
     if (status != 1) {
         lose_worker(pool, worker, NULL);
-        if (pool->failed_starts >= START_FAILURES)
-            return error_set(error, ERROR_WORKER,
-                             "compile workers end before they are ready; run `autotune worker "
-                             "compile` to see why");
-        return 0;
+        return check_starts(pool, error);
     }
     while ((status = channel_next(&worker->worker.channel, &message, NULL)) == 1) {
-        if (worker->job != NULL) {
-            status = take_result(pool, worker, message, error);
-        } else {
-            status = message_error(message, error);
-            if (status == 0)
-                take_greeting(pool, worker, message);
-        }
+        status = take_message(pool, worker, message, error);
         json_decref(message);
         if (status < 0)
             return status;
     }
     if (status < 0)
-        lose_worker(pool, worker, "sent what is no message");
-    return 0;
+        lose_worker(pool, worker, "sent an invalid message");
+    return dispatch(&pool->source, error);
 }
 
-/* -- the loop ------------------------------------------------------------------------------------
+static int expire(struct event_source *source, struct error *error)
+{
+    struct compile_worker *worker = source->owner;
+    struct compile_pool *pool = worker->pool;
+    char reason[64];
+    (void)snprintf(reason, sizeof reason, "did not end within %g s",
+                   worker->ready ? pool->timeout_s : ready_timeout_s());
+    lose_worker(pool, worker, reason);
+    return check_starts(pool, error);
+}
+
+/* -- handing out jobs ----------------------------------------------------------------------------
  */
 
-/* Gives queued jobs to idle workers, and starts workers for the rest. */
-static int dispatch(struct compile_pool *pool, struct error *error)
+static void begin_job(struct compile_pool *pool, struct compile_worker *worker)
 {
+    worker->job = dequeue(pool);
+    worker->source.deadline_ns = clock_ns() + (int64_t)(pool->timeout_s * 1e9);
+    /* a worker that is gone shows at the next reading */
+    (void)channel_send(&worker->worker.channel, job_message(pool, worker->job), NULL);
+}
+
+/* Gives queued jobs to idle workers, and starts workers for the rest. */
+static int dispatch(struct event_source *source, struct error *error)
+{
+    struct compile_pool *pool = source->owner;
     size_t coming = 0; /* workers that will take a job when they are ready */
     for (size_t i = 0; i < pool->worker_count; i++) {
-        struct compile_worker *worker = &pool->workers[i];
+        struct compile_worker *worker = pool->workers[i];
         coming += !worker->ready;
-        if (!worker->ready || worker->job != NULL || pool->queue_count == 0)
-            continue;
-        struct queued_job *job = dequeue(pool);
-        worker->job = job;
-        worker->deadline_ns = clock_ns() + (int64_t)(pool->timeout_s * 1e9);
-        /* a worker that is gone shows at the next reading */
-        (void)channel_send(&worker->worker.channel, job_message(pool, job), NULL);
+        if (worker->ready && worker->job == NULL && pool->queue_count > 0)
+            begin_job(pool, worker);
     }
     while (pool->queue_count > coming && pool->worker_count < pool->worker_limit) {
         int status = add_worker(pool, error);
@@ -407,108 +457,33 @@ static int dispatch(struct compile_pool *pool, struct error *error)
     return 0;
 }
 
-static bool has_deadline(const struct compile_worker *worker)
-{
-    return !worker->ready || worker->job != NULL;
-}
-
-static void enforce_deadlines(struct compile_pool *pool)
-{
-    int64_t now = clock_ns();
-    for (size_t i = pool->worker_count; i-- > 0;) {
-        struct compile_worker *worker = &pool->workers[i];
-        char reason[64];
-        if (!has_deadline(worker) || worker->deadline_ns > now)
-            continue;
-        (void)snprintf(reason, sizeof reason, "did not end within %g s",
-                       worker->ready ? pool->timeout_s : ready_timeout_s());
-        lose_worker(pool, worker, reason);
-    }
-}
-
-/* How long the loop may sleep; negative: until something happens. */
-static int64_t sleep_ns(const struct compile_pool *pool, int64_t deadline_ns)
-{
-    int64_t earliest = deadline_ns;
-    for (size_t i = 0; i < pool->worker_count; i++)
-        if (has_deadline(&pool->workers[i]) &&
-            (earliest < 0 || pool->workers[i].deadline_ns < earliest))
-            earliest = pool->workers[i].deadline_ns;
-    if (earliest < 0)
-        return -1;
-    int64_t left = earliest - clock_ns();
-    return left > 0 ? left : 0;
-}
-
-/* Sleeps until a worker or the descriptor has something, and takes it. */
-static int step(struct compile_pool *pool, int descriptor, int64_t deadline_ns, bool *readable,
-                struct error *error)
-{
-    size_t count = pool->worker_count;
-    struct pollfd *descriptors = alloc_zeroed(count + 1, sizeof *descriptors);
-    for (size_t i = 0; i < count; i++)
-        descriptors[i] =
-            (struct pollfd){.fd = pool->workers[i].worker.channel.in, .events = POLLIN};
-    descriptors[count] = (struct pollfd){.fd = descriptor, .events = POLLIN};
-    int status = 0;
-    int ready = interrupt_poll(descriptors, count + 1, sleep_ns(pool, deadline_ns));
-    if (interrupt_requested())
-        status = error_set(error, ERROR_INTERRUPTED, "interrupted");
-    else if (ready < 0 && errno != EINTR)
-        status = error_set_errno(error, ERROR_WORKER, "cannot wait for the workers");
-    *readable = status == 0 && ready > 0 && descriptors[count].revents != 0;
-    /* from the end, since losing a worker moves the last one into its place */
-    for (size_t i = count; i-- > 0 && status == 0 && ready > 0;)
-        if (descriptors[i].revents != 0)
-            status = take_messages(pool, &pool->workers[i], error);
-    free(descriptors);
-    if (status == 0)
-        enforce_deadlines(pool);
-    return status;
-}
-
-int compile_pool_serve(struct compile_pool *pool, int descriptor, int64_t deadline_ns, bool any_job,
-                       struct error *error)
-{
-    size_t done = pool->counts.done;
-    for (;;) {
-        bool readable = false;
-        int status = dispatch(pool, error);
-        if (status == 0)
-            status = step(pool, descriptor, deadline_ns, &readable, error);
-        if (status == 0)
-            status = dispatch(pool, error);
-        if (status != 0)
-            return status;
-        if (readable)
-            return 1;
-        if (any_job && pool->counts.done > done)
-            return 0;
-        if (deadline_ns >= 0 && clock_ns() >= deadline_ns)
-            return 0;
-    }
-}
+/* -- waiting -------------------------------------------------------------------------------------
+ */
 
 int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job, struct error *error)
 {
     int status = 0;
     while (!job->done && status == 0)
-        status = compile_pool_serve(pool, -1, -1, true, error);
+        status = event_loop_step(pool->loop, EVENT_NEVER, error);
+    return status;
+}
+
+int compile_pool_wait_any(struct compile_pool *pool, struct error *error)
+{
+    size_t done = pool->counts.done;
+    int status = 0;
+    while (pool->counts.done == done && status == 0)
+        status = event_loop_step(pool->loop, EVENT_NEVER, error);
     return status;
 }
 
 int compile_pool_nvrtc_version(struct compile_pool *pool, const char **version, struct error *error)
 {
-    while (pool->architectures == NULL) {
-        bool readable;
-        int status = dispatch(pool, error);
-        if (status == 0)
-            status = step(pool, -1, -1, &readable, error);
-        if (status != 0)
-            return status;
-    }
+    int status = 0;
+    while (pool->architectures == NULL && status == 0)
+        status = event_loop_step(pool->loop, EVENT_NEVER, error);
     *version = pool->nvrtc;
-    return 0;
+    return status;
 }
 
 int compile_pool_set_arch(struct compile_pool *pool, const char *arch, struct error *error)

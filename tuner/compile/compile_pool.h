@@ -3,12 +3,14 @@
  * cubin is in the cache is done at once and needs no worker. A worker that passes its deadline or
  * dies is killed and replaced, and its job is done, with that as its failure.
  *
- * The pool has no thread: it moves on while the coordinator waits in compile_pool_wait() or compile_pool_serve().
+ * The pool has no thread: it moves on whenever the coordinator waits in the event loop, for this
+ * pool or for the GPU.
  */
 #ifndef AUTOTUNE_COMPILE_POOL_H
 #define AUTOTUNE_COMPILE_POOL_H
 
 #include "base/error.h"
+#include "base/event_loop.h"
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
 #include "template/source.h"
@@ -33,16 +35,15 @@ struct compile_pool_options {
     size_t workers;           /* at most; 0: the number of cores */
     double compile_timeout_s; /* for one job */
     const char *cache_folder;
-    const char *
-        arch; /* "sm_90"; may also be set later, before the first job, by compile_pool_set_arch() */
+    const char *arch; /* "sm_90"; or set later, before the first job: compile_pool_set_arch() */
 };
 
 struct compile_pool;
 
-/* Starts the first worker; the others start with the first jobs that need them. Returns 0 or
- * ERROR_WORKER. */
-int compile_pool_new(struct compile_pool **pool, const struct compile_pool_options *options,
-                     struct error *error);
+/* Starts the first worker; the others start with the first jobs that need them. `loop` must outlive
+ * the pool. Returns 0 or ERROR_WORKER. */
+int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
+                     const struct compile_pool_options *options, struct error *error);
 void compile_pool_free(struct compile_pool *pool); /* kills the workers; NULL is allowed */
 
 /* NVRTC's version, and the check that it knows the architecture; these wait for the first worker's
@@ -66,13 +67,8 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
 int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job,
                       struct error *error);
 
-/*
- * Serves the workers until `descriptor` (-1: none) can be read: returns 1; until `deadline_ns` on
- * clock_ns() (negative: none): returns 0; or an error as compile_pool_wait(). With `any_job`, also returns
- * 0 as soon as a job is done.
- */
-int compile_pool_serve(struct compile_pool *pool, int descriptor, int64_t deadline_ns, bool any_job,
-                       struct error *error);
+/* Waits until any job is done that is not done now; one must be. Errors as compile_pool_wait(). */
+int compile_pool_wait_any(struct compile_pool *pool, struct error *error);
 
 /* How many jobs there are, are done, were found in the cache. */
 struct compile_pool_counts {

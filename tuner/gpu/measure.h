@@ -13,7 +13,7 @@
  *
  * The time between two events with an empty kernel is not zero; measure_samples() with no variant
  * measures it in the same way, and reports state it beside the figures. Of a variant that takes no
- * more than a few times as long, single runs say little: below 10 us (tune_step.h), batches of runs
+ * more than a few times as long, single runs say little: below 10 us (tune/tuning.h), batches of runs
  * give the figure (batch.h), and an empty kernel in a batch is what reports state.
  */
 #ifndef AUTOTUNE_MEASURE_H

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/statistics.h"
 #include "tune/kernel_stats.h"
-#include "tune/tune_step.h"
+#include "tune/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static bool is_mixed(const struct finals *finals)
     for (size_t i = 0; i < finals->count; i++) {
         const struct result *result = &finals->job->study.results[finals->indices[i]];
         batched = batched || finals->runs[i] > 1;
-        single = single || (finals->runs[i] == 1 && result->time.median_ns < TUNE_ALIKE_NS);
+        single = single || (finals->runs[i] == 1 && result->time.median_ns < TUNING_COMPARABLE_NS);
     }
     return batched && single;
 }
@@ -79,13 +79,13 @@ static void choose_finalists(struct finals *finals)
     size_t contender_count = 0;
     size_t runs_count = 0;
     bool *chosen =
-        tune_choose(finals->tuning, study, finals->tuning->rules.finalists, &chosen_count);
+        tuning_choose(finals->tuning, study, finals->tuning->rules.finalists, &chosen_count);
     for (size_t i = 0; i < study->result_count; i++) {
         if (!chosen[i])
             continue;
         *ARRAY_APPEND(finals->indices, finals->count) = i;
         struct contender *contender = ARRAY_APPEND(finals->contenders, contender_count);
-        *contender = tune_contender(&study->results[i], i);
+        *contender = tuning_contender(&study->results[i], i);
         contender->samples_ns = NULL;
         contender->count = 0;
         *ARRAY_APPEND(finals->runs, runs_count) = study->results[i].runs;
@@ -274,8 +274,8 @@ static int store_finalists(struct finals *finals, struct error *error)
         result->samples_ns = finals->samples_ns[i];
         result->sample_count = finals->sample_counts[i];
         finals->samples_ns[i] = NULL;
-        tune_summarise(result);
-        status = tune_keep(finals->tuning, job, finals->indices[i], "finals", error);
+        tuning_summarise(result);
+        status = tuning_keep(finals->tuning, job, finals->indices[i], "finals", error);
     }
     return status;
 }

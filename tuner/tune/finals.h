@@ -6,7 +6,7 @@
 #define AUTOTUNE_FINALS_H
 
 #include "base/error.h"
-#include "tune/tune.h"
+#include "tune/tuning.h"
 #include "tune/tuning_job.h"
 
 /* Returns 0 with the study's winner set, unless no finalist is left. Otherwise as screening_hold(). */

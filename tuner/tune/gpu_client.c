@@ -1,8 +1,9 @@
 #include "tune/gpu_client.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/statistics.h"
-#include "tune/gpu_client_process.h"
+#include "tune/gpu_worker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +15,70 @@ enum {
     KILL_LIMIT = 3,             /* in a row, from outside; then the variant is to blame after all */
 };
 
+struct gpu_client {
+    struct gpu_worker worker;
+    double slowest_s;                 /* run of the open problem so far */
+    unsigned kills;                   /* from outside, since the last reply */
+    struct gpu_conditions conditions; /* sm_clock_mhz is the sum of `readings` */
+    unsigned readings;
+    unsigned retakes;
+    char monitor_error[256];
+    bool spoilt;           /* a standby ran beside the request of the last reply */
+    double empty_batch_ns; /* of the open problem; 0: not known */
+};
+
+/* -- the worker ----------------------------------------------------------------------------------
+ */
+
+int gpu_client_new(struct gpu_client **client, int ordinal, struct event_loop *loop,
+                   struct error *error)
+{
+    struct gpu_client *new = alloc_zeroed(1, sizeof *new);
+    int status = gpu_worker_init(&new->worker, ordinal, loop, error);
+    if (status != 0) {
+        gpu_client_free(new);
+        new = NULL;
+    }
+    *client = new;
+    return status;
+}
+
+void gpu_client_free(struct gpu_client *client)
+{
+    if (client == NULL)
+        return;
+    gpu_worker_release(&client->worker);
+    free(client);
+}
+
+int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *error)
+{
+    int status = gpu_worker_greet(&client->worker, error);
+    *gpu = client->worker.gpu;
+    return status;
+}
+
+int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem, double *empty_ns,
+                    struct error *error)
+{
+    gpu_worker_clear(&client->worker);
+    client->worker.problem = *problem;
+    client->slowest_s = 0;
+    client->conditions = (struct gpu_conditions){0};
+    client->readings = 0;
+    client->empty_batch_ns = 0;
+    client->retakes = 0;
+    return gpu_worker_open(&client->worker, empty_ns, error);
+}
+
 unsigned gpu_client_losses(const struct gpu_client *client)
 {
-    return client->losses;
+    return client->worker.losses;
 }
 
 struct hang_times gpu_client_hangs(const struct gpu_client *client)
 {
-    const struct hang_recovery *hangs = &client->hangs;
+    const struct hang_recovery *hangs = &client->worker.hangs;
     struct hang_times times = {.count = hangs->count, .recoveries = hangs->recovery_count};
     if (hangs->recovery_count == 0)
         return times;
@@ -61,27 +118,28 @@ static bool take_failure(const json_t *reply, struct gpu_client_answer *answer, 
 
 static void forget_oldest_trial(struct gpu_client *client)
 {
-    json_decref(client->trials[0]);
-    client->trial_count--;
-    memmove(client->trials, client->trials + 1, client->trial_count * sizeof *client->trials);
+    json_decref(client->worker.trials[0]);
+    client->worker.trial_count--;
+    memmove(client->worker.trials, client->worker.trials + 1,
+            client->worker.trial_count * sizeof *client->worker.trials);
 }
 
 /* A worker has died or passed its deadline: the variant's outcome, and a successor. */
 static int take_loss(struct gpu_client *client, bool timed_out, const char *reason,
                      struct gpu_client_answer *answer, struct error *error)
 {
-    bool again = client->killed && ++client->kills < KILL_LIMIT;
+    bool again = client->worker.killed && ++client->kills < KILL_LIMIT;
     if (timed_out)
-        hang_recovery_add(&client->hangs, client->deadline_ns);
+        hang_recovery_add(&client->worker.hangs, client->worker.deadline_ns);
     else
-        hang_recovery_failed(&client->hangs);
+        hang_recovery_failed(&client->worker.hangs);
     if (again)
         answer->again = true;
     else
         set_answer(answer, timed_out ? OUTCOME_TIMEOUT : OUTCOME_FAULT, reason);
-    if (client->trial_count > 0 && !again)
+    if (client->worker.trial_count > 0 && !again)
         forget_oldest_trial(client); /* its successor gets only those behind it */
-    return gpu_client_replace(client, error);
+    return gpu_worker_replace(&client->worker, error);
 }
 
 /*
@@ -100,27 +158,27 @@ static int take_reply(struct gpu_client *client, double timeout_s, double patien
     *reply = NULL;
     client->spoilt = false;
     set_answer(answer, OUTCOME_MEASURED, "");
-    int status =
-        gpu_client_receive(client, timeout_s, patience_s, &message, &timed_out, reason, error);
+    int status = gpu_worker_receive(&client->worker, timeout_s, patience_s, &message, &timed_out,
+                                    reason, error);
     if (status < 0)
         return status;
     if (status == 0)
         return take_loss(client, timed_out, reason, answer, error);
     client->kills = 0;
-    if (client->trial_count > 0)
+    if (client->worker.trial_count > 0)
         forget_oldest_trial(client);
     bool failed = take_failure(message, answer, &lost);
     bool repairs = json_is_true(json_object_get(message, "repairs"));
     if (!lost && patience_s > 0)
-        client->spoilt = standby_worker_settle(&client->standby, client->took_s);
+        client->spoilt = standby_worker_settle(&client->worker.standby, client->worker.took_s);
     if (failed) {
-        hang_recovery_failed(&client->hangs);
+        hang_recovery_failed(&client->worker.hangs);
         json_decref(message);
-        return lost      ? gpu_client_replace(client, error)
-               : repairs ? gpu_client_await_repair(client, error)
+        return lost      ? gpu_worker_replace(&client->worker, error)
+               : repairs ? gpu_worker_await_repair(&client->worker, error)
                          : 0;
     }
-    status = gpu_client_expect(message, event, error);
+    status = gpu_worker_expect(message, event, error);
     if (status == 0)
         *reply = message;
     else
@@ -144,12 +202,12 @@ static void drop_spoilt(const struct gpu_client *client, json_t **reply,
 
 static void send_request(struct gpu_client *client, json_t *request)
 {
-    if (client->standby.gone)
+    if (client->worker.standby.gone)
         json_object_set_new(request, "recount", json_true());
-    client->standby.gone = false;
-    hang_recovery_busy(&client->hangs, clock_ns());
+    client->worker.standby.gone = false;
+    hang_recovery_busy(&client->worker.hangs, clock_ns());
     /* a worker that is gone shows in the reply */
-    (void)channel_send(&client->worker.channel, request, NULL);
+    (void)channel_send(&client->worker.process.channel, request, NULL);
 }
 
 /* One request and its reply. */
@@ -167,8 +225,8 @@ static int call_running(struct gpu_client *client, json_t *request, double timeo
 {
     send_request(client, request);
     int status =
-        take_reply(client, timeout_s, standby_worker_patience_s(&client->standby, timeout_s), event,
-                   reply, answer, error);
+        take_reply(client, timeout_s, standby_worker_patience_s(&client->worker.standby, timeout_s),
+                   event, reply, answer, error);
     drop_spoilt(client, reply, answer);
     return status;
 }
@@ -176,13 +234,13 @@ static int call_running(struct gpu_client *client, json_t *request, double timeo
 static void take_figures(const json_t *reply, struct result *result)
 {
     struct kernel_stats *figures = &result->stats;
-    figures->registers = (int)gpu_client_member(reply, "registers");
-    figures->stack_bytes = gpu_client_member(reply, "stack_bytes");
-    figures->static_shared_bytes = gpu_client_member(reply, "static_shared_bytes");
-    figures->dynamic_shared_bytes = gpu_client_member(reply, "dynamic_shared_bytes");
-    figures->block_threads = (int)gpu_client_member(reply, "block_threads");
-    figures->grid_blocks = gpu_client_member(reply, "grid_blocks");
-    figures->blocks_per_sm = (int)gpu_client_member(reply, "blocks_per_sm");
+    figures->registers = (int)gpu_worker_member(reply, "registers");
+    figures->stack_bytes = gpu_worker_member(reply, "stack_bytes");
+    figures->static_shared_bytes = gpu_worker_member(reply, "static_shared_bytes");
+    figures->dynamic_shared_bytes = gpu_worker_member(reply, "dynamic_shared_bytes");
+    figures->block_threads = (int)gpu_worker_member(reply, "block_threads");
+    figures->grid_blocks = gpu_worker_member(reply, "grid_blocks");
+    figures->blocks_per_sm = (int)gpu_worker_member(reply, "blocks_per_sm");
     result->bytes = json_number_value(json_object_get(reply, "bytes"));
     result->operations = json_number_value(json_object_get(reply, "operations"));
 }
@@ -212,7 +270,7 @@ int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
 
 static void note_run(struct gpu_client *client, const json_t *reply)
 {
-    double run_s = (double)gpu_client_member(reply, "run_ns") * 1e-9;
+    double run_s = (double)gpu_worker_member(reply, "run_ns") * 1e-9;
     client->slowest_s = run_s > client->slowest_s ? run_s : client->slowest_s;
 }
 
@@ -220,7 +278,7 @@ static void note_run(struct gpu_client *client, const json_t *reply)
 static double launch_timeout(const struct gpu_client *client)
 {
     double scaled = 10 * client->slowest_s;
-    double stated = client->request.launch_timeout_s;
+    double stated = client->worker.problem.launch_timeout_s;
     return scaled > stated ? scaled : stated;
 }
 
@@ -241,9 +299,9 @@ int gpu_client_verify(struct gpu_client *client, int64_t id, int runs,
 static void note_reading(struct gpu_client *client, const json_t *reply)
 {
     struct gpu_conditions *conditions = &client->conditions;
-    int others = (int)gpu_client_member(reply, "other_processes");
+    int others = (int)gpu_worker_member(reply, "other_processes");
     conditions->known = true;
-    conditions->sm_clock_mhz += (double)gpu_client_member(reply, "sm_clock_mhz");
+    conditions->sm_clock_mhz += (double)gpu_worker_member(reply, "sm_clock_mhz");
     client->readings++;
     if (others > conditions->other_processes)
         conditions->other_processes = others;
@@ -271,7 +329,7 @@ static int take_watch(struct gpu_client *client, const json_t *reply,
     client->retakes++;
     conditions->dropped_samples += samples;
     answer->again = true;
-    return compile_pool_serve(client->pool, -1, clock_ns() + RETAKE_PAUSE_NS, false, error);
+    return event_loop_wait(client->worker.loop, -1, clock_ns() + RETAKE_PAUSE_NS, error);
 }
 
 struct gpu_conditions gpu_client_conditions(const struct gpu_client *client)
@@ -292,8 +350,8 @@ static void take_samples(struct gpu_client *client, const json_t *reply, double 
                          size_t *count, int *runs)
 {
     double empty_ns = json_number_value(json_object_get(reply, "empty_batch_ns"));
-    (void)gpu_client_read_numbers(json_object_get(reply, "samples_ns"), samples_ns, count);
-    *runs = (int)gpu_client_member(reply, "runs");
+    (void)gpu_worker_read_numbers(json_object_get(reply, "samples_ns"), samples_ns, count);
+    *runs = (int)gpu_worker_member(reply, "runs");
     if (*runs > 1)
         client->empty_batch_ns = empty_ns;
 }
@@ -318,7 +376,7 @@ int gpu_client_measure(struct gpu_client *client, int64_t id,
     *runs = 0;
     int status = call_running(client, request, timeout_s, "measured", &reply, answer, error);
     if (reply != NULL)
-        hang_recovery_measured(&client->hangs, clock_ns());
+        hang_recovery_measured(&client->worker.hangs, clock_ns());
     if (reply != NULL)
         status = take_watch(client, reply, answer, error);
     if (reply != NULL && !answer->again)
@@ -347,7 +405,7 @@ void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
     json_t *request = json_pack("{s:s, s:s, s:o, s:I, s:f, s:f}", "do", "trial", "cubin", cubin,
                                 "parameters", bindings_to_json(parameters), "samples",
                                 (json_int_t)samples, "enough_ns", enough_ns, "short_ns", short_ns);
-    client->trials[client->trial_count++] = json_incref(request);
+    client->worker.trials[client->worker.trial_count++] = json_incref(request);
     send_request(client, request);
 }
 
@@ -360,25 +418,25 @@ int gpu_client_trial_take(struct gpu_client *client, struct result *result,
     *times = (struct trial_times){0};
     do {
         double timeout_s = launch_timeout(client);
-        status =
-            take_reply(client, timeout_s, standby_worker_patience_s(&client->standby, timeout_s),
-                       "tried", &reply, answer, error);
+        status = take_reply(client, timeout_s,
+                            standby_worker_patience_s(&client->worker.standby, timeout_s), "tried",
+                            &reply, answer, error);
     } while (status == 0 && answer->again);
     drop_spoilt(client, &reply, answer);
     if (reply == NULL)
         return status;
-    hang_recovery_measured(&client->hangs, clock_ns());
+    hang_recovery_measured(&client->worker.hangs, clock_ns());
     take_loaded(reply, result, answer);
     status = take_watch(client, reply, answer, error);
-    if (!answer->again && gpu_client_member(reply, "runs") != result->runs)
+    if (!answer->again && gpu_worker_member(reply, "runs") != result->runs)
         result->sample_count = 0; /* samples of one kind only */
     if (!answer->again)
         take_samples(client, reply, &result->samples_ns, &result->sample_count, &result->runs);
     answer->single_ns = json_number_value(json_object_get(reply, "single_ns"));
     note_run(client, reply);
-    times->load_ns = gpu_client_member(reply, "load_ns");
-    times->verify_ns = gpu_client_member(reply, "run_ns") + gpu_client_member(reply, "again_ns");
-    times->measure_ns = gpu_client_member(reply, "measure_ns");
+    times->load_ns = gpu_worker_member(reply, "load_ns");
+    times->verify_ns = gpu_worker_member(reply, "run_ns") + gpu_worker_member(reply, "again_ns");
+    times->measure_ns = gpu_worker_member(reply, "measure_ns");
     json_decref(reply);
     return status;
 }

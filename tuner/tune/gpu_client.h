@@ -1,22 +1,23 @@
 /*
  * The GPU as the coordinator sees it: a device worker that may die. Requests are those of
- * device_worker.h.
+ * gpu/device_worker.h.
  *
  * Calling sequence: gpu_client_new (the worker starts and makes its context meanwhile), gpu_client_gpu (its
  * greeting), then for each problem gpu_client_open, and for each variant gpu_client_load, gpu_client_verify,
  * gpu_client_measure, gpu_client_unload. A call that finds the variant at fault returns 0 with an outcome
  * other than OUTCOME_MEASURED and its reason; if the worker was lost with it, another has taken its
- * place (spare.h says which) and the problem is open again, but no variant is loaded.
+ * place (standby_worker.h says which) and the problem is open again, but no variant is loaded.
  */
 #ifndef AUTOTUNE_GPU_CLIENT_H
 #define AUTOTUNE_GPU_CLIENT_H
 
 #include "base/error.h"
-#include "compile/compile_pool.h"
+#include "base/event_loop.h"
 #include "record/gpu.h"
 #include "record/outcome.h"
 #include "record/study.h"
 #include "template/value.h"
+#include "tune/gpu_problem.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,19 +25,9 @@
 
 struct gpu_client;
 
-/* What to open a problem with. Strings and bindings are borrowed until the next gpu_client_open(). */
-struct gpu_client_request {
-    const char *template_path;
-    const char *template_hash;
-    const struct bindings *problem;
-    const char *support_cubin;   /* cache entry of device_kernels.cu */
-    const char *reference_cubin; /* NULL where no reference is needed */
-    bool cold;
-    double launch_timeout_s;
-};
-
-/* `pool` is served while the device is waited for. Returns 0 or ERROR_WORKER. */
-int gpu_client_new(struct gpu_client **client, int ordinal, struct compile_pool *pool,
+/* Starts the device worker of GPU `ordinal`; `loop` must outlive the client. Returns 0 or
+ * ERROR_WORKER. */
+int gpu_client_new(struct gpu_client **client, int ordinal, struct event_loop *loop,
                    struct error *error);
 void gpu_client_free(struct gpu_client *client); /* NULL is allowed */
 
@@ -46,8 +37,8 @@ int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *err
 /* Makes the problem's buffers and expected results; `*empty_ns` is the median time of an empty
  * kernel. ERROR_MEMORY where there is no room for them; another problem may be opened then. So does
  * any call for a variant that finds the memory gone when a new worker opens the problem again. */
-int gpu_client_open(struct gpu_client *client, const struct gpu_client_request *request,
-                    double *empty_ns, struct error *error);
+int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem, double *empty_ns,
+                    struct error *error);
 
 /* What a call made of a variant. */
 struct gpu_client_answer {
@@ -56,7 +47,7 @@ struct gpu_client_answer {
     char entry[128];  /* of the main launch, after gpu_client_load() */
     double single_ns; /* median of a trial's single samples, also where batches took their place */
     bool again;       /* nothing came of it, since the worker was killed from outside, the GPU
-                        throttled or a spare worker ran beside it: ask again */
+                        throttled or a standby worker ran beside it: ask again */
 };
 
 /* Loads variant `id`; `figures` and the metrics as the driver and the template say. */
@@ -90,13 +81,12 @@ int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error
 
 /*
  * A trial loads, verifies, samples and unloads a variant in one request. Trials are queued
- * (gpu_client_trial_send, at most GPU_CLIENT_TRIALS at once) and answered in order (gpu_client_trial_take), so
+ * (gpu_client_trial_send, at most GPU_TRIALS at once) and answered in order (gpu_client_trial_take), so
  * that the GPU has the next one when it is done with one. A variant whose first sample is above
  * `enough_ns` (0: never) gets no further ones; one whose samples' median is below `short_ns` is
  * sampled in batches instead, where it can be. Where a trial costs the worker, those behind it are
  * sent again to its successor. Other calls must wait until no trial is queued.
  */
-enum { GPU_CLIENT_TRIALS = 2 };
 void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
                            const struct bindings *parameters, size_t samples, double enough_ns,
                            double short_ns);
@@ -120,7 +110,7 @@ double gpu_client_empty_batch_ns(const struct gpu_client *client);
 unsigned gpu_client_losses(const struct gpu_client *client);
 
 /* Kernels that never ended, and how soon after their deadline the next variant's samples were there
- * (hangs.h). */
+ * (hang_recovery.h). */
 struct hang_times {
     size_t count, recoveries;
     double median_ns, worst_ns; /* of the recoveries */
@@ -132,8 +122,5 @@ struct gpu_conditions gpu_client_conditions(const struct gpu_client *client);
 
 /* Why nothing is seen: there is no NVML; NULL where it is there, or nobody knows yet. */
 const char *gpu_client_monitor_error(const struct gpu_client *client);
-
-/* Lists the GPUs of this machine: `*gpus` is a new array. Needs no pool. */
-int gpu_list(struct gpu **gpus, size_t *count, struct error *error);
 
 #endif

@@ -1,4 +1,4 @@
-#include "tune/gpu_client.h"
+#include "tune/gpu_list.h"
 
 #include "base/alloc.h"
 #include "base/worker.h"

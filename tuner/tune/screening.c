@@ -4,7 +4,7 @@
 #include "base/statistics.h"
 #include "tune/kernel_stats.h"
 #include "tune/static_check.h"
-#include "tune/tune_step.h"
+#include "tune/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct screening {
     struct tuning_job *job;
     size_t *pending; /* not begun */
     size_t pending_count;
-    size_t trials[GPU_CLIENT_TRIALS]; /* queued on the device, the oldest first */
+    size_t trials[GPU_TRIALS]; /* queued on the device, the oldest first */
     size_t trial_count;
     size_t samples;  /* of a trial */
     double best_ns;  /* median of single samples so far; 0: none yet */
@@ -38,7 +38,7 @@ static int keep_screened(struct screening *screening, size_t index, struct error
     const struct result *result = &study->results[index];
     if (screening->first)
         progress_add(tuning->progress, study->kernel, result->outcome, result->time.median_ns);
-    return tune_keep(tuning, screening->job, index, "screening", error);
+    return tuning_keep(tuning, screening->job, index, "screening", error);
 }
 
 /* Sends the variant to the GPU, unless the compiler's figures have settled its outcome. */
@@ -83,7 +83,7 @@ static int end_trial(struct screening *screening, struct error *error)
     }
     if (answer.outcome == OUTCOME_MEASURED)
         kernel_stats_limit(&source, answer.entry, &result->stats);
-    tune_summarise(result);
+    tuning_summarise(result);
     if (answer.outcome == OUTCOME_MEASURED &&
         (screening->best_ns <= 0 || answer.single_ns < screening->best_ns))
         screening->best_ns = answer.single_ns;
@@ -122,12 +122,12 @@ static bool take_compiled(struct screening *screening, size_t *index)
 static int screen_step(struct screening *screening, struct error *error)
 {
     size_t index;
-    if (screening->trial_count < GPU_CLIENT_TRIALS && take_compiled(screening, &index))
+    if (screening->trial_count < GPU_TRIALS && take_compiled(screening, &index))
         return begin_trial(screening, index, error);
     if (screening->trial_count > 0)
         return end_trial(screening, error);
     timings_stage(screening->tuning->timings, TIMING_COMPILE);
-    return compile_pool_serve(screening->tuning->pool, -1, -1, true, error);
+    return compile_pool_wait_any(screening->tuning->pool, error);
 }
 
 static int screen_all(struct screening *screening, struct error *error)
@@ -145,7 +145,7 @@ static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct 
     struct screening screening = {
         .tuning = tuning, .job = job, .samples = SCREENING_SAMPLES, .first = true};
     screening.pending = shuffled_pending(job, &screening.pending_count);
-    screening.short_ns = TUNE_SHORT_NS;
+    screening.short_ns = TUNING_SHORT_NS;
     return screen_all(&screening, error);
 }
 
@@ -171,15 +171,17 @@ static int ask_again(struct screening *screening, size_t index, struct error *er
 /* Once one variant is batched: those that were sampled singly and could be compared with it. */
 static int screen_alike(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
-    struct screening screening = {
-        .tuning = tuning, .job = job, .samples = SCREENING_SAMPLES, .short_ns = TUNE_ALIKE_NS};
+    struct screening screening = {.tuning = tuning,
+                                  .job = job,
+                                  .samples = SCREENING_SAMPLES,
+                                  .short_ns = TUNING_COMPARABLE_NS};
     int status = 0;
     if (!has_batches(&job->study))
         return 0;
     for (size_t i = 0; i < job->study.result_count && status == 0; i++) {
         const struct result *result = &job->study.results[i];
         if (result->outcome == OUTCOME_MEASURED && result->runs == 1 &&
-            result->time.median_ns < TUNE_ALIKE_NS)
+            result->time.median_ns < TUNING_COMPARABLE_NS)
             status = ask_again(&screening, i, error);
     }
     if (status == 0)
@@ -193,9 +195,9 @@ static int screen_alike(struct tuning *tuning, struct tuning_job *job, struct er
 static int screen_closer(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     struct screening screening = {.tuning = tuning, .job = job, .samples = CLOSER_SAMPLES};
-    screening.short_ns = has_batches(&job->study) ? TUNE_ALIKE_NS : TUNE_SHORT_NS;
+    screening.short_ns = has_batches(&job->study) ? TUNING_COMPARABLE_NS : TUNING_SHORT_NS;
     size_t count;
-    bool *chosen = tune_choose(tuning, &job->study, CLOSER_VARIANTS, &count);
+    bool *chosen = tuning_choose(tuning, &job->study, CLOSER_VARIANTS, &count);
     int status = 0;
     for (size_t i = 0; i < job->study.result_count && status == 0; i++) {
         if (!chosen[i] || tuning->rules.everyone || count <= tuning->rules.finalists)

@@ -6,7 +6,7 @@
 #define AUTOTUNE_SCREENING_H
 
 #include "base/error.h"
-#include "tune/tune.h"
+#include "tune/tuning.h"
 #include "tune/tuning_job.h"
 
 /* Returns 0 with every variant concluded; ERROR_INTERRUPTED, or what makes going on pointless. */

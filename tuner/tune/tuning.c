@@ -1,25 +1,24 @@
-#include "tune/tune_step.h"
+#include "tune/tuning.h"
 
 #include "base/alloc.h"
 #include "base/statistics.h"
 
 #include <stdlib.h>
 
-/* Puts a variant's result into the record. */
-int tune_keep(struct tuning *tuning, struct tuning_job *job, size_t index, const char *phase,
-              struct error *error)
+int tuning_keep(struct tuning *tuning, struct tuning_job *job, size_t index, const char *phase,
+                struct error *error)
 {
     const struct result *result = &job->study.results[index];
     timings_stage(tuning->timings, TIMING_RECORD);
     return record_result(tuning->record, job->record_id, result, phase, error);
 }
 
-void tune_summarise(struct result *result)
+void tuning_summarise(struct result *result)
 {
     result->time = statistics_summarise(result->samples_ns, result->sample_count);
 }
 
-struct contender tune_contender(const struct result *result, size_t order)
+struct contender tuning_contender(const struct result *result, size_t order)
 {
     return (struct contender){.samples_ns = result->samples_ns,
                               .count =
@@ -29,16 +28,15 @@ struct contender tune_contender(const struct result *result, size_t order)
                               .order = order};
 }
 
-/* Those who could still win by so few samples, at most `most`, marked in a new array. */
-bool *tune_choose(const struct tuning *tuning, const struct study *study, unsigned most,
-                  size_t *count)
+bool *tuning_choose(const struct tuning *tuning, const struct study *study, unsigned most,
+                    size_t *count)
 {
     struct race_rules rules = tuning->rules;
     struct contender *contenders = alloc_zeroed(study->result_count, sizeof *contenders);
     bool *chosen = alloc_zeroed(study->result_count, sizeof *chosen);
     rules.finalists = most;
     for (size_t i = 0; i < study->result_count; i++)
-        contenders[i] = tune_contender(&study->results[i], i);
+        contenders[i] = tuning_contender(&study->results[i], i);
     *count = race_finalists(contenders, study->result_count, &rules, chosen);
     free(contenders);
     return chosen;

@@ -1,13 +1,13 @@
-#include "tune/tune.h"
+#include "tune/tune_job.h"
 
-#include "gpu/device_kernels.h"
+#include "compile/device_kernels.h"
 #include "template/source.h"
 #include "tune/finals.h"
 #include "tune/screening.h"
 #include "tune/static_check.h"
 
-int tune_request_support(struct compile_pool *pool, struct compile_job **compile,
-                         struct error *error)
+int tune_job_request_support(struct compile_pool *pool, struct compile_job **compile,
+                             struct error *error)
 {
     char digits[HASH_BYTES];
     struct hash *hash = hash_new();
@@ -17,9 +17,6 @@ int tune_request_support(struct compile_pool *pool, struct compile_job **compile
     return compile_pool_request(pool, "autotune/device_kernels.cu", device_kernels_source, digits,
                                 &options, true, compile, error);
 }
-
-/* -- a job --------------------------------------------------------------------------------------
- */
 
 static int wait_for(struct tuning *tuning, const struct tuning_job *job,
                     const struct compile_job *compile, const char *what, struct error *error)
@@ -42,17 +39,17 @@ static int open_problem(struct tuning *tuning, struct tuning_job *job, struct er
         status = wait_for(tuning, job, job->reference, "the source, with its defaults,", error);
     if (status != 0)
         return status;
-    struct gpu_client_request request = {
+    struct gpu_problem problem = {
         .template_path = template->path,
         .template_hash = template->hash,
-        .problem = job->problem,
+        .values = job->problem,
         .support_cubin = tuning->support->path,
         .reference_cubin = job->reference != NULL ? job->reference->path : NULL,
         .cold = job->kernel->cold,
         .launch_timeout_s = tuning->launch_timeout_s,
     };
     timings_stage(tuning->timings, TIMING_PREPARE);
-    return gpu_client_open(tuning->client, &request, &job->study.empty_kernel_ns, error);
+    return gpu_client_open(tuning->client, &problem, &job->study.empty_kernel_ns, error);
 }
 
 /* Adds what was seen now to what the record says of an earlier run. */

@@ -1,0 +1,134 @@
+#include "base/event_loop.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+void event_loop_release(struct event_loop *loop)
+{
+    free(loop->sources);
+    *loop = (struct event_loop){0};
+}
+
+void event_loop_add(struct event_loop *loop, struct event_source *source)
+{
+    *ARRAY_APPEND(loop->sources, loop->count) = source;
+}
+
+void event_loop_remove(struct event_loop *loop, struct event_source *source)
+{
+    for (size_t i = 0; i < loop->count; i++)
+        if (loop->sources[i] == source)
+            loop->sources[i] = NULL;
+}
+
+/* Closes the gaps that removed sources left. */
+static void compact(struct event_loop *loop)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < loop->count; i++)
+        if (loop->sources[i] != NULL)
+            loop->sources[count++] = loop->sources[i];
+    loop->count = count;
+}
+
+/* Sources that are added meanwhile are prepared as well. */
+static int prepare(struct event_loop *loop, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < loop->count && status == 0; i++) {
+        struct event_source *source = loop->sources[i];
+        if (source != NULL && source->prepare != NULL)
+            status = source->prepare(source, error);
+    }
+    compact(loop);
+    return status;
+}
+
+/* How long to sleep; negative: until something happens. */
+static int64_t sleep_ns(const struct event_loop *loop, int64_t until_ns)
+{
+    int64_t earliest = until_ns;
+    for (size_t i = 0; i < loop->count; i++)
+        if (loop->sources[i]->deadline_ns < earliest)
+            earliest = loop->sources[i]->deadline_ns;
+    if (earliest == EVENT_NEVER)
+        return -1;
+    int64_t left = earliest - clock_ns();
+    return left > 0 ? left : 0;
+}
+
+static bool can_be_read(const struct event_source *source)
+{
+    struct pollfd descriptor = {.fd = source->descriptor, .events = POLLIN};
+    return source->descriptor >= 0 && poll(&descriptor, 1, 0) > 0;
+}
+
+/* Makes the callback that is due. */
+static int serve(struct event_source *source, bool ready, struct error *error)
+{
+    bool late = clock_ns() >= source->deadline_ns;
+    if (!ready && late)
+        ready = can_be_read(source);
+    if (ready)
+        return source->readable != NULL ? source->readable(source, error) : 0;
+    return late && source->expired != NULL ? source->expired(source, error) : 0;
+}
+
+/* Serves the first `count` sources, those that were waited for. */
+static int serve_all(struct event_loop *loop, const struct pollfd *descriptors, size_t count,
+                     struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++)
+        if (loop->sources[i] != NULL)
+            status = serve(loop->sources[i], descriptors[i].revents != 0, error);
+    return status;
+}
+
+int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *error)
+{
+    int status = prepare(loop, error);
+    if (status != 0)
+        return status;
+    size_t count = loop->count;
+    struct pollfd *descriptors = alloc_zeroed(count, sizeof *descriptors);
+    for (size_t i = 0; i < count; i++)
+        descriptors[i] = (struct pollfd){.fd = loop->sources[i]->descriptor, .events = POLLIN};
+    int ready = interrupt_poll(descriptors, count, sleep_ns(loop, until_ns));
+    if (interrupt_requested())
+        status = error_set(error, ERROR_INTERRUPTED, "interrupted");
+    else if (ready < 0 && errno != EINTR)
+        status = error_set_errno(error, ERROR_WORKER, "cannot wait for the worker processes");
+    else if (ready >= 0)
+        status = serve_all(loop, descriptors, count, error);
+    free(descriptors);
+    return status;
+}
+
+static int note(struct event_source *source, struct error *error)
+{
+    bool *readable = source->owner;
+    (void)error;
+    *readable = true;
+    return 0;
+}
+
+int event_loop_wait(struct event_loop *loop, int descriptor, int64_t until_ns, struct error *error)
+{
+    bool readable = false;
+    int status = 0;
+    struct event_source source = {
+        .descriptor = descriptor, .deadline_ns = until_ns, .owner = &readable, .readable = note};
+    event_loop_add(loop, &source);
+    do
+        status = event_loop_step(loop, EVENT_NEVER, error);
+    while (status == 0 && !readable && clock_ns() < until_ns);
+    event_loop_remove(loop, &source);
+    return status != 0 ? status : readable;
+}

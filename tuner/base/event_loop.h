@@ -1,0 +1,67 @@
+/*
+ * The coordinator's event loop: one thread waits for its worker processes, and for Ctrl-C, in one
+ * place. The compile pool registers each compile worker as a source; the GPU client waits for its
+ * own worker with event_loop_wait(), during which the compile workers are served, too.
+ *
+ * Calling sequence:
+ *     struct event_loop loop = {0};
+ *     event_loop_add(&loop, &source);                  the source stays the caller's
+ *     while (!done)
+ *         status = event_loop_step(&loop, EVENT_NEVER, error);
+ *     event_loop_remove(&loop, &source);
+ *     event_loop_release(&loop);
+ *
+ * Callbacks may add and remove sources, their own included.
+ */
+#ifndef AUTOTUNE_EVENT_LOOP_H
+#define AUTOTUNE_EVENT_LOOP_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define EVENT_NEVER INT64_MAX /* a deadline that never passes */
+
+/*
+ * What the loop waits for. Each callback returns 0, or an error that ends the step and is passed on
+ * to whoever runs the loop. A callback that is NULL is not called.
+ */
+struct event_source {
+    int descriptor;      /* watched for input; -1: none */
+    int64_t deadline_ns; /* on clock_ns(), or EVENT_NEVER */
+    void *owner;         /* for the callbacks */
+    /* before each wait: the place to hand out work and to set the deadline */
+    int (*prepare)(struct event_source *source, struct error *error);
+    /* the descriptor can be read, or its other end is closed */
+    int (*readable)(struct event_source *source, struct error *error);
+    /* the deadline has passed, and nothing is there to be read */
+    int (*expired)(struct event_source *source, struct error *error);
+};
+
+/* Zeroed is an empty loop. */
+struct event_loop {
+    struct event_source **sources; /* NULL where one was removed during a step */
+    size_t count;
+};
+
+void event_loop_release(struct event_loop *loop);
+
+void event_loop_add(struct event_loop *loop, struct event_source *source);
+void event_loop_remove(struct event_loop *loop, struct event_source *source); /* may be unknown */
+
+/*
+ * Sleeps until a source has something, a deadline passes or `until_ns` (on clock_ns()), and makes
+ * the callbacks. What arrived in time counts as in time: a source whose deadline passed while
+ * others were being served is read before it can expire. Returns 0, a callback's error,
+ * ERROR_INTERRUPTED after a signal (interrupt.h), or ERROR_WORKER where waiting fails.
+ */
+int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *error);
+
+/*
+ * Runs the loop until `descriptor` (-1: none) can be read: returns 1; or until `until_ns`: returns
+ * 0; or an error of event_loop_step().
+ */
+int event_loop_wait(struct event_loop *loop, int descriptor, int64_t until_ns, struct error *error);
+
+#endif

@@ -1,0 +1,22 @@
+/* What a problem is opened with on the GPU: the request that every new device worker gets again. */
+#ifndef AUTOTUNE_GPU_PROBLEM_H
+#define AUTOTUNE_GPU_PROBLEM_H
+
+#include "template/value.h"
+
+#include <stdbool.h>
+
+enum { GPU_TRIALS = 2 }; /* requests about variants that may be under way at once */
+
+/* Strings and bindings are borrowed until another problem is opened. */
+struct gpu_problem {
+    const char *template_path;
+    const char *template_hash; /* the template must still be the one that the coordinator read */
+    const struct bindings *values;
+    const char *support_cubin;   /* cache entry of device_kernels.cu */
+    const char *reference_cubin; /* NULL where no reference is needed */
+    bool cold;                   /* empty the L2 cache before each sample */
+    double launch_timeout_s;
+};
+
+#endif

@@ -1,0 +1,294 @@
+#include "tune/gpu_worker.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/statistics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    READY_TIMEOUT_S = 60,
+    OPEN_TIMEOUT_S = 120, /* references are slow by design */
+    START_FAILURES = 3,
+    MEMORY_TRIES = 20, /* of a worker that opens the problem again */
+    MEMORY_PAUSE_NS = 100000000,
+};
+
+/* Besides the problem's buffers, a second worker takes a context and what the driver rounds up. */
+#define STANDBY_ROOM_BYTES ((json_int_t)1 << 30)
+
+/* -- messages ------------------------------------------------------------------------------------
+ */
+
+static json_t *open_message(const struct gpu_problem *problem)
+{
+    json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s, s:b}", "do", "open", "template",
+                                problem->template_path, "hash", problem->template_hash, "problem",
+                                bindings_to_json(problem->values), "support",
+                                problem->support_cubin, "cold", (int)problem->cold);
+    if (problem->reference_cubin != NULL)
+        json_object_set_new(message, "reference", json_string(problem->reference_cubin));
+    return message;
+}
+
+static void start_standby(struct gpu_worker *worker)
+{
+    standby_worker_start(&worker->standby, worker->ordinal,
+                         worker->roomy ? open_message(&worker->problem) : NULL,
+                         worker->trial_count > 0 ? worker->trial_count : 1);
+}
+
+int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patience_s,
+                       json_t **message, bool *timed_out, char reason[WORKER_REASON_BYTES],
+                       struct error *error)
+{
+    int64_t start = clock_ns();
+    int64_t until = start + (int64_t)(patience_s * 1e9);
+    struct channel *channel = &worker->process.channel;
+    *timed_out = false;
+    worker->killed = false;
+    worker->deadline_ns = start + (int64_t)(timeout_s * 1e9);
+    if (patience_s <= 0 || patience_s >= timeout_s)
+        until = worker->deadline_ns;
+    for (;;) {
+        int status = channel_next(channel, message, error);
+        worker->took_s = (double)(clock_ns() - start) * 1e-9;
+        if (status != 0)
+            return status;
+        status = event_loop_wait(worker->loop, channel->in, until, error);
+        if (status < 0)
+            return status;
+        if (status == 0 && until < worker->deadline_ns) {
+            start_standby(worker);
+            until = worker->deadline_ns;
+            continue;
+        }
+        if (status == 0) {
+            *timed_out = true;
+            if (!worker_stop(&worker->process))
+                return error_set(error, ERROR_DEVICE,
+                                 "the driver does not let go of a device worker that was killed; "
+                                 "reset the GPU, or restart the machine");
+            (void)snprintf(reason, WORKER_REASON_BYTES, "did not end within %.3g s", timeout_s);
+            return 0;
+        }
+        status = channel_fill(channel, error);
+        if (status < 0)
+            return status;
+        if (status == 0) {
+            worker->killed = worker_bury(&worker->process, reason);
+            return 0;
+        }
+    }
+}
+
+int gpu_worker_expect(const json_t *message, const char *event, struct error *error)
+{
+    int status = message_error(message, error);
+    if (status != 0)
+        return status;
+    const char *actual = json_string_value(json_object_get(message, "event"));
+    if (actual == NULL || strcmp(actual, event) != 0)
+        return error_set(error, ERROR_WORKER, "the device worker answers '%s', not '%s'",
+                         actual != NULL ? actual : "", event);
+    return 0;
+}
+
+/* -- starting ------------------------------------------------------------------------------------
+ */
+
+int gpu_worker_init(struct gpu_worker *worker, int ordinal, struct event_loop *loop,
+                    struct error *error)
+{
+    *worker = (struct gpu_worker){.loop = loop};
+    (void)snprintf(worker->ordinal, sizeof worker->ordinal, "%d", ordinal);
+    return worker_start(&worker->process, "device", worker->ordinal, error);
+}
+
+void gpu_worker_clear(struct gpu_worker *worker)
+{
+    while (worker->trial_count > 0)
+        json_decref(worker->trials[--worker->trial_count]);
+    standby_worker_clear(&worker->standby);
+}
+
+void gpu_worker_release(struct gpu_worker *worker)
+{
+    worker_end(&worker->process);
+    gpu_worker_clear(worker);
+    hang_recovery_release(&worker->hangs);
+}
+
+/* Starts the worker again where it died before its greeting. */
+int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
+{
+    char reason[WORKER_REASON_BYTES];
+    bool timed_out;
+    json_t *message = NULL;
+    for (int attempt = 0; !worker->greeted; attempt++) {
+        int status = 0;
+        if (worker->process.pid == 0)
+            status = worker_start(&worker->process, "device", worker->ordinal, error);
+        if (status == 0)
+            status = gpu_worker_receive(worker, worker_timeout_s(READY_TIMEOUT_S), 0, &message,
+                                        &timed_out, reason, error);
+        if (status == 0 && attempt + 1 >= START_FAILURES)
+            return error_set(error, ERROR_WORKER, "the device worker %s before it was ready",
+                             reason);
+        if (status < 0)
+            return status;
+        if (status == 0)
+            continue;
+        status = gpu_worker_expect(message, "ready", error);
+        if (status == 0)
+            status = gpu_from_json(json_object_get(message, "gpu"), &worker->gpu, error);
+        json_decref(message);
+        if (status != 0)
+            return status;
+        worker->greeted = true;
+    }
+    return 0;
+}
+
+int64_t gpu_worker_member(const json_t *reply, const char *key)
+{
+    return json_integer_value(json_object_get(reply, key));
+}
+
+int gpu_worker_read_numbers(const json_t *array, double **values, size_t *count)
+{
+    size_t index;
+    json_t *number;
+    json_array_foreach((json_t *)(uintptr_t)array, index, number) * ARRAY_APPEND(*values, *count) =
+        json_number_value(number);
+    return 0;
+}
+
+/*
+ * Sends the open request to a worker that has greeted and takes its reply; as gpu_worker_receive(). A
+ * request that cannot be sent is no error here: why the worker is gone shows in what it has sent,
+ * or in its end.
+ */
+static int try_open(struct gpu_worker *worker, json_t **reply, char reason[WORKER_REASON_BYTES],
+                    struct error *error)
+{
+    bool timed_out;
+    int status = gpu_worker_greet(worker, error);
+    if (status != 0)
+        return status;
+    json_t *message = open_message(&worker->problem);
+    if (message == NULL)
+        return error_set(error, ERROR_CONFIG, "path '%s' is not UTF-8; rename the file",
+                         worker->problem.template_path);
+    (void)channel_send(&worker->process.channel, message, NULL);
+    status = gpu_worker_receive(worker, worker_timeout_s(OPEN_TIMEOUT_S), 0, reply, &timed_out,
+                                reason, error);
+    worker->greeted = status != 0;
+    return status;
+}
+
+/* Opens device->request; the empty kernel's median time, if wanted. A worker that dies of it gets
+ * one successor. */
+int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *error)
+{
+    char reason[WORKER_REASON_BYTES];
+    json_t *reply = NULL;
+    int status = try_open(worker, &reply, reason, error);
+    if (status == 0)
+        status = try_open(worker, &reply, reason, error);
+    if (status == 0)
+        return error_set(error, ERROR_WORKER, "the device worker %s while it prepared the problem",
+                         reason);
+    if (status < 0)
+        return status;
+    status = gpu_worker_expect(reply, "opened", error);
+    worker->roomy = gpu_worker_member(reply, "needs_bytes") + STANDBY_ROOM_BYTES <=
+                    gpu_worker_member(reply, "free_bytes");
+    if (status == 0 && empty_ns != NULL) {
+        double *samples = NULL;
+        size_t count = 0;
+        (void)gpu_worker_read_numbers(json_object_get(reply, "empty_ns"), &samples, &count);
+        *empty_ns = count > 0 ? statistics_median(samples, count) : 0;
+        free(samples);
+    }
+    json_decref(reply);
+    return status;
+}
+
+/*
+ * The spare, if there is one, becomes the worker: 1 with the problem open; 0 where it is still to be
+ * opened, by the spare or, if that is no good, by another one; or an error. That its context works
+ * is tried now: it may have gone with the other one's.
+ */
+static int promote_standby(struct gpu_worker *worker, struct error *error)
+{
+    char reason[WORKER_REASON_BYTES];
+    bool timed_out;
+    json_t *message;
+    const char *const events[] = {"ready", "opened", "waited"};
+    if (worker->standby.worker.pid == 0)
+        return 0;
+    bool opens = worker->standby.opens;
+    worker->process = standby_worker_take(&worker->standby);
+    (void)channel_send(&worker->process.channel, json_pack("{s:s}", "do", "wait"), NULL);
+    for (size_t i = 0; i < 3; i++) {
+        if (i == 1 && !opens)
+            continue;
+        int status =
+            gpu_worker_receive(worker, worker_timeout_s(i == 0 ? READY_TIMEOUT_S : OPEN_TIMEOUT_S),
+                               0, &message, &timed_out, reason, error);
+        if (status < 0)
+            return status;
+        if (status == 0 || gpu_worker_expect(message, events[i], NULL) != 0) {
+            json_decref(message);
+            worker_stop(&worker->process);
+            return 0;
+        }
+        json_decref(message);
+    }
+    worker->greeted = true;
+    return opens;
+}
+
+/* Opens the problem that was open before. What the last worker held may not be free yet, although
+ * that has ended: a driver may clear memory first. */
+static int reopen(struct gpu_worker *worker, struct error *error)
+{
+    int status = gpu_worker_open(worker, NULL, error);
+    for (int i = 1; i < MEMORY_TRIES && status == ERROR_MEMORY; i++) {
+        status = event_loop_wait(worker->loop, -1, clock_ns() + MEMORY_PAUSE_NS, error);
+        if (status >= 0)
+            status = gpu_worker_open(worker, NULL, error);
+    }
+    return status;
+}
+
+int gpu_worker_replace(struct gpu_worker *worker, struct error *error)
+{
+    worker_stop(&worker->process);
+    worker->greeted = false;
+    worker->losses++;
+    int status = promote_standby(worker, error);
+    status = status == 0 ? reopen(worker, error) : status < 0 ? status : 0;
+    if (worker->trial_count == 0)
+        hang_recovery_idle(&worker->hangs, clock_ns());
+    for (size_t i = 0; i < worker->trial_count && status == 0; i++)
+        (void)channel_send(&worker->process.channel, json_incref(worker->trials[i]), NULL);
+    return status;
+}
+
+int gpu_worker_await_repair(struct gpu_worker *worker, struct error *error)
+{
+    char reason[WORKER_REASON_BYTES];
+    bool timed_out;
+    json_t *message;
+    int status = gpu_worker_receive(worker, worker_timeout_s(OPEN_TIMEOUT_S), 0, &message,
+                                    &timed_out, reason, error);
+    if (status < 0)
+        return status;
+    bool repaired = status > 0 && gpu_worker_expect(message, "repaired", NULL) == 0;
+    if (status > 0)
+        json_decref(message);
+    return repaired ? 0 : gpu_worker_replace(worker, error);
+}

@@ -1,0 +1,374 @@
+#include "tune/run.h"
+
+#include "base/alloc.h"
+#include "base/write_file.h"
+#include "compile/cubin_cache.h"
+#include "record/tuned_file.h"
+#include "tune/gpu_cache.h"
+#include "tune/instruction_counts.h"
+#include "tune/static_check.h"
+#include "tune/tune_job.h"
+#include "tune/tuning.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static void __attribute__((format(printf, 2, 3)))
+notify(const struct run *run, const char *format, ...)
+{
+    struct error notice = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(notice.message, sizeof notice.message, format, arguments);
+    va_end(arguments);
+    run->options.notice(run->options.user, &notice);
+}
+
+void run_release(struct run *run)
+{
+    for (size_t i = 0; i < run->job_count; i++)
+        tuning_job_release(&run->jobs[i]);
+    free(run->jobs);
+    free(run->environment.command);
+    free(run->cache);
+    record_close(run->record);
+    gpu_client_free(run->client);
+    compile_pool_free(run->pool);
+    event_loop_release(&run->loop);
+    gpu_lock_release(&run->lock);
+}
+
+/* -- starting ------------------------------------------------------------------------------------
+ */
+
+static void describe_run(struct run *run)
+{
+    struct environment *environment = &run->environment;
+    time_t now = time(NULL);
+    struct tm utc;
+    (void)snprintf(environment->autotune, sizeof environment->autotune, "%s", AUTOTUNE_VERSION);
+    if (gethostname(environment->host, sizeof environment->host - 1) != 0)
+        environment->host[0] = '\0';
+    if (gmtime_r(&now, &utc) != NULL)
+        (void)strftime(environment->date, sizeof environment->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    environment->command = alloc_string(run->options.command);
+    environment->static_mode = run->options.arch != NULL;
+}
+
+static int start_workers(struct run *run, struct error *error)
+{
+    run->cache = cubin_cache_default_folder();
+    struct compile_pool_options options = {.workers = run->options.workers,
+                                           .compile_timeout_s = run->sweep->compile_timeout_s,
+                                           .cache_folder = run->cache};
+    int status = compile_pool_new(&run->pool, &run->loop, &options, error);
+    if (status == 0 && !run->environment.static_mode)
+        status = gpu_client_new(&run->client, run->options.device, &run->loop, error);
+    return status;
+}
+
+/* From the table, from the last time, or from the device worker. */
+static int find_gpu(struct run *run, struct error *error)
+{
+    struct gpu *gpu = &run->environment.gpu;
+    if (run->environment.static_mode)
+        return gpu_from_arch(run->options.arch, gpu, error);
+    run->gpu_assumed = gpu_cache_read(run->cache, run->options.device, gpu);
+    if (run->gpu_assumed)
+        return 0;
+    int status = gpu_client_gpu(run->client, gpu, error);
+    if (status == 0)
+        gpu_cache_write(run->cache, run->options.device, gpu);
+    return status;
+}
+
+/* Before anything is measured, the device worker has its say on what was taken from the cache. */
+static int confirm_gpu(struct run *run, struct error *error)
+{
+    struct gpu gpu;
+    if (!run->gpu_assumed)
+        return 0;
+    timings_stage(&run->timings, TIMING_CONTEXT);
+    int status = gpu_client_gpu(run->client, &gpu, error);
+    if (status != 0 || gpu_equal(&gpu, &run->environment.gpu))
+        return status;
+    gpu_cache_write(run->cache, run->options.device, &gpu);
+    return error_set(error, ERROR_DEVICE,
+                     "device %d is not what it was the last time; run the same command again",
+                     run->options.device);
+}
+
+/* Nobody else times anything on this GPU meanwhile. Before the record is asked, so that what the
+ * other run measured is known to this one. */
+static int lock_gpu(struct run *run, struct error *error)
+{
+    bool held;
+    if (run->environment.static_mode)
+        return 0;
+    int status = gpu_lock_try(&run->lock, run->cache, run->environment.gpu.uuid, &held, error);
+    if (status != 0 || held)
+        return status;
+    if (run->options.no_wait)
+        return error_set(error, ERROR_DEVICE,
+                         "'%s' is being used by another run, process %ld; leave out --no-wait to "
+                         "wait for it",
+                         run->environment.gpu.name, run->lock.owner);
+    notify(run, "waiting for process %ld, which is using '%s'", run->lock.owner,
+           run->environment.gpu.name);
+    return gpu_lock_wait(&run->lock, error);
+}
+
+static int find_compiler(struct run *run, struct error *error)
+{
+    struct environment *environment = &run->environment;
+    const char *nvrtc;
+    int status = compile_pool_set_arch(run->pool, environment->gpu.arch, error);
+    if (status == 0)
+        status = compile_pool_nvrtc_version(run->pool, &nvrtc, error);
+    if (status == 0)
+        (void)snprintf(environment->nvrtc, sizeof environment->nvrtc, "%s", nvrtc);
+    return status;
+}
+
+static int open_record(struct run *run, struct error *error)
+{
+    char *path = alloc_format("%s/record.sqlite", run->results);
+    struct record_repair repair = {0};
+    timings_stage(&run->timings, TIMING_RECORD);
+    int status = write_file_make_folders(path, error);
+    if (status == 0)
+        status = record_open_sound(&run->record, path, &repair, error);
+    if (repair.set_aside != NULL)
+        notify(run,
+               "'%s' was damaged or not a record; it is now '%s', and everything is measured again",
+               path, repair.set_aside);
+    if (repair.dropped > 0)
+        notify(run, "'%s': %zu damaged rows were dropped and are measured again", path,
+               repair.dropped);
+    free(repair.set_aside);
+    free(path);
+    return status;
+}
+
+/* -- planning ------------------------------------------------------------------------------------
+ */
+
+/* A problem that does not fit in the GPU's memory is left out, and the user is told at once. */
+static void refuse_job(struct run *run, struct tuning_job *job, const struct error *error)
+{
+    progress_end(&run->progress);
+    run->options.notice(run->options.user, error);
+    job->refused = true;
+    run->refused_count++;
+}
+
+static void check_memory(struct run *run, struct tuning_job *job)
+{
+    struct error refusal;
+    if (!run->environment.static_mode && !tuning_job_is_complete(job) &&
+        tuning_job_check_memory(job, &refusal) != 0)
+        refuse_job(run, job, &refusal);
+}
+
+static int make_job(struct run *run, const struct sweep_kernel *kernel,
+                    const struct bindings *problem, struct error *error)
+{
+    struct tuning_job *job = ARRAY_APPEND(run->jobs, run->job_count);
+    tuning_job_init(job, kernel, problem, &run->environment);
+    int status =
+        record_begin(run->record, &job->study, run->options.remeasure, &job->record_id, error);
+    return status != 0 ? status : tuning_job_enumerate(job, error);
+}
+
+/* All jobs first, and their compile jobs, so that the compiler works ahead of the GPU. */
+static int make_jobs(struct run *run, struct error *error)
+{
+    int status = 0;
+    size_t total = 0;
+    timings_stage(&run->timings, TIMING_SPACE);
+    for (size_t i = 0; i < run->sweep->kernel_count && status == 0; i++) {
+        const struct sweep_kernel *kernel = &run->sweep->kernels[i];
+        for (size_t j = 0; j < kernel->problem_count && status == 0; j++)
+            status = make_job(run, kernel, &kernel->problems[j], error);
+    }
+    for (size_t i = 0; i < run->job_count && status == 0; i++) {
+        check_memory(run, &run->jobs[i]);
+        if (run->jobs[i].refused)
+            continue;
+        total += run->jobs[i].study.result_count - run->jobs[i].known_count;
+        if (!tuning_job_is_complete(&run->jobs[i]))
+            status = tuning_job_compile(&run->jobs[i], run->pool, error);
+    }
+    progress_start(&run->progress, total, run->options.quiet);
+    return status;
+}
+
+static bool nothing_to_do(const struct run *run)
+{
+    for (size_t i = 0; i < run->job_count; i++)
+        if (!tuning_job_is_complete(&run->jobs[i]) && !run->jobs[i].refused)
+            return false;
+    return true;
+}
+
+/* -- working -------------------------------------------------------------------------------------
+ */
+
+static int update_tuned(struct run *run, const struct study *study, struct error *error)
+{
+    struct tuned_entry entry = {0};
+    if (!study->has_winner || run->environment.static_mode)
+        return 0;
+    timings_stage(&run->timings, TIMING_RECORD);
+    tuned_entry_from_study(study, &entry);
+    return tuned_file_update(run->tuned, &entry, 1, error);
+}
+
+static int finish_job(struct run *run, struct tuning_job *job, struct error *error)
+{
+    int status = update_tuned(run, &job->study, error);
+    timings_stage(&run->timings, TIMING_REPORT);
+    return status != 0 ? status : run->options.study_done(run->options.user, &job->study, error);
+}
+
+static int check_jobs(struct run *run, struct error *error)
+{
+    struct static_check inspection = {.pool = run->pool,
+                                      .record = run->record,
+                                      .progress = &run->progress,
+                                      .timings = &run->timings};
+    int status = 0;
+    for (size_t i = 0; i < run->job_count && status == 0; i++) {
+        struct tuning_job *job = &run->jobs[i];
+        if (!tuning_job_is_complete(job))
+            status = static_check_job(&inspection, job, error);
+        if (status == 0 && run->options.instructions)
+            status = instruction_counts_fill(job, run->pool, error);
+        if (status == 0)
+            status = finish_job(run, job, error);
+    }
+    return status;
+}
+
+static int tune_jobs(struct run *run, struct error *error)
+{
+    struct tuning tuning = {.pool = run->pool,
+                            .client = run->client,
+                            .record = run->record,
+                            .progress = &run->progress,
+                            .timings = &run->timings,
+                            .launch_timeout_s = run->sweep->launch_timeout_s};
+    if (run->options.exhaustive > 0)
+        tuning.rules = (struct race_rules){.everyone = true,
+                                           .minimum_rounds = run->options.exhaustive,
+                                           .maximum_rounds = run->options.exhaustive};
+    int status = 0;
+    if (!nothing_to_do(run)) {
+        status = tune_job_request_support(run->pool, &tuning.support, error);
+        if (status == 0)
+            status = confirm_gpu(run, error);
+    }
+    for (size_t i = 0; i < run->job_count && status == 0; i++) {
+        struct tuning_job *job = &run->jobs[i];
+        if (job->refused)
+            continue;
+        if (!tuning_job_is_complete(job))
+            status = tune_job(&tuning, job, error);
+        if (status == 0)
+            status = finish_job(run, job, error);
+        if (status == ERROR_MEMORY) {
+            refuse_job(run, job, error);
+            status = 0;
+        }
+    }
+    return status;
+}
+
+/* -- the end -------------------------------------------------------------------------------------
+ */
+
+int run_check_winners(const struct run *run, struct error *error)
+{
+    if (run->refused_count > 0)
+        return error_set(error, ERROR_MEMORY,
+                         "%zu of %zu problems do not fit in the device's memory; %s",
+                         run->refused_count, run->job_count,
+                         run->refused_count < run->job_count ? "the others are done"
+                                                             : "there is nothing else to do");
+    for (size_t i = 0; i < run->job_count; i++) {
+        const struct study *study = &run->jobs[i].study;
+        if (study->has_winner || study_count(study, OUTCOME_COMPILED) > 0)
+            continue;
+        char *problem = bindings_text(&study->problem);
+        (void)error_set(error, ERROR_NOTHING_VALID,
+                        "no variant of '%s' was valid for %s; the report says why", study->kernel,
+                        problem[0] != '\0' ? problem : "its problem");
+        free(problem);
+        return ERROR_NOTHING_VALID;
+    }
+    return 0;
+}
+
+static void say_interrupted(const struct run *run, struct error *error)
+{
+    size_t known = 0;
+    size_t total = 0;
+    for (size_t i = 0; i < run->job_count; i++) {
+        known += run->jobs[i].known_count;
+        total += run->jobs[i].study.result_count;
+    }
+    (void)error_set(error, ERROR_INTERRUPTED,
+                    "interrupted; %zu of %zu variants are in the record; run the same command to "
+                    "go on",
+                    known, total);
+}
+
+/* -- the pipeline --------------------------------------------------------------------------------
+ */
+
+void run_init(struct run *run, const struct run_options *options)
+{
+    *run = (struct run){.options = *options, .lock.file = -1};
+    run->progress.quiet = true; /* until there is something to show */
+    timings_start(&run->timings);
+}
+
+/* The GPU, the compiler and the record; then every job of the sweep. */
+static int prepare_run(struct run *run, struct error *error)
+{
+    describe_run(run);
+    int status = start_workers(run, error);
+    if (status == 0)
+        status = open_record(run, error);
+    timings_stage(&run->timings, TIMING_CONTEXT);
+    if (status == 0)
+        status = find_gpu(run, error);
+    timings_stage(&run->timings, TIMING_COMPILE);
+    if (status == 0)
+        status = find_compiler(run, error);
+    if (status == 0)
+        status = lock_gpu(run, error);
+    return status != 0 ? status : make_jobs(run, error);
+}
+
+int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
+{
+    run->sweep = sweep;
+    run->tuned = run->options.tuned != NULL ? run->options.tuned : sweep->tuned;
+    run->results = run->options.results != NULL ? run->options.results : sweep->results;
+    int status = prepare_run(run, error);
+    if (status == 0 && nothing_to_do(run) && run->refused_count == 0 && !run->options.quiet)
+        notify(run, "nothing to do: everything is in the record; --remeasure measures again");
+    if (status == 0)
+        status = run->environment.static_mode ? check_jobs(run, error) : tune_jobs(run, error);
+    progress_end(&run->progress);
+    if (run->client != NULL && gpu_client_monitor_error(run->client) != NULL && !run->options.quiet)
+        notify(run, "%s: cannot detect throttling or other GPU processes",
+               gpu_client_monitor_error(run->client));
+    if (status == ERROR_INTERRUPTED)
+        say_interrupted(run, error);
+    return status;
+}

@@ -1,0 +1,56 @@
+/*
+ * What all jobs of a run share, and the steps that screening and finals have in common: keeping a
+ * result, and choosing which variants could still win.
+ */
+#ifndef AUTOTUNE_TUNING_H
+#define AUTOTUNE_TUNING_H
+
+#include "base/error.h"
+#include "compile/compile_pool.h"
+#include "record/record.h"
+#include "tune/gpu_client.h"
+#include "tune/progress.h"
+#include "tune/race.h"
+#include "tune/timings.h"
+#include "tune/tuning_job.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Everything is borrowed from the run. */
+struct tuning {
+    struct compile_pool *pool;
+    struct gpu_client *client;
+    struct record *record;
+    struct compile_job *support; /* the tuner's own kernels */
+    struct progress *progress;
+    struct timings *timings;
+    struct race_rules rules;
+    double launch_timeout_s;
+};
+
+/*
+ * A variant whose single runs have a median below TUNING_SHORT_NS is sampled in batches. Times of
+ * batches and of single runs do not compare, because a single run's time includes what it costs to
+ * start it. So once one variant of a problem is batched, all below TUNING_COMPARABLE_NS are; what is
+ * above that is at least twice as slow.
+ */
+#define TUNING_SHORT_NS 10000.0
+#define TUNING_COMPARABLE_NS (2 * TUNING_SHORT_NS)
+
+/* Puts a variant's result into the record; `phase` is record_result()'s. */
+int tuning_keep(struct tuning *tuning, struct tuning_job *job, size_t index, const char *phase,
+                struct error *error);
+
+/* Computes result->time from its samples. */
+void tuning_summarise(struct result *result);
+
+/* A result as the race sees it; without samples if it was not measured. */
+struct contender tuning_contender(const struct result *result, size_t order);
+
+/* A new array that marks the variants that could still win by the samples they have, at most
+ * `most`; `*count` is how many. */
+bool *tuning_choose(const struct tuning *tuning, const struct study *study, unsigned most,
+                    size_t *count);
+
+#endif
