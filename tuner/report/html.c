@@ -15,7 +15,7 @@
 struct page {
     const struct study *studies;
     size_t count;
-    struct importances *effects; /* of each study, as the next two */
+    struct importance *importance; /* of each study, as the next two */
     struct roofs *roofs;
     struct charts *charts;
     struct plots plots; /* of all */
@@ -26,15 +26,15 @@ static void page_init(struct page *page, const struct study *studies, size_t cou
                       const struct study *record, size_t record_count)
 {
     *page = (struct page){.studies = studies, .count = count, .can_plot = plots_possible()};
-    page->effects = alloc_zeroed(count, sizeof *page->effects);
+    page->importance = alloc_zeroed(count, sizeof *page->importance);
     page->roofs = alloc_zeroed(count, sizeof *page->roofs);
     page->charts = alloc_zeroed(count, sizeof *page->charts);
     plots_init(&page->plots);
     for (size_t i = 0; i < count; i++) {
-        importances_find(&studies[i], &page->effects[i]);
+        importance_find(&studies[i], &page->importance[i]);
         roofs_find(&studies[i], record, record_count, &page->roofs[i]);
         page->charts[i] = (struct charts){.study = &studies[i],
-                                          .effects = &page->effects[i],
+                                          .importance = &page->importance[i],
                                           .roofs = &page->roofs[i],
                                           .plots = &page->plots};
         if (page->can_plot)
@@ -45,11 +45,11 @@ static void page_init(struct page *page, const struct study *studies, size_t cou
 static void page_release(struct page *page)
 {
     for (size_t i = 0; i < page->count; i++) {
-        importances_release(&page->effects[i]);
+        importance_release(&page->importance[i]);
         charts_release(&page->charts[i]);
     }
     plots_release(&page->plots);
-    free(page->effects);
+    free(page->importance);
     free(page->roofs);
     free(page->charts);
 }
@@ -313,7 +313,7 @@ static void print_study(FILE *stream, const struct page *page, size_t index)
     print_counts(stream, study);
     print_constants(stream, study);
     print_charts(stream, page, &page->charts[index]);
-    html_effects(stream, study, &page->effects[index]);
+    html_importance(stream, study, &page->importance[index]);
     html_headroom(stream, study);
     html_failures(stream, study);
     html_variants(stream, study);

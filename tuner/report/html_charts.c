@@ -58,15 +58,15 @@ enum mark chart_mark(const struct study *study, size_t index)
     return study->results[index].tied ? MARK_TIE : MARK_PLAIN;
 }
 
-double chart_number(const struct importances *effects, const struct result *result)
+double chart_number(const struct importance *importance, const struct result *result)
 {
-    double number = importances_number(effects, result);
-    return effects->of_time ? number / 1000 : 100 * number;
+    double number = importance_number(importance, result);
+    return importance->of_time ? number / 1000 : 100 * number;
 }
 
-const char *chart_number_label(const struct importances *effects)
+const char *chart_number_label(const struct importance *importance)
 {
-    return effects->of_time ? "time, µs" : "occupancy, %";
+    return importance->of_time ? "time, µs" : "occupancy, %";
 }
 
 void chart_bounds(const struct point *points, size_t count, double *low, double *high)
@@ -221,12 +221,12 @@ static void chart_sorted(struct charts *charts)
  */
 
 /* Texts of the levels, new; numbers as they are, words shortened by nothing. */
-static char **level_texts(const struct importance *effect)
+static char **level_texts(const struct parameter_importance *parameter)
 {
-    char **texts = alloc_zeroed(effect->level_count, sizeof *texts);
-    for (size_t i = 0; i < effect->level_count; i++) {
+    char **texts = alloc_zeroed(parameter->level_count, sizeof *texts);
+    for (size_t i = 0; i < parameter->level_count; i++) {
         char value[VALUE_TEXT_BYTES];
-        texts[i] = alloc_string(value_text(effect->levels[i].value, value));
+        texts[i] = alloc_string(value_text(parameter->levels[i].value, value));
     }
     return texts;
 }
@@ -245,70 +245,71 @@ static double jitter(size_t index)
     return 0.56 * ((double)(mixed >> 40) / (double)(1 << 24) - 0.5);
 }
 
-static size_t collect_by_level(const struct charts *charts, const struct importance *effect,
-                               struct point *points)
+static size_t collect_by_level(const struct charts *charts,
+                               const struct parameter_importance *parameter, struct point *points)
 {
     const struct study *study = charts->study;
     size_t count = 0;
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
-        if (!importances_usable(charts->effects, result))
+        if (!importance_usable(charts->importance, result))
             continue;
         enum mark mark = chart_mark(study, i);
         double shift = mark == MARK_PLAIN ? jitter(i) : 0;
-        points[count++] = (struct point){(double)importance_level_of(effect, result) + shift,
-                                         chart_number(charts->effects, result), mark};
+        points[count++] = (struct point){(double)parameter_level_of(parameter, result) + shift,
+                                         chart_number(charts->importance, result), mark};
     }
     return count;
 }
 
 static void write_best_line(FILE *script, const struct charts *charts,
-                            const struct importance *effect)
+                            const struct parameter_importance *parameter)
 {
     fputs("$best << EOD\n", script);
-    for (size_t i = 0; i < effect->level_count; i++)
-        if (effect->levels[i].usable > 0)
+    for (size_t i = 0; i < parameter->level_count; i++)
+        if (parameter->levels[i].usable > 0)
             fprintf(script, "%zu %.9g\n", i,
-                    chart_number(charts->effects, &charts->study->results[effect->levels[i].best]));
+                    chart_number(charts->importance,
+                                 &charts->study->results[parameter->levels[i].best]));
     fputs("EOD\n", script);
 }
 
-static void caption_parameter(struct charts *charts, const struct importance *effect)
+static void caption_parameter(struct charts *charts, const struct parameter_importance *parameter)
 {
-    size_t best = importance_best_level(charts->effects, effect, charts->study);
+    size_t best = parameter_best_level(charts->importance, parameter, charts->study);
     char value[VALUE_TEXT_BYTES];
     bool largest;
-    bool end = importance_best_at_end(charts->effects, effect, charts->study, &largest);
+    bool end = parameter_best_at_end(charts->importance, parameter, charts->study, &largest);
     chart_caption(charts,
                   "Explains %.0f %% of the variance alone, %.0f %% with its interactions, %.0f %% "
                   "near the best. %s with %s%s.",
-                  100 * effect->alone, 100 * effect->total, 100 * effect->near,
-                  charts->effects->of_time ? "Fastest" : "Highest",
-                  value_text(effect->levels[best].value, value),
+                  100 * parameter->alone, 100 * parameter->total, 100 * parameter->near,
+                  charts->importance->of_time ? "Fastest" : "Highest",
+                  value_text(parameter->levels[best].value, value),
                   !end      ? ""
                   : largest ? ", the largest value tried: larger ones may be better"
                             : ", the smallest value tried: smaller ones may be better");
 }
 
-static void chart_parameter(struct charts *charts, const struct importance *effect)
+static void chart_parameter(struct charts *charts, const struct parameter_importance *parameter)
 {
     struct point *points = alloc_zeroed(charts->study->result_count, sizeof *points);
-    size_t count = collect_by_level(charts, effect, points);
-    char **texts = level_texts(effect);
+    size_t count = collect_by_level(charts, parameter, points);
+    char **texts = level_texts(parameter);
     double low, high;
     chart_bounds(points, count, &low, &high);
     struct plot_axis y = plot_axis_of(low, high);
-    char *title = alloc_format("%s against %s", charts->effects->of_time ? "Time" : "Occupancy",
-                               effect->name);
+    char *title = alloc_format("%s against %s", charts->importance->of_time ? "Time" : "Occupancy",
+                               parameter->name);
     FILE *script = chart_begin(charts, title);
-    plot_axis_write_words('x', effect->name, texts, effect->level_count, script);
-    plot_axis_write(&y, 'y', chart_number_label(charts->effects), script);
-    write_best_line(script, charts, effect);
+    plot_axis_write_words('x', parameter->name, texts, parameter->level_count, script);
+    plot_axis_write(&y, 'y', chart_number_label(charts->importance), script);
+    write_best_line(script, charts, parameter);
     chart_scatter(script, "$best with linespoints pt 7 ps 0.5 lw 1.5 lc rgb c_accent, ", points,
                   count);
-    caption_parameter(charts, effect);
+    caption_parameter(charts, parameter);
     free(title);
-    free_texts(texts, effect->level_count);
+    free_texts(texts, parameter->level_count);
     free(points);
 }
 
@@ -316,8 +317,8 @@ static void chart_parameter(struct charts *charts, const struct importance *effe
  */
 
 /* Indices of the best results of each pair of levels; result_count where there is none. New. */
-static size_t *best_of_pairs(const struct charts *charts, const struct importance *x,
-                             const struct importance *y)
+static size_t *best_of_pairs(const struct charts *charts, const struct parameter_importance *x,
+                             const struct parameter_importance *y)
 {
     const struct study *study = charts->study;
     size_t *best = alloc_zeroed(x->level_count * y->level_count, sizeof *best);
@@ -325,15 +326,15 @@ static size_t *best_of_pairs(const struct charts *charts, const struct importanc
         best[i] = study->result_count;
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
-        size_t column = importance_level_of(x, result);
-        size_t row = importance_level_of(y, result);
-        if (!importances_usable(charts->effects, result) || column == x->level_count ||
+        size_t column = parameter_level_of(x, result);
+        size_t row = parameter_level_of(y, result);
+        if (!importance_usable(charts->importance, result) || column == x->level_count ||
             row == y->level_count)
             continue;
         size_t *cell = &best[row * x->level_count + column];
         if (*cell == study->result_count ||
-            importances_better(charts->effects, importances_number(charts->effects, result),
-                               importances_number(charts->effects, &study->results[*cell])))
+            importance_better(charts->importance, importance_number(charts->importance, result),
+                              importance_number(charts->importance, &study->results[*cell])))
             *cell = i;
     }
     return best;
@@ -361,16 +362,16 @@ static size_t write_cells(FILE *script, const struct charts *charts, const size_
     for (size_t i = 0; i < columns * rows; i++) {
         if (best[i] == study->result_count)
             continue;
-        low = fmin(low, chart_number(charts->effects, &study->results[best[i]]));
-        high = fmax(high, chart_number(charts->effects, &study->results[best[i]]));
+        low = fmin(low, chart_number(charts->importance, &study->results[best[i]]));
+        high = fmax(high, chart_number(charts->importance, &study->results[best[i]]));
     }
-    bool of_time = charts->effects->of_time;
+    bool of_time = charts->importance->of_time;
     fputs("$cells << EOD\n", script);
     for (size_t i = 0; i < columns * rows; i++) {
         char text[REPORT_NUMBER_BYTES];
         if (best[i] == study->result_count)
             continue;
-        double number = chart_number(charts->effects, &study->results[best[i]]);
+        double number = chart_number(charts->importance, &study->results[best[i]]);
         int heat = heat_of(number, of_time ? low : high, of_time ? high : low);
         if (of_time)
             (void)report_number(number, text);
@@ -387,13 +388,14 @@ static size_t write_cells(FILE *script, const struct charts *charts, const size_
 }
 
 static void write_winner_frame(FILE *script, const struct charts *charts,
-                               const struct importance *x, const struct importance *y)
+                               const struct parameter_importance *x,
+                               const struct parameter_importance *y)
 {
     const struct study *study = charts->study;
     if (!study->has_winner)
         return;
-    size_t column = importance_level_of(x, &study->results[study->winner]);
-    size_t row = importance_level_of(y, &study->results[study->winner]);
+    size_t column = parameter_level_of(x, &study->results[study->winner]);
+    size_t row = parameter_level_of(y, &study->results[study->winner]);
     fprintf(script,
             "set object 1 rectangle center %zu,%zu size 0.94,0.94 front fillstyle empty border rgb "
             "c_winner lw 2.5\n",
@@ -402,14 +404,14 @@ static void write_winner_frame(FILE *script, const struct charts *charts,
 
 static void chart_heat(struct charts *charts)
 {
-    const struct importances *effects = charts->effects;
-    if (effects->count < 2)
+    const struct importance *importance = charts->importance;
+    if (importance->count < 2)
         return;
-    const struct importance *x = &effects->items[0];
-    const struct importance *y = &effects->items[1];
+    const struct parameter_importance *x = &importance->items[0];
+    const struct parameter_importance *y = &importance->items[1];
     if (y->level_count > x->level_count) {
-        x = &effects->items[1];
-        y = &effects->items[0];
+        x = &importance->items[1];
+        y = &importance->items[0];
     }
     if (x->level_count * y->level_count > HEAT_CELLS)
         return;
@@ -417,7 +419,7 @@ static void chart_heat(struct charts *charts)
     char **columns = level_texts(x);
     char **rows = level_texts(y);
     char *title = alloc_format("Best %s for each %s and %s",
-                               effects->of_time ? "time" : "occupancy", x->name, y->name);
+                               importance->of_time ? "time" : "occupancy", x->name, y->name);
     FILE *script = chart_begin(charts, title);
     fputs("unset grid\nset border 0\n", script);
     plot_axis_write_words('x', x->name, columns, x->level_count, script);
@@ -430,7 +432,7 @@ static void chart_heat(struct charts *charts)
             "font ',%d'\n",
             x->level_count * longest > HEAT_LETTERS ? 11 : 14);
     chart_caption(charts, "The two parameters that matter most, all others at their best; %s.%s",
-                  effects->of_time ? "microseconds" : "per cent",
+                  importance->of_time ? "microseconds" : "per cent",
                   charts->study->has_winner ? " The winner is framed." : "");
     free(title);
     free_texts(columns, x->level_count);
@@ -443,13 +445,13 @@ static void chart_heat(struct charts *charts)
 
 void charts_add(struct charts *charts)
 {
-    if (charts->effects->usable < 2)
+    if (charts->importance->usable < 2)
         return;
     chart_sorted(charts);
-    if (charts->effects->varies)
+    if (charts->importance->varies)
         chart_heat(charts);
-    for (size_t i = 0; i < charts->effects->count && charts->effects->varies; i++)
-        chart_parameter(charts, &charts->effects->items[i]);
+    for (size_t i = 0; i < charts->importance->count && charts->importance->varies; i++)
+        chart_parameter(charts, &charts->importance->items[i]);
     chart_launch(charts);
     chart_roofline(charts);
     chart_occupancy(charts);

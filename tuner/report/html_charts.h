@@ -24,7 +24,7 @@ struct chart {
 /* The charts of one study. */
 struct charts {
     const struct study *study;
-    const struct importances *effects;
+    const struct importance *importance;
     const struct roofs *roofs;
     struct plots *plots; /* shared by all studies of a page */
     struct chart *items;
@@ -55,8 +55,8 @@ struct point {
 enum mark chart_mark(const struct study *study, size_t index);
 
 /* What is compared as it is shown: microseconds, or per cent of occupancy. */
-double chart_number(const struct importances *effects, const struct result *result);
-const char *chart_number_label(const struct importances *effects);
+double chart_number(const struct importance *importance, const struct result *result);
+const char *chart_number_label(const struct importance *importance);
 
 /* Least and greatest y. */
 void chart_bounds(const struct point *points, size_t count, double *low, double *high);

@@ -312,12 +312,12 @@ void chart_registers(struct charts *charts)
  */
 
 /* The word parameter that matters most and has few values: a line for each. NULL: one line. */
-static const struct importance *find_lines(const struct importances *effects)
+static const struct parameter_importance *find_lines(const struct importance *importance)
 {
-    for (size_t i = 0; i < effects->count; i++)
-        if (effects->items[i].levels[0].value.kind == VALUE_WORD &&
-            effects->items[i].level_count <= PLOT_SERIES)
-            return &effects->items[i];
+    for (size_t i = 0; i < importance->count; i++)
+        if (importance->items[i].levels[0].value.kind == VALUE_WORD &&
+            importance->items[i].level_count <= PLOT_SERIES)
+            return &importance->items[i];
     return NULL;
 }
 
@@ -341,8 +341,8 @@ static int ascending(const void *left, const void *right)
 }
 
 /* The best latency at each extent, of the variants of one line (level_count: of all). */
-static size_t collect_line(const struct study *study, const struct importance *lines, size_t level,
-                           bool blocks, struct point *points)
+static size_t collect_line(const struct study *study, const struct parameter_importance *lines,
+                           size_t level, bool blocks, struct point *points)
 {
     size_t all = 0;
     size_t kept = 0;
@@ -350,7 +350,7 @@ static size_t collect_line(const struct study *study, const struct importance *l
         const struct result *result = &study->results[i];
         if (result->outcome == OUTCOME_MEASURED && result->stats.known &&
             extent(result, blocks) > 0 &&
-            (lines == NULL || importance_level_of(lines, result) == level))
+            (lines == NULL || parameter_level_of(lines, result) == level))
             points[all++] =
                 (struct point){(double)extent(result, blocks), latency(result), MARK_PLAIN};
     }
@@ -362,7 +362,7 @@ static size_t collect_line(const struct study *study, const struct importance *l
     return kept;
 }
 
-static size_t longest_level(const struct importance *lines)
+static size_t longest_level(const struct parameter_importance *lines)
 {
     size_t longest = 0;
     for (size_t i = 0; lines != NULL && i < lines->level_count; i++) {
@@ -374,8 +374,9 @@ static size_t longest_level(const struct importance *lines)
 }
 
 /* `unit` in microseconds. */
-static void write_lines(FILE *script, const struct study *study, const struct importance *lines,
-                        bool blocks, double unit, struct point *points)
+static void write_lines(FILE *script, const struct study *study,
+                        const struct parameter_importance *lines, bool blocks, double unit,
+                        struct point *points)
 {
     size_t count = lines != NULL ? lines->level_count : 1;
     char *clauses = alloc_string("");
@@ -403,7 +404,7 @@ static void write_lines(FILE *script, const struct study *study, const struct im
 static void chart_extent(struct charts *charts, bool blocks, struct point *points)
 {
     const struct study *study = charts->study;
-    const struct importance *lines = find_lines(charts->effects);
+    const struct parameter_importance *lines = find_lines(charts->importance);
     size_t count = collect_line(study, NULL, 0, blocks, points);
     if (count < 2)
         return;

@@ -39,7 +39,7 @@ void html_roofs(FILE *stream, const struct study *study, const struct roofs *roo
 double html_roof_share(const struct study *study, const struct roofs *roofs);
 
 /* Tables with their headings; nothing where there is nothing to say. */
-void html_effects(FILE *stream, const struct study *study, const struct importances *effects);
+void html_importance(FILE *stream, const struct study *study, const struct importance *importance);
 void html_headroom(FILE *stream, const struct study *study);
 void html_failures(FILE *stream, const struct study *study);
 void html_variants(FILE *stream, const struct study *study);

@@ -49,7 +49,7 @@ static void cell_integer(FILE *stream, int64_t integer)
     fprintf(stream, "<td>%" PRId64, integer);
 }
 
-/* -- effects ------------------------------------------------------------------------------------
+/* -- importance ------------------------------------------------------------------------------------
  */
 
 static void cell_share(FILE *stream, double share)
@@ -58,16 +58,17 @@ static void cell_share(FILE *stream, double share)
             100 * share);
 }
 
-static void cell_levels(FILE *stream, const struct study *study, const struct importances *effects,
-                        const struct importance *effect)
+static void cell_levels(FILE *stream, const struct study *study,
+                        const struct importance *importance,
+                        const struct parameter_importance *parameter)
 {
-    size_t best = importance_best_level(effects, effect, study);
+    size_t best = parameter_best_level(importance, parameter, study);
     fputs("<td class=wrap>", stream);
-    for (size_t i = 0; i < effect->level_count; i++) {
-        const struct importance_level *level = &effect->levels[i];
+    for (size_t i = 0; i < parameter->level_count; i++) {
+        const struct parameter_level *level = &parameter->levels[i];
         char value[VALUE_TEXT_BYTES];
         char number[REPORT_NUMBER_BYTES] = "no result";
-        if (level->usable > 0 && effects->of_time)
+        if (level->usable > 0 && importance->of_time)
             (void)report_time(study->results[level->best].time.median_ns, number);
         else if (level->usable > 0)
             (void)snprintf(number, sizeof number, "%.0f %%",
@@ -78,9 +79,9 @@ static void cell_levels(FILE *stream, const struct study *study, const struct im
     }
 }
 
-void html_effects(FILE *stream, const struct study *study, const struct importances *effects)
+void html_importance(FILE *stream, const struct study *study, const struct importance *importance)
 {
-    if (effects->count == 0 || !effects->varies)
+    if (importance->count == 0 || !importance->varies)
         return;
     text_table_begin(stream, "What each parameter does",
                      "Shares of the variance: <em>alone</em>, choosing this parameter and knowing "
@@ -90,16 +91,16 @@ void html_effects(FILE *stream, const struct study *study, const struct importan
     head(stream, "alone", false);
     head(stream, "total", false);
     head(stream, "near", false);
-    head(stream, effects->of_time ? "best at each value, µs" : "best occupancy at each value",
+    head(stream, importance->of_time ? "best at each value, µs" : "best occupancy at each value",
          true);
     text_table_body(stream);
-    for (size_t i = 0; i < effects->count; i++) {
+    for (size_t i = 0; i < importance->count; i++) {
         fputs("<tr>", stream);
-        cell(stream, effects->items[i].name);
-        cell_share(stream, effects->items[i].alone);
-        cell_share(stream, effects->items[i].total);
-        cell_share(stream, effects->items[i].near);
-        cell_levels(stream, study, effects, &effects->items[i]);
+        cell(stream, importance->items[i].name);
+        cell_share(stream, importance->items[i].alone);
+        cell_share(stream, importance->items[i].total);
+        cell_share(stream, importance->items[i].near);
+        cell_levels(stream, study, importance, &importance->items[i]);
         fputc('\n', stream);
     }
     text_table_end(stream);

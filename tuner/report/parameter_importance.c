@@ -6,28 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double MATTERS = 0.01; /* total share from which on a parameter is worth a hint */
+static const double MATTERS = 0.01; /* the least total share worth a hint */
 
-bool importances_usable(const struct importances *effects, const struct result *result)
+bool importance_usable(const struct importance *importance, const struct result *result)
 {
-    if (effects->of_time)
+    if (importance->of_time)
         return result->outcome == OUTCOME_MEASURED && result->time.median_ns > 0;
     return result->stats.known &&
            (result->outcome == OUTCOME_COMPILED || result->outcome == OUTCOME_MEASURED);
 }
 
-double importances_number(const struct importances *effects, const struct result *result)
+double importance_number(const struct importance *importance, const struct result *result)
 {
-    return effects->of_time ? result->time.median_ns : result->stats.occupancy;
+    return importance->of_time ? result->time.median_ns : result->stats.occupancy;
 }
 
-bool importances_better(const struct importances *effects, double a, double b)
+bool importance_better(const struct importance *importance, double a, double b)
 {
-    return effects->of_time ? a < b : a > b;
+    return importance->of_time ? a < b : a > b;
 }
 
-/* -- levels -------------------------------------------------------------------------------------
- */
+/* -- levels -- */
 
 static double number_of(struct value value)
 {
@@ -41,64 +40,64 @@ static bool is_number(struct value value)
 
 static int compare_levels(const void *left, const void *right)
 {
-    double a = number_of(((const struct importance_level *)left)->value);
-    double b = number_of(((const struct importance_level *)right)->value);
+    double a = number_of(((const struct parameter_level *)left)->value);
+    double b = number_of(((const struct parameter_level *)right)->value);
     return (a > b) - (a < b);
 }
 
-size_t importance_level_of(const struct importance *effect, const struct result *result)
+size_t parameter_level_of(const struct parameter_importance *parameter, const struct result *result)
 {
-    const struct value *value = bindings_find(&result->parameters, effect->name);
-    for (size_t i = 0; value != NULL && i < effect->level_count; i++)
-        if (value_equal(effect->levels[i].value, *value))
+    const struct value *value = bindings_find(&result->parameters, parameter->name);
+    for (size_t i = 0; value != NULL && i < parameter->level_count; i++)
+        if (value_equal(parameter->levels[i].value, *value))
             return i;
-    return effect->level_count;
+    return parameter->level_count;
 }
 
-static void collect_levels(const struct study *study, struct importance *effect)
+static void collect_levels(const struct study *study, struct parameter_importance *parameter)
 {
     bool numbers = true;
     for (size_t i = 0; i < study->result_count; i++) {
-        const struct value *value = bindings_find(&study->results[i].parameters, effect->name);
-        if (value == NULL || importance_level_of(effect, &study->results[i]) < effect->level_count)
+        const struct value *value = bindings_find(&study->results[i].parameters, parameter->name);
+        if (value == NULL ||
+            parameter_level_of(parameter, &study->results[i]) < parameter->level_count)
             continue;
-        ARRAY_APPEND(effect->levels, effect->level_count)->value = *value;
+        ARRAY_APPEND(parameter->levels, parameter->level_count)->value = *value;
         numbers = numbers && is_number(*value);
     }
-    if (numbers && effect->level_count > 1)
-        qsort(effect->levels, effect->level_count, sizeof *effect->levels, compare_levels);
+    if (numbers && parameter->level_count > 1)
+        qsort(parameter->levels, parameter->level_count, sizeof *parameter->levels, compare_levels);
 }
 
-static void count_levels(const struct study *study, const struct importances *effects,
-                         struct importance *effect)
+static void count_levels(const struct study *study, const struct importance *importance,
+                         struct parameter_importance *parameter)
 {
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
-        size_t index = importance_level_of(effect, result);
-        if (index >= effect->level_count)
+        size_t index = parameter_level_of(parameter, result);
+        if (index >= parameter->level_count)
             continue;
-        struct importance_level *level = &effect->levels[index];
+        struct parameter_level *level = &parameter->levels[index];
         level->variants++;
-        if (!importances_usable(effects, result))
+        if (!importance_usable(importance, result))
             continue;
-        double number = importances_number(effects, result);
+        double number = importance_number(importance, result);
         if (level->usable++ == 0 ||
-            importances_better(effects, number,
-                               importances_number(effects, &study->results[level->best])))
+            importance_better(importance, number,
+                              importance_number(importance, &study->results[level->best])))
             level->best = i;
     }
 }
 
-/* -- shares of variance -------------------------------------------------------------------------
- */
+/* -- shares of variance -- */
 
-/* The usable variants: what they yielded, and the level of each parameter, row by row. */
+/* The compared variants: the number and the parameters' levels of each. */
 struct sample {
     double *numbers;
     size_t *levels; /* of variant i and parameter p at i * parameters + p */
     size_t count;
     size_t parameters;
-    size_t hidden; /* the parameter that a comparison leaves out; or the only one it looks at */
+    size_t hidden; /* the parameter that a comparison ignores, or the only one it sees */
     bool only;
 };
 
@@ -142,21 +141,21 @@ static double squares_within(struct sample *sample, size_t *order)
     return sum;
 }
 
-static struct sample take_sample(const struct study *study, const struct importances *effects)
+static struct sample take_sample(const struct study *study, const struct importance *importance)
 {
-    struct sample sample = {.parameters = effects->count};
+    struct sample sample = {.parameters = importance->count};
     sample.numbers = alloc_zeroed(study->result_count, sizeof *sample.numbers);
-    sample.levels = alloc_zeroed(study->result_count, effects->count * sizeof *sample.levels);
+    sample.levels = alloc_zeroed(study->result_count, importance->count * sizeof *sample.levels);
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
-        if (!importances_usable(effects, result))
+        if (!importance_usable(importance, result))
             continue;
-        double number = importances_number(effects, result);
+        double number = importance_number(importance, result);
         size_t *levels = &sample.levels[sample.count * sample.parameters];
-        sample.numbers[sample.count++] = effects->of_time ? log(number) : number;
-        for (size_t p = 0; p < effects->count; p++)
+        sample.numbers[sample.count++] = importance->of_time ? log(number) : number;
+        for (size_t p = 0; p < importance->count; p++)
             /* cppcheck-suppress objectIndex; an address in the array, not of `levels` */
-            levels[p] = importance_level_of(&effects->items[p], result);
+            levels[p] = parameter_level_of(&importance->items[p], result);
     }
     return sample;
 }
@@ -166,7 +165,7 @@ static double share(double part, double whole)
     return fmin(fmax(part / whole, 0), 1);
 }
 
-/* The total sum of squares; 0 where it is only what rounding leaves of equal numbers. */
+/* The total sum of squares; 0 if it is only rounding errors of equal numbers. */
 static double squares_of_all(const struct sample *sample, size_t *order)
 {
     double scale = 0;
@@ -195,80 +194,80 @@ static void keep_near(struct sample *sample, bool of_time)
     sample->count = kept;
 }
 
-static void find_shares(const struct study *study, struct importances *effects)
+static void find_shares(const struct study *study, struct importance *importance)
 {
-    struct sample sample = take_sample(study, effects);
+    struct sample sample = take_sample(study, importance);
     size_t *order = alloc_zeroed(sample.count, sizeof *order);
     double whole = squares_of_all(&sample, order);
-    for (size_t p = 0; p < effects->count && whole > 0; p++) {
+    for (size_t p = 0; p < importance->count && whole > 0; p++) {
         sample.hidden = p;
         sample.only = true;
-        effects->items[p].alone = share(whole - squares_within(&sample, order), whole);
+        importance->items[p].alone = share(whole - squares_within(&sample, order), whole);
         sample.only = false;
-        effects->items[p].total = share(squares_within(&sample, order), whole);
+        importance->items[p].total = share(squares_within(&sample, order), whole);
     }
-    effects->usable = sample.count;
-    effects->varies = whole > 0;
-    keep_near(&sample, effects->of_time);
+    importance->usable = sample.count;
+    importance->varies = whole > 0;
+    keep_near(&sample, importance->of_time);
     whole = squares_of_all(&sample, order);
-    for (size_t p = 0; p < effects->count && whole > 0; p++) {
+    for (size_t p = 0; p < importance->count && whole > 0; p++) {
         sample.hidden = p;
-        effects->items[p].near = share(squares_within(&sample, order), whole);
+        importance->items[p].near = share(squares_within(&sample, order), whole);
     }
     free(order);
     free(sample.numbers);
     free(sample.levels);
 }
 
-/* -- effects ------------------------------------------------------------------------------------
- */
+/* -- all parameters -- */
 
-static int compare_effects(const void *left, const void *right)
+static int compare_parameters(const void *left, const void *right)
 {
-    const struct importance *a = left;
-    const struct importance *b = right;
+    const struct parameter_importance *a = left;
+    const struct parameter_importance *b = right;
     int order = (a->total < b->total) - (a->total > b->total);
     return order != 0 ? order : strcmp(a->name, b->name);
 }
 
-void importances_find(const struct study *study, struct importances *effects)
+void importance_find(const struct study *study, struct importance *importance)
 {
-    *effects = (struct importances){.of_time = study_count(study, OUTCOME_MEASURED) > 0};
+    *importance = (struct importance){.of_time = study_count(study, OUTCOME_MEASURED) > 0};
     size_t count = study->result_count > 0 ? study->results[0].parameters.count : 0;
     for (size_t i = 0; i < count; i++) {
-        struct importance effect = {.name = study->results[0].parameters.items[i].name};
-        collect_levels(study, &effect);
-        count_levels(study, effects, &effect);
-        if (effect.level_count > 1)
-            *ARRAY_APPEND(effects->items, effects->count) = effect;
+        struct parameter_importance parameter = {.name =
+                                                     study->results[0].parameters.items[i].name};
+        collect_levels(study, &parameter);
+        count_levels(study, importance, &parameter);
+        if (parameter.level_count > 1)
+            *ARRAY_APPEND(importance->items, importance->count) = parameter;
         else
-            free(effect.levels);
+            free(parameter.levels);
     }
-    find_shares(study, effects);
-    if (effects->count > 1)
-        qsort(effects->items, effects->count, sizeof *effects->items, compare_effects);
+    find_shares(study, importance);
+    if (importance->count > 1)
+        qsort(importance->items, importance->count, sizeof *importance->items, compare_parameters);
 }
 
-void importances_release(struct importances *effects)
+void importance_release(struct importance *importance)
 {
-    for (size_t i = 0; i < effects->count; i++)
-        free(effects->items[i].levels);
-    free(effects->items);
-    *effects = (struct importances){0};
+    for (size_t i = 0; i < importance->count; i++)
+        free(importance->items[i].levels);
+    free(importance->items);
+    *importance = (struct importance){0};
 }
 
-size_t importance_best_level(const struct importances *effects, const struct importance *effect,
-                             const struct study *study)
+size_t parameter_best_level(const struct importance *importance,
+                            const struct parameter_importance *parameter, const struct study *study)
 {
-    size_t best = effect->level_count;
+    size_t best = parameter->level_count;
     double best_number = 0;
-    if (effects->of_time && study->has_winner)
-        return importance_level_of(effect, &study->results[study->winner]);
-    for (size_t i = 0; i < effect->level_count; i++) {
-        if (effect->levels[i].usable == 0)
+    if (importance->of_time && study->has_winner)
+        return parameter_level_of(parameter, &study->results[study->winner]);
+    for (size_t i = 0; i < parameter->level_count; i++) {
+        if (parameter->levels[i].usable == 0)
             continue;
-        double number = importances_number(effects, &study->results[effect->levels[i].best]);
-        if (best == effect->level_count || importances_better(effects, number, best_number)) {
+        double number = importance_number(importance, &study->results[parameter->levels[i].best]);
+        if (best == parameter->level_count || importance_better(importance, number, best_number)) {
             best = i;
             best_number = number;
         }
@@ -276,16 +275,17 @@ size_t importance_best_level(const struct importances *effects, const struct imp
     return best;
 }
 
-bool importance_best_at_end(const struct importances *effects, const struct importance *effect,
-                            const struct study *study, bool *largest)
+bool parameter_best_at_end(const struct importance *importance,
+                           const struct parameter_importance *parameter, const struct study *study,
+                           bool *largest)
 {
-    size_t best = importance_best_level(effects, effect, study);
-    if (effect->level_count < 3 || fmax(effect->total, effect->near) < MATTERS ||
-        best == effect->level_count || !is_number(effect->levels[0].value) ||
-        !is_number(effect->levels[best].value))
+    size_t best = parameter_best_level(importance, parameter, study);
+    if (parameter->level_count < 3 || fmax(parameter->total, parameter->near) < MATTERS ||
+        best == parameter->level_count || !is_number(parameter->levels[0].value) ||
+        !is_number(parameter->levels[best].value))
         return false;
-    struct value value = effect->levels[best].value;
-    *largest = best + 1 == effect->level_count;
-    /* a count of one, or none, is not to be lowered */
+    struct value value = parameter->levels[best].value;
+    *largest = best + 1 == parameter->level_count;
+    /* a count of one or zero cannot be lowered */
     return *largest || (best == 0 && !(value.kind == VALUE_INTEGER && value.as.integer <= 1));
 }

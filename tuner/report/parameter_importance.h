@@ -1,21 +1,20 @@
 /*
- * How much each parameter matters in a study, so that a user learns what to sweep next: the best
- * result at each of its values, and the share of the variance that it explains. Pure functions of
- * the study.
+ * How much each parameter matters in a study, which tells a user what to sweep next: the best result
+ * at each of its values, and the share of the variance that it explains. Pure functions of the study.
  *
- * What is explained is the logarithm of the median time (a slowdown by a factor counts the same
- * wherever it happens), over the measured variants; in static mode, and where nothing was measured,
- * the occupancy, over the variants that compiled.
+ * The variance is that of the logarithm of the median time (so that a slowdown by some factor counts
+ * the same anywhere), over the measured variants. In static mode, or if nothing was measured, it is
+ * the variance of the occupancy over the variants that compiled.
  *
- * Shares, as in Sobol's analysis of variance, here exact sums over the variants that there are:
- *   alone   of the total sum of squares, what lies between the means of its values: what is gained
- *           by choosing this parameter and knowing nothing of the others
- *   total   what is left within groups of variants that differ in this parameter only: what is lost
- *           by choosing every other parameter and leaving this one to chance
- *   near    total again, among the variants within a factor of two of the best only: outliers left
- *           out, what remains to be gained
- * total beyond alone is interaction with other parameters. In a space that constraints have cut out
- * of its grid, parameters that go together share what they explain, and alone may exceed total.
+ * The shares follow Sobol's analysis of variance; here they are exact sums over the variants:
+ *   alone   the share of the sum of squares that lies between the means of the parameter's values:
+ *           the gain from choosing this parameter while knowing nothing about the others
+ *   total   the share that lies within groups of variants that differ in this parameter only: the
+ *           loss from choosing all other parameters and leaving this one to chance
+ *   near    `total` over only the variants within a factor of two of the best: what remains to be
+ *           gained once the outliers are gone
+ * The difference between total and alone is interaction with other parameters. If constraints remove
+ * parts of the grid, correlated parameters share what they explain, and alone may exceed total.
  */
 #ifndef AUTOTUNE_PARAMETER_IMPORTANCE_H
 #define AUTOTUNE_PARAMETER_IMPORTANCE_H
@@ -25,51 +24,54 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct importance_level {
+struct parameter_level {
     struct value value; /* borrowed from the study */
-    size_t variants;    /* that have this value */
-    size_t usable;      /* of them, those that count */
-    size_t best;        /* index of the best of these among the study's results */
+    size_t variants;    /* with this value */
+    size_t usable;      /* of those, how many are compared */
+    size_t best;        /* index of the best of these in the study's results */
+};
+
+struct parameter_importance {
+    const char *name;               /* borrowed from the study */
+    struct parameter_level *levels; /* numbers ascending, words in the study's order */
+    size_t level_count;             /* at least 2 */
+    double alone;                   /* 0 to 1 */
+    double total;                   /* 0 to 1 */
+    double near;                    /* 0 to 1 */
 };
 
 struct importance {
-    const char *name;                /* borrowed from the study */
-    struct importance_level *levels; /* numbers ascending, words in the study's order */
-    size_t level_count;              /* at least 2 */
-    double alone;                    /* 0 to 1 */
-    double total;                    /* 0 to 1 */
-    double near;                     /* 0 to 1 */
-};
-
-struct importances {
-    bool of_time;             /* of time; otherwise of occupancy */
-    struct importance *items; /* one for each parameter that varies, the greatest total first */
+    bool of_time;                       /* compares times; otherwise occupancies */
+    struct parameter_importance *items; /* one per varying parameter, greatest total first */
     size_t count;
-    size_t usable; /* variants that count */
-    bool varies;   /* what is explained differs between them */
+    size_t usable; /* variants compared */
+    bool varies;   /* the compared numbers differ */
 };
 
-void importances_find(const struct study *study, struct importances *effects);
-void importances_release(struct importances *effects);
+void importance_find(const struct study *study, struct importance *importance);
+void importance_release(struct importance *importance);
 
-/* Whether `result` counts, and the number that is compared: nanoseconds, or occupancy. */
-bool importances_usable(const struct importances *effects, const struct result *result);
-double importances_number(const struct importances *effects, const struct result *result);
-bool importances_better(const struct importances *effects, double a, double b);
+/* Whether `result` is compared, and its number: nanoseconds, or occupancy. */
+bool importance_usable(const struct importance *importance, const struct result *result);
+double importance_number(const struct importance *importance, const struct result *result);
+bool importance_better(const struct importance *importance, double a, double b);
 
-/* The winner's level, else that of the best result that counts; level_count where none does. */
-size_t importance_best_level(const struct importances *effects, const struct importance *effect,
-                             const struct study *study);
+/* The level of the winner, otherwise of the best result compared; level_count if there is neither. */
+size_t parameter_best_level(const struct importance *importance,
+                            const struct parameter_importance *parameter,
+                            const struct study *study);
 
-/* The level of `result`; level_count where it has none. */
-size_t importance_level_of(const struct importance *effect, const struct result *result);
+/* The level of `result`; level_count if it has none. */
+size_t parameter_level_of(const struct parameter_importance *parameter,
+                          const struct result *result);
 
 /*
- * Whether the best level is at an end of the values swept, of three or more numbers, and the
- * parameter matters (1 % or more): values beyond it may be better still. A smallest value of 1 or 0
- * does not count.
+ * Whether the best level is the smallest or largest of three or more numbers tried and the parameter
+ * matters (1 % or more): values beyond it may be better still. A smallest value of 0 or 1 does not
+ * count.
  */
-bool importance_best_at_end(const struct importances *effects, const struct importance *effect,
-                            const struct study *study, bool *largest);
+bool parameter_best_at_end(const struct importance *importance,
+                           const struct parameter_importance *parameter, const struct study *study,
+                           bool *largest);
 
 #endif

@@ -24,9 +24,9 @@ void report_json(FILE *stream, const struct study *studies, size_t count);
  *
  * Headroom: of the `count` first variants of `ranking`, those that do not fill the SM, and the
  * occupancy that one step less of registers, shared memory or threads a block would give.
- * Effects: how much each parameter matters, and the best at each of its values.
+ * Importance: how much each parameter matters, and the best at each of its values.
  */
 void report_headroom(FILE *stream, const struct study *study, const size_t *ranking, size_t count);
-void report_effects(FILE *stream, const struct study *study);
+void report_importance(FILE *stream, const struct study *study);
 
 #endif

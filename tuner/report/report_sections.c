@@ -104,18 +104,18 @@ void report_headroom(FILE *stream, const struct study *study, const size_t *rank
     text_table_free(table);
 }
 
-/* -- effects ------------------------------------------------------------------------------------
+/* -- importance ------------------------------------------------------------------------------------
  */
 
 /* "512 20.13": the value and the best with it. */
-static char *level_text(const struct study *study, const struct importances *effects,
-                        const struct importance_level *level)
+static char *level_text(const struct study *study, const struct importance *importance,
+                        const struct parameter_level *level)
 {
     char value[VALUE_TEXT_BYTES];
     char number[REPORT_NUMBER_BYTES] = "none";
     if (level->usable > 0) {
-        double best = importances_number(effects, &study->results[level->best]);
-        if (effects->of_time)
+        double best = importance_number(importance, &study->results[level->best]);
+        if (importance->of_time)
             (void)report_time(best, number);
         else
             (void)snprintf(number, sizeof number, "%.0f", 100 * best);
@@ -124,20 +124,20 @@ static char *level_text(const struct study *study, const struct importances *eff
 }
 
 /* "128 20.65, 256 20.30, 512*20.29": a star at the best; as many as fit; a new string. */
-static char *levels_text(const struct study *study, const struct importances *effects,
-                         const struct importance *effect)
+static char *levels_text(const struct study *study, const struct importance *importance,
+                         const struct parameter_importance *parameter)
 {
-    size_t best = importance_best_level(effects, effect, study);
+    size_t best = parameter_best_level(importance, parameter, study);
     char *text = alloc_string("");
-    for (size_t i = 0; i < effect->level_count; i++) {
+    for (size_t i = 0; i < parameter->level_count; i++) {
         char *shorter = text;
-        char *level = level_text(study, effects, &effect->levels[i]);
-        size_t reserve = i + 1 == effect->level_count ? 0 : sizeof ", 100 more" - 1;
+        char *level = level_text(study, importance, &parameter->levels[i]);
+        size_t reserve = i + 1 == parameter->level_count ? 0 : sizeof ", 100 more" - 1;
         bool fits = strlen(shorter) + 2 + strlen(level) + reserve <= LEVELS_BYTES;
         if (i == best)
             *strrchr(level, ' ') = '*';
         text = fits ? alloc_format("%s%s%s", shorter, i > 0 ? ", " : "", level)
-                    : alloc_format("%s, %zu more", shorter, effect->level_count - i);
+                    : alloc_format("%s, %zu more", shorter, parameter->level_count - i);
         free(level);
         free(shorter);
         if (!fits)
@@ -146,42 +146,42 @@ static char *levels_text(const struct study *study, const struct importances *ef
     return text;
 }
 
-static void print_ends(FILE *stream, const struct study *study, const struct importances *effects)
+static void print_ends(FILE *stream, const struct study *study, const struct importance *importance)
 {
     const char *separator = "at an end of its values, so more may lie beyond: ";
-    for (size_t i = 0; i < effects->count; i++) {
-        const struct importance *effect = &effects->items[i];
+    for (size_t i = 0; i < importance->count; i++) {
+        const struct parameter_importance *parameter = &importance->items[i];
         char value[VALUE_TEXT_BYTES];
         bool largest;
-        if (!importance_best_at_end(effects, effect, study, &largest))
+        if (!parameter_best_at_end(importance, parameter, study, &largest))
             continue;
-        size_t best = importance_best_level(effects, effect, study);
-        fprintf(stream, "%s%s=%s (%s)", separator, effect->name,
-                value_text(effect->levels[best].value, value), largest ? "largest" : "smallest");
+        size_t best = parameter_best_level(importance, parameter, study);
+        fprintf(stream, "%s%s=%s (%s)", separator, parameter->name,
+                value_text(parameter->levels[best].value, value), largest ? "largest" : "smallest");
         separator = ", ";
     }
     if (separator[0] == ',')
         fputc('\n', stream);
 }
 
-void report_effects(FILE *stream, const struct study *study)
+void report_importance(FILE *stream, const struct study *study)
 {
-    struct importances effects;
-    importances_find(study, &effects);
-    if (effects.count > 0 && effects.varies) {
+    struct importance importance;
+    importance_find(study, &importance);
+    if (importance.count > 0 && importance.varies) {
         struct text_table *table = text_table_new();
         text_table_column(table, "parameter", TABLE_LEFT);
         text_table_column(table, "alone %", TABLE_RIGHT);
         text_table_column(table, "total %", TABLE_RIGHT);
         text_table_column(table, "near %", TABLE_RIGHT);
-        text_table_column(table, effects.of_time ? "value and best us" : "value and best occ. %",
+        text_table_column(table, importance.of_time ? "value and best us" : "value and best occ. %",
                           TABLE_LEFT);
-        for (size_t i = 0; i < effects.count; i++) {
-            char *levels = levels_text(study, &effects, &effects.items[i]);
-            text_table_cell(table, effects.items[i].name);
-            cell_percent(table, effects.items[i].alone, 1);
-            cell_percent(table, effects.items[i].total, 1);
-            cell_percent(table, effects.items[i].near, 1);
+        for (size_t i = 0; i < importance.count; i++) {
+            char *levels = levels_text(study, &importance, &importance.items[i]);
+            text_table_cell(table, importance.items[i].name);
+            cell_percent(table, importance.items[i].alone, 1);
+            cell_percent(table, importance.items[i].total, 1);
+            cell_percent(table, importance.items[i].near, 1);
             text_table_cell(table, levels);
             free(levels);
         }
@@ -189,10 +189,10 @@ void report_effects(FILE *stream, const struct study *study)
                 "\nshare of the variance of %s that each parameter explains: alone, with its "
                 "interactions (total),\nand that among the variants within a factor of two of the "
                 "best (near):\n",
-                effects.of_time ? "the time" : "the occupancy");
+                importance.of_time ? "the time" : "the occupancy");
         text_table_print(table, REPORT_TERMINAL_WIDTH, stream);
-        print_ends(stream, study, &effects);
+        print_ends(stream, study, &importance);
         text_table_free(table);
     }
-    importances_release(&effects);
+    importance_release(&importance);
 }

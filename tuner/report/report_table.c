@@ -429,7 +429,7 @@ static void print_study(FILE *stream, const struct study *study, size_t top)
     if (!study->environment.static_mode)
         print_winner(stream, &view);
     report_headroom(stream, study, view.ranking, view.rows);
-    report_effects(stream, study);
+    report_importance(stream, study);
     view_release(&view);
 }
 
