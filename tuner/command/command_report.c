@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "record/record.h"
-#include "report/plot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +39,6 @@ static int print(const struct command_options *options, enum report_format forma
     const struct report_options report = {
         .format = format, .top = (size_t)options->top, .record = studies, .record_count = count};
     int status = choose(options, studies, count, &chosen, &chosen_count, error);
-    if (status == 0 && format == REPORT_HTML && !plots_possible())
-        fputs("autotune: gnuplot was not found, so the page has no charts; install gnuplot-nox\n",
-              stderr);
     if (status == 0 && options->output != NULL)
         status = report_write(options->output, chosen, chosen_count, &report, error);
     else if (status == 0)

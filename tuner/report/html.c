@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "report/html_charts.h"
 #include "report/html_parts.h"
-#include "report/plot.h"
+#include "report/html_text.h"
 #include "report/report_text.h"
 
 #include <inttypes.h>
@@ -15,47 +15,31 @@
 struct page {
     const struct study *studies;
     size_t count;
-    struct importance *importance; /* of each study, as the next two */
+    struct importance *importance; /* of each study, as is the next */
     struct roofs *roofs;
-    struct charts *charts;
-    struct plots plots; /* of all */
-    bool can_plot;
 };
 
 static void page_init(struct page *page, const struct study *studies, size_t count,
                       const struct study *record, size_t record_count)
 {
-    *page = (struct page){.studies = studies, .count = count, .can_plot = plots_possible()};
+    *page = (struct page){.studies = studies, .count = count};
     page->importance = alloc_zeroed(count, sizeof *page->importance);
     page->roofs = alloc_zeroed(count, sizeof *page->roofs);
-    page->charts = alloc_zeroed(count, sizeof *page->charts);
-    plots_init(&page->plots);
     for (size_t i = 0; i < count; i++) {
         importance_find(&studies[i], &page->importance[i]);
         roofs_find(&studies[i], record, record_count, &page->roofs[i]);
-        page->charts[i] = (struct charts){.study = &studies[i],
-                                          .importance = &page->importance[i],
-                                          .roofs = &page->roofs[i],
-                                          .plots = &page->plots};
-        if (page->can_plot)
-            charts_add(&page->charts[i]);
     }
 }
 
 static void page_release(struct page *page)
 {
-    for (size_t i = 0; i < page->count; i++) {
+    for (size_t i = 0; i < page->count; i++)
         importance_release(&page->importance[i]);
-        charts_release(&page->charts[i]);
-    }
-    plots_release(&page->plots);
     free(page->importance);
     free(page->roofs);
-    free(page->charts);
 }
 
-/* -- the head -----------------------------------------------------------------------------------
- */
+/* -- the head -- */
 
 static bool same_kernel(const struct page *page)
 {
@@ -145,7 +129,7 @@ static void print_facts(FILE *stream, const struct study *study)
     fputs("</dl>\n", stream);
 }
 
-/* Once, where all studies have the same: the first that is compared with them says it. */
+/* Once, if all studies have the same roofs: those of the first that is compared with them. */
 static void print_roofs(FILE *stream, const struct page *page)
 {
     for (size_t i = 0; i < page->count; i++) {
@@ -183,14 +167,9 @@ static void print_head(FILE *stream, const struct page *page)
     if (page->count > 1)
         html_overview(stream, page->studies, page->roofs, page->count, same_kernel(page),
                       same_gpu(page));
-    if (!page->can_plot)
-        fputs("<p class=\"muted\">No charts: gnuplot was not found where this page was made. "
-              "Install it (Debian: gnuplot-nox) and make the page again.</p>\n",
-              stream);
 }
 
-/* -- a study ------------------------------------------------------------------------------------
- */
+/* -- a study -- */
 
 static void print_batches(FILE *stream, const struct study *study)
 {
@@ -199,10 +178,11 @@ static void print_batches(FILE *stream, const struct study *study)
     size_t single;
     if (study_batched(study, &runs, &single) == 0)
         return;
-    fprintf(stream, "Times are of batches of %d runs", runs);
+    fprintf(stream, "Each sample is the mean of a batch of %d runs", runs);
     if (single > 0)
-        fprintf(stream, ", but for %zu variant%s of single runs", single, single > 1 ? "s" : "");
-    fprintf(stream, "; in a batch an empty kernel takes %s µs. ",
+        fprintf(stream, ", except that %zu variant%s measured in single runs", single,
+                single > 1 ? "s were" : " was");
+    fprintf(stream, "; in a batch, an empty kernel takes %s µs. ",
             report_time(study->empty_batch_ns, number));
 }
 
@@ -210,16 +190,18 @@ static void print_conditions(FILE *stream, const struct gpu_conditions *conditio
 {
     if (!conditions->known)
         return;
-    fprintf(stream, "The SM clock was %.0f MHz; ", conditions->sm_clock_mhz);
+    fprintf(stream, "The mean SM clock was %.0f MHz. ", conditions->sm_clock_mhz);
     if (conditions->dropped_samples == 0 && conditions->throttled_samples == 0)
-        fputs("no throttling was seen; ", stream);
+        fputs("No throttling was detected. ", stream);
     else
-        fprintf(stream, "%" PRIu64 " samples were dropped under throttling and %" PRIu64 " kept; ",
+        fprintf(stream,
+                "Of the samples taken while the GPU was throttled, %" PRIu64
+                " were replaced and %" PRIu64 " kept. ",
                 conditions->dropped_samples, conditions->throttled_samples);
     if (conditions->other_processes == 0)
-        fputs("no other process was on the GPU. ", stream);
+        fputs("No other process used the GPU. ", stream);
     else
-        fprintf(stream, "<strong>%d other process%s on the GPU</strong>. ",
+        fprintf(stream, "<strong>%d other process%s used the GPU.</strong> ",
                 conditions->other_processes, conditions->other_processes == 1 ? "" : "es");
 }
 
@@ -228,14 +210,15 @@ static void print_counts(FILE *stream, const struct study *study)
     char number[REPORT_NUMBER_BYTES];
     fputs("<p class=\"muted\">", stream);
     if (!study->environment.static_mode) {
-        fprintf(stream, "L2 is %s before each sample; an empty kernel takes %s µs. ", study->cache,
-                report_time(study->empty_kernel_ns, number));
+        fprintf(stream, "The L2 cache was %s at each sample. An empty kernel takes %s µs. ",
+                study->cache, report_time(study->empty_kernel_ns, number));
         print_batches(stream, study);
         print_conditions(stream, &study->conditions);
     }
-    fprintf(stream, "%zu variant%s of %" PRIu64 " points (%" PRIu64 " rejected by constraints)",
-            study->result_count, study->result_count == 1 ? "" : "s", study->points,
-            study->rejected);
+    fprintf(stream,
+            "Of %" PRIu64 " point%s in the space, constraints rejected %" PRIu64 ". %zu variant%s",
+            study->points, study->points == 1 ? "" : "s", study->rejected, study->result_count,
+            study->result_count == 1 ? "" : "s");
     const char *separator = ": ";
     for (int i = 0; i < OUTCOME_COUNT; i++) {
         size_t count = study_count(study, (enum outcome)i);
@@ -247,7 +230,7 @@ static void print_counts(FILE *stream, const struct study *study)
     fputs(".</p>\n", stream);
 }
 
-/* The parameters that all variants share. */
+/* The parameters with one value in all variants. */
 static void print_constants(FILE *stream, const struct study *study)
 {
     const struct bindings *parameters = report_parameters(study);
@@ -266,36 +249,6 @@ static void print_constants(FILE *stream, const struct study *study)
     free(varying);
 }
 
-static void print_legend(FILE *stream, const struct study *study)
-{
-    fputs("<ul class=\"legend\">", stream);
-    if (study->has_winner)
-        fputs("<li><i style=\"background:var(--winner)\"></i>the winner</li>"
-              "<li><i style=\"background:var(--tie)\"></i>tied with it</li>",
-              stream);
-    fputs("<li><i style=\"background:var(--plot-dot)\"></i>a variant</li>"
-          "<li><i class=\"bar\" style=\"background:var(--accent)\"></i>the best at each "
-          "value</li></ul>\n",
-          stream);
-}
-
-static void print_charts(FILE *stream, const struct page *page, const struct charts *charts)
-{
-    if (charts->count == 0)
-        return;
-    print_legend(stream, charts->study);
-    fputs("<div class=\"charts\">\n", stream);
-    for (size_t i = 0; i < charts->count; i++) {
-        const struct chart *chart = &charts->items[i];
-        fputs("<figure><figcaption><b>", stream);
-        html_text(stream, chart->title);
-        fputs("</b> ", stream);
-        html_text(stream, chart->caption);
-        fprintf(stream, "</figcaption>%s</figure>\n", page->plots.svgs[chart->plot]);
-    }
-    fputs("</div>\n", stream);
-}
-
 static void print_study(FILE *stream, const struct page *page, size_t index)
 {
     const struct study *study = &page->studies[index];
@@ -312,7 +265,11 @@ static void print_study(FILE *stream, const struct page *page, size_t index)
     html_winner(stream, study, &page->roofs[index]);
     print_counts(stream, study);
     print_constants(stream, study);
-    print_charts(stream, page, &page->charts[index]);
+    const struct charts charts = {.stream = stream,
+                                  .study = study,
+                                  .importance = &page->importance[index],
+                                  .roofs = &page->roofs[index]};
+    html_charts(&charts);
     html_importance(stream, study, &page->importance[index]);
     html_headroom(stream, study);
     html_failures(stream, study);
@@ -320,25 +277,22 @@ static void print_study(FILE *stream, const struct page *page, size_t index)
     fputs("</section>\n", stream);
 }
 
-int html_print(FILE *stream, const struct study *studies, size_t count, const struct study *record,
-               size_t record_count, struct error *error)
+void html_print(FILE *stream, const struct study *studies, size_t count, const struct study *record,
+                size_t record_count)
 {
     struct page page;
     page_init(&page, studies, count, record, record_count);
-    int result = page.can_plot ? plots_draw(&page.plots, error) : 0;
-    if (result == 0) {
-        print_head(stream, &page);
-        fputs("<main>\n", stream);
-        for (size_t i = 0; i < count; i++)
-            print_study(stream, &page, i);
-        fputs("</main>\n<footer>Times are medians between events, launch overhead included; "
-              "intervals are of the median. Noise is the interquartile range over the median. "
-              "Occupancy is that of the main launch, by its registers, shared memory and block. "
-              "Made by autotune " AUTOTUNE_VERSION ".</footer>\n",
-              stream);
-        html_script(stream);
-        fputs("</body>\n</html>\n", stream);
-    }
+    print_head(stream, &page);
+    fputs("<main>\n", stream);
+    for (size_t i = 0; i < count; i++)
+        print_study(stream, &page, i);
+    fputs("</main>\n<footer>Times are medians, measured between CUDA events and including launch "
+          "overhead; intervals are 95 % confidence intervals of the median. Noise is the "
+          "interquartile range divided by the median. Occupancy is that of the main launch, "
+          "calculated from its registers, shared memory and block size. Made by "
+          "autotune " AUTOTUNE_VERSION ".</footer>\n",
+          stream);
+    html_script(stream);
+    fputs("</body>\n</html>\n", stream);
     page_release(&page);
-    return result;
 }

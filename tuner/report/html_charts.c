@@ -1,226 +1,97 @@
 #include "report/html_charts.h"
 
 #include "base/alloc.h"
-#include "report/plot_axis.h"
-#include "report/plot_svg.h"
+#include "report/html_charts_gpu.h"
+#include "report/plot_marks.h"
 #include "report/report_text.h"
 
 #include <math.h>
-#include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-    FEW_RANKS = 10,    /* each has its tic */
-    MANY_RANKS = 40,   /* from here on ranks are on a logarithmic axis */
-    HEAT_LETTERS = 32, /* in a row, at full size */
-    HEAT_CELLS = 150,  /* at most, so that each has room for its number */
+    MANY_RANKS = 40,  /* from here on the axis of ranks is logarithmic */
+    HEAT_CELLS = 150, /* at most, so that each has room for its number */
 };
 
-/* -- tools --------------------------------------------------------------------------------------
- */
+/* -- sorted times -- */
 
-FILE *chart_begin(struct charts *charts, const char *title)
+static void draw_intervals(const struct plot *plot, const struct study *study,
+                           const size_t *ranking, size_t count)
 {
-    struct chart *chart = ARRAY_APPEND(charts->items, charts->count);
-    chart->title = alloc_string(title);
-    chart->plot = charts->plots->count;
-    return plots_add(charts->plots, title);
-}
-
-void chart_caption(struct charts *charts, const char *format, ...)
-{
-    va_list arguments;
-    char *text;
-    va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        abort(); /* out of memory, as in alloc.h */
-    va_end(arguments);
-    charts->items[charts->count - 1].caption = text;
-}
-
-void charts_release(struct charts *charts)
-{
-    for (size_t i = 0; i < charts->count; i++) {
-        free(charts->items[i].title);
-        free(charts->items[i].caption);
-    }
-    free(charts->items);
-    charts->items = NULL;
-    charts->count = 0;
-}
-
-enum mark chart_mark(const struct study *study, size_t index)
-{
-    if (study->has_winner && study->winner == index)
-        return MARK_WINNER;
-    return study->results[index].tied ? MARK_TIE : MARK_PLAIN;
-}
-
-double chart_number(const struct importance *importance, const struct result *result)
-{
-    double number = importance_number(importance, result);
-    return importance->of_time ? number / 1000 : 100 * number;
-}
-
-const char *chart_number_label(const struct importance *importance)
-{
-    return importance->of_time ? "time, µs" : "occupancy, %";
-}
-
-void chart_bounds(const struct point *points, size_t count, double *low, double *high)
-{
-    *low = *high = count > 0 ? points[0].y : 1;
-    for (size_t i = 1; i < count; i++) {
-        *low = fmin(*low, points[i].y);
-        *high = fmax(*high, points[i].y);
-    }
-}
-
-static int compare_points(const void *left, const void *right)
-{
-    const struct point *a = left;
-    const struct point *b = right;
-    const double differences[] = {(double)a->mark - (double)b->mark, a->x - b->x, a->y - b->y};
-    for (size_t i = 0; i < sizeof differences / sizeof *differences; i++)
-        if (differences[i] != 0)
-            return differences[i] < 0 ? -1 : 1;
-    return 0;
-}
-
-/* Points closer than this cannot be told apart. */
-struct grain {
-    double x;
-    double y;
-};
-
-static struct grain grain_of(const struct point *points, size_t count)
-{
-    double left = INFINITY, right = -INFINITY, low, high;
-    chart_bounds(points, count, &low, &high);
-    for (size_t i = 0; i < count; i++) {
-        left = fmin(left, points[i].x);
-        right = fmax(right, points[i].x);
-    }
-    return (struct grain){(right - left) / PLOT_WIDTH / 4, (high - low) / PLOT_HEIGHT / 4};
-}
-
-/* The points of one mark as a data block, each place once; returns how many. */
-static size_t write_points(FILE *script, const char *name, const struct point *sorted, size_t count,
-                           enum mark mark, struct grain grain)
-{
-    const struct point *before = NULL;
-    size_t written = 0;
-    fprintf(script, "$%s << EOD\n", name);
-    for (size_t i = 0; i < count; i++) {
-        const struct point *point = &sorted[i];
-        if (point->mark != mark || (before != NULL && point->x - before->x <= grain.x &&
-                                    fabs(point->y - before->y) <= grain.y))
-            continue;
-        fprintf(script, "%.9g %.9g\n", point->x, point->y);
-        before = point;
-        written++;
-    }
-    fputs("EOD\n", script);
-    return written;
-}
-
-void chart_scatter(FILE *script, const char *under, const struct point *points, size_t count)
-{
-    static const char *const names[MARK_COUNT] = {"plain", "tie", "winner"};
-    static const char *const colours[MARK_COUNT] = {"dot", "tie", "winner"};
-    const double sizes[MARK_COUNT] = {count > 300 ? 0.42 : count > 60 ? 0.55 : 0.7, 0.8, 1};
-    size_t counts[MARK_COUNT];
-    struct point *sorted = alloc_zeroed(count, sizeof *sorted);
-    memcpy(sorted, points, count * sizeof *sorted);
-    if (count > 1)
-        qsort(sorted, count, sizeof *sorted, compare_points);
-    for (int mark = 0; mark < MARK_COUNT; mark++)
-        counts[mark] = write_points(script, names[mark], sorted, count, (enum mark)mark,
-                                    grain_of(points, count));
-    free(sorted);
-    fprintf(script, "plot %s", under);
-    const char *separator = "";
-    for (int mark = 0; mark < MARK_COUNT; mark++) {
-        if (counts[mark] == 0)
-            continue;
-        fprintf(script, "%s$%s with points pt 7 ps %.2f lc rgb c_%s notitle", separator,
-                names[mark], sizes[mark], colours[mark]);
-        separator = ", ";
-    }
-    fputc('\n', script);
-}
-
-/* -- sorted times -------------------------------------------------------------------------------
- */
-
-/* The 95 % intervals of the finalists, as vectors: gnuplot puts a white disc behind error bars. */
-static void write_intervals(FILE *script, const struct study *study, const size_t *ranking,
-                            size_t count)
-{
-    fputs("$intervals << EOD\n", script);
     for (size_t i = 0; i < count; i++) {
         const struct result *result = &study->results[ranking[i]];
         if (result->finalist || i == 0)
-            fprintf(script, "%zu %.9g 0 %.9g\n", i + 1, result->time.low_ns / 1000,
-                    (result->time.high_ns - result->time.low_ns) / 1000);
+            plot_interval(plot, (double)i + 1, result->time.low_ns / 1000,
+                          result->time.high_ns / 1000, COLOUR_tie);
     }
-    fputs("EOD\n", script);
 }
 
-static void caption_sorted(struct charts *charts, const struct point *points, size_t count)
+/* How clear the result is, a new string. */
+static char *verdict(const struct study *study, const struct chart_point *points, size_t count)
 {
-    const struct study *study = charts->study;
     size_t tied = 0;
     for (size_t i = 0; i < count; i++)
-        tied += points[i].mark != MARK_PLAIN;
-    char ties[96] = "";
-    if (study->has_winner && tied > 1)
-        (void)snprintf(ties, sizeof ties, "%zu of %zu variants are tied for the first place. ",
-                       tied, count);
-    else if (study->has_winner)
-        (void)snprintf(ties, sizeof ties, "Of %zu variants one wins alone. ", count);
-    chart_caption(charts,
-                  "%sThe median variant takes %.2f times as long as the fastest, the slowest %.2f "
-                  "times. Bars are 95 %% intervals.",
-                  ties, points[count / 2].y / points[0].y, points[count - 1].y / points[0].y);
+        tied += points[i].mark != CHART_PLAIN;
+    if (!study->has_winner)
+        return alloc_string("");
+    if (tied > 1)
+        return alloc_format("%zu of %zu variants tie for first place. ", tied, count);
+    return alloc_format("One of %zu variants is clearly the fastest. ", count);
 }
 
-static void chart_sorted(struct charts *charts)
+static struct plot_axis rank_axis(size_t count)
+{
+    struct plot_axis axis = {.low = 0.5, .high = (double)count + 0.5, .whole = true};
+    if (count >= MANY_RANKS)
+        axis = plot_axis_log((struct plot_range){1, (double)count}, PLOT_LOG10);
+    axis.label = "rank";
+    return axis;
+}
+
+/* The measured variants, fastest first. */
+static void draw_sorted(const struct charts *charts, const size_t *ranking,
+                        const struct chart_point *points, size_t count)
+{
+    char slowdown[2][REPORT_NUMBER_BYTES];
+    struct plot plot = {.stream = charts->stream,
+                        .x = rank_axis(count),
+                        .y = plot_axis_of(chart_y_range(points, count))};
+    plot.y.label = "time, µs";
+    char *summary = verdict(charts->study, points, count);
+    chart_begin(&plot, "All variants, fastest first",
+                "%sThe median variant takes %s times as long as the fastest, and the slowest %s "
+                "times. Vertical bars are 95 %% confidence intervals of the finalists.",
+                summary, report_fixed(points[count / 2].y / points[0].y, 2, slowdown[0]),
+                report_fixed(points[count - 1].y / points[0].y, 2, slowdown[1]));
+    draw_intervals(&plot, charts->study, ranking, count);
+    chart_scatter(&plot, points, count);
+    chart_end(&plot);
+    free(summary);
+}
+
+static void chart_sorted(const struct charts *charts)
 {
     const struct study *study = charts->study;
     size_t count = study_count(study, OUTCOME_MEASURED);
     if (count < 2)
         return;
     size_t *ranking = alloc_zeroed(study->result_count, sizeof *ranking);
-    struct point *points = alloc_zeroed(count, sizeof *points);
+    struct chart_point *points = alloc_zeroed(count, sizeof *points);
     study_rank(study, ranking); /* measured ones first */
     for (size_t i = 0; i < count; i++)
-        points[i] = (struct point){(double)i + 1, study->results[ranking[i]].time.median_ns / 1000,
-                                   chart_mark(study, ranking[i])};
-    double low, high;
-    chart_bounds(points, count, &low, &high);
-    FILE *script = chart_begin(charts, "All variants, fastest first");
-    struct plot_axis y = plot_axis_of(low, high);
-    struct plot_axis x = count < MANY_RANKS ? plot_axis_of(1, 3) : plot_axis_log(1, (double)count);
-    if (count < MANY_RANKS)
-        x = (struct plot_axis){.low = 0, .high = (double)count + 1};
-    plot_axis_write(&x, 'x', "rank", script);
-    if (count <= FEW_RANKS)
-        fputs("set xtics 1\n", script);
-    plot_axis_write(&y, 'y', "time, µs", script);
-    write_intervals(script, study, ranking, count);
-    chart_scatter(script, "$intervals with vectors nohead lw 2 lc rgb c_tie, ", points, count);
-    caption_sorted(charts, points, count);
+        points[i] = (struct chart_point){.x = (double)i + 1,
+                                         .y = study->results[ranking[i]].time.median_ns / 1000,
+                                         .mark = chart_mark(study, ranking[i])};
+    draw_sorted(charts, ranking, points, count);
     free(points);
     free(ranking);
 }
 
-/* -- a parameter --------------------------------------------------------------------------------
- */
+/* -- a parameter -- */
 
-/* Texts of the levels, new; numbers as they are, words shortened by nothing. */
+/* The texts of a parameter's values, a new array of new strings. */
 static char **level_texts(const struct parameter_importance *parameter)
 {
     char **texts = alloc_zeroed(parameter->level_count, sizeof *texts);
@@ -246,7 +117,8 @@ static double jitter(size_t index)
 }
 
 static size_t collect_by_level(const struct charts *charts,
-                               const struct parameter_importance *parameter, struct point *points)
+                               const struct parameter_importance *parameter,
+                               struct chart_point *points)
 {
     const struct study *study = charts->study;
     size_t count = 0;
@@ -254,206 +126,227 @@ static size_t collect_by_level(const struct charts *charts,
         const struct result *result = &study->results[i];
         if (!importance_usable(charts->importance, result))
             continue;
-        enum mark mark = chart_mark(study, i);
-        double shift = mark == MARK_PLAIN ? jitter(i) : 0;
-        points[count++] = (struct point){(double)parameter_level_of(parameter, result) + shift,
-                                         chart_number(charts->importance, result), mark};
+        enum chart_mark mark = chart_mark(study, i);
+        double shift = mark == CHART_PLAIN ? jitter(i) : 0;
+        points[count++] =
+            (struct chart_point){.x = (double)parameter_level_of(parameter, result) + shift,
+                                 .y = chart_number(charts->importance, result),
+                                 .mark = mark};
     }
     return count;
 }
 
-static void write_best_line(FILE *script, const struct charts *charts,
-                            const struct parameter_importance *parameter)
+static void draw_best_line(const struct plot *plot, const struct charts *charts,
+                           const struct parameter_importance *parameter)
 {
-    fputs("$best << EOD\n", script);
-    for (size_t i = 0; i < parameter->level_count; i++)
-        if (parameter->levels[i].usable > 0)
-            fprintf(script, "%zu %.9g\n", i,
-                    chart_number(charts->importance,
-                                 &charts->study->results[parameter->levels[i].best]));
-    fputs("EOD\n", script);
+    const struct plot_line_style style = {.colour = COLOUR_accent, .width = 1.5, .radius = 2.2};
+    struct plot_point *best = alloc_zeroed(parameter->level_count, sizeof *best);
+    size_t count = 0;
+    for (size_t i = 0; i < parameter->level_count; i++) {
+        const struct parameter_level *level = &parameter->levels[i];
+        if (level->usable > 0)
+            best[count++] = (struct plot_point){
+                (double)i, chart_number(charts->importance, &charts->study->results[level->best])};
+    }
+    plot_line(plot, &style, best, count);
+    free(best);
 }
 
-static void caption_parameter(struct charts *charts, const struct parameter_importance *parameter)
+/* How much the parameter matters and its best value, a new string. */
+static char *parameter_caption(const struct charts *charts,
+                               const struct parameter_importance *parameter)
 {
     size_t best = parameter_best_level(charts->importance, parameter, charts->study);
     char value[VALUE_TEXT_BYTES];
     bool largest;
     bool end = parameter_best_at_end(charts->importance, parameter, charts->study, &largest);
-    chart_caption(charts,
-                  "Explains %.0f %% of the variance alone, %.0f %% with its interactions, %.0f %% "
-                  "near the best. %s with %s%s.",
-                  100 * parameter->alone, 100 * parameter->total, 100 * parameter->near,
-                  charts->importance->of_time ? "Fastest" : "Highest",
-                  value_text(parameter->levels[best].value, value),
-                  !end      ? ""
-                  : largest ? ", the largest value tried: larger ones may be better"
-                            : ", the smallest value tried: smaller ones may be better");
+    return alloc_format("Explains %.0f %% of the variance on its own, %.0f %% with its "
+                        "interactions, and %.0f %% near the best. %s with %s%s.",
+                        100 * parameter->alone, 100 * parameter->total, 100 * parameter->near,
+                        charts->importance->of_time ? "Fastest" : "Highest",
+                        value_text(parameter->levels[best].value, value),
+                        !end      ? ""
+                        : largest ? ", the largest value tried; larger values may be better"
+                                  : ", the smallest value tried; smaller values may be better");
 }
 
-static void chart_parameter(struct charts *charts, const struct parameter_importance *parameter)
+static void chart_parameter(const struct charts *charts,
+                            const struct parameter_importance *parameter)
 {
-    struct point *points = alloc_zeroed(charts->study->result_count, sizeof *points);
+    struct chart_point *points = alloc_zeroed(charts->study->result_count, sizeof *points);
     size_t count = collect_by_level(charts, parameter, points);
     char **texts = level_texts(parameter);
-    double low, high;
-    chart_bounds(points, count, &low, &high);
-    struct plot_axis y = plot_axis_of(low, high);
+    struct plot plot = {.stream = charts->stream,
+                        .x = plot_axis_words(texts, parameter->level_count),
+                        .y = plot_axis_of(chart_y_range(points, count))};
+    plot.x.label = parameter->name;
+    plot.y.label = chart_number_label(charts->importance);
     char *title = alloc_format("%s against %s", charts->importance->of_time ? "Time" : "Occupancy",
                                parameter->name);
-    FILE *script = chart_begin(charts, title);
-    plot_axis_write_words('x', parameter->name, texts, parameter->level_count, script);
-    plot_axis_write(&y, 'y', chart_number_label(charts->importance), script);
-    write_best_line(script, charts, parameter);
-    chart_scatter(script, "$best with linespoints pt 7 ps 0.5 lw 1.5 lc rgb c_accent, ", points,
-                  count);
-    caption_parameter(charts, parameter);
+    char *caption = parameter_caption(charts, parameter);
+    chart_begin(&plot, title, "%s", caption);
+    draw_best_line(&plot, charts, parameter);
+    chart_scatter(&plot, points, count);
+    chart_end(&plot);
+    free(caption);
     free(title);
     free_texts(texts, parameter->level_count);
     free(points);
 }
 
-/* -- the two that matter most -------------------------------------------------------------------
- */
+/* -- the two parameters that matter most -- */
 
-/* Indices of the best results of each pair of levels; result_count where there is none. New. */
-static size_t *best_of_pairs(const struct charts *charts, const struct parameter_importance *x,
-                             const struct parameter_importance *y)
+/* The best results of each pair of values. */
+struct heat {
+    const struct parameter_importance *x;
+    const struct parameter_importance *y;
+    const struct result **cells; /* x fastest; NULL if there is none */
+    size_t count;
+    struct plot_range range; /* of the cells' numbers */
+};
+
+/* The parameter with more values lies along x. */
+static struct heat heat_of_two(const struct importance *importance)
 {
-    const struct study *study = charts->study;
-    size_t *best = alloc_zeroed(x->level_count * y->level_count, sizeof *best);
-    for (size_t i = 0; i < x->level_count * y->level_count; i++)
-        best[i] = study->result_count;
-    for (size_t i = 0; i < study->result_count; i++) {
-        const struct result *result = &study->results[i];
-        size_t column = parameter_level_of(x, result);
-        size_t row = parameter_level_of(y, result);
-        if (!importance_usable(charts->importance, result) || column == x->level_count ||
-            row == y->level_count)
-            continue;
-        size_t *cell = &best[row * x->level_count + column];
-        if (*cell == study->result_count ||
-            importance_better(charts->importance, importance_number(charts->importance, result),
-                              importance_number(charts->importance, &study->results[*cell])))
-            *cell = i;
-    }
-    return best;
+    struct heat heat = {.x = &importance->items[0], .y = &importance->items[1]};
+    if (heat.y->level_count > heat.x->level_count)
+        heat = (struct heat){.x = heat.y, .y = heat.x};
+    heat.range = (struct plot_range)PLOT_RANGE_EMPTY;
+    heat.count = heat.x->level_count * heat.y->level_count;
+    return heat;
 }
 
-/* 0 for the best, PLOT_HEAT - 1 for the worst, by ratio. */
-static int heat_of(double number, double best, double worst)
-{
-    if (!(number > 0 && best > 0 && worst > 0))
-        return PLOT_HEAT - 1;
-    double span = log(worst / best);
-    double place = span != 0 ? log(number / best) / span : 0;
-    int heat = (int)(place * PLOT_HEAT);
-    return heat < 0 ? 0 : heat >= PLOT_HEAT ? PLOT_HEAT - 1 : heat;
-}
-
-/* Returns the length of the longest text. */
-static size_t write_cells(FILE *script, const struct charts *charts, const size_t *best,
-                          size_t columns, size_t rows)
-{
-    size_t longest = 0;
-    const struct study *study = charts->study;
-    double low = INFINITY;
-    double high = 0;
-    for (size_t i = 0; i < columns * rows; i++) {
-        if (best[i] == study->result_count)
-            continue;
-        low = fmin(low, chart_number(charts->importance, &study->results[best[i]]));
-        high = fmax(high, chart_number(charts->importance, &study->results[best[i]]));
-    }
-    bool of_time = charts->importance->of_time;
-    fputs("$cells << EOD\n", script);
-    for (size_t i = 0; i < columns * rows; i++) {
-        char text[REPORT_NUMBER_BYTES];
-        if (best[i] == study->result_count)
-            continue;
-        double number = chart_number(charts->importance, &study->results[best[i]]);
-        int heat = heat_of(number, of_time ? low : high, of_time ? high : low);
-        if (of_time)
-            (void)report_number(number, text);
-        else
-            (void)snprintf(text, sizeof text, "%.0f", number);
-        longest = strlen(text) > longest ? strlen(text) : longest;
-        fprintf(script, "%zu %zu %d %d %s\n", i % columns, i / columns,
-                PLOT_COLOUR_BASE + PLOT_COLOUR_heat0 + heat,
-                PLOT_COLOUR_BASE + (heat < 3 ? PLOT_COLOUR_heattextbest : PLOT_COLOUR_heattext),
-                text);
-    }
-    fputs("EOD\n", script);
-    return longest;
-}
-
-static void write_winner_frame(FILE *script, const struct charts *charts,
-                               const struct parameter_importance *x,
-                               const struct parameter_importance *y)
-{
-    const struct study *study = charts->study;
-    if (!study->has_winner)
-        return;
-    size_t column = parameter_level_of(x, &study->results[study->winner]);
-    size_t row = parameter_level_of(y, &study->results[study->winner]);
-    fprintf(script,
-            "set object 1 rectangle center %zu,%zu size 0.94,0.94 front fillstyle empty border rgb "
-            "c_winner lw 2.5\n",
-            column, row);
-}
-
-static void chart_heat(struct charts *charts)
+static void find_best_of_pairs(const struct charts *charts, struct heat *heat)
 {
     const struct importance *importance = charts->importance;
-    if (importance->count < 2)
-        return;
-    const struct parameter_importance *x = &importance->items[0];
-    const struct parameter_importance *y = &importance->items[1];
-    if (y->level_count > x->level_count) {
-        x = &importance->items[1];
-        y = &importance->items[0];
+    heat->cells = alloc_zeroed(heat->count, sizeof *heat->cells);
+    for (size_t i = 0; i < charts->study->result_count; i++) {
+        const struct result *result = &charts->study->results[i];
+        size_t column = parameter_level_of(heat->x, result);
+        size_t row = parameter_level_of(heat->y, result);
+        if (!importance_usable(importance, result) || column == heat->x->level_count ||
+            row == heat->y->level_count)
+            continue;
+        const struct result **cell = &heat->cells[row * heat->x->level_count + column];
+        if (*cell == NULL || importance_better(importance, importance_number(importance, result),
+                                               importance_number(importance, *cell)))
+            *cell = result;
     }
-    if (x->level_count * y->level_count > HEAT_CELLS)
-        return;
-    size_t *best = best_of_pairs(charts, x, y);
-    char **columns = level_texts(x);
-    char **rows = level_texts(y);
-    char *title = alloc_format("Best %s for each %s and %s",
-                               importance->of_time ? "time" : "occupancy", x->name, y->name);
-    FILE *script = chart_begin(charts, title);
-    fputs("unset grid\nset border 0\n", script);
-    plot_axis_write_words('x', x->name, columns, x->level_count, script);
-    plot_axis_write_words('y', y->name, rows, y->level_count, script);
-    size_t longest = write_cells(script, charts, best, x->level_count, y->level_count);
-    write_winner_frame(script, charts, x, y);
-    fprintf(script,
-            "plot $cells using 1:2:(0.47):(0.47):3 with boxxyerror fillstyle solid noborder "
-            "fillcolor rgb variable, $cells using 1:2:5:4 with labels textcolor rgb variable "
-            "font ',%d'\n",
-            x->level_count * longest > HEAT_LETTERS ? 11 : 14);
-    chart_caption(charts, "The two parameters that matter most, all others at their best; %s.%s",
-                  importance->of_time ? "microseconds" : "per cent",
-                  charts->study->has_winner ? " The winner is framed." : "");
-    free(title);
-    free_texts(columns, x->level_count);
-    free_texts(rows, y->level_count);
-    free(best);
+    for (size_t i = 0; i < heat->count; i++)
+        if (heat->cells[i] != NULL)
+            plot_range_add(&heat->range, chart_number(importance, heat->cells[i]));
 }
 
-/* -- all ----------------------------------------------------------------------------------------
- */
-
-void charts_add(struct charts *charts)
+/* 0 for the best, COLOUR_HEAT - 1 for the worst, by ratio. */
+static int shade(double number, double best, double worst)
 {
-    if (charts->importance->usable < 2)
+    if (!(number > 0 && best > 0 && worst > 0))
+        return COLOUR_HEAT - 1;
+    double span = log(worst / best);
+    double place = span != 0 ? log(number / best) / span : 0;
+    return (int)fmin(fmax(place * COLOUR_HEAT, 0), COLOUR_HEAT - 1);
+}
+
+static void draw_cells(const struct plot *plot, const struct importance *importance,
+                       const struct heat *heat)
+{
+    enum { DARK_SHADES = 3 };
+    double best = importance->of_time ? heat->range.low : heat->range.high;
+    double worst = importance->of_time ? heat->range.high : heat->range.low;
+    for (size_t i = 0; i < heat->count; i++) {
+        char text[REPORT_NUMBER_BYTES];
+        if (heat->cells[i] == NULL)
+            continue;
+        double number = chart_number(importance, heat->cells[i]);
+        int shade_index = shade(number, best, worst);
+        plot_cell(plot, i % heat->x->level_count, i / heat->x->level_count,
+                  (enum colour)(COLOUR_heat0 + shade_index),
+                  shade_index < DARK_SHADES ? COLOUR_heattextbest : COLOUR_heattext,
+                  importance->of_time ? report_number(number, text)
+                                      : report_fixed(number, 0, text));
+    }
+}
+
+static void draw_heat(const struct charts *charts, const struct heat *heat, struct plot *plot)
+{
+    const struct study *study = charts->study;
+    bool of_time = charts->importance->of_time;
+    char *title = alloc_format("Best %s for each %s and %s", of_time ? "time" : "occupancy",
+                               heat->x->name, heat->y->name);
+    chart_begin(plot, title,
+                "The two parameters that matter most, with all others at their best. Numbers are "
+                "%s.%s",
+                of_time ? "microseconds" : "per cent",
+                study->has_winner ? " The winner is framed." : "");
+    draw_cells(plot, charts->importance, heat);
+    if (study->has_winner)
+        plot_frame(plot, parameter_level_of(heat->x, &study->results[study->winner]),
+                   parameter_level_of(heat->y, &study->results[study->winner]), COLOUR_winner);
+    chart_end(plot);
+    free(title);
+}
+
+static void chart_heat(const struct charts *charts)
+{
+    if (charts->importance->count < 2)
         return;
-    chart_sorted(charts);
+    struct heat heat = heat_of_two(charts->importance);
+    if (heat.count > HEAT_CELLS)
+        return;
+    find_best_of_pairs(charts, &heat);
+    char **columns = level_texts(heat.x);
+    char **rows = level_texts(heat.y);
+    struct plot plot = {.stream = charts->stream,
+                        .x = plot_axis_words(columns, heat.x->level_count),
+                        .y = plot_axis_words(rows, heat.y->level_count)};
+    plot.x.label = heat.x->name;
+    plot.y.label = heat.y->name;
+    draw_heat(charts, &heat, &plot);
+    free_texts(columns, heat.x->level_count);
+    free_texts(rows, heat.y->level_count);
+    free(heat.cells);
+}
+
+/* -- all -- */
+
+static bool has_ties(const struct study *study)
+{
+    for (size_t i = 0; i < study->result_count; i++)
+        if (chart_mark(study, i) == CHART_TIE)
+            return true;
+    return false;
+}
+
+static void print_legend(FILE *stream, const struct charts *charts)
+{
+    fputs("<ul class=\"legend\">", stream);
+    if (charts->study->has_winner)
+        fputs("<li><i style=\"background:var(--winner)\"></i>the winner</li>", stream);
+    if (has_ties(charts->study))
+        fputs("<li><i style=\"background:var(--tie)\"></i>tied with the winner</li>", stream);
+    fputs("<li><i style=\"background:var(--dot)\"></i>other variants</li>", stream);
     if (charts->importance->varies)
+        fputs("<li><i class=\"bar\" style=\"background:var(--accent)\"></i>the best at each "
+              "value</li>",
+              stream);
+    fputs("</ul>\n", stream);
+}
+
+void html_charts(const struct charts *charts)
+{
+    const struct importance *importance = charts->importance;
+    if (importance->usable < 2)
+        return;
+    print_legend(charts->stream, charts);
+    fputs("<div class=\"charts\">\n", charts->stream);
+    chart_sorted(charts);
+    if (importance->varies)
         chart_heat(charts);
-    for (size_t i = 0; i < charts->importance->count && charts->importance->varies; i++)
-        chart_parameter(charts, &charts->importance->items[i]);
-    chart_launch(charts);
+    for (size_t i = 0; i < importance->count && importance->varies; i++)
+        chart_parameter(charts, &importance->items[i]);
+    chart_latency(charts);
     chart_roofline(charts);
     chart_occupancy(charts);
     chart_registers(charts);
+    fputs("</div>\n", charts->stream);
 }

@@ -12,9 +12,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* `text` with what HTML would take for markup escaped; NULL prints nothing. */
-void html_text(FILE *stream, const char *text);
-
 /* "n = 16777216 (2^24), value_type = float"; nothing for an empty problem. */
 void html_problem(FILE *stream, const struct bindings *problem);
 

@@ -1,31 +1,29 @@
 #include "report/html_parts.h"
 
-#include "report/plot_svg.h"
+#include "report/svg.h"
 
 enum { MAX_COLUMNS = 40 }; /* whose text can be aligned to the left */
 
-/* The colours named --plot-… are those of plot_svg.h. */
+/* The colours of charts are those of svg.h. */
 static const char *const style[] = {
     ":root{color-scheme:light dark;",
     "--page:#fff;--card:#fbfcfd;--text:#1b2026;--muted:#5a6572;--line:#dbe1e8;--head:#f0f3f6;",
     "--winner:#c8400a;--winner-back:#fff3ec;--tie:#7a3fb5;--accent:#0b63b5;",
-    "--plot-dot:rgb(96 114 134/.55);--plot-axis:#9aa5b1;--plot-grid:#e6eaef;--plot-limit:#8a5a00;",
-    "--plot-series0:#0072b2;--plot-series1:#d55e00;--plot-series2:#00875f;--plot-series3:#b3589a;",
-    "--plot-series4:#9a7500;--plot-series5:#3a8fc7;",
-    "--plot-heat0:#0b4f8f;--plot-heat1:#1f6cb0;--plot-heat2:#3f88c5;--plot-heat3:#74abd9;",
-    "--plot-heat4:#a3c8e6;--plot-heat5:#c6ddf0;--plot-heat6:#dfebf6;--plot-heat7:#eff5fa;",
-    "--plot-heattext:#1b2026;--plot-heattextbest:#fff;",
-    "--plot-text:var(--text);--plot-muted:var(--muted);--plot-accent:var(--accent);",
-    "--plot-winner:var(--winner);--plot-tie:var(--tie)}",
+    "--dot:rgb(96 114 134/.55);--axis:#9aa5b1;--grid:#e6eaef;--limit:#8a5a00;",
+    "--series0:#0072b2;--series1:#d55e00;--series2:#00875f;--series3:#b3589a;",
+    "--series4:#9a7500;--series5:#3a8fc7;",
+    "--heat0:#0b4f8f;--heat1:#1f6cb0;--heat2:#3478b5;--heat3:#74abd9;",
+    "--heat4:#a3c8e6;--heat5:#c6ddf0;--heat6:#dfebf6;--heat7:#eff5fa;",
+    "--heattext:#1b2026;--heattextbest:#fff}",
     "@media(prefers-color-scheme:dark){:root{",
     "--page:#101317;--card:#161a20;--text:#e4e8ec;--muted:#9ba6b2;--line:#2c333c;--head:#1d232b;",
     "--winner:#ff8f57;--winner-back:#2a1c14;--tie:#c9a0ff;--accent:#62b0ff;",
-    "--plot-dot:rgb(150 168 188/.5);--plot-axis:#56616d;--plot-grid:#232a32;--plot-limit:#e0b050;",
-    "--plot-series0:#5ab4f0;--plot-series1:#ff9650;--plot-series2:#3ccf9d;--plot-series3:#e79ac8;",
-    "--plot-series4:#f0c54e;--plot-series5:#a6d6f7;",
-    "--plot-heat0:#b9dcff;--plot-heat1:#8fc3f5;--plot-heat2:#65a7e3;--plot-heat3:#4384bd;",
-    "--plot-heat4:#33689a;--plot-heat5:#274f76;--plot-heat6:#1e3b57;--plot-heat7:#192c40;",
-    "--plot-heattext:#e4e8ec;--plot-heattextbest:#0e1722}}",
+    "--dot:rgb(150 168 188/.65);--axis:#56616d;--grid:#232a32;--limit:#e0b050;",
+    "--series0:#5ab4f0;--series1:#ff9650;--series2:#3ccf9d;--series3:#e79ac8;",
+    "--series4:#f0c54e;--series5:#a6d6f7;",
+    "--heat0:#b9dcff;--heat1:#8fc3f5;--heat2:#65a7e3;--heat3:#2f6ca2;",
+    "--heat4:#295a88;--heat5:#224a70;--heat6:#1e3b57;--heat7:#192c40;",
+    "--heattext:#e4e8ec;--heattextbest:#0e1722}}",
     "*{box-sizing:border-box}",
     "body{margin:0 auto;max-width:86rem;padding:1.5rem clamp(.8rem,3vw,2.5rem) 3rem;",
     "background:var(--page);color:var(--text);font:16px/1.5 system-ui,sans-serif}",
@@ -54,9 +52,6 @@ static const char *const style[] = {
     "flex-direction:column}",
     "figcaption{font-size:.88rem;line-height:1.4;margin-bottom:auto}",
     "figcaption b{display:block;color:var(--text);font-size:1rem}",
-    ".plot{display:block;width:100%;height:auto;font:14px system-ui,sans-serif;margin-top:.3rem}",
-    ".plot .g{fill:none;stroke:currentColor;stroke-width:1;stroke-linejoin:round}",
-    ".plot circle{stroke:none}",
     ".scroll{overflow:auto;max-height:36rem;border:1px solid var(--line);border-radius:8px;",
     "width:fit-content;max-width:100%}",
     "table{border-collapse:separate;border-spacing:0;font-size:.88rem;line-height:1.35;",
@@ -114,7 +109,7 @@ void html_style(FILE *stream)
     for (int i = 1; i <= MAX_COLUMNS; i++)
         fprintf(stream, "table:has(th.l:nth-child(%d)) td:nth-child(%d)%s", i, i,
                 i < MAX_COLUMNS ? ",\n" : "{text-align:left}\n");
-    plot_svg_write_style(stream);
+    svg_write_style(stream);
     fputs("</style>\n", stream);
 }
 

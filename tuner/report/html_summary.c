@@ -1,5 +1,6 @@
 #include "report/html_parts.h"
 
+#include "report/html_text.h"
 #include "report/report_text.h"
 
 #include <inttypes.h>
@@ -7,17 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void html_text(FILE *stream, const char *text)
-{
-    for (; text != NULL && *text != '\0'; text++) {
-        if (strchr("<>&\"'", *text) != NULL)
-            fprintf(stream, "&#%d;", *text);
-        else
-            fputc(*text, stream);
-    }
-}
-
-/* 24 for 2^24; 0 for what is no power of two, or a small one that needs no help. */
+/* 24 for 2^24; 0 unless it is a power of two large enough to be hard to read. */
 static int exponent_of(struct value value)
 {
     int exponent = 0;
@@ -58,7 +49,7 @@ double html_roof_share(const struct study *study, const struct roofs *roofs)
     double operations = roofs->operations_per_ns > 0
                             ? winner->operations / winner->time.median_ns / roofs->operations_per_ns
                             : 0;
-    /* operations of kernels that move nothing are rounds and the like, no floating-point work */
+    /* a kernel that moves no bytes counts rounds and the like, not floating-point operations */
     return winner->bytes > 0 ? fmax(bytes, operations) : 0;
 }
 
@@ -70,13 +61,13 @@ static void print_share(FILE *stream, double rate, double roof, bool was_measure
             was_measured ? "measured" : "theoretical", report_number(roof / 1000, number), unit);
 }
 
-/* ", 3334 GB/s (68 % of the theoretical 4.917 TB/s)", or GFLOP/s where that roof is nearer. */
+/* ", 3334 GB/s (68 % of the theoretical 4.917 TB/s)", or GFLOP/s if that roof is nearer. */
 static void print_rate(FILE *stream, const struct study *study, const struct result *winner,
                        const struct roofs *roofs)
 {
     char number[REPORT_NUMBER_BYTES];
     if (winner->operations > 0 && report_few_operations(study))
-        fprintf(stream, ", %s&nbsp;ns an operation",
+        fprintf(stream, ", %s&nbsp;ns per operation",
                 report_number(winner->time.median_ns / winner->operations, number));
     if (winner->bytes <= 0)
         return;
@@ -126,12 +117,12 @@ static void print_ties(FILE *stream, const struct study *study)
         tied += study->results[i].tied && i != study->winner;
     if (tied > 0)
         fprintf(stream,
-                "; %zu other%s cannot be told apart from it (fewer registers, then fewer "
-                "threads a block decide)",
-                tied, tied > 1 ? "s" : "");
+                "; %zu other variant%s with it (the tie is broken by fewer registers, then by "
+                "fewer threads per block)",
+                tied, tied > 1 ? "s tie" : " ties");
 }
 
-/* What tells the winner apart, as code. */
+/* The parameters that distinguish a variant, as code. */
 static void print_distinction(FILE *stream, const struct study *study, const struct result *result)
 {
     bool *varying = report_varying(study);
@@ -173,16 +164,16 @@ void html_winner(FILE *stream, const struct study *study, const struct roofs *ro
     if (study->environment.static_mode) {
         fputs("Compiled for ", stream);
         html_text(stream, study->environment.gpu.arch);
-        fputs(", with the limits of the ", stream);
+        fputs(" with the limits of the ", stream);
         html_text(stream, study->environment.gpu.name);
-        fputs("; nothing was run, so nothing is known of times.", stream);
+        fputs(". Nothing was run, so there are no times.", stream);
     } else if (winner != NULL) {
         print_sentence(stream, study, winner, roofs);
     } else {
         fputs(study->complete ? "No winner: no variant was measured." : "No winner yet.", stream);
     }
     if (!study->complete)
-        fputs(" This run is not complete; the same command goes on with it.", stream);
+        fputs(" This run is incomplete; run the same command again to continue it.", stream);
     fputs("</p>\n", stream);
 }
 
@@ -237,7 +228,7 @@ void html_overview(FILE *stream, const struct study *studies, const struct roofs
             "%s<th>variants</th></tr></thead><tbody>\n",
             same_kernel ? "" : "<th class=\"l\">kernel</th>",
             same_gpu ? "" : "<th class=\"l\">GPU</th>",
-            rates ? "<th>GB/s</th><th>of the roof</th>" : "");
+            rates ? "<th>GB/s</th><th>share of roof</th>" : "");
     for (size_t i = 0; i < count; i++) {
         overview_subject(stream, &studies[i], i, same_kernel, same_gpu);
         overview_result(stream, &studies[i], &roofs[i], rates);

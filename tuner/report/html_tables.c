@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "record/instruction_kinds.h"
 #include "record/occupancy.h"
+#include "report/html_text.h"
 #include "report/report_headroom.h"
 #include "report/report_text.h"
 
@@ -13,7 +14,7 @@
 
 static const double FULL = 1 - 1e-9; /* occupancies are quotients */
 
-/* Cells and rows end where the next begins, which HTML allows: pages have thousands. */
+/* Cells and rows have no end tags, which HTML allows: pages have thousands of them. */
 static void text_table_begin(FILE *stream, const char *heading, const char *explanation)
 {
     fprintf(stream, "<h3>%s</h3>\n", heading);
@@ -37,7 +38,7 @@ static void head(FILE *stream, const char *text, bool left)
     fprintf(stream, "<th%s>%s</th>", left ? " class=\"l\"" : "", text);
 }
 
-/* To the left or the right as its heading is. */
+/* Aligned as its heading is. */
 static void cell(FILE *stream, const char *text)
 {
     fputs("<td>", stream);
@@ -49,13 +50,13 @@ static void cell_integer(FILE *stream, int64_t integer)
     fprintf(stream, "<td>%" PRId64, integer);
 }
 
-/* -- importance ------------------------------------------------------------------------------------
- */
+/* -- importance -- */
 
 static void cell_share(FILE *stream, double share)
 {
-    fprintf(stream, "<td>%.1f&nbsp;%%<i class=\"share\" style=\"--share:%.1f%%\"></i>", 100 * share,
-            100 * share);
+    char number[REPORT_NUMBER_BYTES];
+    (void)report_fixed(100 * share, 1, number);
+    fprintf(stream, "<td>%s&nbsp;%%<i class=\"share\" style=\"--share:%s%%\"></i>", number, number);
 }
 
 static void cell_levels(FILE *stream, const struct study *study,
@@ -84,14 +85,15 @@ void html_importance(FILE *stream, const struct study *study, const struct impor
     if (importance->count == 0 || !importance->varies)
         return;
     text_table_begin(stream, "What each parameter does",
-                     "Shares of the variance: <em>alone</em>, choosing this parameter and knowing "
-                     "nothing of the others; <em>total</em>, with its interactions; <em>near</em>, "
-                     "total again among the variants within a factor of two of the best.");
+                     "The share of the variance that a parameter explains: <em>alone</em>, on its "
+                     "own; <em>total</em>, with its interactions; <em>near</em>, with its "
+                     "interactions among the variants within a factor of two of the best.");
     head(stream, "parameter", true);
     head(stream, "alone", false);
     head(stream, "total", false);
     head(stream, "near", false);
-    head(stream, importance->of_time ? "best at each value, µs" : "best occupancy at each value",
+    head(stream,
+         importance->of_time ? "best time at each value, µs" : "best occupancy at each value",
          true);
     text_table_body(stream);
     for (size_t i = 0; i < importance->count; i++) {
@@ -106,15 +108,14 @@ void html_importance(FILE *stream, const struct study *study, const struct impor
     text_table_end(stream);
 }
 
-/* -- occupancy ----------------------------------------------------------------------------------
- */
+/* -- occupancy -- */
 
-static int64_t shared_bytes(const struct kernel_stats *figures)
+static int64_t shared_bytes(const struct kernel_stats *stats)
 {
-    return figures->static_shared_bytes + figures->dynamic_shared_bytes;
+    return stats->static_shared_bytes + stats->dynamic_shared_bytes;
 }
 
-static int compare_figures(const void *left, const void *right, void *context)
+static int compare_resources(const void *left, const void *right, void *context)
 {
     const struct study *study = context;
     const struct kernel_stats *a = &study->results[*(const size_t *)left].stats;
@@ -134,24 +135,24 @@ static int compare_figures(const void *left, const void *right, void *context)
 
 static void headroom_row(FILE *stream, const struct study *study, size_t index, size_t variants)
 {
-    const struct kernel_stats *figures = &study->results[index].stats;
+    const struct kernel_stats *stats = &study->results[index].stats;
     struct headroom headroom;
     char limiters[OCCUPANCY_LIMITER_BYTES];
     char steps[HEADROOM_TEXT_BYTES];
-    headroom_find(&study->environment.gpu, figures, &headroom);
+    headroom_find(&study->environment.gpu, stats, &headroom);
     (void)headroom_text(&headroom, steps);
     fprintf(stream, "<tr><td>%zu", variants);
-    cell_integer(stream, figures->block_threads);
-    cell_integer(stream, figures->registers);
-    cell_integer(stream, shared_bytes(figures));
-    cell_integer(stream, figures->blocks_per_sm);
-    fprintf(stream, "<td>%.0f", 100 * figures->occupancy);
-    cell(stream, occupancy_limiter_text(figures->limiters, limiters));
-    cell(stream, steps[0] != '\0' ? steps : "nothing by itself");
+    cell_integer(stream, stats->block_threads);
+    cell_integer(stream, stats->registers);
+    cell_integer(stream, shared_bytes(stats));
+    cell_integer(stream, stats->blocks_per_sm);
+    fprintf(stream, "<td>%.0f", 100 * stats->occupancy);
+    cell(stream, occupancy_limiter_text(stats->limiters, limiters));
+    cell(stream, steps[0] != '\0' ? steps : "no single change");
     fputc('\n', stream);
 }
 
-/* The indices of variants that do not fill the SM, those of the same figures together; a new array.
+/* The indices of variants below full occupancy, those with the same resources together; a new array.
  * `*full` counts the others. */
 static size_t *collect_partial(const struct study *study, size_t *count, size_t *full)
 {
@@ -164,21 +165,21 @@ static size_t *collect_partial(const struct study *study, size_t *count, size_t 
             *full += study->results[i].stats.known;
     }
     if (*count > 1)
-        qsort_r(order, *count, sizeof *order, compare_figures, (void *)(uintptr_t)study);
+        qsort_r(order, *count, sizeof *order, compare_resources, (void *)(uintptr_t)study);
     return order;
 }
 
 void html_headroom(FILE *stream, const struct study *study)
 {
-    static const char *const heads[] = {"variants",  "threads a block", "registers",
-                                        "shared, B", "blocks/SM",       "occupancy, %"};
+    static const char *const heads[] = {"variants",  "threads per block", "registers",
+                                        "shared, B", "blocks/SM",         "occupancy, %"};
     size_t count, full;
     size_t *order = collect_partial(study, &count, &full);
     char explanation[256];
     (void)snprintf(explanation, sizeof explanation,
-                   "%zu variant%s the SM. Of the others, those with the same figures together, and "
-                   "how much less of one resource would let more warps onto an SM.",
-                   full, full == 1 ? " fills" : "s fill");
+                   "%zu variant%s full occupancy. The others are grouped by the resources they "
+                   "use, with the change to one resource that would raise their occupancy.",
+                   full, full == 1 ? " has" : "s have");
     if (count > 0) {
         text_table_begin(stream, "Occupancy and its limits", explanation);
         for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
@@ -187,8 +188,8 @@ void html_headroom(FILE *stream, const struct study *study)
         head(stream, "more occupancy with", true);
         text_table_body(stream);
         for (size_t begin = 0, end; begin < count; begin = end) {
-            for (end = begin + 1; end < count && compare_figures(&order[begin], &order[end],
-                                                                 (void *)(uintptr_t)study) == 0;
+            for (end = begin + 1; end < count && compare_resources(&order[begin], &order[end],
+                                                                   (void *)(uintptr_t)study) == 0;
                  end++)
                 ;
             headroom_row(stream, study, order[begin], end - begin);
@@ -198,15 +199,14 @@ void html_headroom(FILE *stream, const struct study *study)
     free(order);
 }
 
-/* -- failures -----------------------------------------------------------------------------------
- */
+/* -- failures -- */
 
 void html_failures(FILE *stream, const struct study *study)
 {
     size_t measured = study_count(study, OUTCOME_MEASURED) + study_count(study, OUTCOME_COMPILED);
     if (measured == study->result_count)
         return;
-    text_table_begin(stream, "What failed, and why", "");
+    text_table_begin(stream, "Failures and their reasons", "");
     head(stream, "variants", false);
     head(stream, "outcome", true);
     head(stream, "reason", true);
@@ -228,8 +228,7 @@ void html_failures(FILE *stream, const struct study *study)
     text_table_end(stream);
 }
 
-/* -- all variants -------------------------------------------------------------------------------
- */
+/* -- all variants -- */
 
 /* The columns that a study needs. */
 struct columns {
@@ -307,12 +306,14 @@ static void cells_times(FILE *stream, const struct columns *columns, const struc
 {
     const struct summary *time = &result->time;
     char text[REPORT_NUMBER_BYTES], low[REPORT_NUMBER_BYTES], high[REPORT_NUMBER_BYTES];
-    if (columns->times && time->count == 0)
+    if (columns->times && time->count == 0) {
         fputs("<td><td><td>", stream);
-    else if (columns->times)
-        fprintf(stream, "<td>%s<td>%s – %s<td>%.1f", report_time(time->median_ns, text),
-                report_time(time->low_ns, low), report_time(time->high_ns, high),
-                100 * time->relative_iqr);
+    } else if (columns->times) {
+        cell(stream, report_time(time->median_ns, text));
+        fprintf(stream, "<td>%s – %s", report_time(time->low_ns, low),
+                report_time(time->high_ns, high));
+        cell(stream, report_fixed(100 * time->relative_iqr, 1, text));
+    }
     if (columns->bytes)
         cell_rate(stream, result->bytes, time);
     if (columns->operations && columns->few_operations)
@@ -322,22 +323,22 @@ static void cells_times(FILE *stream, const struct columns *columns, const struc
         cell_rate(stream, result->operations, time);
 }
 
-static void cells_figures(FILE *stream, const struct columns *columns,
-                          const struct kernel_stats *figures)
+static void cells_stats(FILE *stream, const struct columns *columns,
+                        const struct kernel_stats *stats)
 {
     char limiters[OCCUPANCY_LIMITER_BYTES];
-    if (!figures->known) {
+    if (!stats->known) {
         for (int i = 0; i < (columns->spills ? 6 : 5); i++)
             fputs("<td>", stream);
         return;
     }
-    cell_integer(stream, figures->registers);
+    cell_integer(stream, stats->registers);
     if (columns->spills)
-        cell_integer(stream, figures->spill_bytes);
-    cell_integer(stream, shared_bytes(figures));
-    cell_integer(stream, figures->blocks_per_sm);
-    fprintf(stream, "<td>%.0f", 100 * figures->occupancy);
-    cell(stream, occupancy_limiter_text(figures->limiters, limiters));
+        cell_integer(stream, stats->spill_bytes);
+    cell_integer(stream, shared_bytes(stats));
+    cell_integer(stream, stats->blocks_per_sm);
+    fprintf(stream, "<td>%.0f", 100 * stats->occupancy);
+    cell(stream, occupancy_limiter_text(stats->limiters, limiters));
 }
 
 static void cells_instructions(FILE *stream, const size_t *counts)
@@ -380,7 +381,7 @@ static void variant_row(FILE *stream, const struct study *study, const struct co
             (void)value_text(*value, text);
         cell(stream, text);
     }
-    cells_figures(stream, columns, &result->stats);
+    cells_stats(stream, columns, &result->stats);
     if (columns->instructions)
         cells_instructions(stream, result->instructions);
     if (columns->failures) {

@@ -1,99 +1,256 @@
 #include "report/plot.h"
 
 #include "base/alloc.h"
-#include "base/subprocess.h"
-#include "report/plot_svg.h"
+#include "report/html_text.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
-bool plots_possible(void)
+static const double BASELINE = 14;      /* of a line of text, from its top */
+static const double KEY_SAMPLE = 24;    /* the line beside a key, with its gap */
+static const double TURNED_SIN = 0.574; /* of 35 degrees */
+static const double TURNED_COS = 0.819;
+
+enum { MAX_ROW_LETTERS = 16, MAX_COLUMN_LETTERS = 20 }; /* of words; longer ones are cut */
+
+double plot_x(const struct plot *plot, double x)
 {
-    char *path = subprocess_find("gnuplot");
-    bool found = path != NULL;
-    free(path);
-    return found;
+    return plot->left + plot_axis_place(&plot->x, x) * (plot->right - plot->left);
 }
 
-/* -- the script ---------------------------------------------------------------------------------
- */
-
-void plots_init(struct plots *plots)
+double plot_y(const struct plot *plot, double y)
 {
-    *plots = (struct plots){0};
-    plots->script = open_memstream(&plots->script_text, &plots->script_bytes);
-    if (plots->script == NULL)
-        abort(); /* out of memory, as in alloc.h */
-    fputs("set encoding utf8\n", plots->script);
-    plot_svg_write_colours(plots->script);
+    return plot->bottom - plot_axis_place(&plot->y, y) * (plot->bottom - plot->top);
 }
 
-void plots_release(struct plots *plots)
+double plot_text_width(const char *text)
 {
-    if (plots->script != NULL)
-        (void)fclose(plots->script);
-    for (size_t i = 0; i < plots->count; i++) {
-        free(plots->labels[i]);
-        if (plots->svgs != NULL)
-            free(plots->svgs[i]);
+    return PLOT_LETTER * (double)plot_letters(text);
+}
+
+/* -- the layout, from top to bottom: the y axis's label, keys, axes, ticks, the x axis's label -- */
+
+/* The width of the longest word of an axis as it is shown; 0 for an axis of numbers. */
+static double words_width(const struct plot_axis *axis, size_t max_letters)
+{
+    double width = 0;
+    for (size_t i = 0; i < axis->word_count; i++)
+        width = fmax(width, plot_text_width(axis->words[i]));
+    return fmin(width, PLOT_LETTER * (double)max_letters);
+}
+
+/* Where a key stands: its left end, and its row in `*row`. */
+static double key_place(const struct plot *plot, size_t index, size_t *row)
+{
+    double x = 0;
+    *row = 0;
+    for (size_t i = 0; i <= index; i++) {
+        double width = KEY_SAMPLE + plot_text_width(plot->keys[i].text);
+        if (x > 0 && x + width > PLOT_WIDTH) {
+            x = 0;
+            ++*row;
+        }
+        x += i < index ? width + 2 * PLOT_GAP : 0;
     }
-    free(plots->labels);
-    free(plots->svgs);
-    free(plots->script_text);
-    *plots = (struct plots){0};
+    return x;
 }
 
-FILE *plots_add(struct plots *plots, const char *label)
+static double keys_height(const struct plot *plot)
 {
-    char **slot = ARRAY_APPEND(plots->labels, plots->count);
-    *slot = alloc_string(label);
-    fprintf(plots->script,
-            "unset output\n"
-            "reset\n"
-            "set terminal svg size %d,%d noenhanced font 'sans-serif,14'\n"
-            "set output\n"
-            "set border 3 lc rgb c_axis\n"
-            "set tics nomirror scale 0 textcolor rgb c_muted\n"
-            "set grid back lc rgb c_grid lt 1\n"
-            "set key off\n",
-            PLOT_WIDTH, PLOT_HEIGHT);
-    return plots->script;
-}
-
-/* -- drawing ------------------------------------------------------------------------------------
- */
-
-/* Takes the SVG documents, one behind the other, apart. */
-static int take_svgs(struct plots *plots, const char *output, struct error *error)
-{
-    plots->svgs = alloc_zeroed(plots->count, sizeof *plots->svgs);
-    for (size_t i = 0; i < plots->count; i++) {
-        const char *begin = strstr(output, "<svg");
-        const char *end = begin != NULL ? strstr(begin, "</svg>") : NULL;
-        if (end == NULL)
-            return error_set(error, ERROR_RECORD, "gnuplot drew %zu plots of %zu", i, plots->count);
-        char *svg = alloc_string_n(begin, (size_t)(end - begin));
-        plots->svgs[i] = plot_svg_inline(svg, plots->labels[i]);
-        free(svg);
-        output = end;
-    }
-    return 0;
-}
-
-int plots_draw(struct plots *plots, struct error *error)
-{
-    char *arguments[] = {(char[]){"gnuplot"}, (char[]){"-d"}, NULL}; /* -d: no ~/.gnuplot */
-    char *output;
-    fputs("unset output\n", plots->script);
-    int failed = fclose(plots->script);
-    plots->script = NULL;
-    if (failed)
-        return error_set_errno(error, ERROR_RECORD, "the plots' script cannot be kept");
-    if (plots->count == 0)
+    size_t row;
+    if (plot->key_count == 0)
         return 0;
-    int result = subprocess_run(arguments, plots->script_text, plots->script_bytes, &output, error);
-    if (result == 0)
-        result = take_svgs(plots, output, error);
-    free(output);
-    return result;
+    (void)key_place(plot, plot->key_count - 1, &row);
+    return PLOT_LINE * (double)(row + 1);
+}
+
+/* Whether the words of the x axis are turned since they have no room side by side. */
+static bool is_turned(const struct plot *plot)
+{
+    double room = (plot->right - plot->left) / fmax((double)plot->x.word_count, 1);
+    return words_width(&plot->x, MAX_COLUMN_LETTERS) + PLOT_GAP > room;
+}
+
+/* Turned words end at their ticks: they need room below the axis, and the first ones left of it. */
+static void make_room_for_turned(struct plot *plot)
+{
+    plot->height += TURNED_SIN * words_width(&plot->x, MAX_COLUMN_LETTERS) - PLOT_GAP;
+    for (size_t i = 0; i < plot->x.word_count; i++) {
+        double width = fmin(plot_text_width(plot->x.words[i]), PLOT_LETTER * MAX_COLUMN_LETTERS);
+        double place = plot_axis_place(&plot->x, (double)i);
+        double left = (TURNED_COS * width - place * plot->right) / (1 - place);
+        plot->left = fmax(plot->left, left);
+    }
+}
+
+static size_t x_ticks(const struct plot *plot, struct plot_tick ticks[PLOT_MAX_TICKS])
+{
+    struct plot_room room = {
+        .length = plot->right - plot->left, .text = 1.8 * PLOT_LETTER, .letter = PLOT_LETTER};
+    return plot_axis_ticks(&plot->x, room, ticks);
+}
+
+static size_t y_ticks(const struct plot *plot, struct plot_tick ticks[PLOT_MAX_TICKS])
+{
+    struct plot_room room = {.length = plot->bottom - plot->top, .text = 1.3 * PLOT_LINE};
+    return plot_axis_ticks(&plot->y, room, ticks);
+}
+
+static void lay_out(struct plot *plot)
+{
+    struct plot_tick ticks[PLOT_MAX_TICKS];
+    plot->top = PLOT_LINE + keys_height(plot) + 1.5 * PLOT_GAP;
+    plot->height = PLOT_HEIGHT + keys_height(plot);
+    plot->bottom = plot->height - 2 * PLOT_LINE - PLOT_GAP;
+    plot->right = PLOT_WIDTH - PLOT_GAP;
+    plot->left = words_width(&plot->y, MAX_ROW_LETTERS) + PLOT_GAP;
+    size_t count = y_ticks(plot, ticks);
+    for (size_t i = 0; i < count; i++)
+        plot->left = fmax(plot->left, plot_text_width(ticks[i].text) + PLOT_GAP);
+    if (is_turned(plot))
+        make_room_for_turned(plot);
+}
+
+/* -- axes -- */
+
+/* Begins a text; further attributes follow, then svg_text(). */
+static void begin_text(const struct plot *plot, const char *class, double x, double y)
+{
+    fprintf(plot->stream, class[0] != '\0' ? "<text class=\"%s\"" : "<text%s", class);
+    svg_attribute(plot->stream, "x", x);
+    svg_attribute(plot->stream, "y", y);
+}
+
+/* Ends a text of an axis of words; one that is too long is cut, and whole in its tooltip. */
+static void write_word(const struct plot *plot, const char *word, size_t max_letters)
+{
+    size_t bytes = plot_letters_bytes(word, max_letters - 1);
+    if (plot_letters(word) <= max_letters) {
+        svg_text(plot->stream, word);
+        return;
+    }
+    char *cut = alloc_format("%.*s…", (int)bytes, word);
+    fputs("><title>", plot->stream);
+    html_text(plot->stream, word);
+    fputs("</title", plot->stream);
+    svg_text(plot->stream, cut);
+    free(cut);
+}
+
+static void write_x_words(const struct plot *plot)
+{
+    bool turned = is_turned(plot);
+    for (size_t i = 0; i < plot->x.word_count; i++) {
+        double x = plot_x(plot, (double)i) + (turned ? PLOT_HALF_LETTER : 0);
+        double y = plot->bottom + (turned ? BASELINE : PLOT_LINE);
+        begin_text(plot, turned ? "end" : "middle", x, y);
+        if (turned)
+            svg_rotate(plot->stream, -35, x, y);
+        write_word(plot, plot->x.words[i], MAX_COLUMN_LETTERS);
+    }
+}
+
+static void write_y_words(const struct plot *plot)
+{
+    for (size_t i = 0; i < plot->y.word_count; i++) {
+        begin_text(plot, "end", plot->left - PLOT_GAP, plot_y(plot, (double)i) + PLOT_HALF_LETTER);
+        write_word(plot, plot->y.words[i], MAX_ROW_LETTERS);
+    }
+}
+
+/* The ticks' texts, and lines across the plot. */
+static void write_x_ticks(const struct plot *plot)
+{
+    struct plot_tick ticks[PLOT_MAX_TICKS];
+    size_t count = x_ticks(plot, ticks);
+    for (size_t i = 0; i < count; i++) {
+        double x = plot_x(plot, ticks[i].at);
+        double right = PLOT_WIDTH - plot_text_width(ticks[i].text) / 2;
+        svg_begin(plot->stream, "path", COLOUR_grid, "");
+        fputs(" d=\"", plot->stream);
+        svg_step(plot->stream, 'M', x, plot->top);
+        svg_step(plot->stream, 'L', x, plot->bottom);
+        fputs("\"/>", plot->stream);
+        begin_text(plot, "middle", fmin(x, right), plot->bottom + PLOT_LINE);
+        svg_text(plot->stream, ticks[i].text);
+    }
+}
+
+static void write_y_ticks(const struct plot *plot)
+{
+    struct plot_tick ticks[PLOT_MAX_TICKS];
+    size_t count = y_ticks(plot, ticks);
+    for (size_t i = 0; i < count; i++) {
+        double y = plot_y(plot, ticks[i].at);
+        svg_begin(plot->stream, "path", COLOUR_grid, "");
+        fputs(" d=\"", plot->stream);
+        svg_step(plot->stream, 'M', plot->left, y);
+        svg_step(plot->stream, 'L', plot->right, y);
+        fputs("\"/>", plot->stream);
+        begin_text(plot, "end", plot->left - PLOT_GAP, y + PLOT_HALF_LETTER);
+        svg_text(plot->stream, ticks[i].text);
+    }
+}
+
+static void write_axes(const struct plot *plot)
+{
+    begin_text(plot, "", 0, BASELINE);
+    svg_text(plot->stream, plot->y.label);
+    begin_text(plot, "middle", (plot->left + plot->right) / 2, plot->height - PLOT_HALF_LETTER);
+    svg_text(plot->stream, plot->x.label);
+    write_x_words(plot);
+    write_y_words(plot);
+    write_x_ticks(plot);
+    write_y_ticks(plot);
+    if (plot->y.scale == PLOT_WORDS) /* cells need no lines */
+        return;
+    svg_begin(plot->stream, "path", COLOUR_axis, "");
+    fputs(" d=\"", plot->stream);
+    svg_step(plot->stream, 'M', plot->left, plot->top);
+    svg_step(plot->stream, 'L', plot->left, plot->bottom);
+    svg_step(plot->stream, 'L', plot->right, plot->bottom);
+    fputs("\"/>\n", plot->stream);
+}
+
+/* -- keys -- */
+
+void plot_write_line_style(const struct plot *plot, const struct plot_line_style *style)
+{
+    svg_attribute(plot->stream, "stroke-width", style->width);
+    if (style->kind == PLOT_DASHED)
+        fputs(" stroke-dasharray=\"6 4\"", plot->stream);
+}
+
+static void write_key(const struct plot *plot, size_t index)
+{
+    size_t row;
+    double x = key_place(plot, index, &row);
+    double y = PLOT_LINE * (double)(row + 1) + BASELINE;
+    const struct plot_key *key = &plot->keys[index];
+    svg_begin(plot->stream, "path", key->style.colour, "");
+    plot_write_line_style(plot, &key->style);
+    fputs(" d=\"", plot->stream);
+    svg_step(plot->stream, 'M', x, y - PLOT_HALF_LETTER);
+    svg_step(plot->stream, 'L', x + KEY_SAMPLE - PLOT_GAP, y - PLOT_HALF_LETTER);
+    fputs("\"/>", plot->stream);
+    begin_text(plot, "", x + KEY_SAMPLE, y);
+    svg_text(plot->stream, key->text);
+}
+
+void plot_begin(struct plot *plot, const char *label)
+{
+    lay_out(plot);
+    fprintf(plot->stream, "<svg class=\"plot\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
+            PLOT_WIDTH, (int)plot->height);
+    html_text(plot->stream, label);
+    fputs("\">\n", plot->stream);
+    write_axes(plot);
+    for (size_t i = 0; i < plot->key_count; i++)
+        write_key(plot, i);
+}
+
+void plot_end(const struct plot *plot)
+{
+    fputs("</svg>", plot->stream);
 }

@@ -1,52 +1,69 @@
 /*
- * Plots by gnuplot, as SVG that goes inline into an HTML page. gnuplot is one process for a whole
- * batch, started without a shell, with the script on its standard input.
+ * Plots as SVG that stands inline in an HTML page, written to the page as they are drawn.
  *
  * Calling sequence:
- *     struct plots plots;
- *     plots_init(&plots);
- *     FILE *script = plots_add(&plots, "time against block_size");   (for each plot)
- *     fprintf(script, "set …\nplot …\n");
- *     plots_draw(&plots, error)
- *     plots.svgs[0] …
- *     plots_release(&plots);
+ *     struct plot plot = {.stream = stream, .x = plot_axis_of(…), .y = plot_axis_of(…)};
+ *     plot.x.label = …
+ *     plot_begin(&plot, "Time against block_size");
+ *     plot_line(&plot, …), plot_dots(&plot, …), …   (plot_marks.h; later ones on top)
+ *     plot_end(&plot);
  *
- * Colours are those of the page's style sheet, light or dark: a script names them c_text, c_dot and
- * so on (plot_svg.h), as in `lc rgb c_dot`, or by number for `rgb variable`.
+ * A plot scales to the width of its place; its text is legible from 300 to 700 pixels.
  */
 #ifndef AUTOTUNE_PLOT_H
 #define AUTOTUNE_PLOT_H
 
-#include "base/error.h"
+#include "report/plot_axis.h"
+#include "report/svg.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PLOT_WIDTH = 480, PLOT_HEIGHT = 320 };
+enum { PLOT_WIDTH = 420, PLOT_HEIGHT = 290 }; /* without keys and turned words, which add to it */
 
-struct plots {
-    FILE *script;
-    char *script_text;
-    size_t script_bytes;
-    char **labels; /* what each shows, for readers who do not see it */
-    char **svgs;   /* after plots_draw(); NULL before, and where it failed */
-    size_t count;
+/* Sizes in pixels. */
+#define PLOT_LINE 18.0       /* the height of a line of text */
+#define PLOT_LETTER 8.6      /* the width of most letters in most fonts */
+#define PLOT_HALF_LETTER 5.0 /* from the middle of a text to its baseline */
+#define PLOT_GAP 8.0         /* between a text and what stands beside it */
+
+enum plot_line_kind { PLOT_STRAIGHT, PLOT_DASHED, PLOT_STEPS };
+
+struct plot_line_style {
+    enum plot_line_kind kind;
+    enum colour colour;
+    double width;
+    double radius; /* of a dot at each point; 0: none */
 };
 
-/* Whether there is a gnuplot on the PATH. */
-bool plots_possible(void);
+/* A line named above the plot. */
+struct plot_key {
+    const char *text; /* borrowed */
+    struct plot_line_style style;
+};
 
-void plots_init(struct plots *plots);
-void plots_release(struct plots *plots);
+struct plot {
+    FILE *stream;
+    struct plot_axis x;
+    struct plot_axis y;
+    const struct plot_key *keys; /* borrowed */
+    size_t key_count;
+    double left, top, right, bottom; /* of the axes, in pixels; plot_begin() sets them */
+    double height;                   /* of all, likewise */
+};
 
-/* Begins a plot with our defaults; its commands follow on the stream returned. */
-FILE *plots_add(struct plots *plots, const char *label);
+/* Begins the <svg> with its axes and keys. `label` tells readers who cannot see it what it shows. */
+void plot_begin(struct plot *plot, const char *label);
+void plot_end(const struct plot *plot);
 
-/*
- * Draws them all. Returns 0, or ERROR_RECORD where gnuplot cannot be started, says that a script is
- * wrong, or takes more than a minute. Nothing more can be added afterwards.
- */
-int plots_draw(struct plots *plots, struct error *error);
+/* Where a number of an axis lies, in pixels; NaN if it has no place. */
+double plot_x(const struct plot *plot, double x);
+double plot_y(const struct plot *plot, double y);
+
+/* The width that a text may take, in pixels. */
+double plot_text_width(const char *text);
+
+/* Writes the attributes of a line. */
+void plot_write_line_style(const struct plot *plot, const struct plot_line_style *style);
 
 #endif

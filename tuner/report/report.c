@@ -41,9 +41,12 @@ static int print_json(FILE *stream, const struct study *studies, size_t count,
 static int print_html(FILE *stream, const struct study *studies, size_t count,
                       const struct report_options *options, struct error *error)
 {
+    (void)error;
     if (options->record != NULL)
-        return html_print(stream, studies, count, options->record, options->record_count, error);
-    return html_print(stream, studies, count, studies, count, error);
+        html_print(stream, studies, count, options->record, options->record_count);
+    else
+        html_print(stream, studies, count, studies, count);
+    return 0;
 }
 
 static int print_t4(FILE *stream, const struct study *studies, size_t count,

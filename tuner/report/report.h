@@ -24,7 +24,7 @@ struct report_options {
 };
 
 /*
- * Prints studies. Returns 0, ERROR_RECORD where writing, or gnuplot, fails, or ERROR_USAGE where
+ * Prints studies. Returns 0, ERROR_RECORD where writing fails, or ERROR_USAGE where
  * the format has nothing to say of these studies (T4 of static mode).
  *
  * Table: per study a heading (kernel, problem, GPU, versions, cache state, empty kernel), the top

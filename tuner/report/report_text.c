@@ -2,17 +2,30 @@
 
 #include "base/alloc.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { REASON_BYTES = 100 };
 
+char *report_fixed(double number, int decimals, char buffer[REPORT_NUMBER_BYTES])
+{
+    (void)snprintf(buffer, REPORT_NUMBER_BYTES, "%.*f", decimals, number);
+    const char *point = localeconv()->decimal_point;
+    char *found = strstr(buffer, point);
+    if (found != NULL) {
+        char *behind = found + strlen(point);
+        *found = '.';
+        memmove(found + 1, behind, strlen(behind) + 1);
+    }
+    return buffer;
+}
+
 char *report_number(double number, char buffer[REPORT_NUMBER_BYTES])
 {
     int decimals = number < 1 ? 4 : number < 10 ? 3 : number < 100 ? 2 : number < 1000 ? 1 : 0;
-    (void)snprintf(buffer, REPORT_NUMBER_BYTES, "%.*f", decimals, number);
-    return buffer;
+    return report_fixed(number, decimals, buffer);
 }
 
 char *report_time(double time_ns, char buffer[REPORT_NUMBER_BYTES])

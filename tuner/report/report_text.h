@@ -13,6 +13,9 @@
 
 #define REPORT_NUMBER_BYTES 64
 
+/* `number` with that many decimals, and a point before them in every locale. Returns `buffer`. */
+char *report_fixed(double number, int decimals, char buffer[REPORT_NUMBER_BYTES]);
+
 /* Four significant digits, as far as they come before or behind the point; no exponent. Returns
  * `buffer`. */
 char *report_number(double number, char buffer[REPORT_NUMBER_BYTES]);

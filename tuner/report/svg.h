@@ -1,19 +1,16 @@
 /*
- * SVG as gnuplot writes it, made fit for a page: its colours become those of the page's style
- * sheet, its size that of its place, and what only bloats it goes.
+ * Elements of SVG that stands inline in an HTML page: their attributes, numbers and colours.
+ *
+ * An element's colour is a class, which stands for a variable of the page's style sheet, light or
+ * dark: `p-dot` and `--dot` for COLOUR_dot. Whether it fills or strokes depends on the element.
  */
-#ifndef AUTOTUNE_PLOT_SVG_H
-#define AUTOTUNE_PLOT_SVG_H
+#ifndef AUTOTUNE_SVG_H
+#define AUTOTUNE_SVG_H
 
 #include <stdio.h>
 
-/*
- * X(name). In a script c_name; in the page var(--plot-name). gnuplot knows them as the colours
- * 0x010000, 0x010001 … in this order.
- */
-#define PLOT_COLOURS(X)                                                                            \
-    X(text)                                                                                        \
-    X(muted)                                                                                       \
+/* X(name); the series are of lines, the heat colours of cells from best to worst. */
+#define SVG_COLOURS(X)                                                                             \
     X(axis)                                                                                        \
     X(grid)                                                                                        \
     X(dot)                                                                                         \
@@ -38,23 +35,33 @@
     X(heattext)                                                                                    \
     X(heattextbest)
 
-enum plot_colour {
-#define X(name) PLOT_COLOUR_##name,
-    PLOT_COLOURS(X)
+enum colour {
+#define X(name) COLOUR_##name,
+    SVG_COLOURS(X)
 #undef X
-        PLOT_COLOUR_COUNT
+        COLOUR_COUNT
 };
 
-enum { PLOT_COLOUR_BASE = 0x010000, PLOT_SERIES = 6, PLOT_HEAT = 8 };
+enum { COLOUR_SERIES = 6, COLOUR_HEAT = 8 };
 
-/* Writes c_text = "#010000" and so on for a script. */
-void plot_svg_write_colours(FILE *script);
+/* The rules that the page's style sheet needs, besides the colours themselves. */
+void svg_write_style(FILE *stream);
 
-/* Writes the rules of a style sheet that the plots need, besides the colours themselves. */
-void plot_svg_write_style(FILE *stream);
+/* Begins an element of a colour and, unless it is "", of a further class; its attributes follow. */
+void svg_begin(FILE *stream, const char *element, enum colour colour, const char *class);
 
-/* The document, from `<svg` to before `</svg>`, as an element with `label` as its accessible name;
- * a new string. */
-char *plot_svg_inline(const char *svg, const char *label);
+/* A number in pixels with at most one decimal, the same in every locale. */
+void svg_number(FILE *stream, double number);
+
+void svg_attribute(FILE *stream, const char *name, double number);
+
+/* The attribute that turns an element about a point, clockwise. */
+void svg_rotate(FILE *stream, int degrees, double x, double y);
+
+/* A step of a path, "M12.5 40". */
+void svg_step(FILE *stream, char command, double x, double y);
+
+/* Ends an element's attributes; then its text and its end tag. */
+void svg_text(FILE *stream, const char *text);
 
 #endif

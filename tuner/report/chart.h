@@ -1,0 +1,58 @@
+/*
+ * A chart of a study's page: a figure with its title, its caption and its plot, and what most charts
+ * have in common: variants as points, with ties and the winner on top.
+ *
+ * Calling sequence:
+ *     struct plot plot = {.stream = charts->stream, .x = …, .y = chart_axis(points, count)};
+ *     chart_begin(&plot, title, "caption …", …);
+ *     chart_scatter(&plot, points, count);   (and other marks, plot_marks.h)
+ *     chart_end(&plot);
+ */
+#ifndef AUTOTUNE_CHART_H
+#define AUTOTUNE_CHART_H
+
+#include "record/study.h"
+#include "report/parameter_importance.h"
+#include "report/plot.h"
+#include "report/report_roofs.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* What the charts of one study are drawn from, and the page they go to. */
+struct charts {
+    FILE *stream;
+    const struct study *study;
+    const struct importance *importance;
+    const struct roofs *roofs;
+};
+
+/* Begins a figure and its plot. The caption says what to see in it. */
+void chart_begin(struct plot *plot, const char *title, const char *caption_format, ...)
+    __attribute__((format(printf, 3, 4)));
+void chart_end(const struct plot *plot);
+
+/* How variants are marked, later ones on top of earlier ones. */
+enum chart_mark { CHART_PLAIN, CHART_TIE, CHART_WINNER, CHART_MARK_COUNT };
+
+enum chart_mark chart_mark(const struct study *study, size_t index);
+
+/* A variant. */
+struct chart_point {
+    double x;
+    double y;
+    enum chart_mark mark;
+};
+
+/* The ranges of the points' x and y. */
+struct plot_range chart_x_range(const struct chart_point *points, size_t count);
+struct plot_range chart_y_range(const struct chart_point *points, size_t count);
+
+/* Draws the points: plain ones, then ties, then the winner. */
+void chart_scatter(const struct plot *plot, const struct chart_point *points, size_t count);
+
+/* What the parameters' importance is about, as charts show it: microseconds, or per cent of occupancy. */
+double chart_number(const struct importance *importance, const struct result *result);
+const char *chart_number_label(const struct importance *importance);
+
+#endif
