@@ -45,7 +45,7 @@ stand_in() { # command $1 that does $2
 
 all_installed() {
     printf '%s\n' cmake ninja-build gcc libc6-dev pkg-config libinih-dev liblua5.4-dev libsqlite3-dev \
-        libjansson-dev libpopt-dev libxxhash-dev gnuplot-nox g++ make libcmocka-dev bats clang-format-14 shellcheck \
+        libjansson-dev libpopt-dev libxxhash-dev g++ make libcmocka-dev bats clang-format-14 shellcheck \
         clang-14 clang-tidy-14 cppcheck libclang-rt-14-dev python3-jsonschema zsh python3 python3-venv >"$machine/installed"
 }
 

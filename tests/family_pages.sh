@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The pages of the shipped kernels, from the records that tests/gpu_families.sh left; needs no GPU, but gnuplot:
+# The pages of the shipped kernels, from the records that tests/gpu_families.sh left; needs no GPU:
 #     tests/family_pages.sh BUILD RESULTS [FAMILY…]
 # BUILD is a build folder. RESULTS holds a folder with a record for each family (default: all that are there).
-# A page for each kernel goes to RESULTS/<gpu>/, for barriers and the ladder one of them all. Each must have its charts where
-# there is gnuplot, measured roofs if any, and stay near 1 MiB.
+# A page for each kernel goes to RESULTS/<gpu>/, for barriers and the ladder one of them all. Each must have its charts,
+# measured roofs if any, and stay near 1 MiB.
 set -eu
 
 build=$(realpath "${1:?usage: tests/family_pages.sh BUILD RESULTS [FAMILY…]}")
@@ -35,7 +35,7 @@ make_pages() {
 check() { # PAGE
     if grep -q theoretical "$1"; then
         echo "$1: a theoretical roof"
-    elif command -v gnuplot >/dev/null && ! grep -q '<svg class="plot"' "$1"; then
+    elif ! grep -q '<svg class="plot"' "$1"; then
         echo "$1: no chart"
     elif [ "$(stat -c %s "$1")" -gt 1310720 ]; then
         echo "$1: $(stat -c %s "$1") bytes"

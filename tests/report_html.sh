@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Loads a report in a browser: fails on errors in its console, plots that are missing or empty, anything fetched from
-# elsewhere, a page wider than its window, tables that do not sort. Exit status 77, skipped, without a browser or gnuplot.
+# elsewhere, a page wider than its window, tables that do not sort. Exit status 77, skipped, without a browser.
 # usage: report_html.sh BUILD_DIR [REPORT.html]   without a report, one is made with the stand-in driver
 set -euo pipefail
 build=$(readlink -f "${1:?usage: report_html.sh BUILD_DIR [REPORT.html]}")
@@ -15,8 +15,8 @@ for name in chromium chromium-browser google-chrome; do
         break
     fi
 done
-if [[ -z $browser ]] || ! command -v gnuplot >/dev/null; then
-    echo "skipped: needs chromium and gnuplot"
+if [[ -z $browser ]]; then
+    echo "skipped: needs chromium"
     exit 77
 fi
 
@@ -59,20 +59,23 @@ for (const figure of figures) {
   const box = plot.getBoundingClientRect();
   check(box.width > 200 && box.height > 100, `tiny plot: ${name(plot)}: ${box.width} x ${box.height}`);
   check(plot.querySelectorAll('text').length > 3, `no texts: ${name(plot)}`);
-  check(plot.querySelectorAll('circle, polygon, .dots').length > 0, `no points: ${name(plot)}`);
-  for (const mark of plot.querySelectorAll('circle')) {
+  check(plot.querySelectorAll('circle, rect, .dots').length > 0, `no points: ${name(plot)}`);
+  for (const mark of plot.querySelectorAll('circle, rect:not(.frame)')) {
     const paint = getComputedStyle(mark).fill;
     if (paint === 'none' || paint === 'rgb(0, 0, 0)') { found.push(`unpainted: ${name(plot)}: ${paint}`); break; }
   }
   for (const dots of plot.querySelectorAll('.dots'))
     check(!['none', 'rgb(0, 0, 0)'].includes(getComputedStyle(dots).stroke), `unpainted dots: ${name(plot)}`);
-  for (const text of plot.querySelectorAll('text')) {
-    const place = text.getBoundingClientRect();
-    if (place.left < box.left - 1 || place.right > box.right + 1) {
-      found.push(`text outside of its plot: ${name(plot)}: ${text.textContent}`);
-      break;
-    }
-  }
+  const places = [...plot.querySelectorAll('text')].map(text => [text, text.getBoundingClientRect()]);
+  for (const [text, place] of places)
+    check(place.left >= box.left - 1 && place.right <= box.right + 1 && place.top >= box.top - 1 && place.bottom <= box.bottom + 1,
+        `text outside of its plot: ${name(plot)}: ${text.textContent}`);
+  const upright = places.filter(([text]) => !text.hasAttribute('transform')); // the boxes of turned texts overlap, they do not
+  upright.forEach(([text, a], i) => upright.slice(0, i).forEach(([other, b]) => check(
+      a.right <= b.left || b.right <= a.left || a.bottom - 3 <= b.top || b.bottom - 3 <= a.top,
+      `texts overlap: ${name(plot)}: ${other.textContent}, ${text.textContent}`)));
+  for (const line of plot.querySelectorAll('path:not(.dots)'))
+    check(!['none', 'rgb(0, 0, 0)'].includes(getComputedStyle(line).stroke), `unpainted line: ${name(plot)}`);
 }
 check(document.documentElement.scrollWidth <= innerWidth, `page of ${document.documentElement.scrollWidth} in ${innerWidth}`);
 check(performance.getEntriesByType('resource').length === 0, 'fetches something');

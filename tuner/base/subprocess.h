@@ -1,6 +1,6 @@
 /*
- * Other people's programs, run without a shell: gnuplot, nvdisasm. Input and output are files in
- * memory, so neither side waits for the other, and a program that reads its input twice can.
+ * Programs that are not ours, such as nvdisasm, run without a shell. Input and output are files in
+ * memory, so neither side waits for the other, and a program may read its input twice.
  */
 #ifndef AUTOTUNE_SUBPROCESS_H
 #define AUTOTUNE_SUBPROCESS_H

@@ -23,7 +23,7 @@ enum { PLOT_WIDTH = 420, PLOT_HEIGHT = 290 }; /* without keys and turned words, 
 
 /* Sizes in pixels. */
 #define PLOT_LINE 18.0       /* the height of a line of text */
-#define PLOT_LETTER 8.6      /* the width of most letters in most fonts */
+#define PLOT_LETTER 9.0      /* the width of most letters in most fonts */
 #define PLOT_HALF_LETTER 5.0 /* from the middle of a text to its baseline */
 #define PLOT_GAP 8.0         /* between a text and what stands beside it */
 

@@ -378,7 +378,7 @@ static void test_words_and_cells_have_room(void **state)
     assert_null(strstr(text, "p-axis"));
     assert_non_null(strstr(text, "viewBox=\"0 0 420 290\""));
     free(text);
-    text = table_of(numbers, 8, words, 1); /* smaller text in cells */
+    text = table_of(numbers, 7, words, 1); /* smaller text in cells */
     assert_null(strstr(text, "rotate"));
     assert_non_null(strstr(text, "class=\"p-heattextbest middle small\""));
     free(text);
