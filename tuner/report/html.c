@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The page: its studies with what is worked out from each. */
+/* The studies of a page, and what was calculated for each. */
 struct page {
     const struct study *studies;
     size_t count;
-    struct importance *importance; /* of each study, as is the next */
-    struct roofs *roofs;
+    struct importance *importance; /* of each study */
+    struct roofs *roofs;           /* of each study */
 };
 
 static void page_init(struct page *page, const struct study *studies, size_t count,

@@ -379,36 +379,43 @@ static struct line collect_line(const struct study *study,
     return line;
 }
 
-/* The lines of a plot; those without points have no key. */
+/* The lines of a plot, and their keys if there is a parameter to tell them apart by. */
 struct lines {
     struct line items[COLOUR_SERIES];
     struct plot_key keys[COLOUR_SERIES];
-    char texts[COLOUR_SERIES][VALUE_TEXT_BYTES];
+    char texts[COLOUR_SERIES][VALUE_TEXT_BYTES]; /* of the keys */
     size_t count;
     struct plot_range x;
     struct plot_range y;
 };
 
+static void add_line(struct lines *lines, struct line line, size_t colour)
+{
+    for (size_t i = 0; i < line.count; i++) {
+        plot_range_add(&lines->x, line.points[i].x);
+        plot_range_add(&lines->y, line.points[i].y);
+    }
+    lines->keys[lines->count] = (struct plot_key){
+        lines->texts[lines->count],
+        {PLOT_STRAIGHT, (enum colour)(COLOUR_series0 + colour), 1.8, 2.7},
+    };
+    lines->items[lines->count++] = line;
+}
+
 static void lines_init(struct lines *lines, const struct study *study,
                        const struct parameter_importance *parameter, bool blocks)
 {
     *lines = (struct lines){.x = PLOT_RANGE_EMPTY, .y = PLOT_RANGE_EMPTY};
-    for (size_t level = 0; level < (parameter != NULL ? parameter->level_count : 1); level++) {
+    size_t levels = parameter != NULL ? parameter->level_count : 1;
+    for (size_t level = 0; level < levels; level++) {
         struct line line = collect_line(study, parameter, level, blocks);
         if (line.count == 0) {
             free(line.points);
             continue;
         }
-        for (size_t i = 0; i < line.count; i++) {
-            plot_range_add(&lines->x, line.points[i].x);
-            plot_range_add(&lines->y, line.points[i].y);
-        }
-        char *text = lines->texts[lines->count];
-        struct plot_line_style style = {PLOT_STRAIGHT, (enum colour)(COLOUR_series0 + level), 1.8,
-                                        2.7};
-        lines->keys[lines->count] = (struct plot_key){
-            parameter != NULL ? value_text(parameter->levels[level].value, text) : "best", style};
-        lines->items[lines->count++] = line;
+        if (parameter != NULL)
+            (void)value_text(parameter->levels[level].value, lines->texts[lines->count]);
+        add_line(lines, line, level);
     }
 }
 
@@ -440,7 +447,7 @@ static void draw_latency(const struct charts *charts, struct lines *lines, const
                         .x = plot_axis_log(lines->x, PLOT_LOG2),
                         .y = plot_axis_of(lines->y),
                         .keys = lines->keys,
-                        .key_count = lines->count};
+                        .key_count = parameter != NULL ? lines->count : 0};
     plot.x.label = blocks ? "blocks in the grid" : "threads per block";
     plot.y.label = label;
     chart_begin(&plot, blocks ? "Latency against blocks" : "Latency against threads",

@@ -1,5 +1,5 @@
 /*
- * Parts of the page, for html.c alone.
+ * The parts of a page, which html.c puts together; html_charts.h has the charts.
  */
 #ifndef AUTOTUNE_HTML_PARTS_H
 #define AUTOTUNE_HTML_PARTS_H
@@ -15,27 +15,26 @@
 /* "n = 16777216 (2^24), value_type = float"; nothing for an empty problem. */
 void html_problem(FILE *stream, const struct bindings *problem);
 
-/* The style sheet and the script, with their elements. */
+/* The <style> and <script> elements. */
 void html_style(FILE *stream);
 void html_script(FILE *stream);
 
-/* What the winner is, how fast and how sure, as a paragraph; in static mode that nothing was run.
- */
+/* A paragraph that names the winner, its time and its ties, or says why there is none. */
 void html_winner(FILE *stream, const struct study *study, const struct roofs *roofs);
 
-/* A line for each study: kernel and GPU where they differ, problem, winner, time, rate, share of the
- * roof. `roofs`: of each. */
+/* A table with a row per study: kernel and GPU if they differ, problem, winner, time, rate and share
+ * of the roof. `roofs` has those of each study. */
 void html_overview(FILE *stream, const struct study *studies, const struct roofs *roofs,
                    size_t count, bool same_kernel, bool same_gpu);
 
-/* The roofs of the study's GPU and which of them are measured, as a paragraph; nothing in static
- * mode, or where none is known. */
+/* A paragraph with the roofs of the study's GPU and whether they are measured; nothing in static mode
+ * or if none is known. */
 void html_roofs(FILE *stream, const struct study *study, const struct roofs *roofs);
 
-/* The winner's rate over the roof that limits it; 0 where there is none. */
+/* The winner's rate divided by the roof that limits it; 0 if there is no winner or no roof. */
 double html_roof_share(const struct study *study, const struct roofs *roofs);
 
-/* Tables with their headings; nothing where there is nothing to say. */
+/* Tables with their headings; nothing if the study has no data for them. */
 void html_importance(FILE *stream, const struct study *study, const struct importance *importance);
 void html_headroom(FILE *stream, const struct study *study);
 void html_failures(FILE *stream, const struct study *study);

@@ -2,9 +2,9 @@
 
 #include "report/svg.h"
 
-enum { MAX_COLUMNS = 40 }; /* whose text can be aligned to the left */
+enum { MAX_COLUMNS = 40 }; /* at most, that can be aligned to the left */
 
-/* The colours of charts are those of svg.h. */
+/* --dot to --heattextbest are the colours of charts (svg.h). */
 static const char *const style[] = {
     ":root{color-scheme:light dark;",
     "--page:#fff;--card:#fbfcfd;--text:#1b2026;--muted:#5a6572;--line:#dbe1e8;--head:#f0f3f6;",
@@ -77,7 +77,7 @@ static const char *const style[] = {
     "@media print{.scroll{overflow:visible;max-height:none;border:0}figure{break-inside:avoid}}",
 };
 
-/* A click on a heading sorts by it, a second one the other way round; cells without a value go
+/* A click on a heading sorts by its column, and a second click reverses the order. Empty cells stay
  * last. */
 static const char *const script[] = {
     "for(const table of document.querySelectorAll('table.sortable')){",
@@ -105,7 +105,7 @@ void html_style(FILE *stream)
     fputs("<style>\n", stream);
     for (size_t i = 0; i < sizeof style / sizeof *style; i++)
         fprintf(stream, "%s\n", style[i]);
-    /* the cells of a column as its heading, which alone says how */
+    /* a heading's class aligns its whole column */
     for (int i = 1; i <= MAX_COLUMNS; i++)
         fprintf(stream, "table:has(th.l:nth-child(%d)) td:nth-child(%d)%s", i, i,
                 i < MAX_COLUMNS ? ",\n" : "{text-align:left}\n");

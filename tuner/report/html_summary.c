@@ -53,7 +53,7 @@ double html_roof_share(const struct study *study, const struct roofs *roofs)
     return winner->bytes > 0 ? fmax(bytes, operations) : 0;
 }
 
-/* " (68 % of the theoretical 4.917 TB/s)"; `roof` is in units of 1000 of `rate`'s. */
+/* " (68 % of the theoretical 4.917 TB/s)"; `unit` is 1000 times the unit of `rate` and `roof`. */
 static void print_share(FILE *stream, double rate, double roof, bool was_measured, const char *unit)
 {
     char number[REPORT_NUMBER_BYTES];

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double FULL = 1 - 1e-9; /* occupancies are quotients */
+static const double FULL = 1 - 1e-9; /* occupancies are rounded quotients */
 
 /* Cells and rows have no end tags, which HTML allows: pages have thousands of them. */
 static void text_table_begin(FILE *stream, const char *heading, const char *explanation)

@@ -87,7 +87,7 @@ static void make_room_for_turned(struct plot *plot)
 static size_t x_ticks(const struct plot *plot, struct plot_tick ticks[PLOT_MAX_TICKS])
 {
     struct plot_room room = {
-        .length = plot->right - plot->left, .text = 1.8 * PLOT_LETTER, .letter = PLOT_LETTER};
+        .length = plot->right - plot->left, .text = 1.2 * PLOT_LETTER, .letter = PLOT_LETTER};
     return plot_axis_ticks(&plot->x, room, ticks);
 }
 
