@@ -40,7 +40,7 @@ load helper
 import re
 import xml.etree.ElementTree as tree
 page = open("page.html", encoding="utf-8").read()
-figures = re.findall(r"<figure>.*?<b>(.*?)</b>.*?(<svg.*?</svg>)</figure>", page, re.DOTALL)
+figures = re.findall(r"<figure>.*?<b>(.*?)</b>.*?(<svg.*?</svg>).*?</figure>", page, re.DOTALL)
 assert len(figures) > 5 and len(figures) == page.count("<svg") == page.count("<figure>"), len(figures)
 for title, svg in figures:
     root = tree.fromstring(svg)

@@ -19,7 +19,7 @@ void chart_begin(struct plot *plot, const char *title, const char *caption_forma
     html_text(plot->stream, title);
     fputs("</b> ", plot->stream);
     html_text(plot->stream, caption);
-    fputs("</figcaption>", plot->stream);
+    fputs("</figcaption><div class=\"plot-box\">", plot->stream);
     free(caption);
     plot_begin(plot, title);
 }
@@ -27,7 +27,7 @@ void chart_begin(struct plot *plot, const char *title, const char *caption_forma
 void chart_end(const struct plot *plot)
 {
     plot_end(plot);
-    fputs("</figure>\n", plot->stream);
+    fputs("</div></figure>\n", plot->stream);
 }
 
 enum chart_mark chart_mark(const struct study *study, size_t index)

@@ -48,9 +48,9 @@ static const char *const style[] = {
     ".charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,25rem),1fr));",
     "gap:1rem}",
     "figure{margin:0;padding:.8rem .8rem .5rem;background:var(--card);",
-    "border:1px solid var(--line);border-radius:8px;min-width:0;display:flex;",
-    "flex-direction:column}",
-    "figcaption{font-size:.88rem;line-height:1.4;margin-bottom:auto}",
+    "border:1px solid var(--line);border-radius:8px;min-width:0;display:grid;gap:0;",
+    "grid-row:span 2;grid-template:subgrid/minmax(0,1fr)}", /* plots of a row begin together */
+    "figcaption{font-size:.88rem;line-height:1.4}",
     "figcaption b{display:block;color:var(--text);font-size:1rem}",
     ".scroll{overflow:auto;max-height:36rem;border:1px solid var(--line);border-radius:8px;",
     "width:fit-content;max-width:100%}",

@@ -75,7 +75,7 @@ static bool is_turned(const struct plot *plot)
 /* Turned words end at their ticks: they need room below the axis, and the first ones left of it. */
 static void make_room_for_turned(struct plot *plot)
 {
-    plot->height += TURNED_SIN * words_width(&plot->x, MAX_COLUMN_LETTERS) - PLOT_GAP;
+    plot->height += TURNED_SIN * words_width(&plot->x, MAX_COLUMN_LETTERS) - 2 * PLOT_GAP;
     for (size_t i = 0; i < plot->x.word_count; i++) {
         double width = fmin(plot_text_width(plot->x.words[i]), PLOT_LETTER * MAX_COLUMN_LETTERS);
         double place = plot_axis_place(&plot->x, (double)i);

@@ -13,10 +13,10 @@ static const char *const colour_names[] = {
 
 /* On a narrow screen a plot is smaller than its coordinates, on a wide one larger. */
 static const char *const style[] = {
-    "figure{container-type:inline-size}",
+    ".plot-box{container-type:inline-size}",
     ".plot{display:block;width:100%;height:auto;margin-top:.5rem;color:var(--muted);",
     "font:14px system-ui,sans-serif}",
-    "@container(min-width:30rem){.plot{font-size:12px}}",
+    "@container(min-width:28rem){.plot{font-size:12px}}",
     ".plot text,.plot circle,.plot rect{fill:currentColor}",
     ".plot path,.plot .frame{fill:none;stroke:currentColor;stroke-linejoin:round}",
     ".plot .dots{stroke-linecap:round}.plot .frame{stroke-width:2.5}",

@@ -154,8 +154,9 @@ static void test_every_chart_has_its_plot(void **state)
     study.environment.gpu.attributes[GPU_clock_khz] = 2000000;
     char *page = page_of(&study, 1);
     assert_int_equal(count_text(page, "<figure>"), CHARTS);
-    assert_int_equal(count_text(page, "</figcaption><svg class=\"plot\""), CHARTS);
-    assert_int_equal(count_text(page, "</svg></figure>"), CHARTS);
+    assert_int_equal(count_text(page, "</figcaption><div class=\"plot-box\"><svg class=\"plot\""),
+                     CHARTS);
+    assert_int_equal(count_text(page, "</svg></div></figure>"), CHARTS);
     for (size_t i = 0; i < CHARTS; i++) {
         char *title = alloc_format("<b>%s</b>", titles[i]);
         char *label = alloc_format("role=\"img\" aria-label=\"%s\"", titles[i]);
