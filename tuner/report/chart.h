@@ -1,6 +1,6 @@
 /*
- * A chart of a study's page: a figure with its title, its caption and its plot, and what most charts
- * have in common: variants as points, with ties and the winner on top.
+ * A chart of a study's page: a figure with its title, its caption and its plot, and what most
+ * charts have in common: variants as points, with ties and the winner on top.
  *
  * Calling sequence:
  *     struct plot plot = {.stream = charts->stream, .x = …, .y = chart_axis(points, count)};
@@ -51,7 +51,8 @@ struct plot_range chart_y_range(const struct chart_point *points, size_t count);
 /* Draws the points: plain ones, then ties, then the winner. */
 void chart_scatter(const struct plot *plot, const struct chart_point *points, size_t count);
 
-/* What the parameters' importance is about, as charts show it: microseconds, or per cent of occupancy. */
+/* What the parameters' importance is about, as charts show it: microseconds, or per cent of
+ * occupancy. */
 double chart_number(const struct importance *importance, const struct result *result);
 const char *chart_number_label(const struct importance *importance);
 

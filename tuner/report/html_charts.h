@@ -9,8 +9,8 @@
 
 #include "report/chart.h"
 
-/* Prints every chart that the study has data for, after a legend; nothing if there are fewer than two
- * variants to compare. */
+/* Prints every chart that the study has data for, after a legend; nothing if there are fewer than
+ * two variants to compare. */
 void html_charts(const struct charts *charts);
 
 #endif

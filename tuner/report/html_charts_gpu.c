@@ -182,7 +182,8 @@ void chart_occupancy(const struct charts *charts)
 
 /* -- occupancy against registers -- */
 
-/* The limits that are drawn: of blocks of some sizes by their registers, and of the winner by its shared memory. */
+/* The limits that are drawn: of blocks of some sizes by their registers, and of the winner by its
+ * shared memory. */
 struct limits {
     struct plot_key keys[LIMIT_CURVES + 1];
     char *texts[LIMIT_CURVES + 1]; /* of the keys */
@@ -356,7 +357,7 @@ static int ascending(const void *left, const void *right)
     return order != 0 ? order : (a->y > b->y) - (a->y < b->y);
 }
 
-/* The best latency at each extent, over the variants with `level` of `parameter`; NULL: over all. */
+/* The best latency at each extent, of variants with `level` of `parameter`; of all if it is NULL. */
 static struct line collect_line(const struct study *study,
                                 const struct parameter_importance *parameter, size_t level,
                                 bool blocks)

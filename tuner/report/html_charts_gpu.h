@@ -1,6 +1,5 @@
 /*
- * Charts of what a study's variants make of the GPU. Each prints nothing if the study has no data for
- * it.
+ * Charts of how a study's variants use the GPU. Each prints nothing if the study has no data for it.
  */
 #ifndef AUTOTUNE_HTML_CHARTS_GPU_H
 #define AUTOTUNE_HTML_CHARTS_GPU_H

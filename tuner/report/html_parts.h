@@ -22,13 +22,13 @@ void html_script(FILE *stream);
 /* A paragraph that names the winner, its time and its ties, or says why there is none. */
 void html_winner(FILE *stream, const struct study *study, const struct roofs *roofs);
 
-/* A table with a row per study: kernel and GPU if they differ, problem, winner, time, rate and share
- * of the roof. `roofs` has those of each study. */
+/* A table with a row per study: kernel and GPU if they differ, problem, winner, time, rate and
+ * share of the roof. `roofs` has those of each study. */
 void html_overview(FILE *stream, const struct study *studies, const struct roofs *roofs,
                    size_t count, bool same_kernel, bool same_gpu);
 
-/* A paragraph with the roofs of the study's GPU and whether they are measured; nothing in static mode
- * or if none is known. */
+/* A paragraph with the roofs of the study's GPU and whether they are measured; nothing in static
+ * mode or if none is known. */
 void html_roofs(FILE *stream, const struct study *study, const struct roofs *roofs);
 
 /* The winner's rate divided by the roof that limits it; 0 if there is no winner or no roof. */

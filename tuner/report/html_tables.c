@@ -152,8 +152,8 @@ static void headroom_row(FILE *stream, const struct study *study, size_t index, 
     fputc('\n', stream);
 }
 
-/* The indices of variants below full occupancy, those with the same resources together; a new array.
- * `*full` counts the others. */
+/* The indices of variants below full occupancy, those with the same resources together; a new
+ * array. `*full` counts the others. */
 static size_t *collect_partial(const struct study *study, size_t *count, size_t *full)
 {
     size_t *order = alloc_zeroed(study->result_count, sizeof *order);

@@ -1,10 +1,11 @@
 /*
- * How much each parameter matters in a study, which tells a user what to sweep next: the best result
- * at each of its values, and the share of the variance that it explains. Pure functions of the study.
+ * How much each parameter matters in a study, which tells a user what to sweep next: the best
+ * result at each of its values, and the share of the variance that it explains. Pure functions of
+ * the study.
  *
- * The variance is that of the logarithm of the median time (so that a slowdown by some factor counts
- * the same anywhere), over the measured variants. In static mode, or if nothing was measured, it is
- * the variance of the occupancy over the variants that compiled.
+ * The variance is that of the logarithm of the median time (so that a slowdown by some factor
+ * counts the same anywhere), over the measured variants. In static mode, or if nothing was
+ * measured, it is the variance of the occupancy over the variants that compiled.
  *
  * The shares follow Sobol's analysis of variance; here they are exact sums over the variants:
  *   alone   the share of the sum of squares that lies between the means of the parameter's values:
@@ -13,8 +14,9 @@
  *           loss from choosing all other parameters and leaving this one to chance
  *   near    `total` over only the variants within a factor of two of the best: what remains to be
  *           gained once the outliers are gone
- * The difference between total and alone is interaction with other parameters. If constraints remove
- * parts of the grid, correlated parameters share what they explain, and alone may exceed total.
+ * The difference between total and alone is interaction with other parameters. If constraints
+ * remove parts of the grid, correlated parameters share what they explain, and alone may exceed
+ * total.
  */
 #ifndef AUTOTUNE_PARAMETER_IMPORTANCE_H
 #define AUTOTUNE_PARAMETER_IMPORTANCE_H
@@ -56,7 +58,7 @@ bool importance_usable(const struct importance *importance, const struct result 
 double importance_number(const struct importance *importance, const struct result *result);
 bool importance_better(const struct importance *importance, double a, double b);
 
-/* The level of the winner, otherwise of the best result compared; level_count if there is neither. */
+/* The level of the winner, otherwise of the best result; level_count if there is neither. */
 size_t parameter_best_level(const struct importance *importance,
                             const struct parameter_importance *parameter,
                             const struct study *study);
@@ -66,9 +68,9 @@ size_t parameter_level_of(const struct parameter_importance *parameter,
                           const struct result *result);
 
 /*
- * Whether the best level is the smallest or largest of three or more numbers tried and the parameter
- * matters (1 % or more): values beyond it may be better still. A smallest value of 0 or 1 does not
- * count.
+ * Whether the best level is the smallest or largest of three or more numbers tried and the
+ * parameter matters (1 % or more): values beyond it may be better still. A smallest value of 0 or 1
+ * does not count.
  */
 bool parameter_best_at_end(const struct importance *importance,
                            const struct parameter_importance *parameter, const struct study *study,

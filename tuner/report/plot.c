@@ -29,7 +29,7 @@ double plot_text_width(const char *text)
     return PLOT_LETTER * (double)plot_letters(text);
 }
 
-/* -- the layout, from top to bottom: the y axis's label, keys, axes, ticks, the x axis's label -- */
+/* -- layout: the label of y, keys, axes, ticks, the label of x, from top to bottom -- */
 
 /* The width of the longest word of an axis as it is shown; 0 for an axis of numbers. */
 static double words_width(const struct plot_axis *axis, size_t max_letters)

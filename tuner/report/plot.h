@@ -52,7 +52,7 @@ struct plot {
     double height;                   /* of all, likewise */
 };
 
-/* Begins the <svg> with its axes and keys. `label` tells readers who cannot see it what it shows. */
+/* Begins the <svg> with its axes and keys. `label` describes it to readers who cannot see it. */
 void plot_begin(struct plot *plot, const char *label);
 void plot_end(const struct plot *plot);
 

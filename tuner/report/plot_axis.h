@@ -27,8 +27,8 @@ struct plot_range {
         .low = INFINITY, .high = -INFINITY                                                         \
     }
 
-/* Widens the range to `number`. NaN, infinities and numbers beyond 1e30 are ignored, and those below
- * 1e-30 count as 0. */
+/* Widens the range to `number`. NaN, infinities and numbers beyond 1e30 are ignored, and those
+ * below 1e-30 count as 0. */
 void plot_range_add(struct plot_range *range, double number);
 
 enum plot_scale { PLOT_LINEAR, PLOT_LOG10, PLOT_LOG2, PLOT_WORDS };
@@ -44,12 +44,13 @@ struct plot_axis {
 };
 
 /*
- * An axis over `range` with a margin at both ends: logarithmic if all numbers are positive and span a
- * factor of 4 or more, otherwise linear. An empty range counts as 0 to 1.
+ * An axis over `range` with a margin at both ends: logarithmic if all numbers are positive and span
+ * a factor of 4 or more, otherwise linear. An empty range counts as 0 to 1.
  */
 struct plot_axis plot_axis_of(struct plot_range range);
 
-/* A logarithmic axis over `range`, which must be positive, with ticks of base 10 or 2 as `scale` says. */
+/* A logarithmic axis over `range`, which must be positive, with ticks of base 10 or 2 as `scale`
+ * says. */
 struct plot_axis plot_axis_log(struct plot_range range, enum plot_scale scale);
 
 /* An axis with `words`, evenly spaced; they stay the caller's. */
@@ -74,9 +75,9 @@ struct plot_room {
 };
 
 /*
- * As many ticks as have room, at round numbers: multiples of 1, 2 or 5 times a power of ten; powers of
- * the base on a logarithmic axis, and some between them if they are few. Returns how many; 0 for an
- * axis of words or one without a length.
+ * As many ticks as have room, at round numbers: multiples of 1, 2 or 5 times a power of ten; powers
+ * of the base on a logarithmic axis, and some between them if they are few. Returns how many; 0 for
+ * an axis of words or one without a length.
  */
 size_t plot_axis_ticks(const struct plot_axis *axis, struct plot_room room,
                        struct plot_tick ticks[PLOT_MAX_TICKS]);

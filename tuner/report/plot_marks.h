@@ -1,6 +1,6 @@
 /*
- * What stands in plots. Coordinates are those of the axes; a word of an axis stands at 0, 1, 2 and so
- * on. Whatever has no place (NaN, or zero on a logarithmic axis) is left out.
+ * What is drawn in a plot. Coordinates are those of the axes; the words of an axis are at 0, 1, 2 and
+ * so on. Numbers with no place on an axis (NaN, or zero on a logarithmic one) are not drawn.
  */
 #ifndef AUTOTUNE_PLOT_MARKS_H
 #define AUTOTUNE_PLOT_MARKS_H
@@ -28,7 +28,7 @@ void plot_line(const struct plot *plot, const struct plot_line_style *style,
 /* An interval at `x`, as a vertical bar. */
 void plot_interval(const struct plot *plot, double x, double low, double high, enum colour colour);
 
-/* A cell where words of both axes meet, with its text as large as it fits; and a frame around one. */
+/* A cell where words of both axes meet, with its text as large as fits; a frame around a cell. */
 void plot_cell(const struct plot *plot, size_t column, size_t row, enum colour fill,
                enum colour colour, const char *text);
 void plot_frame(const struct plot *plot, size_t column, size_t row, enum colour colour);
