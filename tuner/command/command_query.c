@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/suggestion.h"
-#include "template/ini_file.h"
 #include "tune/gpu_list.h"
 
 #include <stdio.h>

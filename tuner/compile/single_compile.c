@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/suggestion.h"
 #include "compile/cubin_cache.h"
-#include "template/ini_file.h"
 #include "template/installed.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "lookup.h"
+#include "table.h"
 
 #include <math.h>
 #include <stdio.h>

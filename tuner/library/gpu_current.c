@@ -1,4 +1,4 @@
-#include "lookup.h"
+#include "table.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-#include "lookup.h"
+#include "table.h"
+
+#include "base/literal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -131,10 +133,10 @@ static size_t put_upper(char *to, const char *from)
 static int define(struct tuned_definitions *definitions, size_t *used,
                   const struct tuned_value *value)
 {
-    enum { LONGEST = 2 + NAME_LETTERS + 1 + NAME_LETTERS + 1 + 2 * WORD_LETTERS + 2 };
+    enum { LONGEST = 2 + 2 * (LITERAL_NAME_LETTERS + 1) + 2 * LITERAL_WORD_LETTERS + 2 };
     size_t most = sizeof definitions->items / sizeof *definitions->items;
     if (definitions->count == most || sizeof definitions->text - *used < LONGEST + 1 ||
-        strlen(value->text) > (size_t)2 * WORD_LETTERS)
+        strlen(value->text) > (size_t)2 * LITERAL_WORD_LETTERS)
         return TUNED_INVALID;
     char *start = definitions->text + *used;
     char *next = start;
@@ -152,10 +154,6 @@ static int define(struct tuned_definitions *definitions, size_t *used,
         size_t length = strlen(value->text);
         memcpy(next, value->text, length);
         next += length;
-        if (strpbrk(value->text, ".e") == NULL) { /* a real number stays one in C */
-            *next++ = '.';
-            *next++ = '0';
-        }
     }
     *next++ = '\0';
     *used += (size_t)(next - start);
@@ -180,8 +178,8 @@ static int define_words(struct tuned_definitions *definitions, size_t *used,
     for (size_t i = 0; i < count && code == 0; i++) {
         if (values[i].kind != TUNED_WORD || has(others, other_count, values[i].name))
             continue;
-        code = tuned_is_name(values[i].name, NAME_LETTERS) &&
-                       tuned_is_name(values[i].text, WORD_LETTERS)
+        code = values[i].text != NULL && literal_is_name(values[i].name, LITERAL_NAME_LETTERS) &&
+                       literal_is_name(values[i].text, LITERAL_WORD_LETTERS)
                    ? define(definitions, used, &values[i])
                    : TUNED_INVALID;
     }

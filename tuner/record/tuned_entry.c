@@ -61,7 +61,7 @@ static void set_measurement(const struct result *winner, struct tuned_entry *ent
     entry->median_ns = time->median_ns;
     entry->low_ns = time->low_ns;
     entry->high_ns = time->high_ns;
-    entry->samples = time->count;
+    entry->samples = (int64_t)time->count;
     entry->runs = winner->runs > 1 ? winner->runs : 0;
     entry->gb_per_s = time->median_ns > 0 ? winner->bytes / time->median_ns : 0;
     entry->gflop_per_s = time->median_ns > 0 ? winner->operations / time->median_ns : 0;

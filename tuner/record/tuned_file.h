@@ -15,8 +15,8 @@
  *     ...
  *     tie.1.block_size = 256
  *
- * The keys are a table in tuned.c, which reading and writing share; to add one, add its line there
- * and its member here. Every line stays within what any build of inih reads (196 bytes, section
+ * The keys are a table in base/tuned_reader.h, which reading and writing share; to add one, add its
+ * line there and its member here. Every line stays within what any build of inih reads (196 bytes, section
  * names 49); numbers read back as they were, to the last bit and with their kind (2.0 is a real
  * number, 2 is not).
  */
@@ -52,7 +52,7 @@ struct tuned_entry {
     struct bindings problem;
     struct bindings parameters;
     double median_ns, low_ns, high_ns; /* of the finals; 95 % interval of the median */
-    size_t samples;
+    int64_t samples;
     int runs;               /* of which each sample is the mean: of a batch, or 0 for single runs */
     double gb_per_s;        /* 0 where the template does not say */
     double gflop_per_s;     /* likewise */

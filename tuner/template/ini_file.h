@@ -1,7 +1,7 @@
 /*
- * An INI file as a list of entries with their lines, read through inih. What inih would cut or drop
- * in silence (lines over its limit, section names over 49 bytes, a line that is no entry) is an
- * error with file and line. A line that begins with white space continues the value above it.
+ * An INI file as a list of entries with their lines: what base/ini_reader.h reads, kept. A line that
+ * begins with white space continues the value above it. A section, and a key within it, is given
+ * once; `constraint` alone may be repeated.
  */
 #ifndef AUTOTUNE_INI_FILE_H
 #define AUTOTUNE_INI_FILE_H
@@ -13,7 +13,7 @@
 
 struct ini_entry {
     const char *section; /* "" before the first section */
-    const char *key;     /* NULL: the section's heading itself */
+    const char *key;     /* NULL: this is the section's heading */
     char *value;
     int line;
     bool used; /* set by ini_file_get(), for finding keys that nobody asked for */
@@ -27,7 +27,8 @@ struct ini_file {
     size_t string_count;
 };
 
-/* Returns 0 or ERROR_CONFIG; a file may have TUNED_FILE_BYTES (autotune/tuned.h). On failure `ini` is empty. */
+/* Returns 0, or ERROR_CONFIG with the file and, if one is at fault, the line. On failure `ini` is
+ * empty. */
 int ini_file_read(struct ini_file *ini, const char *path, struct error *error);
 
 /* The same from text in memory; `path` is its name in messages. */

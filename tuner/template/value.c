@@ -2,10 +2,7 @@
 
 #include "base/alloc.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,11 +50,7 @@ char *value_text(struct value value, char buffer[VALUE_TEXT_BYTES])
         (void)snprintf(buffer, VALUE_TEXT_BYTES, "%" PRId64, value.as.integer);
         break;
     case VALUE_REAL:
-        for (int digits = 6; digits <= 17; digits++) {
-            (void)snprintf(buffer, VALUE_TEXT_BYTES, "%.*g", digits, value.as.real);
-            if (value_equal(value_real(strtod(buffer, NULL)), value))
-                break;
-        }
+        (void)literal_real_text(value.as.real, buffer);
         break;
     case VALUE_WORD:
         (void)snprintf(buffer, VALUE_TEXT_BYTES, "%s", value.as.word);
@@ -69,64 +62,26 @@ char *value_text(struct value value, char buffer[VALUE_TEXT_BYTES])
     return buffer;
 }
 
-static bool is_word(const char *text)
+struct value value_from_literal(const struct literal *literal, const char *text)
 {
-    if (!islower((unsigned char)*text))
-        return false;
-    for (; *text != '\0'; text++)
-        if (!islower((unsigned char)*text) && !isdigit((unsigned char)*text) && *text != '_')
-            return false;
-    return true;
-}
-
-/* base^exponent in 64 bits; false when it does not fit. */
-static bool integer_power(int64_t base, int64_t exponent, int64_t *power)
-{
-    *power = 1;
-    for (int64_t i = 0; i < exponent; i++)
-        if (__builtin_mul_overflow(*power, base, power))
-            return false;
-    return true;
+    switch (literal->kind) {
+    case LITERAL_INTEGER:
+        return value_integer(literal->integer);
+    case LITERAL_REAL:
+        return value_real(literal->real);
+    case LITERAL_WORD:
+        break;
+    }
+    return value_word(text);
 }
 
 int value_parse(const char *text, struct value *value, struct error *error)
 {
-    if (is_word(text)) {
-        if (strlen(text) >= VALUE_TEXT_BYTES)
-            return error_set(error, ERROR_CONFIG, "word '%.20s…' is longer than %d letters", text,
-                             VALUE_TEXT_BYTES - 1);
-        *value = value_word(text);
-        return 0;
-    }
-    char *end = NULL;
-    errno = 0;
-    int64_t integer = strtoll(text, &end, 10);
-    bool fits = errno == 0;
-    if (end != text && *end == '^') {
-        char *exponent_end = NULL;
-        errno = 0;
-        int64_t exponent = strtoll(end + 1, &exponent_end, 10);
-        if (exponent_end == end + 1 || *exponent_end != '\0' || exponent < 0)
-            return error_set(error, ERROR_CONFIG, "'%s' is not a power; write it as 2^20", text);
-        if (!fits || errno != 0 || exponent > 63 || !integer_power(integer, exponent, &integer))
-            return error_set(error, ERROR_CONFIG, "'%s' does not fit in 64 bits", text);
-        *value = value_integer(integer);
-        return 0;
-    }
-    if (end != text && *end == '\0') {
-        if (!fits)
-            return error_set(error, ERROR_CONFIG, "'%s' does not fit in 64 bits", text);
-        *value = value_integer(integer);
-        return 0;
-    }
-    errno = 0;
-    double real = strtod(text, &end);
-    if (end == text || *end != '\0' || errno != 0 || !isfinite(real) || strpbrk(text, "xXpP"))
-        return error_set(error, ERROR_CONFIG,
-                         "'%s' is neither a number nor a lower-case word; "
-                         "write 256, 2^20, 0.5 or last_block",
-                         text);
-    *value = value_real(real);
+    struct literal literal;
+    const char *wrong = literal_parse(text, &literal);
+    if (wrong != NULL)
+        return error_set(error, ERROR_CONFIG, "'%.200s' %s", text, wrong);
+    *value = value_from_literal(&literal, text);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #define AUTOTUNE_VALUE_H
 
 #include "base/error.h"
+#include "base/literal.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -34,15 +35,15 @@ struct value value_boolean(bool boolean);
 bool value_equal(struct value a, struct value b);
 
 /* "256", "0.5" (shortest that reads back the same), "last_block", "true". Returns `buffer`. */
-#define VALUE_TEXT_BYTES 64
+#define VALUE_TEXT_BYTES (LITERAL_WORD_LETTERS + 1)
 char *value_text(struct value value, char buffer[VALUE_TEXT_BYTES]);
 
-/*
- * Reads one literal: whole number, `base^exponent`, real number or word (a lower-case name).
- * `*value`'s word points to `text` itself. Returns 0 or ERROR_CONFIG with a message without a
- * place.
- */
+/* Reads one literal (base/literal.h). `*value`'s word points to `text` itself. Returns 0, or
+ * ERROR_CONFIG with a message that has no place. */
 int value_parse(const char *text, struct value *value, struct error *error);
+
+/* What was read from `text`, which becomes the value's word if it is one. */
+struct value value_from_literal(const struct literal *literal, const char *text);
 
 struct binding {
     char *name;         /* owned */

@@ -1,6 +1,6 @@
 /*
- * Files that are none, and memory that is not there: the reading half of libtuned, compiled in with
- * allocations that can be made to fail.
+ * Bad files, and memory that runs out: the reading half of libtuned, compiled in with allocations
+ * that can be made to fail.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +31,12 @@ static char *limited_strdup(const char *text)
 #define realloc limited_realloc
 #undef strdup
 #define strdup limited_strdup
-#include "../../tuner/library/lines.c"
-#include "../../tuner/library/load.c"
+#include "base/ini_reader.c"
+#include "base/literal.c"
+#include "base/tuned_reader.c"
+#include "library/defaults.c"
+#include "library/load.c"
+#include "library/table.c"
 #undef calloc
 #undef realloc
 #undef strdup
@@ -127,32 +131,36 @@ static void test_what_is_refused_and_where(void **state)
         {"kernel = sum\n", 1, "in no section"},
         {"[sum 1]\n", 1, "no key 'kernel'"},
         {"[sum 1]\nkernel = sum\n[sum 2]\n", 1, "no key 'template'"},
-        {HEAD "nonsense\n", 7, "no key = value"},
-        {HEAD "sm_count = -1\n", 7, "'-1' is not a whole number"},
+        {HEAD "nonsense\n", 7, "expected [section], key = value or a comment"},
+        {HEAD "sm_count = -1\n", 7, "'-1' of key 'sm_count' is not a whole number"},
         {HEAD "sm_count = 99999999999\n", 7, "not a whole number in range"},
         {HEAD "l2_bytes = 99999999999999999999\n", 7, "not a whole number in range"},
-        {HEAD "memory_gb_per_s = nan\n", 7, "'nan' is not a number"},
-        {HEAD "median_ns = -5\n", 7, "'-5' is not a number"},
-        {HEAD "median_ns = 1e999\n", 7, "'1e999' is not a number"},
-        {HEAD "kernel = other\n", 7, "given twice"},
+        {HEAD "memory_gb_per_s = nan\n", 7,
+         "'nan' of key 'memory_gb_per_s' is not a number of 0 or more"},
+        {HEAD "median_ns = -5\n", 7, "'-5' of key 'median_ns' is not a number of 0 or more"},
+        {HEAD "median_ns = 1e999\n", 7, "'1e999' of key 'median_ns' is not a number of 0 or more"},
+        {HEAD "kernel = other\n", 7, "'kernel' is given twice"},
         {HEAD "parameter.a = 1\nparameter.a = 2\n", 8, "'a' is given twice"},
-        {HEAD "parameter.A = 1\n", 7, "'A' is no lower-case name"},
-        {HEAD "parameter. = 1\n", 7, "no lower-case name"},
-        {HEAD "parameter.a b = 1\n", 7, "no lower-case name"},
-        {HEAD "parameter.abcdefghijklmnopqrstuvwxyz012345 = 1\n", 7, "no lower-case name"},
-        {HEAD "parameter.a = 1 -I/\n", 7, "neither a number nor a lower-case word"},
-        {HEAD "parameter.a = 0x10\n", 7, "neither a number"},
-        {HEAD "parameter.a = 2^64\n", 7, "neither a number"},
-        {HEAD "parameter.a = inf\nproblem.b = Inf\n", 8, "neither a number"},
+        {HEAD "parameter.A = 1\n", 7, "'A' is not a lower-case name of at most 31 letters"},
+        {HEAD "parameter. = 1\n", 7, "not a lower-case name"},
+        {HEAD "parameter.a b = 1\n", 7, "not a lower-case name"},
+        {HEAD "parameter.abcdefghijklmnopqrstuvwxyz012345 = 1\n", 7, "not a lower-case name"},
+        {HEAD "parameter.a = 1 -I/\n", 7,
+         "'1 -I/' of key 'parameter.a' is not a number or a lower-case word"},
+        {HEAD "parameter.a = 0x10\n", 7, "'0x10' of key"},
+        {HEAD "parameter.a = 2^64\n", 7, "'2^64' of key"},
+        {HEAD "parameter.a = inf\nproblem.b = Inf\n", 8, "'Inf' of key"},
         {HEAD "parameter.a = 1\n  2\n", 8, "begins with white space"},
-        {HEAD "parameter.a =\n", 7, "neither a number"},
+        {HEAD "parameter.a =\n", 7, "'' of key"},
         {HEAD " [sum 2]\n", 7, "begins with white space"},
         {"[sum 1\n", 1, "no ']'"},
-        {"[]\n", 1, "1 to 49 bytes"},
-        {"[abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz]\n", 1, "1 to 49 bytes"},
-        {"[k 1]\nkernel = ../k\n", 2, "no lower-case name"},
-        {"[k 1]\ntemplate = ../../etc/passwd\n", 2, "no lower-case name"},
-        {"[k 1]\ngpu =\n", 2, "a GPU's name"},
+        {"[]\n", 1, "no name"},
+        {"[abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz]\n", 1, "longer than 49 bytes"},
+        {"[k 1]\nkernel = ../k\n", 2, "not a lower-case name"},
+        {"[k 1]\ntemplate = ../../etc/passwd\n", 2, "not a lower-case name"},
+        {"[sum 1] junk\n", 1, "unexpected text after a section heading: 'junk'"},
+        {HEAD "parameter.a = 99999999999999999999\n", 7, "not a number"},
+        {"[k 1]\ngpu =\n", 2, "'' of key 'gpu' is not a GPU's name, of 1 to 127 bytes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tuned_table *table;
@@ -194,6 +202,7 @@ static void test_too_many_values(void **state)
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), "parameter.p%d = 1\n", i);
     assert_int_equal(load_exactly(text, strlen(text), &table, &error), TUNED_BAD_FILE);
     assert_int_equal(error.line, 6 + TUNED_PARAMETERS + 1);
+    assert_string_equal(error.message, "section has more than 64 values of this kind");
 }
 
 /* Every beginning of a good file, and every byte of it changed: refused or not, nothing breaks. */
@@ -220,7 +229,7 @@ static void test_damaged_files(void **state)
         }
 }
 
-static void test_files_that_are_not_there(void **state)
+static void test_missing_files(void **state)
 {
     (void)state;
     struct tuned_table *table;
@@ -247,16 +256,21 @@ static void test_files_have_a_limit(void **state)
     tuned_free(table);
     write_bytes("large.ini", large, size);
     assert_int_equal(tuned_load(&table, "large.ini", &error), TUNED_BAD_FILE);
-    assert_string_equal(error.message, "file is larger than 16 MiB");
+    assert_string_equal(error.message, "file is larger than 16 MiB; is it INI?");
     assert_null(table);
     free(large);
 }
 
-static void test_templates_that_are_none(void **state)
+static void test_bad_templates(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"[parameters]\nBlock = 1\n", "[parameters]\nblock = ?\n",
-                                        "[parameters]\nblock = 1\nblock = 2\n", "[parameters\n"};
+    static const char *const texts[] = {"[parameters]\nBlock = 1\n",
+                                        "[parameters]\nblock = ?\n",
+                                        "[parameters]\nblock = 1\nblock = 2\n",
+                                        "[parameters\n",
+                                        "[parameters]\nblock =\n",
+                                        "[problem]\nn =\n[kernel]\n",
+                                        "[parameters]\na = 1\n[launch_parameters]\na = 2\n"};
     struct tuned_table *table;
     struct tuned_error error;
     assert_int_equal(load_exactly(good, strlen(good), &table, &error), 0);
@@ -267,6 +281,31 @@ static void test_templates_that_are_none(void **state)
     }
     assert_int_equal(tuned_add_template(table, "nowhere.ini", &error), TUNED_BAD_FILE);
     assert_null(table->templates); /* as it was */
+    tuned_free(table);
+}
+
+static void test_defaults_of_templates(void **state)
+{
+    (void)state;
+    static const char text[] = "[kernel]\nsource = sum.cu\n  and more\n"
+                               "[parameters]\nfinish = two_pass | atomic\n  | last_block\n"
+                               "block_size =\n  256\n"
+                               "[launch_parameters]\nblocks = 2^3\n"
+                               "[problem]\nscale = 0.5 ; half\n";
+    struct tuned_table *table;
+    assert_int_equal(load_exactly(good, strlen(good), &table, NULL), 0);
+    write_bytes("sum.ini", text, strlen(text));
+    assert_int_equal(tuned_add_template(table, "sum.ini", NULL), 0);
+    const struct defaults *defaults = tuned_defaults_of(table, "sum");
+    assert_non_null(defaults);
+    assert_int_equal(defaults->parameters.count, 3);
+    assert_string_equal(defaults->parameters.items[0].text, "two_pass");
+    assert_string_equal(defaults->parameters.items[1].name, "block_size");
+    assert_int_equal(defaults->parameters.items[1].integer, 256);
+    assert_int_equal(defaults->parameters.items[2].integer, 8);
+    assert_int_equal(defaults->problem.count, 1);
+    assert_int_equal(defaults->problem.items[0].kind, TUNED_REAL);
+    assert_true(defaults->problem.items[0].real * 2 == 1);
     tuned_free(table);
 }
 
@@ -301,9 +340,10 @@ int main(void)
         cmocka_unit_test(test_lines_and_bytes_that_inih_would_cut),
         cmocka_unit_test(test_too_many_values),
         cmocka_unit_test(test_damaged_files),
-        SCRATCH_TEST(test_files_that_are_not_there),
+        SCRATCH_TEST(test_missing_files),
         SCRATCH_TEST(test_files_have_a_limit),
-        SCRATCH_TEST(test_templates_that_are_none),
+        SCRATCH_TEST(test_bad_templates),
+        SCRATCH_TEST(test_defaults_of_templates),
         SCRATCH_TEST(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

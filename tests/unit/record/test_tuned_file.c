@@ -1,7 +1,9 @@
 #include "record/tuned_file.h"
+#include "unit/comma_locale.h"
 #include "unit/scratch.h"
 #include "unit/study_fixture.h"
 
+#include <autotune/tuned.h>
 #include <ini.h>
 #include <math.h>
 #include <setjmp.h>
@@ -259,7 +261,23 @@ static void test_refuses_damaged_files_at_their_line(void **state)
     assert_refused("parameter.block_size = 512", "parameter.block_size = A B", SECTION + 19,
                    "'A B' of key 'parameter.block_size' is not a number or a lower-case word");
     assert_refused("tie.1.", "tie.2.", SECTION + 33, "ties are numbered from 1");
+    assert_refused("tie.1.", "tie.01.", SECTION + 33, "ties are numbered from 1");
+    assert_refused("tie.1.", "tie.-1.", SECTION + 33, "ties are numbered from 1");
+    assert_refused("tie.1.", "tie.", SECTION + 33, "ties are numbered from 1");
+    assert_refused("tie.1.min_blocks", "tie.1.block_size", SECTION + 34,
+                   "'block_size' is given twice");
+    assert_refused("parameter.min_blocks", "parameter.block_size", SECTION + 20,
+                   "'block_size' is given twice");
+    assert_refused("parameter.min_blocks", "parameter.NUM", SECTION + 20,
+                   "'NUM' is not a lower-case name of at most 31 letters");
+    assert_refused("arch = sm_90", "gpu = Other", SECTION + 5, "key 'gpu' is given twice");
+    assert_refused("kernel = reduce_sum", "kernel = ../sum", SECTION + 1,
+                   "'../sum' of key 'kernel' is not a lower-case name; restore the file or remove "
+                   "the section");
+    assert_refused("gpu = NVIDIA H200", "gpu =", SECTION + 4, "is not a GPU's name");
+    assert_refused("samples = 3", "samples = 3\n  4", SECTION + 27, "begins with white space");
     assert_refused("; The fastest", "stray = 1\n; ", 1, "'stray' is in no section");
+    assert_refused("; The fastest", "[a]\n; ", 1, "section 'a' has no key 'kernel'");
     assert_refused("kernel = reduce_sum", "kernel", SECTION + 1, "");
 }
 
@@ -354,6 +372,244 @@ static void test_update_leaves_a_foreign_file_alone(void **state)
     free(text);
 }
 
+/* -- what the tuner and libtuned read ------------------------------------------------------------
+ */
+
+static uint64_t seed;
+
+static uint64_t random_below(uint64_t limit)
+{
+    seed = seed * 6364136223846793005U + 1442695040888963407U;
+    return (seed >> 33) % limit;
+}
+
+static double random_real(void)
+{
+    double real = NAN;
+    while (!isfinite(real)) {
+        uint64_t bits = random_below((uint64_t)1 << 31) << 33 ^ random_below((uint64_t)1 << 31)
+                                                                    << 2;
+        memcpy(&real, &bits, sizeof real);
+    }
+    return real;
+}
+
+/* Up to `limit` values of all kinds. */
+static void random_values(struct bindings *bindings, size_t limit)
+{
+    size_t count = random_below(limit + 1);
+    for (size_t i = 0; i < count; i++) {
+        char name[16];
+        char word[64];
+        size_t letters = 1 + random_below(63);
+        memset(word, 'w', letters);
+        word[letters] = '\0';
+        (void)snprintf(name, sizeof name, "v_%zu", i);
+        switch (random_below(4)) {
+        case 0:
+            bindings_set(bindings, name, value_integer((int64_t)(seed ^ seed << 20)));
+            break;
+        case 1:
+            bindings_set(bindings, name, value_real((double)random_below(100)));
+            break;
+        case 2:
+            bindings_set(bindings, name, value_real(random_real()));
+            break;
+        default:
+            bindings_set(bindings, name, value_word(word));
+        }
+    }
+}
+
+static struct tuned_entry random_entry(size_t index)
+{
+    struct tuned_entry entry = fixture_entry();
+    free(entry.section);
+    free(entry.gpu);
+    entry.section = alloc_format("reduce_sum %08zx", index);
+    entry.gpu = alloc_format("GPU %d = [a; b]", (int)random_below(3));
+    bindings_release(&entry.problem);
+    bindings_release(&entry.parameters);
+    random_values(&entry.problem, TUNED_PROBLEM_VALUES);
+    random_values(&entry.parameters, TUNED_PARAMETERS);
+    bindings_release(&entry.ties[0]);
+    random_values(&entry.ties[0], TUNED_PARAMETERS);
+    bindings_set(&entry.ties[0], "v_0", value_integer(1)); /* a tie without values is not written */
+    entry.compute_capability = (int)random_below(200);
+    entry.sm_count = (int)random_below(INT32_MAX);
+    entry.l2_bytes = (int64_t)random_below((uint64_t)1 << 31) << 31;
+    entry.memory_gb_per_s = fabs(random_real());
+    entry.median_ns = fabs(random_real());
+    return entry;
+}
+
+static void assert_same_values(const struct tuned_value *values, size_t count,
+                               const struct bindings *bindings)
+{
+    assert_int_equal(count, bindings->count);
+    for (size_t i = 0; i < count; i++) {
+        const struct value *value = &bindings->items[i].value;
+        assert_string_equal(values[i].name, bindings->items[i].name);
+        if (value->kind == VALUE_INTEGER) {
+            assert_int_equal(values[i].kind, TUNED_INTEGER);
+            assert_true(values[i].integer == value->as.integer);
+        } else if (value->kind == VALUE_REAL) {
+            assert_int_equal(values[i].kind, TUNED_REAL);
+            assert_real(values[i].real, value->as.real);
+        } else {
+            assert_int_equal(values[i].kind, TUNED_WORD);
+            assert_string_equal(values[i].text, value->as.word);
+        }
+    }
+}
+
+static const struct tuned_configuration *find_configuration(const struct tuned_table *table,
+                                                            const char *section)
+{
+    for (size_t i = 0; i < tuned_count(table); i++)
+        if (strcmp(tuned_at(table, i)->section, section) == 0)
+            return tuned_at(table, i);
+    fail_msg("libtuned has no section '%s'", section);
+    return NULL;
+}
+
+/* What libtuned has of the file is what the tuner has of it. */
+static void assert_same_file(const char *path, const struct tuned_file *tuned)
+{
+    struct tuned_table *table;
+    struct tuned_error error;
+    if (tuned_load(&table, path, &error) != 0)
+        fail_msg("%s:%d: %s", error.file, error.line, error.message);
+    assert_int_equal(tuned_count(table), tuned->count);
+    for (size_t i = 0; i < tuned->count; i++) {
+        const struct tuned_entry *entry = &tuned->entries[i];
+        const struct tuned_configuration *from = find_configuration(table, entry->section);
+        assert_string_equal(from->kernel, entry->kernel);
+        assert_string_equal(from->template_name, entry->template_name);
+        assert_string_equal(from->template_hash, entry->template_hash);
+        assert_string_equal(from->gpu->name, entry->gpu);
+        assert_int_equal(from->gpu->compute_capability, entry->compute_capability);
+        assert_int_equal(from->gpu->sm_count, entry->sm_count);
+        assert_true(from->gpu->l2_bytes == entry->l2_bytes);
+        assert_real(from->gpu->memory_gb_per_s, entry->memory_gb_per_s);
+        assert_real(from->median_ns, entry->median_ns);
+        assert_same_values(from->problem, from->problem_count, &entry->problem);
+        assert_same_values(from->parameters, from->parameter_count, &entry->parameters);
+    }
+    tuned_free(table);
+}
+
+static void test_tuner_and_library_read_what_was_written(void **state)
+{
+    (void)state;
+    struct tuned_file written = {0};
+    struct tuned_file read;
+    struct error error;
+    seed = 9;
+    for (size_t i = 0; i < 200; i++) {
+        struct tuned_entry entry = random_entry(i);
+        tuned_file_merge(&written, &entry);
+    }
+    if (tuned_file_write("tuned.ini", &written, &error) != 0 ||
+        tuned_file_read("tuned.ini", &read, &error) != 0)
+        fail_msg("%s:%d: %s", error.file, error.line, error.message);
+    assert_int_equal(read.count, written.count);
+    for (size_t i = 0; i < read.count; i++)
+        assert_entries_equal(&read.entries[i], &written.entries[i]);
+    assert_same_file("tuned.ini", &read);
+    tuned_file_release(&read);
+    tuned_file_release(&written);
+}
+
+static void test_the_locale_changes_nothing(void **state)
+{
+    write_entry("plain.ini", fixture_entry());
+    char *plain = scratch_read("plain.ini");
+    if (!comma_locale_enter()) {
+        free(plain);
+        skip();
+    }
+    write_entry("comma.ini", fixture_entry());
+    test_tuner_and_library_read_what_was_written(state);
+    comma_locale_leave();
+    char *comma = scratch_read("comma.ini");
+    assert_string_equal(comma, plain);
+    assert_non_null(strstr(comma, "empty_kernel_ns = 2660.25\n"));
+    free(comma);
+    free(plain);
+}
+
+/* A good file with `text` for the value of a parameter. */
+static void write_spelling(const char *text)
+{
+    write_entry("good.ini", fixture_entry());
+    char *good = scratch_read("good.ini");
+    char *place = strstr(good, "parameter.block_size = 512");
+    assert_non_null(place);
+    *place = '\0';
+    char *changed =
+        alloc_format("%sparameter.block_size = %s%s", good, text, strchr(place + 1, '\n'));
+    assert_int_equal(scratch_write("tuned.ini", changed), 0);
+    free(changed);
+    free(good);
+}
+
+static void test_every_spelling_is_the_same_to_both(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool good;
+    } cases[] = {
+        {"512", true},       {"+512", true},
+        {"2^9", true},       {"-2^63", true},
+        {"0007", true},      {"5.", true},
+        {".5", true},        {"1E5", true},
+        {"1e-310", true},    {"word", true},
+        {"inf", true},       {"512 ; comment", true},
+        {"2^63", false},     {"1e999", false},
+        {"1e-999", false},   {"9223372036854775808", false},
+        {"0x10", false},     {"1,5", false},
+        {"-inf", false},     {"Word", false},
+        {"two ws", false},   {"", false},
+        {"5\n  12", false},  {"1\nparameter.block_size = 1", false},
+        {"2^", false},       {"1e", false},
+        {"\"word\"", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tuned_file tuned;
+        struct tuned_table *table;
+        struct tuned_error theirs = {0};
+        struct error error = {0};
+        write_spelling(cases[i].text);
+        int status = tuned_file_read("tuned.ini", &tuned, &error);
+        if (status != (cases[i].good ? 0 : ERROR_CONFIG))
+            fail_msg("'%s': status %d, %s", cases[i].text, status, error.message);
+        if (cases[i].good) {
+            assert_same_file("tuned.ini", &tuned);
+            tuned_file_release(&tuned);
+        } else {
+            assert_int_equal(tuned_load(&table, "tuned.ini", &theirs), TUNED_BAD_FILE);
+            assert_int_equal(theirs.line, error.line);
+            assert_string_equal(theirs.message, error.message);
+        }
+    }
+}
+
+/* What a newer version may add does not concern an application, but the tuner, which would lose it
+ * when it writes the file. */
+static void test_newer_keys_are_for_applications_to_ignore(void **state)
+{
+    (void)state;
+    struct tuned_table *table;
+    struct tuned_file tuned;
+    write_spelling("512\nnewer.thing = [1] 2 ;");
+    assert_int_equal(tuned_load(&table, "tuned.ini", NULL), 0);
+    assert_int_equal(tuned_at(table, 0)->parameters[0].integer, 512);
+    tuned_free(table);
+    assert_int_equal(tuned_file_read("tuned.ini", &tuned, NULL), ERROR_CONFIG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +625,10 @@ int main(void)
         SCRATCH_TEST(test_does_not_write_what_would_not_read_back),
         SCRATCH_TEST(test_updates_at_once_lose_no_entry),
         SCRATCH_TEST(test_update_leaves_a_foreign_file_alone),
+        SCRATCH_TEST(test_tuner_and_library_read_what_was_written),
+        SCRATCH_TEST(test_the_locale_changes_nothing),
+        SCRATCH_TEST(test_every_spelling_is_the_same_to_both),
+        SCRATCH_TEST(test_newer_keys_are_for_applications_to_ignore),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

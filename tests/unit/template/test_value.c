@@ -1,6 +1,7 @@
 #include "template/value.h"
 
-#include <float.h>
+#include "unit/comma_locale.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,26 +23,15 @@ static void assert_parses(const char *text, struct value expected)
     }
 }
 
+/* test_literal.c has all that a literal may be. */
 static void literals(void **state)
 {
     (void)state;
     assert_parses("256", value_integer(256));
-    assert_parses("-8", value_integer(-8));
-    assert_parses("0", value_integer(0));
-    assert_parses("9223372036854775807", value_integer(INT64_MAX));
-    assert_parses("-9223372036854775808", value_integer(INT64_MIN));
-    assert_parses("2^20", value_integer(1048576));
-    assert_parses("10^18", value_integer(1000000000000000000));
-    assert_parses("2^62", value_integer((int64_t)1 << 62));
     assert_parses("-2^63", value_integer(INT64_MIN));
-    assert_parses("7^0", value_integer(1));
-    assert_parses("0.5", value_real(0.5));
     assert_parses("1e-3", value_real(0.001));
-    assert_parses("-1.5", value_real(-1.5));
     assert_parses("1.0", value_real(1.0));
     assert_parses("last_block", value_word("last_block"));
-    assert_parses("a2", value_word("a2"));
-    assert_parses("inf", value_word("inf"));
 }
 
 static void refused_literals(void **state)
@@ -52,38 +42,19 @@ static void refused_literals(void **state)
         const char *message;
     } cases[] = {
         {"2^63", "'2^63' does not fit in 64 bits"},
-        {"3^62", "'3^62' does not fit in 64 bits"},
-        {"2^64", "'2^64' does not fit in 64 bits"},
-        {"9223372036854775808", "'9223372036854775808' does not fit in 64 bits"},
-        {"99999999999999999999^2", "'99999999999999999999^2' does not fit in 64 bits"},
-        {"2^", "'2^' is not a power; write it as 2^20"},
         {"2^-1", "'2^-1' is not a power; write it as 2^20"},
-        {"2^1.5", "'2^1.5' is not a power; write it as 2^20"},
-        {"Atomic", NULL},
-        {"two pass", NULL},
-        {"_x", NULL},
-        {"1k", NULL},
-        {"", NULL},
-        {"-", NULL},
-        {".", NULL},
-        {"1e999", NULL},
-        {"-inf", NULL},
-        {"0x10", NULL},
-        {"0x1p3", NULL},
-        {"1,2", NULL},
-        {"\"word\"", NULL},
+        {"1e999", "'1e999' does not fit in a double"},
+        {"two pass", "'two pass' is neither a number nor a lower-case word; "
+                     "write 256, 2^20, 0.5 or last_block"},
+        {"", "'' is neither a number nor a lower-case word; write 256, 2^20, 0.5 or last_block"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char expected[256];
         struct value value;
         struct error error = {0};
         assert_int_equal(value_parse(cases[i].text, &value, &error), ERROR_CONFIG);
-        assert_true(snprintf(expected, sizeof expected,
-                             "'%s' is neither a number nor a lower-case word; "
-                             "write 256, 2^20, 0.5 or last_block",
-                             cases[i].text) > 0);
-        assert_string_equal(error.message, cases[i].message != NULL ? cases[i].message : expected);
+        assert_string_equal(error.message, cases[i].message);
         assert_string_equal(error.file, "");
+        assert_int_equal(value_parse(cases[i].text, &value, NULL), ERROR_CONFIG);
     }
 }
 
@@ -101,7 +72,7 @@ static void words_have_at_most_63_letters(void **state)
     text[VALUE_TEXT_BYTES - 1] = 'a';
     text[VALUE_TEXT_BYTES] = '\0';
     assert_int_equal(value_parse(text, &value, &error), ERROR_CONFIG);
-    assert_string_equal(error.message, "word 'aaaaaaaaaaaaaaaaaaaa…' is longer than 63 letters");
+    assert_string_equal(strchr(error.message, ' '), " is longer than 63 letters");
 }
 
 static void assert_text(struct value value, const char *expected)
@@ -124,17 +95,13 @@ static void texts(void **state)
     assert_text(value_boolean(false), "false");
 }
 
-static void reals_read_back_the_same(void **state)
+static void texts_are_the_same_in_every_locale(void **state)
 {
-    (void)state;
-    static const double numbers[] = {
-        1.0 / 3.0, 0.1 + 0.2, 123456789.125, 5e-324, DBL_MAX, -2.2250738585072014e-308, 1e22};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        char buffer[VALUE_TEXT_BYTES];
-        double back = strtod(value_text(value_real(numbers[i]), buffer), NULL);
-        assert_memory_equal(&back, &numbers[i], sizeof back);
-    }
-    assert_text(value_real(0.1 + 0.2), "0.30000000000000004");
+    if (!comma_locale_enter())
+        skip();
+    texts(state);
+    literals(state);
+    comma_locale_leave();
 }
 
 static void equality_is_of_kind_and_content(void **state)
@@ -269,7 +236,7 @@ int main(void)
         cmocka_unit_test(refused_literals),
         cmocka_unit_test(words_have_at_most_63_letters),
         cmocka_unit_test(texts),
-        cmocka_unit_test(reals_read_back_the_same),
+        cmocka_unit_test(texts_are_the_same_in_every_locale),
         cmocka_unit_test(equality_is_of_kind_and_content),
         cmocka_unit_test(setting_copies_and_replaces),
         cmocka_unit_test(copying_and_appending),

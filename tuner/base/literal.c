@@ -1,0 +1,141 @@
+#include "base/literal.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_lower(char letter)
+{
+    return letter >= 'a' && letter <= 'z';
+}
+
+static size_t count_digits(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+bool literal_is_name(const char *text, size_t letters)
+{
+    size_t length = 0;
+    if (!is_lower(*text))
+        return false;
+    for (; text[length] != '\0'; length++)
+        if (length == letters ||
+            !(is_lower(text[length]) || count_digits(text + length) > 0 || text[length] == '_'))
+            return false;
+    return true;
+}
+
+static const char *parse_integer(const char *text, int64_t *integer)
+{
+    errno = 0;
+    *integer = strtoll(text, NULL, 10);
+    return errno == 0 ? NULL : "does not fit in 64 bits";
+}
+
+/* base^exponent; false if it does not fit. */
+static bool raise_to(int64_t base, int64_t exponent, int64_t *power)
+{
+    *power = 1;
+    for (int64_t i = 0; i < exponent; i++)
+        if (__builtin_mul_overflow(*power, base, power))
+            return false;
+    return true;
+}
+
+/* "2^24"; `exponent` is what follows the caret. */
+static const char *parse_power(const char *text, const char *exponent, int64_t *power)
+{
+    int64_t base;
+    int64_t times;
+    size_t length = count_digits(exponent);
+    if (length == 0 || exponent[length] != '\0')
+        return "is not a power; write it as 2^20";
+    const char *wrong = parse_integer(text, &base);
+    if (wrong == NULL)
+        wrong = parse_integer(exponent, &times);
+    if (wrong == NULL && (times > 63 || !raise_to(base, times, power)))
+        wrong = "does not fit in 64 bits";
+    return wrong;
+}
+
+/* Whether `text` is digits with a point among or beside them, and an exponent if any. */
+static bool is_decimal(const char *text)
+{
+    size_t digits = count_digits(text);
+    text += digits;
+    if (*text == '.') {
+        size_t fraction = count_digits(text + 1);
+        text += 1 + fraction;
+        digits += fraction;
+    }
+    if (digits > 0 && (*text == 'e' || *text == 'E')) {
+        text += text[1] == '-' || text[1] == '+' ? 2 : 1;
+        size_t exponent = count_digits(text);
+        digits = exponent;
+        text += exponent;
+    }
+    return digits > 0 && *text == '\0';
+}
+
+/* The locale that writes numbers with a point. glibc and musl have it as a constant, so that nothing
+ * is allocated in fact. */
+static locale_t c_locale(void)
+{
+    return newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+static const char *parse_real(const char *text, double *real)
+{
+    locale_t locale = c_locale();
+    if (locale == (locale_t)0)
+        return "cannot be read: out of memory";
+    errno = 0;
+    *real = strtod_l(text, NULL, locale);
+    bool vanished = errno == ERANGE && fpclassify(*real) == FP_ZERO;
+    freelocale(locale);
+    return isfinite(*real) && !vanished ? NULL : "does not fit in a double";
+}
+
+const char *literal_parse(const char *text, struct literal *literal)
+{
+    const char *digits = text + (*text == '-' || *text == '+' ? 1 : 0);
+    const char *rest = digits + count_digits(digits);
+    const char *wrong = NULL;
+    *literal = (struct literal){.kind = LITERAL_INTEGER};
+    if (literal_is_name(text, SIZE_MAX)) {
+        literal->kind = LITERAL_WORD;
+        return literal_is_name(text, LITERAL_WORD_LETTERS) ? NULL : "is longer than 63 letters";
+    }
+    if (rest > digits && *rest == '^') {
+        wrong = parse_power(text, rest + 1, &literal->integer);
+    } else if (rest > digits && *rest == '\0') {
+        wrong = parse_integer(text, &literal->integer);
+    } else if (is_decimal(digits)) {
+        literal->kind = LITERAL_REAL;
+        return parse_real(text, &literal->real);
+    } else {
+        return "is neither a number nor a lower-case word; write 256, 2^20, 0.5 or last_block";
+    }
+    literal->real = (double)literal->integer;
+    return wrong;
+}
+
+char *literal_real_text(double real, char buffer[LITERAL_REAL_BYTES])
+{
+    locale_t locale = c_locale();
+    locale_t before = uselocale(locale); /* 0, for lack of memory, changes nothing */
+    for (int digits = 6; digits <= 17; digits++) {
+        (void)snprintf(buffer, LITERAL_REAL_BYTES, "%.*g", digits, real);
+        double back = strtod(buffer, NULL);
+        if (!(back < real) && !(back > real))
+            break;
+    }
+    (void)uselocale(before);
+    if (locale != (locale_t)0)
+        freelocale(locale);
+    return buffer;
+}

@@ -1,0 +1,191 @@
+#include "base/tuned_reader.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct tuned_key_rule tuned_key_rules[TUNED_KEY_COUNT] = {
+#define X(member, key, syntax, application, tuner)                                                 \
+    {key, TUNED_SYNTAX_##syntax, {TUNED_##application, TUNED_##tuner}},
+    TUNED_KEYS(X)
+#undef X
+};
+
+static enum tuned_presence presence_of(const struct tuned_reader *reader, enum tuned_key key)
+{
+    return tuned_key_rules[key].presence[reader->reading];
+}
+
+/* TUNED_KEY_COUNT for a key that is not known. */
+static enum tuned_key find_key(const char *text)
+{
+    size_t key = 0;
+    for (; key < TUNED_KEY_COUNT; key++) {
+        const struct tuned_key_rule *rule = &tuned_key_rules[key];
+        bool is_prefix = rule->syntax == TUNED_SYNTAX_VALUES || rule->syntax == TUNED_SYNTAX_TIES;
+        if (is_prefix ? strncmp(text, rule->key, strlen(rule->key)) == 0
+                      : strcmp(text, rule->key) == 0)
+            break;
+    }
+    return (enum tuned_key)key;
+}
+
+static int bad_value(struct tuned_reader *reader, const char *key, const char *text,
+                     const char *expected)
+{
+    return ini_reader_fail(&reader->ini,
+                           "'%s' of key '%s' is not %s; restore the file or remove the section",
+                           text, key, expected);
+}
+
+int tuned_names_add(struct tuned_names *names, struct ini_reader *ini, const char *name,
+                    size_t limit)
+{
+    if (!literal_is_name(name, LITERAL_NAME_LETTERS))
+        return ini_reader_fail(ini, "'%s' is not a lower-case name of at most %d letters", name,
+                               LITERAL_NAME_LETTERS);
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
+            return ini_reader_fail(ini, "'%s' is given twice in this section", name);
+    if (names->count == limit)
+        return ini_reader_fail(ini, "section has more than %zu values of this kind", limit);
+    strcpy(names->items[names->count++], name);
+    return 0;
+}
+
+static int read_value(struct tuned_reader *reader, const char *key, struct tuned_item *item,
+                      struct tuned_names *names, size_t limit)
+{
+    int status = tuned_names_add(names, &reader->ini, item->name, limit);
+    if (status == 0 && literal_parse(item->text, &item->value) != NULL)
+        status = bad_value(reader, key, item->text, "a number or a lower-case word");
+    return status;
+}
+
+/* "tie.1.block_size"; item->name is what follows "tie." */
+static int read_tie(struct tuned_reader *reader, const char *key, struct tuned_item *item)
+{
+    char *dot = NULL;
+    errno = 0;
+    unsigned long number = strtoul(item->name, &dot, 10);
+    if (*item->name < '1' || *item->name > '9' || *dot != '.' || errno != 0 ||
+        (number != reader->tie_count && number != reader->tie_count + 1))
+        return ini_reader_fail(&reader->ini, "key '%s' is out of order; ties are numbered from 1",
+                               key);
+    if (number > reader->tie_count) {
+        reader->tie_count++;
+        reader->tie.count = 0;
+    }
+    item->name = dot + 1;
+    item->tie = number - 1;
+    return read_value(reader, key, item, &reader->tie, TUNED_PARAMETERS);
+}
+
+static int read_whole(struct tuned_reader *reader, const char *key, struct tuned_item *item,
+                      int64_t highest)
+{
+    if (literal_parse(item->text, &item->value) != NULL || item->value.kind != LITERAL_INTEGER ||
+        item->value.integer < 0 || item->value.integer > highest)
+        return bad_value(reader, key, item->text, "a whole number in range");
+    return 0;
+}
+
+static int read_real(struct tuned_reader *reader, const char *key, struct tuned_item *item)
+{
+    if (literal_parse(item->text, &item->value) != NULL || item->value.kind == LITERAL_WORD ||
+        item->value.real < 0)
+        return bad_value(reader, key, item->text, "a number of 0 or more");
+    return 0;
+}
+
+static int read_item(struct tuned_reader *reader, const char *key, struct tuned_item *item)
+{
+    static const size_t gpu_bytes = sizeof((struct tuned_gpu *)NULL)->name;
+    switch (tuned_key_rules[item->key].syntax) {
+    case TUNED_SYNTAX_NAME:
+        return literal_is_name(item->text, SIZE_MAX)
+                   ? 0
+                   : bad_value(reader, key, item->text, "a lower-case name");
+    case TUNED_SYNTAX_TEXT:
+        return 0;
+    case TUNED_SYNTAX_GPU:
+        return *item->text != '\0' && strlen(item->text) < gpu_bytes
+                   ? 0
+                   : bad_value(reader, key, item->text, "a GPU's name, of 1 to 127 bytes");
+    case TUNED_SYNTAX_INT:
+        return read_whole(reader, key, item, INT_MAX);
+    case TUNED_SYNTAX_INT64:
+        return read_whole(reader, key, item, INT64_MAX);
+    case TUNED_SYNTAX_REAL:
+        return read_real(reader, key, item);
+    case TUNED_SYNTAX_VALUES:
+        return item->key == TUNED_KEY_problem
+                   ? read_value(reader, key, item, &reader->problem, TUNED_PROBLEM_VALUES)
+                   : read_value(reader, key, item, &reader->parameters, TUNED_PARAMETERS);
+    case TUNED_SYNTAX_TIES:
+        return read_tie(reader, key, item);
+    }
+    return 0;
+}
+
+/* Ends the section that is open, if there is one. */
+static int close_section(struct tuned_reader *reader)
+{
+    if (reader->section_line == 0)
+        return 0;
+    for (size_t key = 0; key < TUNED_KEY_COUNT; key++) {
+        if (reader->seen[key] || presence_of(reader, (enum tuned_key)key) != TUNED_REQUIRED)
+            continue;
+        reader->ini.line = reader->section_line;
+        return ini_reader_fail(&reader->ini,
+                               "section '%s' has no key '%s'; is this a tuned INI of autotune?",
+                               reader->section, tuned_key_rules[key].key);
+    }
+    reader->section_line = 0;
+    return reader->end != NULL ? reader->end(reader) : 0;
+}
+
+static int open_section(struct ini_reader *ini, const char *name)
+{
+    struct tuned_reader *reader = ini->user;
+    int status = close_section(reader);
+    if (status != 0)
+        return status;
+    (void)snprintf(reader->section, sizeof reader->section, "%s", name);
+    reader->section_line = ini->line;
+    memset(reader->seen, 0, sizeof reader->seen);
+    reader->problem.count = reader->parameters.count = reader->tie.count = reader->tie_count = 0;
+    return reader->begin(reader, name);
+}
+
+static int read_entry(struct ini_reader *ini, const char *key, const char *value)
+{
+    struct tuned_reader *reader = ini->user;
+    struct tuned_item item = {.key = find_key(key), .text = value};
+    if (reader->section_line == 0)
+        return ini_reader_fail(ini, "key '%s' is in no section; is this a tuned INI of autotune?",
+                               key);
+    if (item.key == TUNED_KEY_COUNT)
+        return reader->unknown != NULL ? reader->unknown(reader, key) : 0;
+    if (presence_of(reader, item.key) == TUNED_IGNORED)
+        return 0;
+    const struct tuned_key_rule *rule = &tuned_key_rules[item.key];
+    if (rule->syntax == TUNED_SYNTAX_VALUES || rule->syntax == TUNED_SYNTAX_TIES)
+        item.name = key + strlen(rule->key);
+    else if (reader->seen[item.key])
+        return ini_reader_fail(ini, "key '%s' is given twice in this section", key);
+    reader->seen[item.key] = true;
+    int status = read_item(reader, key, &item);
+    return status == 0 ? reader->item(reader, &item) : status;
+}
+
+int tuned_reader_read(struct tuned_reader *reader, const char *text, size_t length)
+{
+    reader->ini = (struct ini_reader){.section = open_section, .entry = read_entry, .user = reader};
+    reader->section_line = 0;
+    int status = ini_reader_read(&reader->ini, text, length);
+    return status == 0 ? close_section(reader) : status;
+}

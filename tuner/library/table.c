@@ -1,0 +1,158 @@
+#include "table.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int tuned_fail(struct tuned_error *error, enum tuned_code code, const char *file, int line,
+               const char *format, ...)
+{
+    va_list arguments;
+    if (error == NULL)
+        return code;
+    error->code = code;
+    error->line = line;
+    (void)snprintf(error->file, sizeof error->file, "%s", file != NULL ? file : "");
+    va_start(arguments, format);
+    (void)vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+int tuned_hand_on(struct tuned_error *error, const char *file, const struct ini_reader *reader,
+                  int status)
+{
+    return tuned_fail(error, status == INI_READER_NO_MEMORY ? TUNED_NO_MEMORY : TUNED_BAD_FILE,
+                      file, reader->line, "%s", reader->message);
+}
+
+double tuned_scale(double number)
+{
+    return number < 0 ? -log2(1 - number) : log2(1 + number);
+}
+
+struct text_size text_measure(const char *text, size_t length)
+{
+    struct text_size size = {.bytes = length, .lines = 1};
+    for (size_t i = 0; i < length; i++) {
+        size.lines += text[i] == '\n';
+        size.brackets += text[i] == '[';
+    }
+    return size;
+}
+
+bool pool_init(struct pool *pool, size_t room)
+{
+    pool->strings = calloc(room, 1);
+    pool->room = room;
+    return pool->strings != NULL;
+}
+
+const char *pool_keep(struct pool *pool, const char *text, size_t length)
+{
+    if (length >= pool->room - pool->used)
+        return NULL;
+    char *copy = pool->strings + pool->used;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    pool->used += length + 1;
+    return copy;
+}
+
+bool values_init(struct values *values, size_t count)
+{
+    values->items = calloc(count + 1, sizeof *values->items);
+    values->scales = calloc(count + 1, sizeof *values->scales);
+    values->room = count;
+    return values->items != NULL && values->scales != NULL;
+}
+
+bool values_add(struct values *values, const char *name, const char *text,
+                const struct literal *literal)
+{
+    static const enum tuned_kind kinds[] = {[LITERAL_INTEGER] = TUNED_INTEGER,
+                                            [LITERAL_REAL] = TUNED_REAL,
+                                            [LITERAL_WORD] = TUNED_WORD};
+    if (name == NULL || text == NULL || values->count == values->room)
+        return false;
+    values->scales[values->count] = literal->kind == LITERAL_WORD ? 0 : tuned_scale(literal->real);
+    values->items[values->count++] =
+        (struct tuned_value){name, kinds[literal->kind], literal->integer, literal->real, text};
+    return true;
+}
+
+static void values_release(struct values *values)
+{
+    free(values->items);
+    free(values->scales);
+}
+
+void defaults_free(struct defaults *defaults)
+{
+    if (defaults == NULL)
+        return;
+    values_release(&defaults->parameters);
+    values_release(&defaults->problem);
+    free(defaults->pool.strings);
+    free(defaults);
+}
+
+void tuned_free(struct tuned_table *table)
+{
+    if (table == NULL)
+        return;
+    while (table->templates != NULL) {
+        struct defaults *next = table->templates->next;
+        defaults_free(table->templates);
+        table->templates = next;
+    }
+    values_release(&table->parameters);
+    values_release(&table->problems);
+    free(table->configurations);
+    free(table->scales);
+    free(table->gpus);
+    free(table->pool.strings);
+    free(table->folder);
+    free(table);
+}
+
+size_t tuned_count(const struct tuned_table *table)
+{
+    return table->count;
+}
+
+const struct tuned_configuration *tuned_at(const struct tuned_table *table, size_t index)
+{
+    return index < table->count ? &table->configurations[index] : NULL;
+}
+
+size_t tuned_first_of(const struct tuned_table *table, const char *kernel)
+{
+    size_t low = 0;
+    size_t high = table->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(table->configurations[middle].kernel, kernel) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct defaults *tuned_defaults_of(const struct tuned_table *table, const char *name)
+{
+    const struct defaults *defaults = table->templates;
+    while (defaults != NULL && strcmp(defaults->name, name) != 0)
+        defaults = defaults->next;
+    return defaults;
+}
+
+const char *tuned_template_of(const struct tuned_table *table, const char *kernel)
+{
+    size_t first = tuned_first_of(table, kernel);
+    bool known = first < table->count && strcmp(table->configurations[first].kernel, kernel) == 0;
+    return known ? table->configurations[first].template_name : kernel;
+}
