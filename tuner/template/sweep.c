@@ -6,12 +6,13 @@
 
 #include <dirent.h>
 #include <libgen.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PROBLEM_LIMIT = 1024, KERNEL_NAME_LIMIT = 32 };
+enum { PROBLEM_LIMIT = 1024, KERNEL_NAME_LETTERS = 32 };
 
 static const char sweep_section[] = "sweep";
 
@@ -227,16 +228,21 @@ static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel, struct 
 {
     const struct ini_entry *name = ini_file_get(&sweep->ini, kernel->label, "template");
     const struct ini_entry *description = ini_file_get(&sweep->ini, kernel->label, "description");
-    if (strlen(kernel->label) > KERNEL_NAME_LIMIT || strpbrk(kernel->label, "/ \t") != NULL)
+    int name_line = name != NULL ? name->line : kernel->line;
+    if (!literal_is_name(kernel->label, KERNEL_NAME_LETTERS))
         return error_set_at(error, ERROR_CONFIG, sweep->path, kernel->line,
-                            "kernel name '%s' has a blank or '/' or more than 32 bytes",
-                            kernel->label);
-    char *path = find_template(sweep, name != NULL ? name->value : kernel->label,
-                               name != NULL ? name->line : kernel->line, error);
+                            "kernel name '%s' is not a lower-case name of at most %d letters",
+                            kernel->label, KERNEL_NAME_LETTERS);
+    char *path = find_template(sweep, name != NULL ? name->value : kernel->label, name_line, error);
     if (path == NULL)
         return ERROR_CONFIG;
     int status = template_load(&kernel->template, sweep->evaluator, path, error);
     free(path);
+    if (status == 0 && !literal_is_name(kernel->template.name, SIZE_MAX))
+        status = error_set_at(error, ERROR_CONFIG, sweep->path, name_line,
+                              "template '%s' has a name that no tuned INI may hold; rename its "
+                              "file to lower-case letters, digits and underscores",
+                              kernel->template.name);
     kernel->description = description != NULL ? description->value : kernel->template.description;
     if (status == 0)
         status = check_keys(sweep, kernel, error);

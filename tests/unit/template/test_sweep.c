@@ -1,6 +1,7 @@
 #include "template/sweep.h"
 
 #include "base/alloc.h"
+#include "unit/comma_locale.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -236,12 +237,46 @@ static void one_template_under_many_labels(void **state)
     assert_string_equal(scene->sweep.kernels[2].label, "large");
     assert_problem(&scene->sweep.kernels[2], 0, "n=1073741824 value_type=float");
     assert_refused(scene, "[sum]\n[small sums]\ntemplate = sum\n", 2,
-                   "kernel name 'small sums' has a blank or '/' or more than 32 bytes");
+                   "kernel name 'small sums' is not a lower-case name of at most 32 letters");
     assert_refused(scene, "[a/b]\ntemplate = sum\n", 1,
-                   "kernel name 'a/b' has a blank or '/' or more than 32 bytes");
+                   "kernel name 'a/b' is not a lower-case name of at most 32 letters");
     assert_refused(scene, "[a23456789012345678901234567890123]\ntemplate = sum\n", 1,
-                   "kernel name 'a23456789012345678901234567890123' has a blank or '/' or more "
-                   "than 32 bytes");
+                   "kernel name 'a23456789012345678901234567890123' is not a lower-case name of "
+                   "at most 32 letters");
+    assert_refused(scene, "[Sum]\ntemplate = sum\n", 1,
+                   "kernel name 'Sum' is not a lower-case name of at most 32 letters");
+}
+
+static void templates_that_no_tuned_ini_could_name(void **state)
+{
+    struct scene *scene = *state;
+    write_file(scene->templates, "Sum-2.ini", sum);
+    write_file(scene->templates, "Sum-2.cu", "// kernels\n");
+    assert_refused(scene, "[sum]\ntemplate = Sum-2\n", 2,
+                   "template 'Sum-2' has a name that no tuned INI may hold; rename its file to "
+                   "lower-case letters, digits and underscores");
+    remove_file(scene->templates, "Sum-2.ini");
+    remove_file(scene->templates, "Sum-2.cu");
+}
+
+static void the_locale_changes_nothing(void **state)
+{
+    struct scene *scene = *state;
+    if (!comma_locale_enter())
+        skip();
+    load_well(scene, "[sweep]\nlaunch_timeout_s = 0.5\n[sum]\nfactor = 0.25, 1e-3\n");
+    comma_locale_leave();
+    const struct sweep_kernel *kernel = &scene->sweep.kernels[0];
+    assert_true(scene->sweep.launch_timeout_s * 2 == 1);
+    for (size_t i = 0; i < kernel->template.parameter_count; i++) {
+        if (strcmp(kernel->template.parameters[i].name, "factor") != 0)
+            continue;
+        assert_int_equal(kernel->values[i].count, 2);
+        assert_true(value_equal(kernel->values[i].values[0], value_real(0.25)));
+        assert_true(value_equal(kernel->values[i].values[1], value_real(0.001)));
+        return;
+    }
+    fail_msg("the template has no parameter 'factor'");
 }
 
 static void some_kernels_only(void **state)
@@ -403,6 +438,8 @@ int main(void)
         TEST(constraints_of_both_files),
         TEST(cache_states),
         TEST(one_template_under_many_labels),
+        TEST(templates_that_no_tuned_ini_could_name),
+        TEST(the_locale_changes_nothing),
         TEST(some_kernels_only),
         TEST(the_others_may_be_wrong),
         TEST(unknown_keys),
