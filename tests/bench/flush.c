@@ -17,6 +17,7 @@
 #include "gpu/measure.h"
 #include "gpu/nvml.h"
 #include "gpu/verify.h"
+#include "template/template_load.h"
 
 #include <inttypes.h>
 #include <pthread.h>

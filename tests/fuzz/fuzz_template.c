@@ -1,6 +1,7 @@
 /* Template files, beside a source that is there, and the compiler's options they give. */
 #include "fuzz.h"
 #include "template/template.h"
+#include "template/template_load.h"
 #include "template/variant.h"
 
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "compile/single_compile.h"
 #include "record/tuned_file.h"
 #include "template/source.h"
+#include "template/template_load.h"
 
 #include <autotune/tuned.h>
 #include <limits.h>

@@ -5,6 +5,7 @@
 #include "command/command_values.h"
 #include "compile/sass.h"
 #include "compile/single_compile.h"
+#include "template/template_load.h"
 
 #include <stdio.h>
 #include <stdlib.h>

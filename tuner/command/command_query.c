@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/suggestion.h"
+#include "template/template_load.h"
 #include "tune/gpu_list.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "gpu/module.h"
 #include "record/gpu.h"
+#include "template/template_load.h"
 
 #include <stdlib.h>
 #include <string.h>

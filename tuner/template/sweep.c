@@ -1,8 +1,9 @@
 #include "template/sweep.h"
-#include "base/suggestion.h"
 
 #include "base/alloc.h"
+#include "base/suggestion.h"
 #include "template/installed.h"
+#include "template/template_load.h"
 
 #include <dirent.h>
 #include <libgen.h>

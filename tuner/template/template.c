@@ -1,261 +1,12 @@
 #include "template/template.h"
-#include "base/suggestion.h"
 
 #include "base/alloc.h"
-#include "template/template_loader.h"
+#include "base/suggestion.h"
+#include "template/name_list.h"
 #include "template/value_list.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Every kind of section and its keys (NULL: any). */
-static const char *const kernel_keys[] = {"source",     "description", "options", "include",
-                                          "constraint", "cache",       NULL};
-static const char *const buffer_keys[] = {"type", "length", "access", "fill", NULL};
-static const char *const launch_keys[] = {
-    "entry",       "when", "grid", "block", "shared_bytes", "arguments", "cooperative",
-    "co_resident", "main", "loop", "from",  "while",        "next",      NULL};
-static const char *const expect_keys[] = {"reference",    "reference_type", "grid",    "block",
-                                          "shared_bytes", "arguments",      "compare", NULL};
-static const char *const metrics_keys[] = {"bytes", "operations", NULL};
-
-static const struct section_kind {
-    const char *name; /* with a dot at the end: one section a member */
-    const char *const *keys;
-} section_kinds[] = {
-    {"kernel", kernel_keys},  {"parameters", NULL},      {"launch_parameters", NULL},
-    {"problem", NULL},        {"buffer.", buffer_keys},  {"launch.", launch_keys},
-    {"expect.", expect_keys}, {"metrics", metrics_keys}, {"precompiled_headers", NULL},
-};
-
-static bool section_is(const char *section, const char *kind)
-{
-    size_t length = strlen(kind);
-    if (kind[length - 1] == '.')
-        return strncmp(section, kind, length) == 0 && section[length] != '\0';
-    return strcmp(section, kind) == 0;
-}
-
-static int check_entry(const struct loader *loader, const struct ini_entry *entry)
-{
-    static const char *const known[] = {
-        "kernel",      "parameters", "launch_parameters",   "problem", "buffer.NAME", "launch.NAME",
-        "expect.NAME", "metrics",    "precompiled_headers", NULL};
-    const char *path = loader->template->path;
-    for (size_t i = 0; i < sizeof section_kinds / sizeof *section_kinds; i++) {
-        if (!section_is(entry->section, section_kinds[i].name))
-            continue;
-        if (entry->key == NULL || section_kinds[i].keys == NULL ||
-            names_have(section_kinds[i].keys, entry->key))
-            return 0;
-        return suggestion_unknown(path, entry->line, "key", entry->key, section_kinds[i].keys,
-                                  loader->error);
-    }
-    if (entry->section[0] == '\0')
-        return loader_fail(loader, entry->line, "key '%s' stands before the first section",
-                           entry->key);
-    return suggestion_unknown(path, entry->line, "section", entry->section, known, loader->error);
-}
-
-static int check_entries(const struct loader *loader)
-{
-    for (size_t i = 0; i < loader->template->ini.count; i++) {
-        int status = check_entry(loader, &loader->template->ini.entries[i]);
-        if (status != 0)
-            return status;
-    }
-    return 0;
-}
-
-static int read_members(struct loader *loader)
-{
-    struct template *template = loader->template;
-    size_t buffer = 0;
-    size_t launch = 0;
-    size_t expectation = 0;
-    int status = 0;
-    for (size_t i = 0; i < template->ini.count && status == 0; i++) {
-        const struct ini_entry *entry = &template->ini.entries[i];
-        if (entry->key != NULL)
-            continue;
-        if (section_is(entry->section, "buffer."))
-            status = loader_read_buffer(loader, entry->section, &template->buffers[buffer++]);
-        else if (section_is(entry->section, "launch."))
-            status = loader_read_launch(loader, entry->section, &template->launches[launch++]);
-        else if (section_is(entry->section, "expect."))
-            status = loader_read_expectation(loader, entry->section,
-                                             &template->expectations[expectation++]);
-    }
-    return status;
-}
-
-static int read_constraints(struct loader *loader)
-{
-    struct template *template = loader->template;
-    struct names known = {.items = template->constraint_names};
-    for (size_t i = 0; i < template->ini.count; i++) {
-        struct ini_entry *entry = &template->ini.entries[i];
-        if (entry->key == NULL || strcmp(entry->key, "constraint") != 0)
-            continue;
-        struct expression **constraint =
-            ARRAY_APPEND(template->constraints, template->constraint_count);
-        int status = loader_read_expression(loader, entry->value, entry->line, &known, constraint);
-        if (status != 0)
-            return status;
-    }
-    return 0;
-}
-
-/* [precompiled_headers]: after the names. A header of the user's could depend on parameters. */
-static int read_precompiled_headers(struct loader *loader)
-{
-    struct template *template = loader->template;
-    struct names known = {0}; /* what decides is known before the GPU is */
-    int status = 0;
-    for (size_t i = 0; i < template->parameter_count; i++)
-        names_add(&known, template->parameters[i].name);
-    for (size_t i = 0; i < template->problem_count; i++)
-        names_add(&known, template->problem[i].name);
-    for (size_t i = 0; i < template->ini.count && status == 0; i++) {
-        const struct ini_entry *entry = &template->ini.entries[i];
-        bool included = false;
-        if (entry->key == NULL || strcmp(entry->section, "precompiled_headers") != 0)
-            continue;
-        for (size_t j = 0; j < template->source.toolkit_count; j++)
-            included = included || strcmp(template->source.toolkit_headers[j], entry->key) == 0;
-        if (!included) {
-            status = loader_fail(loader, entry->line,
-                                 "header '%s' is none of the toolkit's that the source includes; "
-                                 "only those can be precompiled",
-                                 entry->key);
-            break;
-        }
-        struct precompiled_header *header =
-            ARRAY_APPEND(template->precompiled, template->precompiled_count);
-        header->name = entry->key;
-        status = loader_read_expression(loader, entry->value, entry->line, &known, &header->when);
-    }
-    free(known.items);
-    return status;
-}
-
-static void read_options(struct template *template, const char *text)
-{
-    char **parts;
-    size_t count = text_split(text, ' ', &parts);
-    for (size_t i = 0; i < count; i++)
-        if (parts[i][0] != '\0') /* between two blanks */
-            *ARRAY_APPEND(template->options, template->option_count) = alloc_string(parts[i]);
-    text_split_release(parts, count);
-}
-
-/* [kernel]: the source with its include folders, options, description, cache state. */
-static int read_kernel(struct loader *loader)
-{
-    struct template *template = loader->template;
-    const struct ini_entry *source = loader_get(loader, "kernel", "source");
-    const struct ini_entry *include = loader_get(loader, "kernel", "include");
-    const struct ini_entry *options = loader_get(loader, "kernel", "options");
-    const struct ini_entry *description = loader_get(loader, "kernel", "description");
-    const struct ini_entry *cache = loader_get(loader, "kernel", "cache");
-    char *file = alloc_format("%s.cu", template->name);
-    char *path = loader_resolve_path(loader, source != NULL ? source->value : file);
-    char **folders = NULL;
-    size_t folder_count = include != NULL ? text_split(include->value, ',', &folders) : 0;
-    if (options != NULL)
-        read_options(template, options->value);
-    template->description = description != NULL ? description->value : "";
-    template->cold = cache == NULL || strcmp(cache->value, "warm") != 0;
-    int status = 0;
-    if (cache != NULL && template->cold && strcmp(cache->value, "cold") != 0)
-        status =
-            loader_fail(loader, cache->line, "cache '%s' is neither cold nor warm", cache->value);
-    if (status == 0)
-        status = source_load(&template->source, path, (const char *const *)folders, folder_count,
-                             loader->error);
-    text_split_release(folders, folder_count);
-    free(path);
-    free(file);
-    return status;
-}
-
-/* Without [precompiled_headers]: what is measured does not depend on them. */
-static void hash_template(struct template *template)
-{
-    struct hash *hash = hash_new();
-    hash_add_text(hash, template->source.hash);
-    for (size_t i = 0; i < template->ini.count; i++) {
-        const struct ini_entry *entry = &template->ini.entries[i];
-        if (section_is(entry->section, "precompiled_headers"))
-            continue;
-        hash_add_text(hash, entry->section);
-        hash_add_text(hash, entry->key != NULL ? entry->key : "");
-        hash_add_text(hash, entry->value);
-    }
-    hash_finish(hash, template->hash);
-}
-
-/* The pipeline of loading: names first, then what uses them. */
-static int load(struct loader *loader)
-{
-    struct names *grids = &loader->grids;
-    int status = check_entries(loader);
-    if (status == 0)
-        status = read_kernel(loader);
-    if (status == 0)
-        status = loader_read_parameters(loader, "parameters", true);
-    if (status == 0)
-        status = loader_read_parameters(loader, "launch_parameters", false);
-    if (status == 0)
-        status = loader_read_parameters(loader, "problem", false);
-    if (status == 0)
-        status = loader_collect_members(loader);
-    if (status == 0)
-        status = loader_collect_names(loader);
-    if (status == 0)
-        status = read_precompiled_headers(loader);
-    if (status == 0)
-        status = read_members(loader);
-    if (status == 0)
-        status = read_constraints(loader);
-    if (status == 0)
-        status = loader_read_key(loader, "metrics", "bytes", grids, &loader->template->bytes);
-    if (status == 0)
-        status =
-            loader_read_key(loader, "metrics", "operations", grids, &loader->template->operations);
-    return status;
-}
-
-static char *template_name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *base = slash != NULL ? slash + 1 : path;
-    const char *dot = strrchr(base, '.');
-    return alloc_string_n(base, dot != NULL ? (size_t)(dot - base) : strlen(base));
-}
-
-int template_load(struct template *template, struct evaluator *evaluator, const char *path,
-                  struct error *error)
-{
-    *template = (struct template){0};
-    int status = ini_file_read(&template->ini, path, error);
-    if (status != 0)
-        return status;
-    template->path = alloc_string(path);
-    template->name = template_name_of(path);
-    struct loader loader = {.template = template, .evaluator = evaluator, .error = error};
-    status = load(&loader);
-    if (status == 0)
-        hash_template(template);
-    text_split_release(loader.made, loader.made_count);
-    free(loader.fixed.items);
-    free(loader.base.items);
-    free(loader.buffers.items);
-    free(loader.grids.items);
-    if (status != 0)
-        template_release(template);
-    return status;
-}
 
 static const struct parameter *find_parameter(const struct parameter *parameters, size_t count,
                                               const char *name)
@@ -276,12 +27,83 @@ const struct parameter *template_problem_value(const struct template *template, 
     return find_parameter(template->problem, template->problem_count, name);
 }
 
+const char *const *template_figure_names(void)
+{
+    static const char *const names[] = {"registers",     "spill_bytes", "shared_bytes",
+                                        "blocks_per_sm", "occupancy",   NULL};
+    return names;
+}
+
 bool constraint_needs_figures(const struct expression *constraint)
 {
     for (size_t i = 0; i < expression_name_count(constraint); i++)
         if (names_have(template_figure_names(), expression_name(constraint, i)))
             return true;
     return false;
+}
+
+int parameter_check(const struct parameter *parameter, struct value value, const char *file,
+                    int line, struct error *error)
+{
+    char text[VALUE_TEXT_BYTES];
+    value_text(value, text);
+    if (parameter->words == NULL) {
+        if (value.kind != VALUE_WORD)
+            return 0;
+        return error_set_at(error, ERROR_CONFIG, file, line, "'%s' takes numbers, not '%s'",
+                            parameter->name, text);
+    }
+    struct names words = {0};
+    for (size_t i = 0; i < parameter->word_count; i++)
+        names_add(&words, parameter->words[i]);
+    int status = 0;
+    if (!names_have(words.items, text)) {
+        char *what = alloc_format("value of %s", parameter->name);
+        status = suggestion_unknown(file, line, what, text, words.items, error);
+        free(what);
+    }
+    free(words.items);
+    return status;
+}
+
+int template_in_buffer(const struct template *template, size_t index, int status,
+                       struct error *error)
+{
+    if (status == 0 || error == NULL || error->file[0] != '\0')
+        return status;
+    const struct buffer *buffer = &template->buffers[index];
+    struct error inner = *error;
+    return error_set_at(error, inner.code, template->path, buffer->line, "buffer '%s': %.1400s",
+                        buffer->name, inner.message);
+}
+
+int template_element_type(const char *type, const struct scope *scope, enum element_type *element,
+                          struct error *error)
+{
+    int found = element_from_name(type, strlen(type));
+    for (; found < 0 && scope != NULL; scope = scope->outer) {
+        const struct value *value = bindings_find(scope->bindings, type);
+        if (value != NULL && value->kind == VALUE_WORD)
+            found = element_from_name(value->as.word, strlen(value->as.word));
+    }
+    if (found < 0)
+        return error_set(error, ERROR_CONFIG, "'%s' is no element type", type);
+    *element = (enum element_type)found;
+    return 0;
+}
+
+int template_expected_type(const struct template *template, const struct expectation *expectation,
+                           const struct scope *scope, enum element_type *element,
+                           struct error *error)
+{
+    const struct buffer *buffer = &template->buffers[expectation->buffer];
+    if (expectation->reference_type != NULL)
+        return template_element_type(expectation->reference_type, scope, element, error);
+    int status = template_element_type(buffer->type, scope, element, error);
+    if (status == 0 && expectation->kind != EXPECT_FILE &&
+        expectation->compare != COMPARE_UNORDERED && element_is_floating(*element))
+        *element = ELEMENT_DOUBLE;
+    return status;
 }
 
 static void fill_release(struct fill *fill)

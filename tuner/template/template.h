@@ -1,7 +1,7 @@
 /*
  * A kernel template: the interface that NAME.ini states (kernel_templates/README.md is the format),
  * with every expression compiled and every name checked, so that what is wrong with a file is said
- * before anything runs. Knows nothing of CUDA.
+ * before anything runs. template_load.h reads one. Knows nothing of CUDA.
  */
 #ifndef AUTOTUNE_TEMPLATE_H
 #define AUTOTUNE_TEMPLATE_H
@@ -133,12 +133,7 @@ struct template
     const char **constraint_names; /* what a constraint may name; ended by NULL */
 };
 
-/*
- * Loads NAME.ini at `path` and its source. `evaluator` must outlive the template. Returns 0 or
- * ERROR_CONFIG with file and line; on failure the template is empty.
- */
-int template_load(struct template *template, struct evaluator *evaluator, const char *path,
-                  struct error *error);
+/* Leaves it empty. */
 void template_release(struct template *template);
 
 /* The parameter or problem value called `name`; NULL where there is none. */

@@ -1,7 +1,7 @@
-#include "base/suggestion.h"
-#include "template/template_loader.h"
+#include "template/template_buffers.h"
 
 #include "base/alloc.h"
+#include "base/suggestion.h"
 #include "template/value_list.h"
 
 #include <stdlib.h>
@@ -23,46 +23,6 @@ int loader_check_type(const struct loader *loader, const char *type, int line, b
                                word->words[i]);
     return word->word_count > 0 ? 0
                                 : loader_fail(loader, line, "'%s' holds numbers, not types", type);
-}
-
-int template_in_buffer(const struct template *template, size_t index, int status,
-                       struct error *error)
-{
-    if (status == 0 || error == NULL || error->file[0] != '\0')
-        return status;
-    const struct buffer *buffer = &template->buffers[index];
-    struct error inner = *error;
-    return error_set_at(error, inner.code, template->path, buffer->line, "buffer '%s': %.1400s",
-                        buffer->name, inner.message);
-}
-
-int template_element_type(const char *type, const struct scope *scope, enum element_type *element,
-                          struct error *error)
-{
-    int found = element_from_name(type, strlen(type));
-    for (; found < 0 && scope != NULL; scope = scope->outer) {
-        const struct value *value = bindings_find(scope->bindings, type);
-        if (value != NULL && value->kind == VALUE_WORD)
-            found = element_from_name(value->as.word, strlen(value->as.word));
-    }
-    if (found < 0)
-        return error_set(error, ERROR_CONFIG, "'%s' is no element type", type);
-    *element = (enum element_type)found;
-    return 0;
-}
-
-int template_expected_type(const struct template *template, const struct expectation *expectation,
-                           const struct scope *scope, enum element_type *element,
-                           struct error *error)
-{
-    const struct buffer *buffer = &template->buffers[expectation->buffer];
-    if (expectation->reference_type != NULL)
-        return template_element_type(expectation->reference_type, scope, element, error);
-    int status = template_element_type(buffer->type, scope, element, error);
-    if (status == 0 && expectation->kind != EXPECT_FILE &&
-        expectation->compare != COMPARE_UNORDERED && element_is_floating(*element))
-        *element = ELEMENT_DOUBLE;
-    return status;
 }
 
 static const struct {

@@ -1,7 +1,9 @@
-#include "base/suggestion.h"
-#include "template/template_loader.h"
+#include "template/template_expectations.h"
 
 #include "base/alloc.h"
+#include "base/suggestion.h"
+#include "template/template_buffers.h"
+#include "template/template_launches.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-#include "template/template_loader.h"
+#include "template/template_launches.h"
 
 #include "base/alloc.h"
+#include "template/template_names.h"
 #include "template/value_list.h"
 
 #include <ctype.h>

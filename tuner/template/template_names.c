@@ -1,17 +1,15 @@
-#include "template/template_loader.h"
+#include "template/template_names.h"
 
 #include "base/alloc.h"
+#include "base/literal.h"
 #include "template/device_attributes.h"
 
-#include <ctype.h>
 #include <string.h>
 
-/* Compiled figures: what a launch's expressions and what constraints may name beyond parameters,
- * problem and device. */
+/* Compiled figures of its own that a launch's expressions may name beyond parameters, problem and
+ * device. */
 static const char *const launch_figures[] = {
     "registers", "spill_bytes", "static_shared_bytes", "blocks_per_sm", "block_threads", NULL};
-static const char *const figure_names[] = {"registers",     "spill_bytes", "shared_bytes",
-                                           "blocks_per_sm", "occupancy",   NULL};
 
 /* Keys of a sweep's kernel section, names of our own and Lua's keywords, which no parameter may
  * have. */
@@ -23,11 +21,6 @@ static const char *const reserved_names[] = {
     "for",        "function",    "goto",       "if",    "local",     "repeat",    "return",
     "then",       "until",       "while",      NULL};
 
-const char *const *template_figure_names(void)
-{
-    return figure_names;
-}
-
 const char *const *launch_figure_names(void)
 {
     return launch_figures;
@@ -35,19 +28,16 @@ const char *const *launch_figure_names(void)
 
 int loader_check_letters(const struct loader *loader, const char *name, int line)
 {
-    size_t length = strlen(name);
-    if (length < 1 || length > 31 || !islower((unsigned char)name[0]) ||
-        strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != length)
-        return loader_fail(loader, line,
-                           "name '%s' is not up to 31 lower-case letters, digits and underscores",
-                           name);
-    return 0;
+    if (literal_is_name(name, LITERAL_NAME_LETTERS))
+        return 0;
+    return loader_fail(
+        loader, line, "name '%s' is not up to 31 lower-case letters, digits and underscores", name);
 }
 
 int loader_check_unused(const struct loader *loader, const char *name, int line)
 {
     const struct template *template = loader->template;
-    if (names_have(reserved_names, name) || names_have(figure_names, name) ||
+    if (names_have(reserved_names, name) || names_have(template_figure_names(), name) ||
         names_have(launch_figures, name) || names_have(gpu_binding_names(), name))
         return loader_fail(loader, line,
                            "name '%s' means something else in expressions; choose another", name);
@@ -131,7 +121,7 @@ int loader_collect_names(struct loader *loader)
     names_add(&loader->buffers, "reference");
     struct names constraint = {0};
     names_add_all(&constraint, loader->base.items);
-    names_add_all(&constraint, figure_names);
+    names_add_all(&constraint, template_figure_names());
     template->constraint_names = constraint.items;
     return collect_grids(loader);
 }

@@ -1,9 +1,10 @@
-#include "base/suggestion.h"
-#include "template/template_loader.h"
+#include "template/template_parameters.h"
 
 #include "base/alloc.h"
+#include "template/template_names.h"
 #include "template/value_list.h"
 
+#include <autotune/tuned.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +24,8 @@ static int read_parameter(struct loader *loader, struct parameter *parameter,
         else if (value.kind != VALUE_WORD && count > 1)
             status =
                 loader_fail(loader, entry->line,
-                            "'%s' is no word: '|' separates the words a parameter may have; give "
-                            "numbers one default, the sweep lists the others",
+                            "'%s' is not a word: '|' separates the words a parameter may have; "
+                            "give numbers one default, the sweep lists the others",
                             words[i]);
         else if (i == 0)
             parameter->fallback = value;
@@ -40,6 +41,17 @@ static int read_parameter(struct loader *loader, struct parameter *parameter,
     return status;
 }
 
+/* That one more parameter or problem value can be written to a tuned INI. */
+static int check_room(const struct loader *loader, bool is_problem, int line)
+{
+    const struct template *template = loader->template;
+    if (is_problem ? template->problem_count < TUNED_PROBLEM_VALUES
+                   : template->parameter_count < TUNED_PARAMETERS)
+        return 0;
+    return loader_fail(loader, line, "the template has more than %s, the most a tuned INI can hold",
+                       is_problem ? "16 problem values" : "64 parameters");
+}
+
 int loader_read_parameters(struct loader *loader, const char *section, bool compiled)
 {
     struct template *template = loader->template;
@@ -50,7 +62,9 @@ int loader_read_parameters(struct loader *loader, const char *section, bool comp
             continue;
         entry->used = true;
         struct parameter parameter;
-        int status = loader_check_name(loader, entry->key, entry->line);
+        int status = check_room(loader, is_problem, entry->line);
+        if (status == 0)
+            status = loader_check_name(loader, entry->key, entry->line);
         if (status == 0)
             status = read_parameter(loader, &parameter, entry);
         if (status != 0)
@@ -69,28 +83,4 @@ int loader_read_parameters(struct loader *loader, const char *section, bool comp
                 entry->key);
     }
     return 0;
-}
-
-int parameter_check(const struct parameter *parameter, struct value value, const char *file,
-                    int line, struct error *error)
-{
-    char text[VALUE_TEXT_BYTES];
-    value_text(value, text);
-    if (parameter->words == NULL) {
-        if (value.kind != VALUE_WORD)
-            return 0;
-        return error_set_at(error, ERROR_CONFIG, file, line, "'%s' takes numbers, not '%s'",
-                            parameter->name, text);
-    }
-    struct names words = {0};
-    for (size_t i = 0; i < parameter->word_count; i++)
-        names_add(&words, parameter->words[i]);
-    int status = 0;
-    if (!names_have(words.items, text)) {
-        char *what = alloc_format("value of %s", parameter->name);
-        status = suggestion_unknown(file, line, what, text, words.items, error);
-        free(what);
-    }
-    free(words.items);
-    return status;
 }

@@ -7,6 +7,7 @@
 
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
+#include "template/template_load.h"
 #include "unit/scratch.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,7 @@
 #include "template/footprint.h"
 
 #include "base/alloc.h"
+#include "template/template_load.h"
 #include "unit/scratch.h"
 
 #include <setjmp.h>

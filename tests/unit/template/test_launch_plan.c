@@ -1,6 +1,7 @@
 #include "template/launch_plan.h"
 
 #include "base/alloc.h"
+#include "template/template_load.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,10 @@
 #include "template/template.h"
 
 #include "base/alloc.h"
+#include "template/template_load.h"
+#include "unit/comma_locale.h"
 
+#include <autotune/tuned.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -643,16 +646,61 @@ static void one_letter_will_do_where_nothing_is_defined(void **state)
     free(text);
 }
 
+/* `count` more members of a section behind the line `after`, which stays. */
+static int load_more(struct scene *scene, const char *after, int count)
+{
+    char *more = alloc_string(after);
+    for (int i = 0; i < count; i++) {
+        char *longer = alloc_format("%smore_%d = 1\n", more, i);
+        free(more);
+        more = longer;
+    }
+    char *text = spoiled(after, more);
+    int status = load(scene, text);
+    free(text);
+    free(more);
+    return status;
+}
+
+static void no_more_than_a_tuned_ini_holds(void **state)
+{
+    struct scene *scene = *state;
+    assert_int_equal(load_more(scene, "finish = two_pass | atomic\n", TUNED_PARAMETERS - 3), 0);
+    assert_int_equal(scene->template.parameter_count, TUNED_PARAMETERS);
+    assert_int_equal(load_more(scene, "finish = two_pass | atomic\n", TUNED_PARAMETERS - 2),
+                     ERROR_CONFIG);
+    assert_string_equal(scene->error.message,
+                        "the template has more than 64 parameters, the most a tuned INI can hold");
+    assert_int_equal(scene->error.line, 5 + TUNED_PARAMETERS - 2);
+    assert_int_equal(load_more(scene, "n = 1024\n", TUNED_PROBLEM_VALUES - 2), 0);
+    assert_int_equal(load_more(scene, "n = 1024\n", TUNED_PROBLEM_VALUES - 1), ERROR_CONFIG);
+    assert_string_equal(
+        scene->error.message,
+        "the template has more than 16 problem values, the most a tuned INI can hold");
+}
+
+static void the_locale_changes_no_default(void **state)
+{
+    struct scene *scene = *state;
+    if (!comma_locale_enter())
+        skip();
+    load_well(scene, right);
+    comma_locale_leave();
+    const struct parameter *factor = template_parameter(&scene->template, "factor");
+    assert_non_null(factor);
+    assert_true(value_equal(factor->fallback, value_real(1.5)));
+}
+
 static void defaults_that_are_refused(void **state)
 {
     static const struct fault faults[] = {
         {"block_size = 256\n", "block_size =\n", 2, "'block_size' has no default"},
         {"block_size = 256\n", "block_size = 128 | 256\n", 2,
-         "'128' is no word: '|' separates the words a parameter may have; give numbers one "
+         "'128' is not a word: '|' separates the words a parameter may have; give numbers one "
          "default, the sweep lists the others"},
         {"finish = two_pass | atomic\n", "finish = two_pass | 3\n", 3,
-         "'3' is no word: '|' separates the words a parameter may have; give numbers one default, "
-         "the sweep lists the others"},
+         "'3' is not a word: '|' separates the words a parameter may have; give numbers one "
+         "default, the sweep lists the others"},
         {"finish = two_pass | atomic\n", "finish = two_pass |\n", 3,
          "'' is neither a number nor a lower-case word; write 256, 2^20, 0.5 or last_block"},
         {"block_size = 256\n", "block_size = 2^63\n", 2, "'2^63' does not fit in 64 bits"},
@@ -924,6 +972,8 @@ int main(void)
         TEST(missing_sections),
         TEST(names_that_are_refused),
         TEST(one_letter_will_do_where_nothing_is_defined),
+        TEST(no_more_than_a_tuned_ini_holds),
+        TEST(the_locale_changes_no_default),
         TEST(defaults_that_are_refused),
         TEST(types_that_are_refused),
         TEST(accesses_and_fills_that_are_refused),

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/read_file.h"
 #include "compile/application_source.h"
+#include "template/template_load.h"
 
 #include <stdarg.h>
 #include <stdio.h>

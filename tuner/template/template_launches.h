@@ -1,0 +1,15 @@
+/* Loading a template: [launch.NAME] sections, and the grid, block and arguments of references. */
+#ifndef AUTOTUNE_TEMPLATE_LAUNCHES_H
+#define AUTOTUNE_TEMPLATE_LAUNCHES_H
+
+#include "template/loader.h"
+
+/* What a launch and a reference share: grid, block, shared bytes and arguments, each of which may be
+ * missing. Arguments may name the buffers beside `known`. */
+int loader_read_geometry(struct loader *loader, const char *section, const struct names *known,
+                         struct launch *launch);
+
+/* The rest of a collected launch, which is one of the template's `launches`. */
+int loader_read_launch(struct loader *loader, const char *section, struct launch *launch);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * Reading a template from its files. template_load() is the pipeline; each of template_names,
+ * template_parameters, template_buffers, template_launches and template_expectations reads one kind
+ * of section, with the steps of loader.h.
+ */
+#ifndef AUTOTUNE_TEMPLATE_LOAD_H
+#define AUTOTUNE_TEMPLATE_LOAD_H
+
+#include "base/error.h"
+#include "template/expression.h"
+#include "template/template.h"
+
+/*
+ * Loads NAME.ini at `path` and its source. `evaluator` must outlive the template. Returns 0 or
+ * ERROR_CONFIG with file and line; on failure the template is empty.
+ */
+int template_load(struct template *template, struct evaluator *evaluator, const char *path,
+                  struct error *error);
+
+#endif

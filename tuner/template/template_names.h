@@ -1,0 +1,28 @@
+/* Loading a template: which names there are, and which a template may give. */
+#ifndef AUTOTUNE_TEMPLATE_NAMES_H
+#define AUTOTUNE_TEMPLATE_NAMES_H
+
+#include "template/loader.h"
+
+/* The compiled figures that a launch's expressions may name; ended by NULL. */
+const char *const *launch_figure_names(void);
+
+/* That a name has the form of one: up to 31 lower-case letters, digits and underscores. */
+int loader_check_letters(const struct loader *loader, const char *name, int line);
+
+/* That a new name means nothing else: no figure, device attribute, function or key, and no
+ * parameter, problem value or buffer read so far. */
+int loader_check_unused(const struct loader *loader, const char *name, int line);
+
+/* Both. */
+int loader_check_name(const struct loader *loader, const char *name, int line);
+
+/* Appends buffers, launches and expectations in the file's order, with their names and lines alone,
+ * since expressions of any of them use these names. */
+int loader_collect_members(struct loader *loader);
+
+/* Fills the loader's lists of names and the template's `constraint_names`; after parameters, problem
+ * and members. */
+int loader_collect_names(struct loader *loader);
+
+#endif
