@@ -1,7 +1,8 @@
-/* Tuned INI files: one that is accepted is written again and reads back the same. */
+/* Tuned INI files: one that is accepted is the same to libtuned, and when written and read again. */
 #include "fuzz.h"
 #include "record/tuned_file.h"
 
+#include <autotune/tuned.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,16 +21,56 @@ static void require_equal(const struct tuned_file *a, const struct tuned_file *b
     }
 }
 
+static void require_values(const struct tuned_value *values, size_t count,
+                           const struct bindings *bindings)
+{
+    FUZZ_REQUIRE(count == bindings->count);
+    for (size_t i = 0; i < count; i++) {
+        const struct value *value = &bindings->items[i].value;
+        FUZZ_REQUIRE(strcmp(values[i].name, bindings->items[i].name) == 0);
+        if (values[i].kind == TUNED_WORD)
+            FUZZ_REQUIRE(value_equal(*value, value_word(values[i].text)));
+        else if (values[i].kind == TUNED_INTEGER)
+            FUZZ_REQUIRE(value_equal(*value, value_integer(values[i].integer)));
+        else
+            FUZZ_REQUIRE(value_equal(*value, value_real(values[i].real)));
+    }
+}
+
+static void require_library_agrees(const char *path, const struct tuned_file *tuned)
+{
+    struct tuned_table *table;
+    FUZZ_REQUIRE(tuned_load(&table, path, NULL) == 0);
+    FUZZ_REQUIRE(tuned_count(table) == tuned->count);
+    for (size_t i = 0; i < tuned->count; i++) {
+        const struct tuned_configuration *from = tuned_at(table, i);
+        size_t j = 0;
+        while (j < tuned->count && strcmp(tuned->entries[j].section, from->section) != 0)
+            j++;
+        FUZZ_REQUIRE(j < tuned->count);
+        const struct tuned_entry *entry = &tuned->entries[j];
+        FUZZ_REQUIRE(strcmp(from->kernel, entry->kernel) == 0);
+        FUZZ_REQUIRE(strcmp(from->gpu->name, entry->gpu) == 0);
+        FUZZ_REQUIRE(from->gpu->l2_bytes == entry->l2_bytes);
+        FUZZ_REQUIRE(from->median_ns == entry->median_ns);
+        require_values(from->problem, from->problem_count, &entry->problem);
+        require_values(from->parameters, from->parameter_count, &entry->parameters);
+    }
+    tuned_free(table);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct tuned_file tuned;
     struct tuned_file again;
     struct error error = {0};
-    int status = tuned_file_read(fuzz_file("tuned.ini", data, size), &tuned, &error);
+    const char *path = fuzz_file("tuned.ini", data, size);
+    int status = tuned_file_read(path, &tuned, &error);
     if (status != 0) {
         FUZZ_REQUIRE(status == ERROR_CONFIG && error.message[0] != '\0' && tuned.count == 0);
         return 0;
     }
+    require_library_agrees(path, &tuned);
     if (tuned.count > 0 && tuned_file_write(fuzz_path("again.ini"), &tuned, &error) == 0) {
         FUZZ_REQUIRE(tuned_file_read(fuzz_path("again.ini"), &again, &error) == 0);
         require_equal(&tuned, &again);

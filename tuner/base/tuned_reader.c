@@ -52,7 +52,7 @@ int tuned_names_add(struct tuned_names *names, struct ini_reader *ini, const cha
             return ini_reader_fail(ini, "'%s' is given twice in this section", name);
     if (names->count == limit)
         return ini_reader_fail(ini, "section has more than %zu values of this kind", limit);
-    strcpy(names->items[names->count++], name);
+    memcpy(names->items[names->count++], name, strlen(name) + 1);
     return 0;
 }
 

@@ -62,7 +62,7 @@ static size_t find_wanted(const struct wanted *wanted, const char *name, size_t 
     return i;
 }
 
-/* How far the configuration's problem is from what is wanted; negative where it is another one.
+/* How far the configuration's problem is from what is wanted; negative if it is another one.
  * `*whole` says that every value of it is wanted, and known to be. */
 static double size_distance(const struct tuned_configuration *configuration, const double *scales,
                             const struct wanted *wanted, bool *whole)
@@ -150,8 +150,7 @@ static void measure_gpu(struct search *search, const struct tuned_gpu *gpu)
                                : gpu_distance(search->query->gpu, gpu);
 }
 
-/* Takes the configuration where it is nearer than the match so far; counts it where it cannot be.
- */
+/* Takes the configuration if it is nearer than the match so far; counts it if it cannot be used. */
 static void consider(struct search *search, const struct tuned_configuration *configuration,
                      const double *scales, struct tuned_match *match)
 {

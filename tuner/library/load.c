@@ -147,7 +147,7 @@ static bool make_room(struct tuned_table *table, struct text_size size)
     table->configurations = calloc(table->room + 1, sizeof *table->configurations);
     table->scales = calloc(table->room + 1, sizeof *table->scales);
     table->gpus = calloc(table->room + 1, sizeof *table->gpus);
-    /* "k=v" is no longer than "k", "v" and their zeros but one */
+    /* "k=v" is one byte shorter than "k" and "v" with their zeros, and its line end makes up for it */
     return pool_init(&table->pool, size.bytes + 4) && values_init(&table->parameters, size.lines) &&
            values_init(&table->problems, size.lines) && table->configurations != NULL &&
            table->scales != NULL && table->gpus != NULL;
@@ -227,7 +227,7 @@ static int load_bundle(struct tuned_table **table, const char *folder, struct tu
     if (length < 0 || (size_t)length >= sizeof path)
         return tuned_fail(error, TUNED_BAD_FILE, folder, 0, "path is too long");
     int code = load_file(table, path, error);
-    if (code != 0)
+    if (*table == NULL)
         return code;
     (*table)->folder = strdup(folder);
     if ((*table)->folder == NULL)

@@ -19,7 +19,7 @@ const char *tuned_rule_text(enum tuned_rule rule)
     return (size_t)rule < sizeof texts / sizeof *texts ? texts[rule] : "unknown rule";
 }
 
-/* Text that is cut where it does not fit, and goes on being counted. */
+/* Text that is cut if it does not fit, but counted in full. */
 struct text {
     char *buffer;
     size_t size;

@@ -157,10 +157,10 @@ int tuned_file_read(const char *path, struct tuned_file *tuned, struct error *er
 void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry)
 {
     size_t i = find_section(tuned, entry->section);
-    if (i == tuned->count)
-        (void)ARRAY_APPEND(tuned->entries, tuned->count);
-    else
+    if (i < tuned->count)
         tuned_entry_release(&tuned->entries[i]);
+    else
+        (void)ARRAY_APPEND(tuned->entries, tuned->count);
     tuned->entries[i] = *entry;
     *entry = (struct tuned_entry){0};
 }

@@ -42,19 +42,19 @@ struct tuned_entry {
     int sm_count;
     int64_t l2_bytes;
     int64_t memory_bytes;
-    double memory_gb_per_s; /* peak, 10^9 bytes a second; 0 where it is not known */
+    double memory_gb_per_s; /* peak, 10^9 bytes a second; 0 if not known */
     char *driver;
     char *nvrtc;
     char *autotune;
     char *date;
-    char *command; /* that made the entry, cut to its line; NULL where it is not known */
+    char *command; /* that made the entry, cut to its line; NULL if not known */
     char *cache;   /* "cold" or "warm" */
     struct bindings problem;
     struct bindings parameters;
     double median_ns, low_ns, high_ns; /* of the finals; 95 % interval of the median */
     int64_t samples;
     int runs;               /* of which each sample is the mean: of a batch, or 0 for single runs */
-    double gb_per_s;        /* 0 where the template does not say */
+    double gb_per_s;        /* 0 if the template does not say */
     double gflop_per_s;     /* likewise */
     double empty_kernel_ns; /* measured as the winner was */
     /* what NVML saw while the study was made: 0 for each that it did not see, and without NVML */

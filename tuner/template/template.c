@@ -87,7 +87,7 @@ int template_element_type(const char *type, const struct scope *scope, enum elem
             found = element_from_name(value->as.word, strlen(value->as.word));
     }
     if (found < 0)
-        return error_set(error, ERROR_CONFIG, "'%s' is no element type", type);
+        return error_set(error, ERROR_CONFIG, "'%s' is not an element type", type);
     *element = (enum element_type)found;
     return 0;
 }

@@ -136,12 +136,12 @@ struct template
 /* Leaves it empty. */
 void template_release(struct template *template);
 
-/* The parameter or problem value called `name`; NULL where there is none. */
+/* The parameter or problem value called `name`; NULL if there is none. */
 const struct parameter *template_parameter(const struct template *template, const char *name);
 const struct parameter *template_problem_value(const struct template *template, const char *name);
 
-/* ERROR_CONFIG at the place where `value` is not one that `parameter` may have: a word where it has
- * numbers, or a word it does not list. */
+/* ERROR_CONFIG, with the place, if `parameter` may not have `value`: a word if it takes numbers, or a
+ * word that it does not list. */
 int parameter_check(const struct parameter *parameter, struct value value, const char *file,
                     int line, struct error *error);
 

@@ -19,7 +19,8 @@ int loader_check_type(const struct loader *loader, const char *type, int line, b
                                   element_names(), loader->error);
     for (size_t i = 0; i < word->word_count; i++)
         if (element_from_name(word->words[i], strlen(word->words[i])) < 0)
-            return loader_fail(loader, line, "word '%s' of the type's parameter is no element type",
+            return loader_fail(loader, line,
+                               "word '%s' of the type's parameter is not an element type",
                                word->words[i]);
     return word->word_count > 0 ? 0
                                 : loader_fail(loader, line, "'%s' holds numbers, not types", type);

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Appends the members of `section` to the problem's values, where it is that section, else to the
+/* Appends the members of `section` to the problem's values if it is [problem], otherwise to the
  * parameters. `compiled`: numbers reach the kernel as definitions, as words always do. */
 int loader_read_parameters(struct loader *loader, const char *section, bool compiled);
 

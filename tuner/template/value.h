@@ -62,7 +62,7 @@ struct bindings {
 /* Sets `name`, adding it at the end if it is new. Copies the name and a word. */
 void bindings_set(struct bindings *bindings, const char *name, struct value value);
 
-/* The value of `name`, borrowed until the next change; NULL where it is not there. */
+/* The value of `name`, borrowed until the next change; NULL if there is none. */
 const struct value *bindings_find(const struct bindings *bindings, const char *name);
 
 void bindings_copy(struct bindings *to, const struct bindings *from); /* `to` is released first */
@@ -74,7 +74,7 @@ void bindings_release(struct bindings *bindings);                        /* leav
 char *bindings_text(const struct bindings *bindings);
 
 /* A JSON object with the names in order, a new reference; and back (adds to `bindings`).
- * bindings_from_json returns 0 or ERROR_RECORD where a member is no number, string or boolean. */
+ * bindings_from_json returns 0 or ERROR_RECORD if a member is not a number, string or boolean. */
 json_t *bindings_to_json(const struct bindings *bindings);
 int bindings_from_json(struct bindings *bindings, const json_t *object, struct error *error);
 

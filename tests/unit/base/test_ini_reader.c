@@ -21,7 +21,7 @@ static int inih_line_bytes = 200;
 /* inih, or one that was built with other limits, or one whose memory ran out. */
 static int limited_parse(ini_reader read, void *stream, ini_handler handler, void *user)
 {
-    char line[64];
+    char line[64] = "";
     if (inih_line_bytes == 0)
         return -2;
     if (inih_line_bytes < 200)

@@ -181,8 +181,7 @@ static void assert_reads_back(double real)
 {
     char text[LITERAL_REAL_BYTES];
     struct literal literal = parse(literal_real_text(real, text));
-    if (memcmp(&literal.real, &real, sizeof real) != 0)
-        fail_msg("%s is not %.17g", text, real);
+    assert_memory_equal(&literal.real, &real, sizeof real);
 }
 
 /* Finite doubles of all magnitudes, from a linear congruential generator. */

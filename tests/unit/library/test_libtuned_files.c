@@ -312,7 +312,7 @@ static void test_defaults_of_templates(void **state)
 static void test_out_of_memory(void **state)
 {
     (void)state;
-    struct tuned_table *table;
+    struct tuned_table *table = NULL;
     struct tuned_error error;
     int code = TUNED_NO_MEMORY;
     long limit = 0;

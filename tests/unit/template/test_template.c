@@ -717,7 +717,7 @@ static void types_that_are_refused(void **state)
          "unknown element type 'float32'; did you mean 'float'?"},
         {"type = value_type\n", "type = n\n", 10, "'n' holds numbers, not types"},
         {"value_type = float | int32", "value_type = float | integer", 10,
-         "word 'integer' of the type's parameter is no element type"},
+         "word 'integer' of the type's parameter is not an element type"},
         /* an input is the same for all variants */
         {"type = value_type\n", "type = finish\n", 10,
          "unknown element type 'finish'; known here: int8, int16, int32, int64, uint8, uint16, "
@@ -945,7 +945,7 @@ static void types_by_name_and_by_word(void **state)
     assert_int_equal(template_element_type("value_type", &scope, &type, &error), 0);
     assert_int_equal(type, ELEMENT_BFLOAT16);
     assert_int_equal(template_element_type("n", &scope, &type, &error), ERROR_CONFIG);
-    assert_string_equal(error.message, "'n' is no element type");
+    assert_string_equal(error.message, "'n' is not an element type");
     assert_int_equal(template_element_type("other", &scope, &type, &error), ERROR_CONFIG);
     bindings_release(&inner);
     bindings_release(&outer);
