@@ -1,6 +1,7 @@
 #include "report/report.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/write_file.h"
 #include "report/html.h"
 #include "report/report_formats.h"
@@ -91,12 +92,50 @@ int report_print(FILE *stream, const struct study *studies, size_t count,
 /* -- files --------------------------------------------------------------------------------------
  */
 
+/* The most bytes of a name before its hash; with that, a suffix and what write_file.h appends it
+ * stays below 255. */
+enum { NAME_LENGTH = 160 };
+
+static bool is_safe(char character)
+{
+    return isalnum((unsigned char)character) || (unsigned char)character >= 0x80 ||
+           strchr("_-+.", character) != NULL;
+}
+
+/*
+ * Makes `text` the name of a file or folder: each character that shells, archives or paths treat
+ * specially becomes '-', and a long name is cut. A name that was changed ends in a hash of the whole
+ * text, so different texts have different names. Takes `text`; a new string.
+ */
+static char *safe_name(char *text)
+{
+    char *name = alloc_format("%.*s", NAME_LENGTH, text);
+    bool changed = strlen(text) > NAME_LENGTH;
+    for (char *next = name; *next != '\0'; next++) {
+        if (is_safe(*next) && (next > name || *next != '.'))
+            continue;
+        *next = '-';
+        changed = true;
+    }
+    if (changed) {
+        char digits[HASH_BYTES];
+        struct hash *hash = hash_new();
+        hash_add_text(hash, text);
+        hash_finish(hash, digits);
+        char *whole = alloc_format("%s-%s", name, digits);
+        free(name);
+        name = whole;
+    }
+    free(text);
+    return name;
+}
+
 /* "nvidia-h200": lower case, one '-' for each run of anything but letters and digits; a new string.
  */
 static char *gpu_folder(const struct environment *environment)
 {
     if (environment->static_mode)
-        return alloc_format("static-%s", environment->gpu.arch);
+        return safe_name(alloc_format("static-%s", environment->gpu.arch));
     char *name = alloc_zeroed(sizeof environment->gpu.name, 1);
     size_t length = 0;
     for (const char *next = environment->gpu.name; *next != '\0'; next++) {
@@ -110,30 +149,31 @@ static char *gpu_folder(const struct environment *environment)
     return name;
 }
 
-/* "reduce_sum-n-1024-value_type-float.csv": names without characters that shells and archives
- * mind; a new string. */
-static char *file_name(const struct study *study, const struct format *format)
+/* "n-1024-value_type-float", or "default" for a kernel without problem values; a new string. */
+static char *problem_name(const struct bindings *problem)
 {
-    if (format->together)
-        return alloc_format("%s.%s", study->kernel, format->suffix);
-    char *problem = bindings_text(&study->problem);
-    for (char *other = problem; (other = strpbrk(other, " =")) != NULL;)
-        *other = '-';
-    char *name = alloc_format("%s%s%s.%s", study->kernel, problem[0] != '\0' ? "-" : "", problem,
-                              format->suffix);
-    free(problem);
-    return name;
+    if (problem->count == 0)
+        return alloc_string("default");
+    char *text = bindings_text(problem);
+    for (char *next = text; (next = strpbrk(next, " =")) != NULL;)
+        *next = '-';
+    return safe_name(text);
 }
 
-/* FOLDER/<gpu>/<name>; a new string. */
+/* FOLDER/<gpu>/<kernel>/<problem>.csv, or FOLDER/<gpu>/<kernel>.html; a new string. */
 static char *file_path(const char *folder, const struct study *study, const struct format *format)
 {
     size_t length = strlen(folder);
+    const char *slash = length > 0 && folder[length - 1] == '/' ? "" : "/";
     char *gpu = gpu_folder(&study->environment);
-    char *name = file_name(study, format);
-    char *path = alloc_format("%s%s%s/%s", folder,
-                              length > 0 && folder[length - 1] == '/' ? "" : "/", gpu, name);
-    free(name);
+    char *kernel = safe_name(alloc_string(study->kernel));
+    char *problem = format->together ? NULL : problem_name(&study->problem);
+    char *path =
+        problem == NULL
+            ? alloc_format("%s%s%s/%s.%s", folder, slash, gpu, kernel, format->suffix)
+            : alloc_format("%s%s%s/%s/%s.%s", folder, slash, gpu, kernel, problem, format->suffix);
+    free(problem);
+    free(kernel);
     free(gpu);
     return path;
 }

@@ -43,18 +43,20 @@ int report_print(FILE *stream, const struct study *studies, size_t count,
                  const struct report_options *options, struct error *error);
 
 /*
- * Prints to files instead. Where `path` is a folder, or ends in '/', that is a file for each study,
- * named as those of report_write_csv() but for the suffix; for HTML one for each kernel, with all
- * its problems: FOLDER/<gpu>/<kernel>.html. Otherwise it is the one file of them all.
+ * Prints to files instead. If `path` is a folder, or ends in '/', each study gets a file of its
+ * own, named as by report_write_csv() but for the suffix. HTML has one file per kernel, with all its
+ * problems: FOLDER/<gpu>/<kernel>.html. Any other `path` is a single file with every study.
  */
 int report_write(const char *path, const struct study *studies, size_t count,
                  const struct report_options *options, struct error *error);
 
 /*
- * Writes FOLDER/<gpu>/<kernel>[-<problem>].csv for the study, beside and renamed; makes the
- * folders.
+ * Writes FOLDER/<gpu>/<kernel>/<problem>.csv, and makes the folders. Readers see the old file or
+ * the new one, never a part.
  * `<gpu>` is the GPU's name in lower case with '-' for anything else ("nvidia-h200"), in static
- * mode "static-sm_90"; `<problem>` is "n-1024-value_type-float".
+ * mode "static-sm_90". `<problem>` is "n-1024-value_type-float", or "default" if the kernel has no
+ * problem values. Kernel and problem names that are too long for a file name, or hold characters
+ * that do not belong in one, are shortened and end in a hash.
  */
 int report_write_csv(const char *folder, const struct study *study, struct error *error);
 

@@ -261,9 +261,9 @@ static void test_files_of_a_folder(void **state)
     bindings_set(&studies[1].problem, "n", value_integer(4096));
     /* a file for each study, but a page for each kernel */
     assert_int_equal(report_write("out/", studies, 2, &t4, &error), 0);
-    assert_int_equal(access("out/nvidia-h200/reduce_sum-n-16777216-tolerance-0.1.t4.json", R_OK),
+    assert_int_equal(access("out/nvidia-h200/reduce_sum/n-16777216-tolerance-0.1.t4.json", R_OK),
                      0);
-    assert_int_equal(access("out/nvidia-h200/reduce_sum-n-4096.t4.json", R_OK), 0);
+    assert_int_equal(access("out/nvidia-h200/reduce_sum/n-4096.t4.json", R_OK), 0);
     assert_int_equal(report_write("out", studies, 2, &html, &error), 0);
     char *page = scratch_read("out/nvidia-h200/reduce_sum.html");
     assert_non_null(page);
@@ -437,17 +437,73 @@ static void test_csv_files_lie_in_their_gpus_folder(void **state)
     struct error error;
     fixture_study(&study);
     assert_int_equal(report_write_csv("results", &study, &error), 0);
-    char *text = scratch_read("results/nvidia-h200/reduce_sum-n-16777216-tolerance-0.1.csv");
+    char *text = scratch_read("results/nvidia-h200/reduce_sum/n-16777216-tolerance-0.1.csv");
     assert_non_null(text);
     assert_string_equal(text, CSV_HEADER CSV_STUDY);
     free(text);
     bindings_release(&study.problem);
     strcpy(study.environment.gpu.name, "Tesla V100-SXM2 (16GB)");
     assert_int_equal(report_write_csv("results", &study, &error), 0);
-    assert_int_equal(access("results/tesla-v100-sxm2-16gb/reduce_sum.csv", R_OK), 0);
+    assert_int_equal(access("results/tesla-v100-sxm2-16gb/reduce_sum/default.csv", R_OK), 0);
     study.environment.static_mode = true;
     assert_int_equal(report_write_csv("results", &study, &error), 0);
-    assert_int_equal(access("results/static-sm_90/reduce_sum.csv", R_OK), 0);
+    assert_int_equal(access("results/static-sm_90/reduce_sum/default.csv", R_OK), 0);
+    study_release(&study);
+}
+
+/* How many files the command finds below results/, with its lines in `list`. */
+static size_t find_results(const char *arguments, char list[1024])
+{
+    char *command = alloc_format("cd results && find . %s | sort", arguments);
+    FILE *stream = popen(command, "r");
+    free(command);
+    assert_non_null(stream);
+    list[fread(list, 1, 1023, stream)] = '\0';
+    assert_int_equal(pclose(stream), 0);
+    return count_text(list, "\n");
+}
+
+static void write_csv_of(struct study *study, const char *kernel, const char *word)
+{
+    struct error error;
+    free(study->kernel);
+    study->kernel = alloc_string(kernel);
+    bindings_set(&study->problem, "word", value_word(word));
+    if (report_write_csv("results", study, &error) != 0)
+        fail_msg("%s", error.message);
+}
+
+/* Kernel names are what a sweep's section says, a problem has any number of values. */
+static void test_names_of_files_are_safe_and_differ(void **state)
+{
+    (void)state;
+    struct study study;
+    char list[1024];
+    fixture_study(&study);
+    bindings_release(&study.problem);
+    write_csv_of(&study, "..", "inside");
+    write_csv_of(&study, ".hidden", "inside");
+    write_csv_of(&study, "a/../../b", "inside");
+    write_csv_of(&study, "a*b", "inside");
+    write_csv_of(&study, "a?b", "inside");
+    write_csv_of(&study, "a-b", "inside");
+    assert_int_equal(find_results("-name word-inside.csv", list), 6);
+    assert_int_equal(find_results("-mindepth 3 -type f", list), 6);
+    assert_non_null(strstr(list, "./nvidia-h200/a-b/word-inside.csv\n"));
+    assert_null(strstr(list, "/."));
+    assert_int_equal(access("nvidia-h200", F_OK), -1);
+
+    /* two problems whose names differ behind what a file name has room for */
+    for (int i = 0; i < 8; i++) {
+        char name[] = "a_name_of_exactly_31_letters__0";
+        name[sizeof name - 2] = (char)('0' + i);
+        bindings_set(&study.problem, name, value_integer(INT64_MIN));
+    }
+    bindings_set(&study.problem, "last", value_integer(1));
+    write_csv_of(&study, "long", "first");
+    bindings_set(&study.problem, "last", value_integer(2));
+    write_csv_of(&study, "long", "first");
+    assert_int_equal(find_results("-path '*/long/*'", list), 2);
     study_release(&study);
 }
 
@@ -558,6 +614,7 @@ int main(void)
         cmocka_unit_test(test_json_has_everything),
         cmocka_unit_test(test_instructions),
         SCRATCH_TEST(test_csv_files_lie_in_their_gpus_folder),
+        SCRATCH_TEST(test_names_of_files_are_safe_and_differ),
         cmocka_unit_test(test_a_full_disk_is_an_error),
         cmocka_unit_test(test_names_of_formats),
     };
