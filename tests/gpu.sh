@@ -88,7 +88,7 @@ planted() {
 
 # outcomes FOLDER COUNT: of its COUNT planted variants, and of the good ones, which are those of the folder good
 outcomes() {
-    python3 "$source/tests/gpu_check.py" planted "$autotune" "$scratch/$1" "$scratch/good" "$2"
+    python3 "$source/tests/gpu/check.py" planted "$autotune" "$scratch/$1" "$scratch/good" "$2"
 }
 
 # gpu_memory: MiB in use; nothing where no program says so
@@ -124,7 +124,7 @@ memory_is_free() {
 # gpu_is_clean FOLDER: after that sweep no process is left, the memory is free, and the good variants are tuned as before
 gpu_is_clean() {
     none_left && memory_is_free && timeout 10 "$autotune" devices && planted good "after_$1" &&
-        python3 "$source/tests/gpu_check.py" planted "$autotune" "$scratch/after_$1" "$scratch/good" 0
+        python3 "$source/tests/gpu/check.py" planted "$autotune" "$scratch/after_$1" "$scratch/good" 0
 }
 
 # planted_part NAME COUNT WHAT: a sweep with COUNT planted variants, how they end, and what they leave
@@ -142,13 +142,13 @@ if wanted sweep; then
     test_case "the shipped sweep ends with status 0" shipped_sweep
     cat "$scratch/sweep.out" "$scratch/sweep.err"
     test_case "every variant has one outcome, barrier=none is wrong, every problem has a winner" \
-        python3 "$source/tests/gpu_check.py" outcomes "$autotune" "$results"
+        python3 "$source/tests/gpu/check.py" outcomes "$autotune" "$results"
     test_case "short variants are measured in batches" \
-        python3 "$source/tests/gpu_check.py" batches "$autotune" "$results"
+        python3 "$source/tests/gpu/check.py" batches "$autotune" "$results"
     test_case "a second run has nothing to do" second_run
     test_case "static figures of the same sweep" static_figures
     test_case "occupancy agrees with the driver for every variant" \
-        python3 "$source/tests/gpu_check.py" occupancy "$autotune" "$results" "$scratch/static"
+        python3 "$source/tests/gpu/check.py" occupancy "$autotune" "$results" "$scratch/static"
 fi
 if wanted foreign; then
     test_case "a foreign kernel is tuned" foreign_kernel

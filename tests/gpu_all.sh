@@ -34,8 +34,8 @@ part() {
 for name; do
     case $name in
     tests) part tests "$here/gpu.sh" "$build" "$results" ;;
-    mutants) part mutants "$here/gpu_mutants.sh" "$build" "$results" ;;
-    families) part families "$here/gpu_families.sh" "$build" "$results" ;;
+    mutants) part mutants "$here/gpu/mutants.sh" "$build" "$results" ;;
+    families) part families "$here/gpu/families.sh" "$build" "$results" ;;
     flush) part flush "$here/bench/flush.sh" "$build" "$results" ;;
     tuner) part tuner "$here/bench/tuner_bench.sh" "$build" "$results" ;;
     peers)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # That flushing the L2 by reading leaves nothing dirty, and what a reading of NVML costs, on the GPU of this machine:
 #     tests/bench/flush.sh BUILD RESULTS
-# Writes RESULTS/<gpu>/flush.csv and RESULTS/<gpu>/nvml.csv (README.md beside this file says what is in them).
+# Writes RESULTS/<gpu>/bench/flush.csv and nvml.csv there (README.md beside this file says what is in them).
 set -eu
 
 build=$(realpath "${1:?usage: tests/bench/flush.sh BUILD RESULTS}")
@@ -9,6 +9,6 @@ results=${2:?usage: tests/bench/flush.sh BUILD RESULTS}
 here=$(realpath "$(dirname "$0")")
 gpu=$("$build/autotune" devices | sed -n '1s/^device 0: \([^,]*\),.*/\1/p' | tr 'A-Z ' 'a-z-')
 [ -n "$gpu" ]
-"$build/tests/flush" "$results/$gpu" \
+"$build/tests/flush" "$results/$gpu/bench" \
     "$here/../../kernel_templates/reduce_sum.ini" block_size=1024 num_load=2 finish=last_block n=2^24 \
     "$here/copy.ini"

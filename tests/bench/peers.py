@@ -2,7 +2,7 @@
 """Compares the tuned kernels with CUB and cooperative groups on the GPU at hand.
 
 Reads the configurations from a tuned INI, compiles them and peers.cu with nvcc, runs all in one process,
-and writes RESULTS/<gpu>/peers.csv and, to standard output, a table for the README.
+and writes RESULTS/<gpu>/bench/peers.csv and, to standard output, a table for the README.
 
 Usage: peers.py [--tuned results/tuned.ini] [--results results] [--arch sm_90] [--build build/peers]
 """
@@ -168,7 +168,7 @@ def main():
     output = run([program], input="\n".join(peers.lines) + "\n", stdout=subprocess.PIPE).stdout
     rows = [line.split(",") for line in output.splitlines()]
 
-    folder = os.path.join(options.results, re.sub("[^a-z0-9]", "-", gpu.lower()))
+    folder = os.path.join(options.results, re.sub("[^a-z0-9]", "-", gpu.lower()), "bench")
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "peers.csv")
     with open(path, "w", encoding="utf-8") as stream:

@@ -4,7 +4,7 @@
 # Times configs/bench_num_load.ini (504 variants) with an empty cubin cache, a warm one, and with nothing to do, for 1 to 16
 # compile workers; then makes 20 sweeps of it, measures every variant exhaustively, and compares. The truth is pooled over
 # 5 processes, 23 interleaved rounds of 3 cold samples in each (345 samples a variant), since where a process's buffers
-# lie in memory is worth a percent. Writes RESULTS/<gpu>/tuner_bench.csv and RESULTS/<gpu>/tuner_regret.csv: tuned_s is from the
+# lie in memory is worth a percent. Writes RESULTS/<gpu>/bench/tuner_bench.csv and tuner_regret.csv there: tuned_s is from the
 # process's start to the tuned INI on disk, wall_s to the process's end. With Kernel Tuner in python3, times that as
 # well (tuner_bench_kernel_tuner.py), and KTT where KTT_BENCH names what tuner_bench_ktt.sh built. Environment: SWEEPS, TRUTHS and
 # ROUNDS (20, 5, 23), JOBS ("16 8 4 2 1"), KTT_BENCH, and KEEP, a folder that gets the studies.
@@ -23,7 +23,7 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$here/../.."
 
 gpu=$("$build/autotune" devices | sed -n '1s/^device 0: \([^,]*\),.*/\1/p' | tr 'A-Z ' 'a-z-')
-mkdir -p "$results/$gpu"
+mkdir -p "$results/$gpu/bench"
 export AUTOTUNE_CACHE=$scratch/cache
 
 sweep() { # FOLDER OPTION…
@@ -41,7 +41,7 @@ timed() { # JOBS CACHE COMMAND…: a line of the CSV
     python3 "$here/tuner_bench.py" line "$1" "$2" $((end - start)) $((tuned - start)) "$scratch/timings"
 }
 
-bench=$results/$gpu/tuner_bench.csv
+bench=$results/$gpu/bench/tuner_bench.csv
 python3 "$here/tuner_bench.py" header >"$bench"
 for jobs in ${JOBS:-16 8 4 2 1}; do
     [ "$jobs" -le "$(nproc)" ] || continue
@@ -65,12 +65,12 @@ if [ -n "${KEEP:-}" ]; then # the studies themselves
     cp "$scratch"/truth-*.json "$scratch"/sweep-*.json "$KEEP"
 fi
 python3 "$here/tuner_bench.py" pool "$scratch"/truth-*.json >"$scratch/truth.json"
-python3 "$here/tuner_bench.py" regret "$scratch/truth.json" "$scratch"/sweep-*.json >"$results/$gpu/tuner_regret.csv"
-python3 "$here/tuner_bench.py" summary "$results/$gpu/tuner_regret.csv"
+python3 "$here/tuner_bench.py" regret "$scratch/truth.json" "$scratch"/sweep-*.json >"$results/$gpu/bench/tuner_regret.csv"
+python3 "$here/tuner_bench.py" summary "$results/$gpu/bench/tuner_regret.csv"
 
 if python3 -c 'import kernel_tuner' 2>/dev/null; then
-    python3 "$here/tuner_bench_kernel_tuner.py" "$scratch/truth.json" >"$results/$gpu/kernel_tuner.csv"
-    cat "$results/$gpu/kernel_tuner.csv"
+    python3 "$here/tuner_bench_kernel_tuner.py" "$scratch/truth.json" >"$results/$gpu/bench/kernel_tuner.csv"
+    cat "$results/$gpu/bench/kernel_tuner.csv"
 else
     echo "Kernel Tuner is left out: python3 has no module kernel_tuner (pip install kernel_tuner cupy-cuda13x)"
 fi
@@ -81,13 +81,13 @@ ktt() { # RUN [verified]
         timeout 300 "$KTT_BENCH" "$@" || echo "KTT failed in run $1" >&2
 }
 
-"$here/compile_bench.sh" "$build" >"$results/$gpu/compile_bench.csv"
-cat "$results/$gpu/compile_bench.csv"
+"$here/compile_bench.sh" "$build" >"$results/$gpu/bench/compile_bench.csv"
+cat "$results/$gpu/bench/compile_bench.csv"
 
 if [ -n "${KTT_BENCH:-}" ]; then
     nvrtc=$(dirname "$("$build/autotune" worker compile </dev/null | sed -n 's/.*"path":"\([^"]*\)".*/\1/p')")
-    { ktt 1 && ktt 2 && ktt 3 && ktt 4 verified; } | python3 "$here/tuner_bench.py" peer "$scratch/truth.json" >"$results/$gpu/ktt.csv"
-    cat "$results/$gpu/ktt.csv"
+    { ktt 1 && ktt 2 && ktt 3 && ktt 4 verified; } | python3 "$here/tuner_bench.py" peer "$scratch/truth.json" >"$results/$gpu/bench/ktt.csv"
+    cat "$results/$gpu/bench/ktt.csv"
 else
     echo "KTT is left out: build it with tests/bench/tuner_bench_ktt.sh, and name the program in KTT_BENCH"
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The broken copies of the shipped kernels that gpu_mutants.sh runs on a GPU, and the faults that gpu.sh plants there:
+# The broken copies of the shipped kernels that gpu/mutants.sh runs on a GPU, and the faults that gpu.sh plants there:
 # what can be said of them without one.
 load helper
 

@@ -2,7 +2,7 @@
 # cppcheck over the C files of tuner/ and tests/. Versions differ in what they find, so that only 2.10 (Debian 12's) will
 # do; exits with 77 (skipped) where it is not installed.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 case $(cppcheck --version 2>/dev/null) in
 'Cppcheck 2.10'*) ;;
 *)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Broken copies of the shipped kernels (mutants/) on the GPU of the machine it stands on: verification must
 # reject every one of them, and none of the kernels as they are.
-#     tests/gpu_mutants.sh BUILD [RESULTS]
+#     tests/gpu/mutants.sh BUILD [RESULTS]
 # BUILD is a build folder. RESULTS gets the table (default: a folder that is removed again).
 # Ends with "N passed, N failed"; exit status 77 where there is no GPU.
 set -u
 
-build=$(realpath "${1:?usage: tests/gpu_mutants.sh BUILD [RESULTS]}")
-source=$(realpath "$(dirname "$0")/..")
+build=$(realpath "${1:?usage: tests/gpu/mutants.sh BUILD [RESULTS]}")
+source=$(realpath "$(dirname "$0")/../..")
 autotune=$build/autotune
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -33,7 +33,7 @@ if [ $status -gt 1 ]; then
     echo "the sweep ended with status $status:"
     tail -n 20 "$scratch/errors"
 fi
-python3 "$source/tests/gpu_mutants.py" "$autotune" stored "$source/tests/mutants" >"$results/mutants.txt"
+python3 "$source/tests/gpu/mutants.py" "$autotune" stored "$source/tests/mutants" >"$results/mutants.txt"
 judged=$?
 cat "$results/mutants.txt"
 echo "in $((SECONDS - begin)) s"

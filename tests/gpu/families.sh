@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # The shipped kernels on the GPU of the machine it stands on:
-#     tests/gpu_families.sh BUILD [RESULTS [PART…]]
+#     tests/gpu/families.sh BUILD [RESULTS [PART…]]
 # BUILD is a build folder. RESULTS gets the families' tuned.ini, the ladder's, the tables, and in <gpu>/ the pages
 # of the kernels, whose rooflines are measured first (default: a folder that is removed again). PART is
 # families, edges, wrong or sanitizer, or the name of one family or of one sanitizer (default: everything).
 # Ends with "N passed, N failed"; exit status 77 where there is no GPU.
 set -u
 
-build=$(realpath "${1:?usage: tests/gpu_families.sh BUILD [RESULTS [PART…]]}")
-source=$(realpath "$(dirname "$0")/..")
+build=$(realpath "${1:?usage: tests/gpu/families.sh BUILD [RESULTS [PART…]]}")
+source=$(realpath "$(dirname "$0")/../..")
 autotune=$build/autotune
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -52,11 +52,11 @@ wanted() {
 sweep() {
     mkdir -p "$2"
     timeout 300 "$autotune" --allow-path --config "$1" --results "$2" --tuned "$3" --remeasure --quiet --top 5 >"$2/table.txt"
-    [ $? -le 1 ] && python3 "$source/tests/gpu_families.py" "$autotune" "$2"
+    [ $? -le 1 ] && python3 "$source/tests/gpu/families.py" "$autotune" "$2"
 }
 
 pages() {
-    "$source/tests/family_pages.sh" "$build" "$results" "$1"
+    "$source/tests/gpu/pages.sh" "$build" "$results" "$1"
 }
 
 # The record with the GPU's roofs, with which every family's begins, so that its pages have them.
@@ -264,7 +264,7 @@ sanitizer() {
     if grep -E 'SUMMARY: [1-9]|SUMMARY: 0 hazards displayed \([1-9]' "$folder/log"; then
         return 1
     fi
-    python3 "$source/tests/gpu_families.py" "$autotune" "$folder"
+    python3 "$source/tests/gpu/families.py" "$autotune" "$folder"
 }
 
 if wanted families roofs; then

@@ -2,7 +2,7 @@
 # Checks that every C and C++ file of tuner/ and tests/ is as clang-format 14 makes it. Versions differ in what
 # they make, so that no other will do; exits with 77 (skipped) where it is not installed.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 clang_format=
 for candidate in clang-format-14 clang-format; do
     case $("$candidate" --version 2>/dev/null) in

@@ -1,9 +1,9 @@
 """Checks of what a sweep stored, for tests/gpu.sh.
 
-    gpu_check.py outcomes AUTOTUNE RESULTS
-    gpu_check.py occupancy AUTOTUNE RESULTS STATIC_RESULTS
-    gpu_check.py batches AUTOTUNE RESULTS
-    gpu_check.py planted AUTOTUNE RESULTS GOOD_RESULTS COUNT
+    check.py outcomes AUTOTUNE RESULTS
+    check.py occupancy AUTOTUNE RESULTS STATIC_RESULTS
+    check.py batches AUTOTUNE RESULTS
+    check.py planted AUTOTUNE RESULTS GOOD_RESULTS COUNT
 """
 
 import json

@@ -3,7 +3,7 @@
 # ask. Versions differ in what they find, so that only 14 will do; exits with 77 (skipped) where it is not installed.
 set -eu
 build=$(cd "$1" && pwd)
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 clang_tidy=
 for candidate in clang-tidy-14 clang-tidy; do
     case $("$candidate" --version 2>/dev/null) in

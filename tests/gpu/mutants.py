@@ -1,6 +1,6 @@
-"""Whether verification rejects every mutant and no kernel as it is shipped, for tests/gpu_mutants.sh.
+"""Whether verification rejects every mutant and no kernel as it is shipped, for tests/gpu/mutants.sh.
 
-    gpu_mutants.py AUTOTUNE RESULTS MUTANTS
+    mutants.py AUTOTUNE RESULTS MUTANTS
 
 Prints a table with a line for each NAME.sed of MUTANTS, and how many passed; exit status 1 where one did not.
 """

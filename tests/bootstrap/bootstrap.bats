@@ -8,7 +8,7 @@ setup() {
     tree=$scratch/tree
     machine=$scratch/machine
     mkdir -p "$tree" "$machine"
-    cp "$BATS_TEST_DIRNAME/../bootstrap.sh" "$tree"
+    cp "$BATS_TEST_DIRNAME/../../bootstrap.sh" "$tree"
     : >"$machine/calls"
     : >"$machine/linker_cache"
     stand_in dpkg-query 'grep -qx -- "${!#}" "$machine/installed" && echo installed'

@@ -1,6 +1,6 @@
-"""Whether every variant of the shipped families ended as it must, for tests/gpu_families.sh.
+"""Whether every variant of the shipped families ended as it must, for tests/gpu/families.sh.
 
-    gpu_families.py AUTOTUNE RESULTS
+    families.py AUTOTUNE RESULTS
 
 Prints how often each outcome occurred; exit status 1 and the reasons where one is not as it must be.
 """

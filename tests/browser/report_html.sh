@@ -4,7 +4,7 @@
 # usage: report_html.sh BUILD_DIR [REPORT.html]   without a report, one is made with the stand-in driver
 set -euo pipefail
 build=$(readlink -f "${1:?usage: report_html.sh BUILD_DIR [REPORT.html]}")
-source=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/..")
+source=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

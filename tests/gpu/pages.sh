@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The pages of the shipped kernels, from the records that tests/gpu_families.sh left; needs no GPU:
-#     tests/family_pages.sh BUILD RESULTS [FAMILY…]
+# The pages of the shipped kernels, from the records that tests/gpu/families.sh left; needs no GPU:
+#     tests/gpu/pages.sh BUILD RESULTS [FAMILY…]
 # BUILD is a build folder. RESULTS holds a folder with a record for each family (default: all that are there).
 # A page for each kernel goes to RESULTS/<gpu>/, for barriers and the ladder one of them all. Each must have its charts,
 # measured roofs if any, and stay near 1 MiB.
 set -eu
 
-build=$(realpath "${1:?usage: tests/family_pages.sh BUILD RESULTS [FAMILY…]}")
-results=$(realpath "${2:?usage: tests/family_pages.sh BUILD RESULTS [FAMILY…]}")
-source=$(realpath "$(dirname "$0")/..")
+build=$(realpath "${1:?usage: tests/gpu/pages.sh BUILD RESULTS [FAMILY…]}")
+results=$(realpath "${2:?usage: tests/gpu/pages.sh BUILD RESULTS [FAMILY…]}")
+source=$(realpath "$(dirname "$0")/../..")
 families=("${@:3}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
