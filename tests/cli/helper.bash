@@ -25,7 +25,8 @@ share_cubins() {
     part=$(mktemp -d "$BUILD_DIR/tests/cubin.XXXXXX")
     for entry in "$scratch"/cache/cubin/??/*; do
         entry=${entry#"$scratch/cache/cubin/"}
-        [ ! -e "$entries/$entry" ] && cp "$scratch/cache/cubin/$entry" "$part/entry" || continue
+        [ ! -e "$entries/$entry" ] || continue
+        cp "$scratch/cache/cubin/$entry" "$part/entry" || continue # none was compiled
         mkdir -p "$entries/${entry%/*}"
         mv "$part/entry" "$entries/$entry"
     done
@@ -58,6 +59,13 @@ autotune() {
     "$AUTOTUNE" "$@" >out 2>err </dev/null || code=$?
 }
 
+# fails COMMAND...: it does. (bats passes over a `! COMMAND` that succeeds, unless it is a test's last line.)
+fails() {
+    "$@" || return 0
+    echo "should have failed: $*"
+    return 1
+}
+
 # exits CODE: the last autotune did; else shows what it wrote
 exits() {
     [ "$code" -eq "$1" ] && return
@@ -78,10 +86,14 @@ has() {
     done
 }
 
-# lacks FILE TEXT...: none of them is
+# lacks FILE TEXT...: none of them is; the file is there
 lacks() {
     local file=$1 text
     shift
+    [ -e "$file" ] || {
+        echo "there is no $file"
+        return 1
+    }
     for text; do
         grep -qF -- "$text" "$file" || continue
         echo "'$text' in $file:"

@@ -20,7 +20,7 @@ emit() {
 @test "25 mutants change their sources and compile, and so do the configurations they are tried with" {
     export LD_LIBRARY_PATH=$scratch/nothing
     "$SOURCE_DIR/tests/mutants/prepare.sh" mutants
-    equal "$(ls "$SOURCE_DIR"/tests/mutants/*.sed | wc -l)" 25
+    equal "$(find "$SOURCE_DIR/tests/mutants" -name '*.sed' | wc -l)" 25
     autotune --config mutants/sweep.ini --arch sm_90 --results static --tuned t.ini --format json
     exits 0
     equal "$(grep -c '"outcome": "compiled"' out)" 50

@@ -65,7 +65,7 @@ INI
     exits 0
     paste -d: <(column mode) <(column block_size) <(column outcome) | sort >second
     cmp first second
-    ! grep -q cuLaunchKernel calls
+    lacks calls cuLaunchKernel
 }
 
 @test "nothing valid: exit 1, no tuned INI, the reasons" {

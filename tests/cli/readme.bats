@@ -42,6 +42,19 @@ commands() {
         section && inside { print }' "$readme"
 }
 
+# Where the package sqlite3 is not installed: a program of that name that prints what a query finds.
+sqlite3_by_python() {
+    mkdir -p bin
+    PATH=$scratch/bin:$PATH
+    cat >bin/sqlite3 <<'PYTHON'
+#!/usr/bin/env python3
+import sqlite3, sys
+for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
+    print(*row, sep="|")
+PYTHON
+    chmod +x bin/sqlite3
+}
+
 # as_typed SECTION: runs them in a copy of what a clone has, with the stand-in driver and a sweep that it can run
 as_typed() {
     export AUTOTUNE_CACHE=$scratch/cache LD_LIBRARY_PATH=$BUILD_DIR/tests/standin AUTOTUNE_STANDIN=noise=0.002
@@ -49,11 +62,11 @@ as_typed() {
     [ -d kernel_templates ] || cp -r "$SOURCE_DIR/kernel_templates" .
     mkdir -p configs
     printf '[reduce_sum]\nn = 2^12, 2^14\nblock_size = 256, 512\nfinish = last_block, gather\n' >configs/sweep.ini
+    command -v sqlite3 >/dev/null || sqlite3_by_python
     commands "$1" >typed
     count=0
     while read -r command; do
         echo "\$ $command"
-        [[ $command != sqlite3* ]] || command -v sqlite3 >/dev/null || continue
         bash -c "$command" </dev/null >output 2>&1 || { tail -n 20 output && return 1; }
         [ -s output ] || [[ $command == *--output* ]]
         count=$((count + 1))
@@ -90,7 +103,10 @@ as_typed() {
 }
 
 @test "README's table of outcomes is the program's" {
+    count=0
     for outcome in $(sed -n 's/^    X([A-Z_]*, "\([a-z_]*\)".*/\1/p' "$SOURCE_DIR/tuner/record/outcome.h"); do
         grep -q "^| \`$outcome\` |" "$readme"
+        count=$((count + 1))
     done
+    [ "$count" -ge 10 ]
 }

@@ -18,6 +18,7 @@ load helper
 @test "html: the charts need no other program" {
     autotune --config "$sweeps/scale.ini"
     exits 0
+    # shellcheck disable=SC2123 # what it is for
     PATH=$scratch/nothing
     autotune report --format html --output page.html
     PATH=/usr/local/bin:/usr/bin:/bin

@@ -98,7 +98,7 @@ INI
     spare_calls cuStreamCreate
     sleep 0.5
     kill -0 "$first"
-    ! grep "^$spare cuMemAlloc" calls
+    fails grep "^$spare cuMemAlloc" calls
     ended
     outcomes_are_right
     equal "$(workers | wc -l)" 2

@@ -74,7 +74,7 @@ a_worker() {
             milliseconds $((RANDOM % within_ms))
             victim=$run
             which=$RANDOM
-            [ $((RANDOM % 3)) -gt 0 ] || victim=$(a_worker $run $which 2>/dev/null)
+            [ $((RANDOM % 3)) -gt 0 ] || victim=$(a_worker "$run" "$which" 2>/dev/null)
             if [ -n "$victim" ] && kill -KILL "$victim" 2>/dev/null; then
                 kills=$((kills + 1))
                 [ "$victim" = "$run" ] || of_workers=$((of_workers + 1))

@@ -1,70 +1,6 @@
 #!/usr/bin/env bats
-# bootstrap.sh on machines of all sorts. The machine is a folder of stand-ins first on PATH: dpkg-query knows the
-# packages in the file `installed`, apt-get and cmake write down how they were called, and ldconfig prints the
-# file `linker_cache`.
-
-setup() {
-    scratch=$(mktemp -d) # bats 1.2, of Ubuntu 22.04, has no BATS_TEST_TMPDIR
-    tree=$scratch/tree
-    machine=$scratch/machine
-    mkdir -p "$tree" "$machine"
-    cp "$BATS_TEST_DIRNAME/../../bootstrap.sh" "$tree"
-    : >"$machine/calls"
-    : >"$machine/linker_cache"
-    stand_in dpkg-query 'grep -qx -- "${!#}" "$machine/installed" && echo installed'
-    stand_in ldconfig 'cat "$machine/linker_cache"'
-    stand_in apt-cache 'exit 0'
-    stand_in apt-get 'echo "apt-get $*" >>"$machine/calls"
-        [[ $1 == update ]] || printf "%s\n" "${@:2}" >>"$machine/installed"'
-    # Configuring makes build.ninja, and building makes an autotune that prints its arguments.
-    stand_in cmake 'echo "cmake $*" >>"$machine/calls"
-        mkdir -p build
-        if [[ $1 == --preset ]]; then
-            touch build/build.ninja
-        else
-            printf "#!/bin/sh\necho autotune \"\$@\"\n" >build/autotune
-            chmod +x build/autotune
-        fi'
-    stand_in ctest 'echo "closing lines of $2"; ! grep -qx "$2 fails" "$machine/installed"'
-    all_installed
-    PATH=$machine:$PATH
-    export machine
-    export CUDA_HOME=$scratch/toolkit
-    make_toolkit "$CUDA_HOME" 13000
-    unset AUTOTUNE_NVRTC AUTOTUNE_BOOTSTRAP_HIDE_TOOLKIT
-}
-
-teardown() {
-    rm -rf "$scratch"
-}
-
-stand_in() { # command $1 that does $2
-    printf '#!/usr/bin/env bash\n%s\n' "$2" >"$machine/$1"
-    chmod +x "$machine/$1"
-}
-
-all_installed() {
-    printf '%s\n' cmake ninja-build gcc libc6-dev pkg-config libinih-dev liblua5.4-dev libsqlite3-dev \
-        libjansson-dev libpopt-dev libxxhash-dev g++ make libcmocka-dev bats clang-format-14 shellcheck \
-        clang-14 clang-tidy-14 cppcheck libclang-rt-14-dev python3-jsonschema zsh python3 python3-venv >"$machine/installed"
-}
-
-make_toolkit() { # in folder $1, of CUDA_VERSION $2
-    mkdir -p "$1/include" "$1/lib"
-    touch "$1/include/nvrtc.h" "$1/include/cuda_occupancy.h" "$1/lib/libnvrtc.so.13"
-    echo "#define CUDA_VERSION $2" >"$1/include/cuda.h"
-}
-
-with_driver() {
-    mkdir -p "$scratch/driver"
-    touch "$scratch/driver/libcuda.so.1"
-    export LD_LIBRARY_PATH=$scratch/driver
-}
-
-without_driver() {
-    [[ ! -e /dev/nvidiactl ]] || skip "this machine has an NVIDIA driver"
-    unset LD_LIBRARY_PATH
-}
+# bootstrap.sh on machines of all sorts.
+load helper
 
 # As a user who is neither root nor may use sudo.
 unprivileged() {
@@ -142,31 +78,6 @@ unprivileged() {
     [ ! -s "$machine/calls" ]
 }
 
-@test "sudo installs where it may" {
-    sed -i '/^gcc$/d' "$machine/installed"
-    ((EUID == 0)) || skip "needs root to become somebody else"
-    chmod -R a+rwX "$scratch"
-    stand_in sudo 'echo sudo >>"$machine/calls"; [[ $1 == -n ]] || exec "$@"'
-    run setpriv --reuid=65534 --regid=65534 --clear-groups "$tree/bootstrap.sh" build
-    [ "$status" -eq 0 ]
-    grep -A1 -x sudo "$machine/calls" | grep -q 'apt-get install .* gcc'
-}
-
-@test "without a driver run says so and adds --arch sm_90" {
-    without_driver
-    run "$tree/bootstrap.sh" run --quiet
-    [ "$status" -eq 0 ]
-    [[ $output == *"no NVIDIA driver"* ]]
-    [ "${lines[-1]}" = "autotune --config configs/sweep.ini --arch sm_90 --quiet" ]
-}
-
-@test "a driver is found in the linker's cache" {
-    without_driver
-    printf '\tlibcuda.so.1 (libc6,x86-64) => /usr/lib/libcuda.so.1\n' >"$machine/linker_cache"
-    run "$tree/bootstrap.sh" run
-    [ "${lines[-1]}" = "autotune --config configs/sweep.ini" ]
-}
-
 @test "the user's --arch and --config take precedence" {
     unset LD_LIBRARY_PATH
     for option in "--arch sm_80" "--arch=sm_80"; do
@@ -175,15 +86,6 @@ unprivileged() {
         [ "$status" -eq 0 ]
         [ "${lines[-1]}" = "autotune $option --config mine.ini" ]
     done
-}
-
-@test "a toolkit is found through the linker's cache" {
-    [[ ! -e /usr/local/cuda ]] || skip "this machine has a CUDA Toolkit in /usr/local/cuda"
-    printf '\tlibnvrtc.so.13 (libc6,x86-64) => %s/lib/libnvrtc.so.13\n' "$CUDA_HOME" >"$machine/linker_cache"
-    root=$CUDA_HOME
-    unset CUDA_HOME
-    "$tree/bootstrap.sh" build
-    grep -q -- "-DAUTOTUNE_CUDA_ROOT=$root" "$machine/calls"
 }
 
 have_wheels() {
