@@ -9,7 +9,8 @@
 set -eu
 cd "${1:-$(dirname "$0")/../..}"
 
-# What each folder may include besides itself and the public headers, include/autotune. A new folder gets a line.
+# What each folder may include besides itself and the public headers, include/autotune: folders, or single modules as
+# FOLDER/NAME. A new folder gets a line.
 folders='
 base
 template        base
@@ -69,7 +70,8 @@ BEGIN {
             rule[field[1]] = ""
         for (j = 2; j <= fields; j++) {
             may[field[1], field[j]] = 1
-            rule[field[1]] = rule[field[1]] (j == 2 ? "" : j < fields ? ", " : " and ") field[j] "/"
+            rule[field[1]] = rule[field[1]] (j == 2 ? "" : j < fields ? ", " : " and ") \
+                             field[j] (field[j] ~ /\// ? "" : "/")
         }
     }
     lines = split(ENVIRON["HEADERS"], line, "\n")
@@ -138,7 +140,7 @@ function resolve(name,   path) {
     if (path != "tuner/" name && path != "tuner/include/" name && from !~ /^library/)
         fail(at "write \"" substr(path, 7) "\"")
     to = folder_of(path)
-    if (to != from && to != "include" && !((from, to) in may))
+    if (to != from && to != "include" && !((from, to) in may) && !((from, module_of(path)) in may))
         fail(at from (from ~ /[.]c$/ ? "" : "/") " may not include \"" name "\"; it may include " \
              (rule[from] == "" ? "" : rule[from] ", ") "itself and include/autotune")
     from = module_of(FILENAME)
