@@ -1,7 +1,11 @@
 #include "command/command.h"
 
+#include "base/suggestion.h"
+
 #include <stdio.h>
 #include <string.h>
+
+static int command_help(int argc, const char **argv, struct error *error);
 
 /* To add a command: a line here; command.h lists the other steps. */
 static const struct command {
@@ -12,13 +16,14 @@ static const struct command {
     {"tune", command_tune, "tune the kernels of a sweep (the default command)"},
     {"check", command_check_sweep, "check a sweep and print its search space"},
     {"devices", command_devices, "list the GPUs"},
-    {"report", command_report, "print the stored results again"},
-    {"explain", command_explain, "say which configuration an application would get, and why"},
+    {"report", command_report, "print the stored results again, or write them as a page"},
+    {"compare", command_compare, "print what changed between two results, beyond noise"},
+    {"explain", command_explain, "print which configuration an application would get, and why"},
     {"export", command_export, "write tuned configurations as a C header or as -D options"},
-    {"emit", command_emit, "write the source, PTX or binary of one variant"},
     {"bundle", command_bundle, "pack tuned configurations, cubins and templates to ship"},
     {"merge", command_merge, "merge tuned INIs, keeping the better of two entries"},
-    {"compare", command_compare, "say what changed between two results, and whether it is noise"},
+    {"emit", command_emit, "write the source, PTX, cubin or machine code of one variant"},
+    {"help", command_help, "show this help, or the help of a command"},
     {"worker", command_worker, NULL},
 };
 
@@ -26,29 +31,72 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_help(void)
 {
-    puts("Usage: autotune [COMMAND] [OPTION...]\n\nFinds the fastest correct configuration of CUDA "
-         "kernels, once for each GPU.\n\nCommands:");
+    puts("Usage: autotune [COMMAND] [OPTION...]\n\n"
+         "Finds the fastest correct configuration of CUDA kernels, for each GPU.\n\n"
+         "Commands:");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (commands[i].summary != NULL)
             printf("  %-10s%s\n", commands[i].name, commands[i].summary);
-    puts("\n`autotune COMMAND --help` lists a command's options.\n\n"
-         "Exit status: 0 done, 1 nothing valid found (compare: something is slower), 2 usage or\n"
-         "configuration, 3 device, driver, NVRTC or disassembler, 4 a worker, the record or an\n"
-         "output file failed, 130 interrupted.\n\n"
+    puts("\n`autotune help COMMAND` lists a command's options, `autotune --version` prints\n"
+         "the version, and `man autotune` also describes environment variables and files.\n\n"
+         "Exit status: 0 done, 1 nothing valid found (compare: something is slower),\n"
+         "2 usage or configuration, 3 device, driver, NVRTC or disassembler,\n"
+         "4 a worker, the record or an output file failed, 130 interrupted.\n\n"
          "Example: autotune --config configs/sweep.ini");
 }
 
-static const struct command *find_command(const char *name)
+/* Returns NULL with `error` set if there is no such command. */
+static const struct command *find_command(const char *name, struct error *error)
 {
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
+    const char *names[COMMAND_COUNT + 1] = {NULL};
+    size_t named = 0;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(commands[i].name, name) == 0)
             return &commands[i];
+        if (commands[i].summary != NULL)
+            names[named++] = commands[i].name;
+    }
+    const char *nearest = suggestion_nearest(name, names);
+    if (nearest != NULL)
+        (void)error_set(error, ERROR_USAGE,
+                        "unknown command '%s'; did you mean '%s'? `autotune --help` lists all",
+                        name, nearest);
+    else
+        (void)error_set(error, ERROR_USAGE, "unknown command '%s'; see `autotune --help`", name);
     return NULL;
+}
+
+static int show_help(char *const *names, struct error *error)
+{
+    if (names[0] == NULL) {
+        print_help();
+        return 0;
+    }
+    if (names[1] != NULL)
+        return error_set(error, ERROR_USAGE, "unexpected argument '%s'; see `autotune help --help`",
+                         names[1]);
+    const struct command *command = find_command(names[0], error);
+    const char *arguments[] = {names[0], "--help", NULL};
+    return command != NULL ? command->run(2, arguments, error) : ERROR_USAGE;
+}
+
+static int command_help(int argc, const char **argv, struct error *error)
+{
+    const struct poptOption table[] = {POPT_TABLEEND};
+    char **names = NULL;
+    int status = command_parse_arguments(argc, argv, table,
+                                         "help [COMMAND]\n\n"
+                                         "Shows the list of commands, or the help of one.\n\n"
+                                         "Example: autotune help tune",
+                                         &names, error);
+    if (status == 0)
+        status = show_help(names, error);
+    command_arguments_release(names);
+    return status < 0 ? status : 0;
 }
 
 static int run(int argc, const char **argv, struct error *error)
 {
-    const struct command *command = NULL;
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         puts("autotune " AUTOTUNE_VERSION);
         return 0;
@@ -61,11 +109,8 @@ static int run(int argc, const char **argv, struct error *error)
         argv[0] = commands[0].name;
         return commands[0].run(argc, argv, error);
     }
-    command = find_command(argv[1]);
-    if (command == NULL)
-        return error_set(error, ERROR_USAGE, "unknown command '%s'; see `autotune --help`",
-                         argv[1]);
-    return command->run(argc - 1, argv + 1, error);
+    const struct command *command = find_command(argv[1], error);
+    return command != NULL ? command->run(argc - 1, argv + 1, error) : ERROR_USAGE;
 }
 
 int main(int argc, const char **argv)

@@ -12,7 +12,7 @@ complete_in_zsh() { # LINE: what becomes of it when the tab key is pressed
     command -v zsh >/dev/null || skip "no zsh"
     touch a_sweep.ini
     complete_in_zsh "autotune dev" "autotune merge --outp" "autotune --conf" "autotune report --format h" \
-        "autotune explain --limit fam" "autotune --config a_sw" >completed
+        "autotune explain --limit fam" "autotune --config a_sw" "autotune help dev" >completed
     diff completed - <<'END'
 autotune devices
 autotune merge --output
@@ -20,6 +20,7 @@ autotune --config
 autotune report --format html
 autotune explain --limit family
 autotune --config a_sweep.ini
+autotune help devices
 END
 }
 

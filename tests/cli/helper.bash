@@ -175,3 +175,8 @@ none_alive() {
     echo "processes left: $(alive)"
     return 1
 }
+
+# command_names: of the commands in the help
+command_names() {
+    "$AUTOTUNE" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}

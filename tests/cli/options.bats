@@ -14,6 +14,49 @@ load helper
     has out tune check devices report "0 done" "1 nothing valid" "2 usage" "3 device" "4 a worker" "130 interrupted"
 }
 
+@test "help, --help, -h and no arguments print the same" {
+    autotune --help
+    mv out expected
+    for arguments in "" help -h; do
+        autotune $arguments
+        exits 0
+        diff expected out
+    done
+}
+
+@test "help COMMAND prints what COMMAND --help does, in 80 columns" {
+    [ "$(command_names | wc -l)" -ge 11 ]
+    for command in $(command_names); do
+        autotune "$command" --help
+        exits 0
+        mv out expected
+        has expected "Example: autotune" "-h, --help"
+        autotune help "$command"
+        exits 0
+        diff expected out
+        if grep -v '^Example: ' out | grep -E '.{81}'; then return 1; fi
+    done
+    autotune help
+    if grep -E '.{81}' out; then return 1; fi
+}
+
+@test "the usage names the command" {
+    for command in $(command_names); do
+        autotune help "$command"
+        grep -qE "^Usage: autotune \\[?$command" out
+    done
+}
+
+@test "help of an unknown command suggests the nearest" {
+    autotune help bundel
+    exits 2
+    has err "unknown command 'bundel'" "did you mean 'bundle'?"
+    autotune help tune check
+    exits 2
+    has err "'check'" "autotune help --help"
+    [ ! -s out ]
+}
+
 @test "--help of the default command names its options" {
     autotune tune --help
     exits 0
@@ -50,7 +93,7 @@ load helper
 @test "an unknown command" {
     autotune chekc --config "$sweeps/scale.ini"
     exits 2
-    has err "'chekc'" --help
+    has err "'chekc'" "did you mean 'check'?" --help
 }
 
 @test "an unknown kernel, with the nearest" {

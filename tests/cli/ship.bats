@@ -283,14 +283,9 @@ C
     exits 2
 }
 
-# commands: those that users see
-commands() {
-    "$AUTOTUNE" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
-}
-
 @test "every command has help with an example, and is in the man page" {
-    [ "$(commands | wc -l)" -ge 9 ]
-    for command in $(commands); do
+    [ "$(command_names | wc -l)" -ge 9 ]
+    for command in $(command_names); do
         autotune "$command" --help
         exits 0
         has out "Example: autotune"
@@ -304,7 +299,8 @@ PATH=$(dirname "$AUTOTUNE"):\$PATH
 . "$SOURCE_DIR/tuner/man/completion.bash"
 COMP_WORDS=(autotune ex) COMP_CWORD=1; _autotune; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(autotune merge --out) COMP_CWORD=2; _autotune; echo "\${COMPREPLY[@]}"
+COMP_WORDS=(autotune help de) COMP_CWORD=2; _autotune; echo "\${COMPREPLY[@]}"
 SH
     bash complete.sh >out
-    has out "explain export" "--output"
+    has out "explain export" "--output" devices
 }

@@ -8,7 +8,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* popt's arguments live as long as its context; a new array of new strings, ended by NULL. */
+struct poptOption option_text(const char *name, char letter, char **value, const char *help,
+                              const char *argument)
+{
+    return (struct poptOption){name, letter, POPT_ARG_STRING, value, 0, help, argument};
+}
+
+struct poptOption option_list(const char *name, char letter, char ***values, const char *help,
+                              const char *argument)
+{
+    return (struct poptOption){name, letter, POPT_ARG_ARGV, values, 0, help, argument};
+}
+
+struct poptOption option_number(const char *name, char letter, int *value, const char *help)
+{
+    return (struct poptOption){name, letter, POPT_ARG_INT, value, 0, help, "N"};
+}
+
+struct poptOption option_flag(const char *name, char letter, int *flag, const char *help)
+{
+    return (struct poptOption){name, letter, POPT_ARG_NONE, flag, 0, help, NULL};
+}
+
+struct poptOption option_config(struct command_options *options)
+{
+    return option_text("config", 'c', &options->config, "the sweep file", "FILE");
+}
+
+struct poptOption option_kernels(struct command_options *options)
+{
+    return option_list("kernel", 'k', &options->kernels, "only this kernel; may be repeated",
+                       "NAME");
+}
+
+struct poptOption option_format(struct command_options *options)
+{
+    return option_text("format", 'f', &options->format,
+                       "table, csv, json, html or t4 (default: table)", "FORMAT");
+}
+
+struct poptOption option_top(struct command_options *options)
+{
+    return option_number("top", 'n', &options->top,
+                         "rows per table (default: 10; all rows in static mode)");
+}
+
+/* Copies the arguments that are left, which belong to the context; the new array ends with NULL. */
 static char **copy_arguments(poptContext context)
 {
     char **copies = NULL;
@@ -20,31 +65,43 @@ static char **copy_arguments(poptContext context)
     return copies;
 }
 
-int command_parse_arguments(int argc, const char **argv, const struct poptOption *options,
-                            const char *summary, char ***arguments, struct error *error)
+/* The command's options and --help; a new array. */
+static struct poptOption *add_help(const struct poptOption *options, int *asked)
 {
-    int help = 0;
-    struct poptOption table[] = {
-        {NULL, 0, POPT_ARG_INCLUDE_TABLE, (void *)(uintptr_t)options, 0, "Options:", NULL},
-        {"help", 'h', POPT_ARG_NONE, &help, 0, "this help", NULL},
-        POPT_TABLEEND};
+    struct poptOption *table = NULL;
+    size_t count = 0;
+    for (; options->longName != NULL; options++)
+        *ARRAY_APPEND(table, count) = *options;
+    *ARRAY_APPEND(table, count) = option_flag("help", 'h', asked, "show this help");
+    *ARRAY_APPEND(table, count) = (struct poptOption)POPT_TABLEEND;
+    return table;
+}
+
+int command_parse_arguments(int argc, const char **argv, const struct poptOption *options,
+                            const char *help, char ***arguments, struct error *error)
+{
+    int help_asked = 0;
+    struct poptOption *table = add_help(options, &help_asked);
+    char *intro = alloc_format("%s\n\nOptions:", help); /* popt's list of them follows */
     const char **named = alloc_zeroed((size_t)argc + 1, sizeof *named);
     memcpy(named, argv, (size_t)argc * sizeof *named);
-    named[0] = "autotune"; /* the summary begins with the command */
+    named[0] = "autotune"; /* the usage begins with the command */
     poptContext context = poptGetContext("autotune", argc, named, table, 0);
-    poptSetOtherOptionHelp(context, summary);
+    poptSetOtherOptionHelp(context, intro);
     int result = poptGetNextOpt(context);
     int status = 0;
     if (result < -1)
         status = error_set(error, ERROR_USAGE, "%s: %s; see `autotune %s --help`",
                            poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(result),
                            argv[0]);
-    else if (help)
+    else if (help_asked)
         poptPrintHelp(context, stdout, 0);
     *arguments = copy_arguments(context);
     poptFreeContext(context);
     free(named);
-    return status != 0 ? status : help;
+    free(intro);
+    free(table);
+    return status != 0 ? status : help_asked;
 }
 
 void command_arguments_release(char **arguments)
@@ -54,11 +111,11 @@ void command_arguments_release(char **arguments)
     free(arguments);
 }
 
-int command_parse(int argc, const char **argv, const struct poptOption *options,
-                  const char *summary, struct error *error)
+int command_parse(int argc, const char **argv, const struct poptOption *options, const char *help,
+                  struct error *error)
 {
     char **left;
-    int status = command_parse_arguments(argc, argv, options, summary, &left, error);
+    int status = command_parse_arguments(argc, argv, options, help, &left, error);
     if (status == 0 && left[0] != NULL)
         status = error_set(error, ERROR_USAGE, "unexpected argument '%s'; see `autotune %s --help`",
                            left[0], argv[0]);
@@ -87,10 +144,10 @@ int command_check(const struct command_options *options, bool needs_config,
                          "no sweep file; name one with --config, as --config configs/sweep.ini");
     if (known < 0)
         return error_set(error, ERROR_USAGE,
-                         "unknown format '%s'; there are table, csv, json, html and t4",
+                         "unknown format '%s'; choose table, csv, json, html or t4",
                          options->format);
     if (options->top < 0 || options->device < 0)
-        return error_set(error, ERROR_USAGE, "--top and --device take no negative number");
+        return error_set(error, ERROR_USAGE, "--top and --device must not be negative");
     *format = (enum report_format)known;
     return 0;
 }

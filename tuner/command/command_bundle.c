@@ -381,23 +381,24 @@ int command_bundle(int argc, const char **argv, struct error *error)
 {
     struct bundle bundle = {0};
     const struct poptOption table[] = {
-        {"tuned", 't', POPT_ARG_STRING, &bundle.tuned_path, 0,
-         "the tuned INI (default: results/tuned.ini)", "FILE"},
-        {"kernel", 'k', POPT_ARG_ARGV, &bundle.kernels, 0, "only this kernel; may be repeated",
-         "NAME"},
-        {"templates", 0, POPT_ARG_STRING, &bundle.templates, 0,
-         "the templates' folder (default: kernel_templates, or those installed)", "DIR"},
-        {"source", 0, POPT_ARG_ARGV, &bundle.sources, 0,
-         "a source of the application's own, compiled with the tuned parameters of KERNEL; may be "
-         "repeated",
-         "FILE=KERNEL"},
-        {"output", 'o', POPT_ARG_STRING, &bundle.output, 0, "the folder to write", "DIR"},
+        option_text("tuned", 't', &bundle.tuned_path, "the tuned INI (default: results/tuned.ini)",
+                    "FILE"),
+        option_list("kernel", 'k', &bundle.kernels, "only this kernel; may be repeated", "NAME"),
+        option_text("templates", 0, &bundle.templates,
+                    "the templates' folder (default: kernel_templates, or the installed ones)",
+                    "DIR"),
+        option_list("source", 0, &bundle.sources,
+                    "also compile this source of the application with the tuned parameters of "
+                    "KERNEL; may be repeated",
+                    "FILE=KERNEL"),
+        option_text("output", 'o', &bundle.output, "the folder to write", "DIR"),
         POPT_TABLEEND};
     int status = command_parse(
         argc, argv, table,
-        "bundle --output DIR\n\nPacks a tuned INI, the cubin of each of its configurations and "
-        "their templates into one\nfolder that an application ships; with it the first launch on a "
-        "known GPU needs no compiler.\nNeeds NVRTC, no GPU.\n"
+        "bundle --output DIR [OPTION...]\n\n"
+        "Packs a tuned INI, the cubin of each configuration and the templates into one\n"
+        "folder that an application ships. On a GPU that was tuned, the application then\n"
+        "compiles nothing. Needs NVRTC, but no GPU.\n\n"
         "Example: autotune bundle --tuned results/tuned.ini --output bundle",
         error);
     if (status == 0)

@@ -65,20 +65,23 @@ static int print_kernel(const struct sweep_kernel *kernel, const struct gpu *gpu
 int command_check_sweep(int argc, const char **argv, struct error *error)
 {
     struct command_options options = {0};
-    const struct poptOption table[] = {OPTION_CONFIG(&options),
-                                       {"arch", 'a', POPT_ARG_STRING, &options.arch, 0,
-                                        "whose attributes constraints see (default: sm_90)",
-                                        "sm_XX"},
-                                       OPTION_KERNEL(&options),
-                                       OPTION_ALLOW_PATH(&options),
-                                       POPT_TABLEEND};
+    const struct poptOption table[] = {
+        option_config(&options),
+        option_text("arch", 'a', &options.arch,
+                    "the architecture whose attributes the constraints use (default: sm_90)",
+                    "sm_XX"),
+        option_kernels(&options),
+        option_flag("allow-path", 0, &options.allow_path,
+                    "let the sweep and its templates name files anywhere; only if you trust them"),
+        POPT_TABLEEND};
     struct sweep sweep = {0};
     enum report_format format;
     struct gpu gpu;
     int status =
         command_parse(argc, argv, table,
-                      "check --config FILE\n\nPrints the search space of each kernel; needs "
-                      "neither compiler nor GPU.\n"
+                      "check --config FILE [OPTION...]\n\n"
+                      "Checks a sweep and prints the search space of each kernel. Needs neither\n"
+                      "NVRTC nor a GPU.\n\n"
                       "Example: autotune check --config configs/sweep.ini",
                       error);
     if (status != 0)

@@ -120,7 +120,8 @@ static int print(const struct comparison *comparisons, size_t count, enum report
         compare_report_json(stdout, comparisons, count);
         break;
     default:
-        return error_set(error, ERROR_USAGE, "compare prints table, csv and json");
+        return error_set(error, ERROR_USAGE,
+                         "compare does not print this format; choose table, csv or json");
     }
     if (fflush(stdout) != 0 || ferror(stdout))
         return error_set_errno(error, ERROR_RECORD, "the comparison cannot be written");
@@ -164,24 +165,27 @@ static size_t count_arguments(char *const *arguments)
 int command_compare(int argc, const char **argv, struct error *error)
 {
     struct command_options options = {0};
-    const struct poptOption table[] = {{"format", 'f', POPT_ARG_STRING, &options.format, 0,
-                                        "table, csv or json (default: table)", "F"},
+    const struct poptOption table[] = {option_text("format", 'f', &options.format,
+                                                   "table, csv or json (default: table)", "FORMAT"),
                                        POPT_TABLEEND};
     char **paths = NULL;
     enum report_format format;
     int status = command_parse_arguments(
         argc, argv, table,
-        "A B\n\nSays for each kernel, problem and GPU whether B's winner is another than A's, and "
-        "whether it is\nfaster or slower by more than noise. A and B are results folders, records "
-        "or tuned INIs; records\nhave the raw samples, and so the narrower intervals.\n"
-        "Exit status: 0 nothing is slower, 1 something is slower outside the noise, 2 usage, or "
-        "nothing is in\nboth.\nExample: autotune compare results.before results",
+        "compare A B [OPTION...]\n\n"
+        "Compares the winners of two results, for each kernel, problem and GPU, and\n"
+        "prints which changed and which are faster or slower by more than noise. A and B\n"
+        "are results folders, records or tuned INIs. Records contain the raw samples, so\n"
+        "their intervals are narrower.\n\n"
+        "Exit status: 0 nothing is slower, 1 something is slower by more than noise,\n"
+        "2 usage, or A and B have nothing in common.\n\n"
+        "Example: autotune compare results.before results",
         &paths, error);
     if (status == 0)
         status = command_check(&options, false, &format, error);
     if (status == 0 && count_arguments(paths) != 2)
         status = error_set(error, ERROR_USAGE,
-                           "compare takes two results folders, records or tuned INIs, not %zu; see "
+                           "expected two results folders, records or tuned INIs, not %zu; see "
                            "`autotune compare --help`",
                            count_arguments(paths));
     if (status == 0)

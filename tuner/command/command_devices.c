@@ -34,21 +34,21 @@ int command_devices(int argc, const char **argv, struct error *error)
 {
     struct command_options options = {0};
     const struct poptOption table[] = {
-        {"format", 'f', POPT_ARG_STRING, &options.format, 0, "table or json (default: table)", "F"},
+        option_text("format", 'f', &options.format, "table or json (default: table)", "FORMAT"),
         POPT_TABLEEND};
     enum report_format format;
     struct gpu *gpus = NULL;
     size_t count = 0;
-    int status =
-        command_parse(argc, argv, table,
-                      "devices\n\nLists the GPUs with every attribute that expressions can "
-                      "use.\nExample: autotune devices --format json",
-                      error);
+    int status = command_parse(argc, argv, table,
+                               "devices [OPTION...]\n\n"
+                               "Lists the GPUs with every attribute that expressions can use.\n\n"
+                               "Example: autotune devices --format json",
+                               error);
     if (status != 0)
         goto done;
     status = command_check(&options, false, &format, error);
     if (status == 0 && format != REPORT_TABLE && format != REPORT_JSON)
-        status = error_set(error, ERROR_USAGE, "devices are printed as table or json, not %s",
+        status = error_set(error, ERROR_USAGE, "unknown format '%s'; choose table or json",
                            options.format);
     if (status == 0)
         status = gpu_list(&gpus, &count, error);
@@ -57,7 +57,7 @@ int command_devices(int argc, const char **argv, struct error *error)
     for (size_t i = 0; i < count && status == 0 && format == REPORT_TABLE; i++)
         print_gpu(i, &gpus[i]);
     if (status == 0 && count == 0)
-        status = error_set(error, ERROR_DEVICE, "the driver finds no GPU");
+        status = error_set(error, ERROR_DEVICE, "the driver found no GPU");
     free(gpus);
 done:
     command_options_release(&options);

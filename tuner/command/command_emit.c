@@ -110,8 +110,7 @@ static int emit_to(struct emission *emission, const struct build *build, struct 
 {
     struct write_file file;
     if (emission->output == NULL && emission->cubin && isatty(STDOUT_FILENO))
-        return error_set(error, ERROR_USAGE,
-                         "a cubin is no text; write it to a file with --output");
+        return error_set(error, ERROR_USAGE, "a cubin is binary; write it to a file with --output");
     if (emission->output == NULL)
         return write_emitted(emission, stdout, build, error);
     int status = write_file_begin(&file, emission->output, error);
@@ -145,32 +144,31 @@ int command_emit(int argc, const char **argv, struct error *error)
 {
     struct emission emission = {0};
     const struct poptOption table[] = {
-        {"kernel", 'k', POPT_ARG_STRING, &emission.kernel, 0, "the template", "NAME"},
-        {"set", 's', POPT_ARG_ARGV, &emission.settings, 0,
-         "a parameter or problem value; may be repeated (default: the template's)", "NAME=VALUE"},
-        {"source", 0, POPT_ARG_NONE, &emission.source, 0,
-         "its source, the definitions before it (the default)", NULL},
-        {"ptx", 0, POPT_ARG_NONE, &emission.ptx, 0, "its PTX", NULL},
-        {"cubin", 0, POPT_ARG_NONE, &emission.cubin, 0, "its binary", NULL},
-        {"sass", 0, POPT_ARG_NONE, &emission.sass, 0,
-         "its machine code and how many instructions of each kind it has; needs nvdisasm or "
-         "cuobjdump",
-         NULL},
-        {"arch", 'a', POPT_ARG_STRING, &emission.arch, 0, "the architecture (default: sm_90)",
-         "sm_XX"},
-        {"templates", 0, POPT_ARG_STRING, &emission.templates, 0,
-         "the templates' folder (default: kernel_templates, or those installed)", "DIR"},
-        {"output", 'o', POPT_ARG_STRING, &emission.output, 0, "write this file (default: stdout)",
-         "FILE"},
+        option_text("kernel", 'k', &emission.kernel, "the template", "NAME"),
+        option_list("set", 's', &emission.settings,
+                    "a parameter or problem value; may be repeated (default: the template's)",
+                    "NAME=VALUE"),
+        option_flag("source", 0, &emission.source,
+                    "its source, preceded by its definitions (the default)"),
+        option_flag("ptx", 0, &emission.ptx, "its PTX"),
+        option_flag("cubin", 0, &emission.cubin, "its cubin"),
+        option_flag("sass", 0, &emission.sass,
+                    "its machine code, followed by the number of instructions of each kind; needs "
+                    "nvdisasm or cuobjdump"),
+        option_text("arch", 'a', &emission.arch, "the architecture (default: sm_90)", "sm_XX"),
+        option_text("templates", 0, &emission.templates,
+                    "the templates' folder (default: kernel_templates, or the installed ones)",
+                    "DIR"),
+        option_text("output", 'o', &emission.output, "write to this file (default: stdout)",
+                    "FILE"),
         POPT_TABLEEND};
     struct command_values taken;
     int status = command_values_take(&taken, argc, argv, table, error);
     if (status == 0)
         status = command_parse(
             taken.argc, taken.argv, table,
-            "emit --kernel NAME [--set NAME=VALUE...] [--source|--ptx|--cubin|--sass]\n\nWrites "
-            "the "
-            "source, PTX, binary or machine code of one variant; needs no GPU.\n"
+            "emit --kernel NAME [--set NAME=VALUE...] [OPTION...]\n\n"
+            "Writes the source, PTX, cubin or machine code of one variant. Needs no GPU.\n\n"
             "Example: autotune emit --kernel reduce_sum --set block_size=256 --ptx --arch sm_90",
             error);
     if (status == 0)

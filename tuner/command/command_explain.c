@@ -40,17 +40,17 @@ static int explain(struct command_query *query, const struct bindings *values, s
 int command_explain(int argc, const char **argv, struct error *error)
 {
     struct command_query query = {0};
-    const struct poptOption table[] = {OPTION_QUERY(&query), POPT_TABLEEND};
+    struct poptOption table[QUERY_OPTIONS + 1];
     struct command_values taken;
+    command_query_options(&query, table);
     int status = command_values_take(&taken, argc, argv, table, error);
     if (status == 0)
         status = command_parse(
             taken.argc, taken.argv, table,
-            "explain --kernel NAME [--VALUE NUMBER...]\n\nPrints which configuration an "
-            "application would get for a problem on a GPU, and why.\nThe problem's values are "
-            "options of their own names.\n"
-            "Example: autotune explain --kernel reduce_sum --n 5000000 "
-            "--gpu \"NVIDIA A100-SXM4-80GB\"",
+            "explain --kernel NAME [--VALUE NUMBER...] [OPTION...]\n\n"
+            "Prints which configuration an application would get for a problem on a GPU, and\n"
+            "why. Each value of the problem is an option of its own name, such as --n 4096.\n\n"
+            "Example: autotune explain --kernel reduce_sum --n 5000000 --gpu \"NVIDIA H200\"",
             error);
     if (status == 0)
         status = explain(&query, &taken.values, error);

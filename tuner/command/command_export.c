@@ -204,7 +204,7 @@ static int write_answer(const struct export *export, FILE *stream, struct error 
     struct tuned_definitions *definitions = alloc_zeroed(1, sizeof *definitions);
     int status = 0;
     if (tuned_define(query->table, &query->query, &query->match, definitions) != 0)
-        status = error_set(error, ERROR_USAGE, "a value of the problem is no word");
+        status = error_set(error, ERROR_USAGE, "a value of the problem is not a word");
     for (size_t i = 0; i < definitions->count && status == 0 && export->definitions; i++)
         fprintf(stream, "%s\n", definitions->items[i]);
     if (status == 0 && export->header)
@@ -222,8 +222,9 @@ static int export_to(struct export *export, const struct bindings *values, FILE 
     if (export->header == export->definitions)
         return error_set(error, ERROR_USAGE, "nothing to export; give --header or --definitions");
     if (all && values->count > 0)
-        return error_set(error, ERROR_USAGE,
-                         "for one problem, name its GPU with --gpu or --arch as well");
+        return error_set(
+            error, ERROR_USAGE,
+            "to export one problem's configuration, also name the GPU, with --gpu or --arch");
     status = command_query_load(query, !all, error);
     if (status == 0 && all)
         return write_all(stream, query, error);
@@ -252,23 +253,23 @@ static int export_file(struct export *export, const struct bindings *values, str
 int command_export(int argc, const char **argv, struct error *error)
 {
     struct export export = {0};
-    const struct poptOption table[] = {
-        {"header", 0, POPT_ARG_NONE, &export.header, 0,
-         "a C header: of all configurations, or with --gpu or --arch of the one for a problem",
-         NULL},
-        {"definitions", 0, POPT_ARG_NONE, &export.definitions, 0,
-         "the -D options of the configuration for a problem, one a line", NULL},
-        {"output", 'o', POPT_ARG_STRING, &export.output, 0, "write this file (default: stdout)",
-         "FILE"},
-        OPTION_QUERY(&export.query),
-        POPT_TABLEEND};
+    enum { OWN_OPTIONS = 3 };
+    struct poptOption table[OWN_OPTIONS + QUERY_OPTIONS + 1] = {
+        option_flag("header", 0, &export.header,
+                    "a C header with all configurations; with --gpu or --arch, only the one for a "
+                    "problem"),
+        option_flag("definitions", 0, &export.definitions,
+                    "the -D options of the configuration for a problem, one per line"),
+        option_text("output", 'o', &export.output, "write to this file (default: stdout)", "FILE"),
+    };
     struct command_values taken;
+    command_query_options(&export.query, table + OWN_OPTIONS);
     int status = command_values_take(&taken, argc, argv, table, error);
     if (status == 0)
         status = command_parse(
             taken.argc, taken.argv, table,
-            "export --header|--definitions [--kernel NAME] [--VALUE NUMBER...]\n\nWrites tuned "
-            "configurations for applications that compile ahead of time.\n"
+            "export --header|--definitions [--VALUE NUMBER...] [OPTION...]\n\n"
+            "Writes tuned configurations for applications that compile ahead of time.\n\n"
             "Example: autotune export --header --output tuned_kernels.h\n"
             "Example: autotune export --header --kernel reduce_sum --gpu \"NVIDIA H200\" --n 2^24",
             error);

@@ -139,16 +139,16 @@ static int merge_files(char *const *files, const char *output, struct error *err
 int command_merge(int argc, const char **argv, struct error *error)
 {
     char *output = NULL;
-    const struct poptOption table[] = {{"output", 'o', POPT_ARG_STRING, &output, 0,
-                                        "where the merged entries go; may be one of the files",
-                                        "FILE"},
-                                       POPT_TABLEEND};
+    const struct poptOption table[] = {
+        option_text("output", 'o', &output, "the file to write; may be one of the inputs", "FILE"),
+        POPT_TABLEEND};
     char **files = NULL;
     int status = command_parse_arguments(
         argc, argv, table,
-        "merge FILE... --output FILE\n\nMerges tuned INIs. Of two entries for the same kernel, GPU "
-        "and problem the faster one\nstays (the newer one where their times cannot be compared), "
-        "and each choice is printed.\n"
+        "merge FILE... --output FILE\n\n"
+        "Merges tuned INIs. If two have an entry for the same kernel, GPU and problem,\n"
+        "the faster one is kept, or the newer one if their times cannot be compared.\n"
+        "Each choice is printed.\n\n"
         "Example: autotune merge h200.ini a100.ini --output tuned.ini",
         &files, error);
     if (status == 0)

@@ -14,6 +14,29 @@ static int from_library(const struct tuned_error *inner, struct error *error)
     return error_set_at(error, ERROR_CONFIG, inner->file, inner->line, "%s", inner->message);
 }
 
+void command_query_options(struct command_query *query, struct poptOption table[QUERY_OPTIONS + 1])
+{
+    const struct poptOption options[] = {
+        option_text("kernel", 'k', &query->kernel, "the kernel", "NAME"),
+        option_text("tuned", 't', &query->tuned,
+                    "the tuned INI, or a bundle (default: results/tuned.ini)", "FILE"),
+        option_text("template", 0, &query->template_path,
+                    "the kernel's template, for its defaults; configurations of other versions of "
+                    "it are refused",
+                    "FILE"),
+        option_text("gpu", 'g', &query->gpu_name, "the GPU's name (default: this machine's GPU)",
+                    "NAME"),
+        option_text("arch", 'a', &query->arch,
+                    "the GPU's architecture, if autotune does not know its name", "sm_XX"),
+        option_text("limit", 'l', &query->limit,
+                    "how far the answer may be from the question: exact, size, gpu, family or "
+                    "defaults (default: defaults)",
+                    "RULE"),
+        POPT_TABLEEND};
+    _Static_assert(sizeof options / sizeof *options == QUERY_OPTIONS + 1, "QUERY_OPTIONS is wrong");
+    memcpy(table, options, sizeof options);
+}
+
 int command_query_load(struct command_query *query, bool needs_kernel, struct error *error)
 {
     struct tuned_error inner;
@@ -123,7 +146,7 @@ static int read_limit(struct command_query *query, struct error *error)
             return 0;
         }
     return error_set(error, ERROR_USAGE,
-                     "unknown limit '%s'; there are exact, size, gpu, family and defaults",
+                     "unknown limit '%s'; choose exact, size, gpu, family or defaults",
                      query->limit);
 }
 

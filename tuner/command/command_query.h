@@ -1,12 +1,12 @@
 /*
- * What an application would ask libtuned, from a command line: the options that `explain`, `export`
- * and `emit` share.
+ * What an application would ask libtuned, from a command line: what `explain` and `export` share.
  */
 #ifndef AUTOTUNE_COMMAND_QUERY_H
 #define AUTOTUNE_COMMAND_QUERY_H
 
 #include "autotune/tuned.h"
 #include "base/error.h"
+#include "command/command.h"
 #include "record/gpu.h"
 #include "template/expression.h"
 #include "template/template.h"
@@ -33,28 +33,9 @@ struct command_query {
     struct tuned_match match;
 };
 
-#define OPTION_QUERY(q)                                                                            \
-    {"kernel", 'k', POPT_ARG_STRING, &(q)->kernel, 0, "the kernel", "NAME"},                       \
-        {"tuned",     't', POPT_ARG_STRING,                                                        \
-         &(q)->tuned, 0,   "the tuned INI, or a bundle (default: results/tuned.ini)",              \
-         "FILE"},                                                                                  \
-        {"template",                                                                               \
-         0,                                                                                        \
-         POPT_ARG_STRING,                                                                          \
-         &(q)->template_path,                                                                      \
-         0,                                                                                        \
-         "the kernel's template: other versions of it are refused, and it has the defaults",       \
-         "FILE"},                                                                                  \
-        {"gpu",          'g', POPT_ARG_STRING,                                                     \
-         &(q)->gpu_name, 0,   "the GPU's name (default: the GPU of this machine)",                 \
-         "NAME"},                                                                                  \
-        {"arch",     'a', POPT_ARG_STRING,                                                         \
-         &(q)->arch, 0,   "its architecture, for a GPU that is not known by name",                 \
-         "sm_XX"},                                                                                 \
-    {                                                                                              \
-        "limit", 'l', POPT_ARG_STRING, &(q)->limit, 0,                                             \
-            "how far the answer may be: exact, size, gpu, family or defaults (default)", "RULE"    \
-    }
+/* The options of a query, which end a command's table. */
+enum { QUERY_OPTIONS = 6 };
+void command_query_options(struct command_query *query, struct poptOption table[QUERY_OPTIONS + 1]);
 
 /* Loads the table and, where it is named, the template. Returns 0 or an error. */
 int command_query_load(struct command_query *query, bool needs_kernel, struct error *error);

@@ -50,19 +50,25 @@ static int print(const struct command_options *options, enum report_format forma
 int command_report(int argc, const char **argv, struct error *error)
 {
     struct command_options options = {0};
-    const struct poptOption table[] = {{"results", 'r', POPT_ARG_STRING, &options.results, 0,
-                                        "the folder of the record (default: results)", "DIR"},
-                                       OPTION_KERNEL(&options),
-                                       OPTION_FORMAT(&options),
-                                       OPTION_OUTPUT(&options),
-                                       OPTION_TOP(&options),
-                                       POPT_TABLEEND};
+    const struct poptOption table[] = {
+        option_text("results", 'r', &options.results, "the folder of the record (default: results)",
+                    "DIR"),
+        option_kernels(&options),
+        option_format(&options),
+        option_text("output", 'o', &options.output,
+                    "write to this file; if PATH ends in /, write one file per study (html: per "
+                    "kernel) into that folder",
+                    "PATH"),
+        option_top(&options),
+        POPT_TABLEEND};
     struct record *record = NULL;
     struct study *studies = NULL;
     size_t count = 0;
     enum report_format format;
     int status = command_parse(argc, argv, table,
-                               "report\n\nPrints the stored results again; needs no GPU.\n"
+                               "report [OPTION...]\n\n"
+                               "Prints the stored results again, or writes them as a page with\n"
+                               "charts. Needs no GPU.\n\n"
                                "Example: autotune report --kernel reduce_sum --format html "
                                "--output reduce_sum.html",
                                error);

@@ -97,29 +97,47 @@ static int tune(const struct command_options *options, const struct run_options 
 int command_tune(int argc, const char **argv, struct error *error)
 {
     struct command_options options = {.jobs = JOBS_ALL};
-    const struct poptOption table[] = {OPTION_CONFIG(&options),
-                                       OPTION_ARCH(&options),
-                                       OPTION_DEVICE(&options),
-                                       OPTION_JOBS(&options),
-                                       OPTION_TUNED(&options),
-                                       OPTION_RESULTS(&options),
-                                       OPTION_KERNEL(&options),
-                                       OPTION_FORMAT(&options),
-                                       OPTION_TOP(&options),
-                                       OPTION_REMEASURE(&options),
-                                       OPTION_TIMINGS(&options),
-                                       OPTION_EXHAUSTIVE(&options),
-                                       OPTION_QUIET(&options),
-                                       OPTION_NO_WAIT(&options),
-                                       OPTION_ALLOW_PATH(&options),
-                                       OPTION_SASS(&options),
-                                       POPT_TABLEEND};
     struct report_options report = {0};
-    int status =
-        command_parse(argc, argv, table,
-                      "--config FILE\n\nTunes every kernel of the sweep and writes the best "
-                      "configurations.\nExample: autotune --config configs/sweep.ini",
-                      error);
+    const struct poptOption table[] = {
+        option_config(&options),
+        option_text("arch", 'a', &options.arch,
+                    "static mode: compile for this architecture and report; needs no GPU, times "
+                    "nothing, writes no tuned INI",
+                    "sm_XX"),
+        option_number("device", 'd', &options.device, "the GPU, counted from 0 (default: 0)"),
+        option_number("jobs", 'j', &options.jobs, "compile workers (default: one per core)"),
+        option_text("tuned", 't', &options.tuned,
+                    "the tuned INI to write (default: the sweep's, or results/tuned.ini)", "FILE"),
+        option_text(
+            "results", 'r', &options.results,
+            "the folder for the record and the CSV files (default: the sweep's, or results)",
+            "DIR"),
+        option_kernels(&options),
+        option_format(&options),
+        option_top(&options),
+        option_flag("remeasure", 0, &options.remeasure,
+                    "measure again what is already in the record"),
+        option_flag("timings", 0, &options.timings, "print on stderr where the time went"),
+        option_number("exhaustive", 0, &options.exhaustive,
+                      "measure every variant in N rounds of finals, 3 samples per round; slow, for "
+                      "judging tuners"),
+        option_flag("quiet", 'q', &options.quiet, "no progress on stderr"),
+        option_flag("no-wait", 0, &options.no_wait,
+                    "fail if another run is using the GPU (default: wait for it)"),
+        option_flag("allow-path", 0, &options.allow_path,
+                    "let the sweep and its templates name files anywhere; only if you trust them"),
+        option_flag(
+            "sass", 0, &options.sass,
+            "with --arch: also count each variant's instructions (loads by width, barriers, "
+            "atomics); needs nvdisasm or cuobjdump"),
+        POPT_TABLEEND};
+    int status = command_parse(
+        argc, argv, table,
+        "[tune] --config FILE [OPTION...]\n\n"
+        "Tunes every kernel of a sweep and writes the fastest correct configurations to\n"
+        "the tuned INI. What is already in the record is not measured again.\n\n"
+        "Example: autotune --config configs/sweep.ini",
+        error);
     if (status == 0)
         status = check_options(&options, &report.format, error);
     if (status == 0) {

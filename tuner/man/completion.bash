@@ -20,7 +20,7 @@ _autotune() {
     fi
     if [ "${current:0:1}" = - ]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_autotune_options "$command")" -- "$current")
-    elif [ "$COMP_CWORD" -eq 1 ]; then
+    elif [ "$COMP_CWORD" -eq 1 ] || { [ "$COMP_CWORD" -eq 2 ] && [ "$previous" = help ]; }; then
         mapfile -t COMPREPLY < <(compgen -W "$(_autotune_commands)" -- "$current")
     fi
 }

@@ -14,7 +14,7 @@ _autotune() {
     if [[ ${words[CURRENT]} == -* ]]; then
         found=(${(f)"$(autotune $command --help 2>/dev/null | grep -o -e '--[a-z][a-z-]*')"})
         compadd -- $found
-    elif (( CURRENT == 2 )); then
+    elif (( CURRENT == 2 )) || [[ $CURRENT == 3 && ${words[2]} == help ]]; then
         found=(${(f)"$(autotune --help 2>/dev/null | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\)  *\(.*\)/\1:\2/p')"})
         _describe command found
     else
