@@ -543,7 +543,7 @@ static int do_wait(struct device_worker *worker, const json_t *request, struct a
     return device_synchronise(&worker->device, error);
 }
 
-/* To add a request: a function above, a line here, its description in the header. */
+/* To add a request: a function above, a line here, its row in FORMATS.md. */
 static const struct {
     const char *name;
     int (*serve)(struct device_worker *worker, const json_t *request, struct answer *answer,

@@ -1,24 +1,11 @@
 /*
  * The tuned INI: the best configuration of each kernel for each GPU and problem, in a file that
- * applications ship. One section an entry; the section's name is the kernel and a hash of what the
+ * applications ship. FORMATS.md specifies it. A section's name is the kernel and a hash of what the
  * entry is about (the low 32 bits of XXH3 of study_key()), so it stays the same when the entry is
- * replaced:
- *
- *     [reduce_sum 5f1c09ab]
- *     kernel = reduce_sum
- *     gpu = NVIDIA H200
- *     compute_capability = 90
- *     ...
- *     problem.n = 16777216
- *     parameter.block_size = 512
- *     median_ns = 24100
- *     ...
- *     tie.1.block_size = 256
+ * replaced.
  *
  * The keys are a table in base/tuned_reader.h, which reading and writing share; to add one, add its
- * line there and its member here. Every line stays within what any build of inih reads (196 bytes, section
- * names 49); numbers read back as they were, to the last bit and with their kind (2.0 is a real
- * number, 2 is not).
+ * line there, its member here and its row to FORMATS.md.
  */
 #ifndef AUTOTUNE_TUNED_FILE_H
 #define AUTOTUNE_TUNED_FILE_H
