@@ -141,7 +141,7 @@ int command_check(const struct command_options *options, bool needs_config,
     int known = report_format_from_name(options->format != NULL ? options->format : "table");
     if (needs_config && options->config == NULL)
         return error_set(error, ERROR_USAGE,
-                         "no sweep file; name one with --config, as --config configs/sweep.ini");
+                         "no sweep file; name one, for example --config configs/sweep.ini");
     if (known < 0)
         return error_set(error, ERROR_USAGE,
                          "unknown format '%s'; choose table, csv, json, html or t4",

@@ -74,7 +74,7 @@ int command_parse_arguments(int argc, const char **argv, const struct poptOption
                             const char *help, char ***arguments, struct error *error);
 void command_arguments_release(char **arguments); /* NULL is allowed */
 
-/* Checks what the commands share: --config is there (where `needs_config`), --format is one. */
+/* Checks what the commands share: --config is given (if `needs_config`), --format is known. */
 int command_check(const struct command_options *options, bool needs_config,
                   enum report_format *format, struct error *error);
 

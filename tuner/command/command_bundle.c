@@ -64,8 +64,7 @@ static int write_bytes(const char *path, const void *bytes, size_t count, struct
     return write_file_commit(&file, WRITE_FILE_CACHED, error);
 }
 
-/* -- entries -------------------------------------------------------------------------------------
- */
+/* -- entries -- */
 
 static bool is_wanted(char *const *kernels, const char *kernel)
 {
@@ -94,13 +93,13 @@ static int read_entries(struct bundle *bundle, struct error *error)
     }
     tuned->count = kept;
     if (status == 0 && kept == 0)
-        status = error_set_at(error, ERROR_CONFIG, path, 0,
-                              "no such file, or no entry of these kernels; tune them first");
+        status = error_set_at(
+            error, ERROR_CONFIG, path, 0,
+            "the file does not exist or has no entry for these kernels; tune them first");
     return status;
 }
 
-/* -- templates -----------------------------------------------------------------------------------
- */
+/* -- templates -- */
 
 /* `file` as seen from `folder`, both absolute; NULL where it lies elsewhere. */
 static const char *inside(const char *folder, const char *file)
@@ -117,8 +116,8 @@ static int copy_file(const struct bundle *bundle, const char *folder, const char
     size_t length = 0;
     if (name == NULL)
         return error_set_at(error, ERROR_CONFIG, file, 0,
-                            "the file is outside of its template's folder '%s', and a bundle has "
-                            "one folder; move it there",
+                            "the file is outside its template's folder '%s', so it cannot be "
+                            "bundled; move it there",
                             folder);
     char *path = alloc_format("%s/templates/%s", bundle->output, name);
     int status = read_file(file, &text, &length, error);
@@ -137,9 +136,10 @@ static int check_copy(struct bundle *bundle, const struct template *original, st
     int status = template_load(&copy, bundle->evaluator, path, error);
     if (status == 0) {
         if (strcmp(copy.hash, original->hash) != 0)
-            status = error_set_at(error, ERROR_CONFIG, path, 0,
-                                  "the copy is not the template that was tuned: an include finds "
-                                  "another file there");
+            status =
+                error_set_at(error, ERROR_CONFIG, path, 0,
+                             "the copied template differs from the tuned one, because an #include "
+                             "finds another file");
         template_release(&copy);
     }
     free(path);
@@ -201,8 +201,7 @@ static const struct template *take_template(struct bundle *bundle, const struct 
                                                         : NULL;
 }
 
-/* -- cubins --------------------------------------------------------------------------------------
- */
+/* -- cubins -- */
 
 static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry,
                        const struct template *template, struct error *error)
@@ -239,8 +238,7 @@ static int add_entry(struct bundle *bundle, const struct tuned_entry *entry, str
     return write_cubin(bundle, entry, template, error);
 }
 
-/* -- the application's own sources ---------------------------------------------------------------
- */
+/* -- the application's own sources -- */
 
 /* The definitions that libtuned gives an application for this entry. */
 static int define_entry(const struct tuned_table *table, const struct tuned_entry *entry,
@@ -260,7 +258,8 @@ static int define_entry(const struct tuned_table *table, const struct tuned_entr
             tuned_define(table, &query, &match, definitions) == 0)
             return 0;
     }
-    return error_set(error, ERROR_CONFIG, "[%s] is not what an application would find",
+    return error_set(error, ERROR_CONFIG,
+                     "[%s] is not the configuration that an application would find",
                      entry->section);
 }
 

@@ -102,7 +102,7 @@ static int load(const char *path, struct compare_set *set, struct error *error)
     bool folder = stat(path, &file) == 0 && S_ISDIR(file.st_mode);
     int status = folder ? load_folder(path, set, error) : load_file(path, set, error);
     if (status == 0 && set->count == 0)
-        status = error_set(error, ERROR_USAGE, "there is no winner in '%s'; tune first", path);
+        status = error_set(error, ERROR_USAGE, "'%s' has no winner; tune first", path);
     return status;
 }
 

@@ -45,7 +45,7 @@ static int load(struct emission *emission, struct error *error)
 {
     if (emission->kernel == NULL)
         return error_set(error, ERROR_USAGE,
-                         "no kernel; name its template with --kernel, as --kernel reduce_sum");
+                         "no kernel; name its template, for example --kernel reduce_sum");
     char *path = single_compile_find_template(emission->templates, emission->kernel, error);
     if (path == NULL)
         return error->code;

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- C text --------------------------------------------------------------------------------------
- */
+/* -- C text -- */
 
 static void put_upper(FILE *stream, const char *text)
 {
@@ -70,8 +69,7 @@ static void put_define(FILE *stream, const char *prefix, const char *name)
     fputc(' ', stream);
 }
 
-/* -- one configuration ---------------------------------------------------------------------------
- */
+/* -- one configuration -- */
 
 /* The macros that the kernel's source expects, to be included before it or with -include. */
 static void write_one(FILE *stream, const struct command_query *query,
@@ -95,8 +93,7 @@ static void write_one(FILE *stream, const struct command_query *query,
     }
 }
 
-/* -- all configurations --------------------------------------------------------------------------
- */
+/* -- all configurations -- */
 
 static bool same_names(const struct tuned_value *a, size_t a_count, const struct tuned_value *b,
                        size_t b_count)
@@ -117,7 +114,7 @@ static int check_rows(const struct tuned_configuration *first,
         same_names(first->problem, first->problem_count, other->problem, other->problem_count))
         return 0;
     return error_set(error, ERROR_CONFIG,
-                     "[%s] and [%s] are of different versions of the template; tune again, or "
+                     "[%s] and [%s] come from different versions of the template; tune again, or "
                      "remove one",
                      first->section, other->section);
 }
@@ -187,8 +184,7 @@ static int write_all(FILE *stream, const struct command_query *query, struct err
     return status;
 }
 
-/* -- the command ---------------------------------------------------------------------------------
- */
+/* -- the command -- */
 
 struct export
 {

@@ -81,8 +81,8 @@ static int merge_entry(struct merge *merge, struct tuned_entry *entry, const cha
     const char *reason;
     if (!same_subject(old.entry, new.entry))
         return error_set_at(error, ERROR_CONFIG, path, 0,
-                            "section '%s' is about something else than in '%s'; was one of them "
-                            "edited?",
+                            "section '%s' has another kernel, GPU or problem than in '%s'; was one "
+                            "of the files edited?",
                             entry->section, old.path);
     bool replaces = is_better(old.entry, new.entry, &reason);
     if (replaces)
@@ -104,7 +104,7 @@ static int merge_file(struct merge *merge, const char *path, struct error *error
     int status = tuned_file_read(path, &tuned, error);
     if (status == 0 && tuned.count == 0)
         status = error_set_at(error, ERROR_CONFIG, path, 0,
-                              "no such file, or nothing in it; name tuned INIs");
+                              "the file does not exist or has no entries; name tuned INIs");
     if (status != 0)
         return status;
     merge->origins =
@@ -122,9 +122,10 @@ static int merge_files(char *const *files, const char *output, struct error *err
     struct merge merge = {0};
     int status = 0;
     if (files[0] == NULL)
-        return error_set(error, ERROR_USAGE,
-                         "no tuned INI to merge; name some, as in `autotune merge a.ini b.ini "
-                         "--output c.ini`");
+        return error_set(
+            error, ERROR_USAGE,
+            "no tuned INI to merge; name some, for example `autotune merge a.ini b.ini "
+            "--output c.ini`");
     if (output == NULL)
         return error_set(error, ERROR_USAGE, "no file to write; name one with --output");
     for (; *files != NULL && status == 0; files++)

@@ -42,7 +42,7 @@ int command_query_load(struct command_query *query, bool needs_kernel, struct er
     struct tuned_error inner;
     if (needs_kernel && query->kernel == NULL)
         return error_set(error, ERROR_USAGE,
-                         "no kernel; name one with --kernel, as --kernel reduce_sum");
+                         "no kernel; name one, for example --kernel reduce_sum");
     if (tuned_load(&query->table, query->tuned != NULL ? query->tuned : "results/tuned.ini",
                    &inner) != 0)
         return from_library(&inner, error);
@@ -100,8 +100,9 @@ static int find_machines_own(struct tuned_gpu *gpu, struct error *error)
         return 0;
     }
     free(gpus);
-    return error_set(error, ERROR_USAGE,
-                     "there is no GPU here; name one with --gpu \"NVIDIA H200\" or --arch sm_90");
+    return error_set(
+        error, ERROR_USAGE,
+        "this machine has no GPU; name one with --gpu \"NVIDIA H200\" or --arch sm_90");
 }
 
 int command_query_find_gpu(struct command_query *query, struct error *error)
@@ -124,7 +125,7 @@ int command_query_find_gpu(struct command_query *query, struct error *error)
     return find_by_name(query, &query->gpu)
                ? 0
                : error_set(error, ERROR_USAGE,
-                           "GPU '%s' is not known here; add its architecture, as --arch sm_90",
+                           "unknown GPU '%s'; add its architecture, for example --arch sm_90",
                            query->gpu_name);
 }
 
@@ -236,7 +237,7 @@ int command_query_ask(struct command_query *query, const struct bindings *values
                            without_defaults ? "; name its template with --template, or a bundle "
                                               "with --tuned, for the template's defaults"
                                             : "")
-               : error_set(error, ERROR_USAGE, "the look-up refuses this question");
+               : error_set(error, ERROR_USAGE, "the look-up rejected this query");
 }
 
 void command_query_release(struct command_query *query)

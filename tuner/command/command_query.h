@@ -37,15 +37,16 @@ struct command_query {
 enum { QUERY_OPTIONS = 6 };
 void command_query_options(struct command_query *query, struct poptOption table[QUERY_OPTIONS + 1]);
 
-/* Loads the table and, where it is named, the template. Returns 0 or an error. */
+/* Loads the table and, if the user names it, the template. Returns 0 or an error. */
 int command_query_load(struct command_query *query, bool needs_kernel, struct error *error);
 
-/* Finds the GPU that the options name, or the machine's. */
+/* Finds the GPU that the options name, or this machine's. */
 int command_query_find_gpu(struct command_query *query, struct error *error);
 
 /*
- * Asks, with `values` as the problem, which must outlive the answer. ERROR_USAGE for a value that
- * the kernel does not have; ERROR_NOTHING_VALID, with the reason, where there is no answer.
+ * Looks up the configuration for the problem `values`, which must outlive the answer. Returns 0;
+ * ERROR_USAGE for a value that the kernel does not have; or ERROR_NOTHING_VALID, with the reason, if
+ * there is no answer.
  */
 int command_query_ask(struct command_query *query, const struct bindings *values,
                       struct error *error);

@@ -66,10 +66,10 @@ static int check_options(const struct command_options *options, enum report_form
 {
     int status = command_check(options, true, format, error);
     if (status == 0 && options->jobs < 1 && options->jobs != JOBS_ALL)
-        return error_set(error, ERROR_USAGE, "--jobs takes a number from 1");
+        return error_set(error, ERROR_USAGE, "--jobs must be at least 1");
     if (status == 0 && options->sass && options->arch == NULL)
         return error_set(error, ERROR_USAGE,
-                         "--sass is for static mode; say which architecture with --arch sm_90");
+                         "--sass needs static mode; add an architecture, for example --arch sm_90");
     return status == 0 && options->sass ? sass_available(error) : status;
 }
 

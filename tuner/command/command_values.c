@@ -39,10 +39,11 @@ static int take_value(struct bindings *values, const char *name, size_t length, 
     char *copy = alloc_string_n(name, length);
     int status = 0;
     if (value_parse(copy, &word, NULL) != 0 || word.kind != VALUE_WORD)
-        status = error_set(error, ERROR_USAGE, "'%s' is no option and no name of a value", copy);
+        status = error_set(error, ERROR_USAGE, "'%s' is neither an option nor the name of a value",
+                           copy);
     else if (text == NULL)
         status =
-            error_set(error, ERROR_USAGE, "no value for '%s'; write it as --%s 1024", copy, copy);
+            error_set(error, ERROR_USAGE, "no value for '%s'; write it like --%s 1024", copy, copy);
     else if (value_parse(text, &value, &reason) != 0)
         status = error_set(error, ERROR_USAGE, "value of '%s': %.1000s", copy, reason.message);
     else

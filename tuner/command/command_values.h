@@ -1,6 +1,6 @@
 /*
- * Options named after a kernel's own values (--n 5000000), which no option table can list: they are
- * taken out before command_parse() sees the rest.
+ * Options named after a kernel's own values, such as --n 5000000. No option table can list them, so
+ * they are taken out before command_parse() sees the rest.
  */
 #ifndef AUTOTUNE_COMMAND_VALUES_H
 #define AUTOTUNE_COMMAND_VALUES_H
@@ -14,16 +14,16 @@
 struct command_values {
     const char **argv; /* what is left, the command's name first */
     int argc;
-    struct bindings values; /* of --NAME VALUE and --NAME=VALUE where the table has no NAME */
+    struct bindings values; /* from --NAME VALUE and --NAME=VALUE if the table has no NAME */
 };
 
-/* Returns 0, or ERROR_USAGE for an option without its value or a value that is none. To be released
- * in any case. */
+/* Returns 0, or ERROR_USAGE for an option without a value or with an invalid one. Release `taken`
+ * in either case. */
 int command_values_take(struct command_values *taken, int argc, const char **argv,
                         const struct poptOption *table, struct error *error);
 void command_values_release(struct command_values *taken);
 
-/* Adds what --set NAME=VALUE said, `settings` ended by NULL (or NULL itself). */
+/* Adds the values of --set NAME=VALUE; `settings` ends with NULL, or is NULL. */
 int command_values_set(struct bindings *values, char *const *settings, struct error *error);
 
 #endif
