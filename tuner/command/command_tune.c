@@ -108,10 +108,9 @@ int command_tune(int argc, const char **argv, struct error *error)
         option_number("jobs", 'j', &options.jobs, "compile workers (default: one per core)"),
         option_text("tuned", 't', &options.tuned,
                     "the tuned INI to write (default: the sweep's, or results/tuned.ini)", "FILE"),
-        option_text(
-            "results", 'r', &options.results,
-            "the folder for the record and the CSV files (default: the sweep's, or results)",
-            "DIR"),
+        option_text("results", 'r', &options.results,
+                    "the folder of the record and CSV files (default: the sweep's, or results)",
+                    "DIR"),
         option_kernels(&options),
         option_format(&options),
         option_top(&options),
@@ -126,10 +125,9 @@ int command_tune(int argc, const char **argv, struct error *error)
                     "fail if another run is using the GPU (default: wait for it)"),
         option_flag("allow-path", 0, &options.allow_path,
                     "let the sweep and its templates name files anywhere; only if you trust them"),
-        option_flag(
-            "sass", 0, &options.sass,
-            "with --arch: also count each variant's instructions (loads by width, barriers, "
-            "atomics); needs nvdisasm or cuobjdump"),
+        option_flag("sass", 0, &options.sass,
+                    "with --arch: also count instructions (loads by width, barriers, atomics); "
+                    "needs nvdisasm or cuobjdump"),
         POPT_TABLEEND};
     int status = command_parse(
         argc, argv, table,
