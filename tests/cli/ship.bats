@@ -141,7 +141,7 @@ INI
     tuned b.ini 00000001 Beta 80 1024 1000
     autotune merge a.ini b.ini -o c.ini
     exits 2
-    has err "b.ini" "'scale 00000001' is about something else"
+    has err "b.ini" "'scale 00000001' has another kernel, GPU or problem"
     autotune merge a.ini nowhere.ini -o c.ini
     exits 2
     autotune merge a.ini
