@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 build_packages=(cmake ninja-build gcc libc6-dev pkg-config
-    libinih-dev liblua5.4-dev libsqlite3-dev libjansson-dev libpopt-dev libxxhash-dev)
+    libinih-dev libsqlite3-dev libjansson-dev libpopt-dev libxxhash-dev)
 test_packages=(g++ make libcmocka-dev bats clang-format-14 shellcheck clang-14 clang-tidy-14 cppcheck
     python3-jsonschema zsh)
 # For the fuzzers, where it is a package of its own.

@@ -394,9 +394,8 @@ static void write_rows(FILE *stream, const struct bench *bench, const char *kern
 static int bench_kernel(struct bench *bench, const char *path, const struct bindings *values,
                         FILE *stream, struct error *error)
 {
-    struct evaluator *evaluator = evaluator_new();
     struct template template = {0};
-    int status = template_load(&template, evaluator, path, error);
+    int status = template_load(&template, path, error);
     if (status == 0)
         status = open_problem(bench, path, &template, values, error);
     if (status == 0)
@@ -405,7 +404,6 @@ static int bench_kernel(struct bench *bench, const char *path, const struct bind
         write_rows(stream, bench, template.name);
     close_problem(bench);
     template_release(&template);
-    evaluator_free(evaluator);
     return status;
 }
 

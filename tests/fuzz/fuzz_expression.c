@@ -17,7 +17,7 @@ static void fill(struct bindings *bindings)
     bindings_set(bindings, "on", value_boolean(true));
 }
 
-/* The way without Lua must say what Lua says. */
+/* The way without look-ups must say the same. */
 static void evaluate_fast(const struct expression *expression, const struct bindings *bindings,
                           int expected_status, bool expected)
 {
@@ -49,15 +49,11 @@ static void evaluate(const struct expression *expression, const struct scope *sc
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct evaluator *evaluator; /* kept for a while, as a run keeps it */
-    static unsigned uses;
     struct bindings bindings = {0};
     struct expression *expression = NULL;
     struct error error = {0};
-    if (evaluator == NULL)
-        evaluator = evaluator_new();
     char *text = fuzz_text(data, size);
-    int status = expression_new(&expression, evaluator, text, "sweep.ini", 1, &error);
+    int status = expression_new(&expression, text, "sweep.ini", 1, &error);
     FUZZ_REQUIRE(status == 0 || (status == ERROR_CONFIG && error.message[0] != '\0'));
     if (status == 0) {
         struct scope scope = {.bindings = &bindings};
@@ -68,9 +64,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bindings_release(&bindings);
     }
     free(text);
-    if (++uses % 1000 == 0) {
-        evaluator_free(evaluator);
-        evaluator = NULL;
-    }
     return 0;
 }

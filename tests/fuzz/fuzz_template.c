@@ -20,8 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         made = 1;
     }
     const char *path = fuzz_file("kernel.ini", data, size);
-    struct evaluator *evaluator = evaluator_new();
-    int status = template_load(&template, evaluator, path, &error);
+    int status = template_load(&template, path, &error);
     if (status == 0) {
         struct bindings parameters = {0};
         struct bindings problem = {0};
@@ -44,6 +43,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         FUZZ_REQUIRE(status == ERROR_CONFIG && error.message[0] != '\0');
     }
-    evaluator_free(evaluator);
     return 0;
 }

@@ -30,7 +30,6 @@ struct bundle {
     char **kernels;
     char **sources; /* "FILE=KERNEL" */
     struct tuned_file tuned;
-    struct evaluator *evaluator;
     struct template *loaded;
     size_t loaded_count;
     struct single_compile builder;
@@ -44,8 +43,6 @@ static void bundle_release(struct bundle *bundle)
     for (size_t i = 0; i < bundle->loaded_count; i++)
         template_release(&bundle->loaded[i]);
     free(bundle->loaded);
-    if (bundle->evaluator != NULL)
-        evaluator_free(bundle->evaluator);
     tuned_file_release(&bundle->tuned);
     command_arguments_release(bundle->kernels);
     command_arguments_release(bundle->sources);
@@ -133,7 +130,7 @@ static int check_copy(struct bundle *bundle, const struct template *original, st
 {
     struct template copy;
     char *path = alloc_format("%s/templates/%s.ini", bundle->output, original->name);
-    int status = template_load(&copy, bundle->evaluator, path, error);
+    int status = template_load(&copy, path, error);
     if (status == 0) {
         if (strcmp(copy.hash, original->hash) != 0)
             status =
@@ -192,7 +189,7 @@ static const struct template *take_template(struct bundle *bundle, const struct 
     if (path == NULL)
         return NULL;
     struct template template;
-    int status = template_load(&template, bundle->evaluator, path, error);
+    int status = template_load(&template, path, error);
     free(path);
     if (status != 0)
         return NULL;
@@ -351,7 +348,6 @@ static int make_bundle(struct bundle *bundle, struct error *error)
     if (bundle->output == NULL)
         return error_set(error, ERROR_USAGE, "no folder to write; name one with --output");
     int status = read_entries(bundle, error);
-    bundle->evaluator = evaluator_new();
     for (size_t i = 0; i < bundle->tuned.count && status == 0; i++)
         status = add_entry(bundle, &bundle->tuned.entries[i], error);
     if (status == 0 && bundle->sources != NULL) {

@@ -19,7 +19,6 @@ struct emission {
     char *arch;
     char *output;
     char **settings;
-    struct evaluator *evaluator;
     struct template template;
     struct bindings parameters, problem;
     struct single_compile builder;
@@ -30,10 +29,7 @@ static void emission_release(struct emission *emission)
     single_compile_release(&emission->builder);
     bindings_release(&emission->parameters);
     bindings_release(&emission->problem);
-    if (emission->evaluator != NULL) {
-        template_release(&emission->template);
-        evaluator_free(emission->evaluator);
-    }
+    template_release(&emission->template);
     command_arguments_release(emission->settings);
     free(emission->kernel);
     free(emission->templates);
@@ -49,8 +45,7 @@ static int load(struct emission *emission, struct error *error)
     char *path = single_compile_find_template(emission->templates, emission->kernel, error);
     if (path == NULL)
         return error->code;
-    emission->evaluator = evaluator_new();
-    int status = template_load(&emission->template, emission->evaluator, path, error);
+    int status = template_load(&emission->template, path, error);
     free(path);
     return status;
 }

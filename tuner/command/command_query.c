@@ -48,8 +48,7 @@ int command_query_load(struct command_query *query, bool needs_kernel, struct er
         return from_library(&inner, error);
     if (query->template_path == NULL)
         return 0;
-    query->evaluator = evaluator_new();
-    int status = template_load(&query->template, query->evaluator, query->template_path, error);
+    int status = template_load(&query->template, query->template_path, error);
     if (status == 0 && tuned_add_template(query->table, query->template_path, &inner) != 0)
         status = from_library(&inner, error);
     query->query.template_hash = query->template.hash;
@@ -242,10 +241,7 @@ int command_query_ask(struct command_query *query, const struct bindings *values
 
 void command_query_release(struct command_query *query)
 {
-    if (query->evaluator != NULL) {
-        template_release(&query->template);
-        evaluator_free(query->evaluator);
-    }
+    template_release(&query->template);
     tuned_free(query->table);
     free(query->kernel);
     free(query->tuned);

@@ -25,7 +25,6 @@ struct command_query {
     char *limit;
 
     struct tuned_table *table;
-    struct evaluator *evaluator; /* NULL without --template */
     struct template template;
     struct tuned_gpu gpu;
     struct tuned_value problem[TUNED_PROBLEM_VALUES];

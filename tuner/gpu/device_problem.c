@@ -201,9 +201,7 @@ static int make_flush(struct device_problem *problem, struct error *error)
 static int load_template(struct device_problem *problem, const struct problem_request *request,
                          struct error *error)
 {
-    problem->evaluator = evaluator_new();
-    int status =
-        template_load(&problem->template, problem->evaluator, request->template_path, error);
+    int status = template_load(&problem->template, request->template_path, error);
     if (status == 0 && request->template_hash != NULL &&
         strcmp(problem->template.hash, request->template_hash) != 0)
         status = error_set_at(error, ERROR_CONFIG, request->template_path, 0,
@@ -279,7 +277,6 @@ void device_problem_close(struct device_problem *problem)
     free(problem->expected_sums);
     bindings_release(&problem->fixed);
     template_release(&problem->template);
-    evaluator_free(problem->evaluator);
     *problem = (struct device_problem){0};
 }
 

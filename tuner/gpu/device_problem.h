@@ -16,7 +16,6 @@
 
 struct device_problem {
     struct device_context *device;
-    struct evaluator *evaluator;
     struct template template;
     struct bindings fixed;          /* problem values and device attributes */
     struct device_buffer *buffers;  /* of template.buffers[i]; scratch ones belong to variants */

@@ -1,9 +1,15 @@
 /*
- * Expressions of sweep and template files: Lua's operators over named values and a few functions,
- * and nothing else. A text is checked token by token before Lua sees it (no assignments, calls of
- * methods, tables, strings with escapes, or keywords other than and, or, not, true, false, nil),
- * runs without any library and under a limit of instructions and memory, so that a file from a
- * stranger can neither reach the system nor loop nor eat memory.
+ * Expressions of sweep and template files: numbers, words, conditions, named values, operators and a
+ * few functions; kernel_templates/README.md describes them.
+ *
+ *     expression_new(&expression, "block_size * num_load <= n", "sweep.ini", 7, &error);
+ *     expression_boolean(expression, &scope, &holds, &error);
+ *     expression_free(expression);
+ *
+ * A file from a stranger can neither reach the system, nor loop, nor take more than a little memory:
+ * length, depth and names are limited. An expression does not change once it is made, so that threads
+ * may evaluate it at the same time; evaluating allocates nothing. Results are the same in every
+ * locale. Errors have the file, the line, and what to write instead.
  */
 #ifndef AUTOTUNE_EXPRESSION_H
 #define AUTOTUNE_EXPRESSION_H
@@ -15,16 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct evaluator; /* a Lua state; one thread at a time */
 struct expression;
-
-struct evaluator *evaluator_new(void);
-void evaluator_free(struct evaluator *evaluator); /* after its expressions */
 
 /* Compiles `text`; `file` and `line` are for messages, `file` is borrowed. Returns 0 or
  * ERROR_CONFIG. */
-int expression_new(struct expression **expression, struct evaluator *evaluator, const char *text,
-                   const char *file, int line, struct error *error);
+int expression_new(struct expression **expression, const char *text, const char *file, int line,
+                   struct error *error);
 void expression_free(struct expression *expression); /* NULL is allowed */
 
 const char *expression_text(const struct expression *expression);
@@ -33,6 +35,9 @@ const char *expression_text(const struct expression *expression);
 size_t expression_name_count(const struct expression *expression);
 const char *expression_name(const struct expression *expression, size_t index);
 bool expression_uses(const struct expression *expression, const char *name);
+
+/* Whether `name` is a function, an operator or a condition, and so never a value's name. */
+bool expression_reserves(const char *name);
 
 /* Where names are looked up: this list, then the outer ones. */
 struct scope {
@@ -46,15 +51,15 @@ int expression_check_names(const struct expression *expression, const char *cons
                            struct error *error);
 
 /*
- * Evaluates. `*value`'s word is good until the next evaluation. Returns 0, or ERROR_CONFIG at the
- * expression's place: a name without a value, an operation on the wrong types, a limit passed, no
- * value.
+ * Evaluates. A word in `*value` belongs to the expression or to the scope's bindings. Returns 0, or
+ * ERROR_CONFIG at the expression's place: a name without a value, an operand of the wrong kind, a
+ * division by zero, a whole number that does not fit in 64 bits.
  */
 int expression_value(const struct expression *expression, const struct scope *scope,
                      struct value *value, struct error *error);
 
-/* The same for one kind of value. A real that is whole counts as an integer; true and false, and
- * the words yes and no, are booleans. */
+/* The same for one kind of value. A real that is whole counts as an integer; the words yes, no, true
+ * and false count as conditions. */
 int expression_integer(const struct expression *expression, const struct scope *scope,
                        int64_t *integer, struct error *error);
 int expression_real(const struct expression *expression, const struct scope *scope, double *real,

@@ -1,158 +1,209 @@
 #include "template/expression_functions.h"
 
-#include <lauxlib.h>
+#include "base/suggestion.h"
+#include "template/number.h"
+
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Lua itself would drop arguments too many in silence. */
-static void check_count(lua_State *lua, int count)
+/* -- arguments -----------------------------------------------------------------------------------
+ */
+
+static int bad_argument(const struct expression_call *call, size_t index, const char *what)
 {
-    if (lua_gettop(lua) != count)
-        luaL_error(lua, "takes %d argument(s), not %d", count, lua_gettop(lua));
+    return error_set(call->error, ERROR_CONFIG, "argument %zu of '%s' %s", index + 1, call->name,
+                     what);
 }
 
-static int call_extreme(lua_State *lua, int operation)
+static int too_large(const struct expression_call *call)
 {
-    int count = lua_gettop(lua);
-    luaL_checknumber(lua, 1);
-    int best = 1;
-    for (int i = 2; i <= count; i++) {
-        luaL_checknumber(lua, i);
-        bool better = operation < 0 ? lua_compare(lua, i, best, LUA_OPLT)
-                                    : lua_compare(lua, best, i, LUA_OPLT);
-        if (better)
-            best = i;
+    return error_set(call->error, ERROR_CONFIG, "the result of '%s' does not fit in 64 bits",
+                     call->name);
+}
+
+static int check_number(const struct expression_call *call, size_t index)
+{
+    return number_is(&call->arguments[index]) ? 0 : bad_argument(call, index, "must be a number");
+}
+
+static int take_integer(const struct expression_call *call, size_t index, int64_t *integer)
+{
+    if (number_whole(&call->arguments[index], integer))
+        return 0;
+    return bad_argument(call, index, "must be a whole number; floor() and ceil() round");
+}
+
+/* -- functions -----------------------------------------------------------------------------------
+ */
+
+/* The first argument that stands to all before it as `wanted` says. */
+static int extreme(const struct expression_call *call, enum order wanted, struct value *result)
+{
+    const struct value *best = &call->arguments[0];
+    for (size_t i = 0; i < call->count; i++) {
+        int status = check_number(call, i);
+        if (status != 0)
+            return status;
+        if (number_order(&call->arguments[i], best) == wanted)
+            best = &call->arguments[i];
     }
-    lua_pushvalue(lua, best);
-    return 1;
+    *result = *best;
+    return 0;
 }
 
-static int call_min(lua_State *lua)
+static int call_min(const struct expression_call *call, struct value *result)
 {
-    return call_extreme(lua, -1);
+    return extreme(call, ORDER_LESS, result);
 }
 
-static int call_max(lua_State *lua)
+static int call_max(const struct expression_call *call, struct value *result)
 {
-    return call_extreme(lua, 1);
+    return extreme(call, ORDER_GREATER, result);
 }
 
-static int call_abs(lua_State *lua)
+static int call_abs(const struct expression_call *call, struct value *result)
 {
-    check_count(lua, 1);
-    if (lua_isinteger(lua, 1)) {
-        lua_Integer number = lua_tointeger(lua, 1);
-        luaL_argcheck(lua, number != LUA_MININTEGER, 1, "does not fit in 64 bits");
-        lua_pushinteger(lua, number < 0 ? -number : number);
-    } else {
-        lua_pushnumber(lua, fabs(luaL_checknumber(lua, 1)));
-    }
-    return 1;
+    int status = check_number(call, 0);
+    if (status != 0)
+        return status;
+    *result = call->arguments[0];
+    if (result->kind == VALUE_REAL)
+        result->as.real = fabs(result->as.real);
+    else if (result->as.integer == INT64_MIN)
+        status = too_large(call);
+    else if (result->as.integer < 0)
+        result->as.integer = -result->as.integer;
+    return status;
 }
 
-static int push_rounded(lua_State *lua, double (*round_to)(double))
+/* Rounds to a whole number; one that does not fit in 64 bits stays real. */
+static int rounded(const struct expression_call *call, double (*round_to)(double),
+                   struct value *result)
 {
-    check_count(lua, 1);
-    if (lua_isinteger(lua, 1))
-        return 1;
-    lua_Integer whole;
-    lua_Number number = round_to(luaL_checknumber(lua, 1));
-    if (lua_numbertointeger(number, &whole))
-        lua_pushinteger(lua, whole);
-    else
-        lua_pushnumber(lua, number);
-    return 1;
+    int64_t whole;
+    int status = check_number(call, 0);
+    if (status != 0)
+        return status;
+    *result = call->arguments[0];
+    if (result->kind == VALUE_REAL)
+        result->as.real = round_to(result->as.real);
+    if (number_whole(result, &whole))
+        *result = value_integer(whole);
+    return 0;
 }
 
-static int call_floor(lua_State *lua)
+static int call_floor(const struct expression_call *call, struct value *result)
 {
-    return push_rounded(lua, floor);
+    return rounded(call, floor, result);
 }
 
-static int call_ceil(lua_State *lua)
+static int call_ceil(const struct expression_call *call, struct value *result)
 {
-    return push_rounded(lua, ceil);
+    return rounded(call, ceil, result);
 }
 
-/* ceil(a / b) for a >= 0, b > 0 without overflow. */
-static lua_Integer check_ceil_div(lua_State *lua)
+/* The arguments of ceil_div() and round_up(), and the quotient rounded up, without overflow. */
+static int take_quotient(const struct expression_call *call, int64_t *quotient, int64_t *divisor)
 {
-    check_count(lua, 2);
-    lua_Integer dividend = luaL_checkinteger(lua, 1);
-    lua_Integer divisor = luaL_checkinteger(lua, 2);
-    luaL_argcheck(lua, divisor > 0, 2, "must be above 0");
-    luaL_argcheck(lua, dividend >= 0, 1, "must not be negative");
-    return dividend / divisor + (dividend % divisor != 0);
+    int64_t dividend = 0;
+    int status = take_integer(call, 0, &dividend);
+    if (status == 0)
+        status = take_integer(call, 1, divisor);
+    if (status != 0)
+        return status;
+    if (*divisor <= 0)
+        return bad_argument(call, 1, "must be above 0");
+    if (dividend < 0)
+        return bad_argument(call, 0, "must not be negative");
+    *quotient = dividend / *divisor + (dividend % *divisor != 0);
+    return 0;
 }
 
-static int call_ceil_div(lua_State *lua)
+static int call_ceil_div(const struct expression_call *call, struct value *result)
 {
-    lua_pushinteger(lua, check_ceil_div(lua));
-    return 1;
+    int64_t quotient = 0;
+    int64_t divisor = 1;
+    int status = take_quotient(call, &quotient, &divisor);
+    if (status == 0)
+        *result = value_integer(quotient);
+    return status;
 }
 
-static int call_round_up(lua_State *lua)
+static int call_round_up(const struct expression_call *call, struct value *result)
 {
+    int64_t quotient = 0;
+    int64_t divisor = 1;
     int64_t multiple;
-    lua_Integer count = check_ceil_div(lua);
-    if (__builtin_mul_overflow(count, luaL_checkinteger(lua, 2), &multiple))
-        return luaL_error(lua, "round_up does not fit in 64 bits");
-    lua_pushinteger(lua, multiple);
-    return 1;
+    int status = take_quotient(call, &quotient, &divisor);
+    if (status != 0)
+        return status;
+    if (__builtin_mul_overflow(quotient, divisor, &multiple))
+        return too_large(call);
+    *result = value_integer(multiple);
+    return 0;
 }
 
-static lua_Integer floor_log2(lua_Integer number)
+static int64_t floor_log2(int64_t number)
 {
     return 63 - __builtin_clzll((unsigned long long)number);
 }
 
-static lua_Integer check_log2(lua_State *lua)
+static int take_positive(const struct expression_call *call, int64_t *integer)
 {
-    check_count(lua, 1);
-    lua_Integer number = luaL_checkinteger(lua, 1);
-    luaL_argcheck(lua, number > 0, 1, "must be above 0");
-    return number;
+    int status = take_integer(call, 0, integer);
+    if (status == 0 && *integer <= 0)
+        status = bad_argument(call, 0, "must be above 0");
+    return status;
 }
 
-static int call_log2_floor(lua_State *lua)
+static int call_log2_floor(const struct expression_call *call, struct value *result)
 {
-    lua_pushinteger(lua, floor_log2(check_log2(lua)));
-    return 1;
+    int64_t number = 1;
+    int status = take_positive(call, &number);
+    if (status == 0)
+        *result = value_integer(floor_log2(number));
+    return status;
 }
 
-static int call_log2_ceil(lua_State *lua)
+static int call_log2_ceil(const struct expression_call *call, struct value *result)
 {
-    lua_Integer number = check_log2(lua);
-    lua_pushinteger(lua, number == 1 ? 0 : floor_log2(number - 1) + 1);
-    return 1;
+    int64_t number = 1;
+    int status = take_positive(call, &number);
+    if (status == 0)
+        *result = value_integer(number == 1 ? 0 : floor_log2(number - 1) + 1);
+    return status;
 }
 
-static const struct luaL_Reg functions[] = {
-    {"min", call_min},
-    {"max", call_max},
-    {"abs", call_abs},
-    {"floor", call_floor},
-    {"ceil", call_ceil},
-    {"ceil_div", call_ceil_div},
-    {"round_up", call_round_up},
-    {"log2_floor", call_log2_floor},
-    {"log2_ceil", call_log2_ceil},
-    {NULL, NULL},
+/* -- the table -----------------------------------------------------------------------------------
+ */
+
+static const struct expression_function functions[] = {
+    {"min", 1, SIZE_MAX, call_min},
+    {"max", 1, SIZE_MAX, call_max},
+    {"abs", 1, 1, call_abs},
+    {"floor", 1, 1, call_floor},
+    {"ceil", 1, 1, call_ceil},
+    {"ceil_div", 2, 2, call_ceil_div},
+    {"round_up", 2, 2, call_round_up},
+    {"log2_floor", 1, 1, call_log2_floor},
+    {"log2_ceil", 1, 1, call_log2_ceil},
 };
 
-void expression_functions_register(lua_State *lua)
+enum { FUNCTION_COUNT = sizeof functions / sizeof *functions };
+
+const struct expression_function *expression_function_find(const char *name)
 {
-    lua_pushglobaltable(lua);
-    luaL_setfuncs(lua, functions, 0);
-    lua_pop(lua, 1);
+    for (size_t i = 0; i < FUNCTION_COUNT; i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return &functions[i];
+    return NULL;
 }
 
-bool expression_functions_have(const char *name)
+int expression_function_unknown(const char *name, struct error *error)
 {
-    for (size_t i = 0; functions[i].name != NULL; i++)
-        if (strcmp(functions[i].name, name) == 0)
-            return true;
-    return false;
+    const char *known[FUNCTION_COUNT + 1] = {NULL};
+    for (size_t i = 0; i < FUNCTION_COUNT; i++)
+        known[i] = functions[i].name;
+    return suggestion_unknown("", 0, "function", name, known, error);
 }

@@ -1,19 +1,34 @@
 /*
- * The functions that an expression may call, as Lua sees them. Each checks its arguments and raises
- * a Lua error for a wrong number or kind, or for a result beyond 64 bits; call them protected. To
- * add one: write call_NAME(), add it to the table at the end of the .c, to README of
- * kernel_templates, and to the names that template_names.c reserves.
+ * The functions that an expression may call: one table of names, numbers of arguments and code. To
+ * add one: write call_NAME(), add it to the table in the .c, and to kernel_templates/README.md.
  */
 #ifndef AUTOTUNE_EXPRESSION_FUNCTIONS_H
 #define AUTOTUNE_EXPRESSION_FUNCTIONS_H
 
-#include <lua.h>
-#include <stdbool.h>
+#include "base/error.h"
+#include "template/value.h"
 
-/* Makes them globals of `lua`. */
-void expression_functions_register(lua_State *lua);
+#include <stddef.h>
 
-/* Whether one of them is called `name`. */
-bool expression_functions_have(const char *name);
+struct expression_call {
+    const char *name; /* for messages */
+    const struct value *arguments;
+    size_t count;
+    struct error *error;
+};
+
+struct expression_function {
+    const char *name;
+    size_t least, most; /* number of arguments; call() relies on it */
+    /* Returns 0, or ERROR_CONFIG without a place for an argument of the wrong kind or out of range
+     * and for a result that does not fit in 64 bits. `result` may be the first argument. */
+    int (*call)(const struct expression_call *call, struct value *result);
+};
+
+/* The function called `name`; NULL if there is none. */
+const struct expression_function *expression_function_find(const char *name);
+
+/* ERROR_CONFIG without a place: no function is called `name`; with the nearest one that is. */
+int expression_function_unknown(const char *name, struct error *error);
 
 #endif

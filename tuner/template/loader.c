@@ -30,8 +30,7 @@ int loader_need(struct loader *loader, const char *section, int line, const char
 int loader_read_expression(struct loader *loader, const char *text, int line,
                            const struct names *known, struct expression **expression)
 {
-    int status = expression_new(expression, loader->evaluator, text, loader->template->path, line,
-                                loader->error);
+    int status = expression_new(expression, text, loader->template->path, line, loader->error);
     if (status == 0)
         status = expression_check_names(*expression, known->items, loader->error);
     return status;

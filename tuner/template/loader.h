@@ -18,7 +18,6 @@
 
 struct loader {
     struct template *template;
-    struct evaluator *evaluator;
     struct error *error;
     struct names fixed;   /* problem values, device attributes: the same for all variants */
     struct names base;    /* parameters and fixed */

@@ -174,8 +174,7 @@ static int read_constraints(struct sweep *sweep, struct sweep_kernel *kernel, st
             continue;
         struct expression **constraint =
             ARRAY_APPEND(kernel->own_constraints, kernel->own_constraint_count);
-        int status = expression_new(constraint, sweep->evaluator, entry->value, sweep->path,
-                                    entry->line, error);
+        int status = expression_new(constraint, entry->value, sweep->path, entry->line, error);
         if (status == 0)
             status = expression_check_names(*constraint, template->constraint_names, error);
         if (status != 0)
@@ -237,7 +236,7 @@ static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel, struct 
     char *path = find_template(sweep, name != NULL ? name->value : kernel->label, name_line, error);
     if (path == NULL)
         return ERROR_CONFIG;
-    int status = template_load(&kernel->template, sweep->evaluator, path, error);
+    int status = template_load(&kernel->template, path, error);
     free(path);
     if (status == 0 && !literal_is_name(kernel->template.name, SIZE_MAX))
         status = error_set_at(error, ERROR_CONFIG, sweep->path, name_line,
@@ -372,7 +371,6 @@ int sweep_load(struct sweep *sweep, const char *path, const char *const *only, s
     if (status != 0)
         return status;
     sweep->path = alloc_string(path);
-    sweep->evaluator = evaluator_new();
     status = read_settings(sweep, error);
     if (status == 0)
         status = read_kernels(sweep, only, only_count, error);
@@ -404,7 +402,6 @@ void sweep_release(struct sweep *sweep)
     for (size_t i = 0; i < sweep->kernel_count; i++)
         kernel_release(&sweep->kernels[i]);
     free(sweep->kernels);
-    evaluator_free(sweep->evaluator);
     ini_file_release(&sweep->ini);
     free(sweep->path);
     *sweep = (struct sweep){0};

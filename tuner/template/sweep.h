@@ -38,7 +38,6 @@ struct sweep {
     const char *results; /* folder, likewise */
     double launch_timeout_s;
     double compile_timeout_s;
-    struct evaluator *evaluator;
     struct sweep_kernel *kernels;
     size_t kernel_count;
 };

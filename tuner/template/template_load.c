@@ -240,8 +240,7 @@ static char *template_name_of(const char *path)
     return alloc_string_n(base, dot != NULL ? (size_t)(dot - base) : strlen(base));
 }
 
-int template_load(struct template *template, struct evaluator *evaluator, const char *path,
-                  struct error *error)
+int template_load(struct template *template, const char *path, struct error *error)
 {
     *template = (struct template){0};
     int status = ini_file_read(&template->ini, path, error);
@@ -249,7 +248,7 @@ int template_load(struct template *template, struct evaluator *evaluator, const 
         return status;
     template->path = alloc_string(path);
     template->name = template_name_of(path);
-    struct loader loader = {.template = template, .evaluator = evaluator, .error = error};
+    struct loader loader = {.template = template, .error = error};
     status = load(&loader);
     if (status == 0)
         hash_template(template);

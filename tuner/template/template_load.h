@@ -7,14 +7,10 @@
 #define AUTOTUNE_TEMPLATE_LOAD_H
 
 #include "base/error.h"
-#include "template/expression.h"
 #include "template/template.h"
 
-/*
- * Loads NAME.ini at `path` and its source. `evaluator` must outlive the template. Returns 0 or
- * ERROR_CONFIG with file and line; on failure the template is empty.
- */
-int template_load(struct template *template, struct evaluator *evaluator, const char *path,
-                  struct error *error);
+/* Loads NAME.ini at `path` and its source. Returns 0 or ERROR_CONFIG with file and line; on failure
+ * the template is empty. */
+int template_load(struct template *template, const char *path, struct error *error);
 
 #endif

@@ -11,15 +11,9 @@
 static const char *const launch_figures[] = {
     "registers", "spill_bytes", "static_shared_bytes", "blocks_per_sm", "block_threads", NULL};
 
-/* Keys of a sweep's kernel section, names of our own and Lua's keywords, which no parameter may
- * have. */
-static const char *const reserved_names[] = {
-    "template",   "description", "constraint", "cache", "iteration", "reference", "and",
-    "or",         "not",         "yes",        "no",    "true",      "false",     "nil",
-    "min",        "max",         "abs",        "floor", "ceil",      "ceil_div",  "round_up",
-    "log2_floor", "log2_ceil",   "break",      "do",    "else",      "elseif",    "end",
-    "for",        "function",    "goto",       "if",    "local",     "repeat",    "return",
-    "then",       "until",       "while",      NULL};
+/* Keys of a sweep's kernel section, and names that some expressions have values for. */
+static const char *const reserved_names[] = {"template",  "description", "constraint", "cache",
+                                             "iteration", "reference",   NULL};
 
 const char *const *launch_figure_names(void)
 {
@@ -37,8 +31,9 @@ int loader_check_letters(const struct loader *loader, const char *name, int line
 int loader_check_unused(const struct loader *loader, const char *name, int line)
 {
     const struct template *template = loader->template;
-    if (names_have(reserved_names, name) || names_have(template_figure_names(), name) ||
-        names_have(launch_figures, name) || names_have(gpu_binding_names(), name))
+    if (expression_reserves(name) || names_have(reserved_names, name) ||
+        names_have(template_figure_names(), name) || names_have(launch_figures, name) ||
+        names_have(gpu_binding_names(), name))
         return loader_fail(loader, line,
                            "name '%s' means something else in expressions; choose another", name);
     bool used = template_parameter(template, name) != NULL ||

@@ -48,7 +48,6 @@ static void write_tuned(const char *hash)
 static void make_bundle(void)
 {
     struct template template;
-    struct evaluator *evaluator = evaluator_new();
     struct error error;
     const char *source = getenv("SOURCE_DIR");
     assert_non_null(source);
@@ -57,10 +56,9 @@ static void make_bundle(void)
                                  source);
     assert_int_equal(system(command), 0);
     free(command);
-    assert_int_equal(template_load(&template, evaluator, "b/templates/scale.ini", &error), 0);
+    assert_int_equal(template_load(&template, "b/templates/scale.ini", &error), 0);
     memcpy(world.hash, template.hash, sizeof world.hash);
     template_release(&template);
-    evaluator_free(evaluator);
     write_tuned(world.hash);
 }
 

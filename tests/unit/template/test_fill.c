@@ -22,7 +22,6 @@ struct bytes {
 static struct bytes filled(enum fill_kind kind, const char *const arguments[3],
                            enum element_type type)
 {
-    struct evaluator *evaluator = evaluator_new();
     struct fill fill = {.kind = kind};
     struct bindings none = {0};
     const struct scope scope = {&none, NULL};
@@ -30,13 +29,12 @@ static struct bytes filled(enum fill_kind kind, const char *const arguments[3],
     struct bytes bytes;
     memset(&bytes, 0x11, sizeof bytes);
     for (; fill.argument_count < 3 && arguments[fill.argument_count] != NULL; fill.argument_count++)
-        assert_int_equal(expression_new(&fill.arguments[fill.argument_count], evaluator,
+        assert_int_equal(expression_new(&fill.arguments[fill.argument_count],
                                         arguments[fill.argument_count], "x.ini", 1, &error),
                          0);
     assert_int_equal(fill_elements(&fill, &scope, type, COUNT, bytes.at, &error), 0);
     while (fill.argument_count > 0)
         expression_free(fill.arguments[--fill.argument_count]);
-    evaluator_free(evaluator);
     /* not one byte more */
     for (size_t i = element_bytes(type) * COUNT; i < sizeof bytes.at; i++)
         assert_int_equal(bytes.at[i], 0x11);

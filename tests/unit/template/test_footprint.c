@@ -31,7 +31,6 @@ static struct footprint footprint(const char *text, bool cold, struct error *ref
     char *whole = alloc_format("[parameters]\nblock_size = 256\n[problem]\nn = 1000\n%s"
                                "[launch.k]\nentry = k\ngrid = 1\nblock = block_size\n",
                                text);
-    struct evaluator *evaluator = evaluator_new();
     struct template template;
     struct bindings fixed = {0};
     struct bindings problem = {0};
@@ -39,7 +38,7 @@ static struct footprint footprint(const char *text, bool cold, struct error *ref
     write_file("t.ini", whole);
     write_file("t.cu", "extern \"C\" __global__ void k() {}\n");
     free(whole);
-    if (template_load(&template, evaluator, "t.ini", &error) != 0)
+    if (template_load(&template, "t.ini", &error) != 0)
         fail_msg("line %d: %s", error.line, error.message);
     bindings_set(&problem, "n", value_integer(1000));
     bindings_append(&fixed, &problem);
@@ -51,7 +50,6 @@ static struct footprint footprint(const char *text, bool cold, struct error *ref
             ERROR_MEMORY);
     found.largest = NULL; /* it was the template's */
     template_release(&template);
-    evaluator_free(evaluator);
     bindings_release(&fixed);
     bindings_release(&problem);
     return found;

@@ -213,7 +213,7 @@ static void constraints_of_both_files(void **state)
     assert_refused(scene, "[sum]\nconstraint = blok_size < 1024\n", 2,
                    "unknown name 'blok_size'; did you mean 'block_size'?");
     assert_refused(scene, "[sum]\nblock_size = 64\nconstraint = block_size <\n", 3,
-                   "cannot parse expression 'block_size <': unexpected symbol near ')'");
+                   "cannot parse expression 'block_size <': expected a value at the end");
 }
 
 static void cache_states(void **state)

@@ -18,7 +18,6 @@ struct scene {
     char folder[64];
     char path[96];
     char source[96];
-    struct evaluator *evaluator;
     struct template template;
     struct bindings parameters;
     struct bindings problem;
@@ -54,8 +53,7 @@ static int make_scene(void **state)
                             "[buffer.out]\ntype = float\nlength = n\naccess = write\n"
                             "[launch.run]\nentry = k\ngrid = 1\nblock = 1\n"
                             "[expect.out]\nreference = constant(0)\ncompare = exact\n");
-    scene->evaluator = evaluator_new();
-    if (template_load(&scene->template, scene->evaluator, scene->path, &error) != 0) {
+    if (template_load(&scene->template, scene->path, &error) != 0) {
         error_print(&error, stderr);
         return -1;
     }
@@ -69,7 +67,6 @@ static int remove_scene(void **state)
 {
     struct scene *scene = *state;
     template_release(&scene->template);
-    evaluator_free(scene->evaluator);
     bindings_release(&scene->parameters);
     bindings_release(&scene->problem);
     (void)unlink(scene->path);

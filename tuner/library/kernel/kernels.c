@@ -64,7 +64,6 @@ int tuned_kernels_open(struct tuned_kernels **kernels, const char *path, const c
     *kernels = NULL;
     (void)pthread_mutex_init(&new->mutex, NULL); /* cannot fail without attributes */
     new->builder.any_compiler = true;
-    new->evaluator = evaluator_new();
     int code = tuned_load(&new->table, path, error);
     if (code == 0 && templates == NULL && !is_folder(path))
         code =
@@ -91,7 +90,6 @@ void tuned_kernels_close(struct tuned_kernels *kernels)
         free(kernels->loaded[i]);
     }
     free(kernels->loaded);
-    evaluator_free(kernels->evaluator);
     single_compile_release(&kernels->builder);
     driver_close(&kernels->device.driver);
     tuned_free(kernels->table);
@@ -153,7 +151,7 @@ static int load_template(struct tuned_kernels *kernels, const char *name,
         return error_set(error, ERROR_USAGE, "'%s' is no kernel's name", name);
     struct template *template = alloc_zeroed(1, sizeof *template);
     char *path = alloc_format("%s/%s.ini", kernels->templates, name);
-    int status = template_load(template, kernels->evaluator, path, error);
+    int status = template_load(template, path, error);
     free(path);
     if (status != 0) {
         free(template);

@@ -15,7 +15,6 @@ struct tuned_kernels {
     struct tuned_table *table;
     struct tuned_gpu gpu;
     struct device_context device; /* its driver and GPU; no context of its own */
-    struct evaluator *evaluator;
     struct single_compile builder;
     char *templates; /* folder */
     struct template **loaded;

@@ -1,0 +1,382 @@
+#include "template/expression_steps.h"
+
+#include "base/alloc.h"
+#include "template/expression_functions.h"
+#include "template/number.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One evaluation. */
+struct run {
+    const char *text;
+    const struct value *const *values;
+    struct error *error;
+};
+
+/* -- what goes wrong -----------------------------------------------------------------------------
+ */
+
+static const char *kind_text(const struct value *value)
+{
+    static const char *const texts[] = {[VALUE_INTEGER] = "a number",
+                                        [VALUE_REAL] = "a number",
+                                        [VALUE_WORD] = "a word",
+                                        [VALUE_BOOLEAN] = "a condition"};
+    return texts[value->kind];
+}
+
+static int not_a_number(const struct run *run, struct span span, const struct value *value)
+{
+    return error_set(run->error, ERROR_CONFIG,
+                     value->kind == VALUE_BOOLEAN
+                         ? "'%.*s' is a condition, not a number; write (%.*s ? 1 : 0)"
+                         : "'%.*s' is a word, not a number; compare it with == (%.*s == ...)",
+                     SPAN_TEXT(run->text, span), SPAN_TEXT(run->text, span));
+}
+
+static int not_comparable(const struct run *run, const struct step *step, const struct value *left,
+                          const struct value *right)
+{
+    return error_set(run->error, ERROR_CONFIG,
+                     "'%.*s' is %s and '%.*s' is %s; < <= > >= compare two numbers or two words",
+                     SPAN_TEXT(run->text, step->left), kind_text(left),
+                     SPAN_TEXT(run->text, step->right), kind_text(right));
+}
+
+static int division_by_zero(const struct run *run, const struct step *step)
+{
+    const struct span whole = {step->left.start, step->right.end};
+    if (step->source == FROM_CONSTANT)
+        return error_set(run->error, ERROR_CONFIG, "division by zero: '%.*s'",
+                         SPAN_TEXT(run->text, whole));
+    return error_set(run->error, ERROR_CONFIG,
+                     "division by zero: '%.*s' is 0; test '%.*s != 0' first",
+                     SPAN_TEXT(run->text, step->right), SPAN_TEXT(run->text, step->right));
+}
+
+static int too_large(const struct run *run, struct span span)
+{
+    return error_set(run->error, ERROR_CONFIG,
+                     "'%.*s' does not fit in 64 bits; multiply an operand by 1.0 to compute with "
+                     "real numbers",
+                     SPAN_TEXT(run->text, span));
+}
+
+int steps_not_a_condition(const char *text, size_t length, const struct value *value,
+                          struct error *error)
+{
+    bool name = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") >= length;
+    char comparison[VALUE_TEXT_BYTES + 8] = "!= 0";
+    if (value->kind == VALUE_WORD)
+        (void)snprintf(comparison, sizeof comparison, "== \"%s\"", value->as.word);
+    return error_set(error, ERROR_CONFIG, "'%.*s' is %s, not a condition; write '%s%.*s%s %s'",
+                     (int)length, text, kind_text(value), name ? "" : "(", (int)length, text,
+                     name ? "" : ")", comparison);
+}
+
+/* -- conditions ----------------------------------------------------------------------------------
+ */
+
+bool steps_truth(const char *word, bool *truth)
+{
+    static const struct {
+        const char *word;
+        bool truth;
+    } truths[] = {{"true", true}, {"yes", true}, {"false", false}, {"no", false}};
+    for (size_t i = 0; i < sizeof truths / sizeof *truths; i++)
+        if (strcmp(truths[i].word, word) == 0) {
+            *truth = truths[i].truth;
+            return true;
+        }
+    return false;
+}
+
+bool steps_condition(const struct value *value, bool *truth)
+{
+    if (value->kind == VALUE_BOOLEAN) {
+        *truth = value->as.boolean;
+        return true;
+    }
+    return value->kind == VALUE_WORD && steps_truth(value->as.word, truth);
+}
+
+/* Makes `value`, that of step->left, true or false. */
+static int make_condition(const struct run *run, const struct step *step, struct value *value)
+{
+    bool truth;
+    if (value->kind == VALUE_BOOLEAN)
+        return 0;
+    if (!steps_condition(value, &truth))
+        return steps_not_a_condition(run->text + step->left.start,
+                                     step->left.end - step->left.start, value, run->error);
+    *value = value_boolean(truth);
+    return 0;
+}
+
+/* -- numbers -------------------------------------------------------------------------------------
+ */
+
+/* Rounded down, so that -7 // 2 is -4, and -7 % 2 is 1: what is left of it has the divisor's sign.
+ * `b` is neither 0 nor -1. */
+static int64_t floor_divide(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a ^ b) < 0);
+}
+
+static int64_t floor_modulo(int64_t a, int64_t b)
+{
+    return a % b + (a % b != 0 && (a ^ b) < 0 ? b : 0);
+}
+
+static int compute_integers(const struct run *run, const struct step *step, struct value *left,
+                            int64_t b)
+{
+    int64_t a = left->as.integer;
+    int64_t result = 0; /* a % -1, of any a */
+    bool overflow = false;
+    if (step->operation == DO_ADD)
+        overflow = __builtin_add_overflow(a, b, &result);
+    else if (step->operation == DO_SUBTRACT)
+        overflow = __builtin_sub_overflow(a, b, &result);
+    else if (step->operation == DO_MULTIPLY)
+        overflow = __builtin_mul_overflow(a, b, &result);
+    else if (b == 0)
+        return division_by_zero(run, step);
+    else if (b != -1)
+        result = step->operation == DO_MODULO ? floor_modulo(a, b) : floor_divide(a, b);
+    else if (step->operation == DO_FLOOR_DIVIDE)
+        overflow = __builtin_sub_overflow(0, a, &result);
+    if (overflow)
+        return too_large(run, (struct span){step->left.start, step->right.end});
+    left->as.integer = result;
+    return 0;
+}
+
+static double floor_modulo_reals(double a, double b)
+{
+    double rest = fmod(a, b);
+    return (rest > 0 && b < 0) || (rest < 0 && b > 0) ? rest + b : rest;
+}
+
+/* IEEE 754: a division by zero is infinite. */
+static double compute_reals(enum operation operation, double a, double b)
+{
+    switch (operation) {
+    case DO_ADD:
+        return a + b;
+    case DO_SUBTRACT:
+        return a - b;
+    case DO_MULTIPLY:
+        return a * b;
+    case DO_DIVIDE:
+        return a / b;
+    case DO_FLOOR_DIVIDE:
+        return floor(a / b);
+    case DO_POWER:
+        return pow(a, b);
+    default:
+        return floor_modulo_reals(a, b);
+    }
+}
+
+static int compute(const struct run *run, const struct step *step, struct value *left,
+                   const struct value *right)
+{
+    bool real = step->operation == DO_DIVIDE || step->operation == DO_POWER;
+    if (left->kind == VALUE_INTEGER && right->kind == VALUE_INTEGER && !real)
+        return compute_integers(run, step, left, right->as.integer);
+    if (!number_is(left))
+        return not_a_number(run, step->left, left);
+    if (!number_is(right))
+        return not_a_number(run, step->right, right);
+    *left = value_real(compute_reals(step->operation, number_real(left), number_real(right)));
+    return 0;
+}
+
+static int negate(const struct run *run, const struct step *step, struct value *value)
+{
+    if (!number_is(value))
+        return not_a_number(run, step->left, value);
+    if (value->kind == VALUE_REAL)
+        value->as.real = -value->as.real;
+    else if (__builtin_sub_overflow(0, value->as.integer, &value->as.integer))
+        return too_large(run, step->right);
+    return 0;
+}
+
+/* -- comparisons ---------------------------------------------------------------------------------
+ */
+
+static enum order order_words(const char *left, const char *right)
+{
+    int order = strcmp(left, right); /* of ASCII: the same in every locale */
+    return order < 0 ? ORDER_LESS : order > 0 ? ORDER_GREATER : ORDER_EQUAL;
+}
+
+/* Of values of any kind; those of unlike kinds are different. */
+static enum order order_values(const struct value *left, const struct value *right)
+{
+    bool a;
+    bool b;
+    if (number_is(left) && number_is(right))
+        return number_order(left, right);
+    if (left->kind == VALUE_WORD && right->kind == VALUE_WORD)
+        return order_words(left->as.word, right->as.word);
+    return steps_condition(left, &a) && steps_condition(right, &b) && a == b ? ORDER_EQUAL
+                                                                             : ORDER_NONE;
+}
+
+static int compare(const struct run *run, const struct step *step, struct value *left,
+                   const struct value *right)
+{
+    static const unsigned holds[] = {
+        [DO_EQUAL] = ORDER_EQUAL,     [DO_DIFFERENT] = ORDER_LESS | ORDER_GREATER | ORDER_NONE,
+        [DO_LESS] = ORDER_LESS,       [DO_LESS_EQUAL] = ORDER_LESS | ORDER_EQUAL,
+        [DO_GREATER] = ORDER_GREATER, [DO_GREATER_EQUAL] = ORDER_GREATER | ORDER_EQUAL,
+    };
+    bool words = left->kind == VALUE_WORD && right->kind == VALUE_WORD;
+    if (step->operation >= DO_LESS && !words && !(number_is(left) && number_is(right)))
+        return not_comparable(run, step, left, right);
+    *left = value_boolean((order_values(left, right) & holds[step->operation]) != 0);
+    return 0;
+}
+
+/* -- running -------------------------------------------------------------------------------------
+ */
+
+/* AND, OR, CHOSEN and BRANCH. */
+static int decide(const struct run *run, const struct step *step, struct value **top, size_t *next)
+{
+    bool truth;
+    if (step->operation == DO_CHOSEN && !steps_condition(*top, &truth)) {
+        *next = step->index;
+        return 0;
+    }
+    int status = make_condition(run, step, *top);
+    if (status != 0)
+        return status;
+    bool jumps_if = step->operation == DO_OR || step->operation == DO_CHOSEN;
+    bool jumps = (*top)->as.boolean == jumps_if;
+    if (jumps)
+        *next = step->index;
+    if (!jumps || step->operation == DO_BRANCH)
+        --*top;
+    return 0;
+}
+
+/* Calls the function with the topmost values, and puts its result in their place. */
+static int call(const struct run *run, const struct step *step, struct value **top)
+{
+    *top -= step->count - 1;
+    const struct expression_call call = {.name = step->as.function->name,
+                                         .arguments = *top,
+                                         .count = step->count,
+                                         .error = run->error};
+    return step->as.function->call(&call, *top);
+}
+
+static int run_binary(const struct run *run, const struct step *step, struct value **top)
+{
+    const struct value *right = step->source == FROM_NAME       ? run->values[step->index]
+                                : step->source == FROM_CONSTANT ? &step->as.constant
+                                                                : (*top)--;
+    return step->operation >= DO_EQUAL ? compare(run, step, *top, right)
+                                       : compute(run, step, *top, right);
+}
+
+/* `*next` is the index of the next step, which jumps change. */
+static int run_step(const struct run *run, const struct step *step, struct value **top,
+                    size_t *next)
+{
+    int status;
+    if (step->operation <= DO_GREATER_EQUAL)
+        return run_binary(run, step, top);
+    switch (step->operation) {
+    case DO_LOAD:
+        *++*top = step->source == FROM_NAME ? *run->values[step->index] : step->as.constant;
+        return 0;
+    case DO_NEGATE:
+        return negate(run, step, *top);
+    case DO_NOT:
+        status = make_condition(run, step, *top);
+        if (status == 0)
+            (*top)->as.boolean = !(*top)->as.boolean;
+        return status;
+    case DO_CONDITION:
+        return make_condition(run, step, *top);
+    case DO_AND:
+    case DO_OR:
+    case DO_CHOSEN:
+    case DO_BRANCH:
+        return decide(run, step, top, next);
+    case DO_JUMP:
+        *next = step->index;
+        return 0;
+    default:
+        return call(run, step, top);
+    }
+}
+
+int steps_run(const struct steps *steps, const struct value *const *values, struct value *result,
+              struct error *error)
+{
+    struct value stack[STEPS_STACK_LIMIT + 1];
+    struct value *top = stack; /* the first value goes above it */
+    const struct run run = {steps->text, values, error};
+    int status = 0;
+    *top = value_boolean(false); /* never used: the first step loads a value */
+    for (size_t next = 0; next < steps->count && status == 0;) {
+        const struct step *step = &steps->items[next++];
+        status = run_step(&run, step, &top, &next);
+    }
+    *result = *top;
+    return status;
+}
+
+/* How many values more there are on the stack in the step that follows. */
+static int stack_change(const struct step *step)
+{
+    switch (step->operation) {
+    case DO_LOAD:
+        return 1;
+    case DO_NEGATE:
+    case DO_NOT:
+    case DO_CONDITION:
+        return 0;
+    case DO_CALL:
+        return 1 - (int)step->count;
+    case DO_AND:
+    case DO_OR:
+    case DO_CHOSEN:
+    case DO_BRANCH:
+    case DO_JUMP:
+        return -1;
+    default:
+        return step->source == FROM_STACK ? -1 : 0;
+    }
+}
+
+size_t steps_stack_needed(const struct steps *steps)
+{
+    int depth = 0;
+    int most = 0;
+    for (size_t i = 0; i < steps->count; i++) {
+        depth += stack_change(&steps->items[i]);
+        most = depth > most ? depth : most;
+    }
+    return (size_t)most;
+}
+
+void steps_release(struct steps *steps)
+{
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct step *step = &steps->items[i];
+        if (step->source == FROM_CONSTANT && step->as.constant.kind == VALUE_WORD)
+            free((void *)(uintptr_t)step->as.constant.as.word);
+    }
+    free(steps->items);
+    *steps = (struct steps){0};
+}

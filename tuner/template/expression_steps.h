@@ -1,0 +1,96 @@
+/*
+ * What an expression is compiled to: steps for a stack of values. Evaluating allocates nothing and
+ * changes nothing but the result, takes each step at most once, and is the same in every locale.
+ *
+ * expression_parser.c makes them of text; expression.h is what the rest of the program uses.
+ */
+#ifndef AUTOTUNE_EXPRESSION_STEPS_H
+#define AUTOTUNE_EXPRESSION_STEPS_H
+
+#include "base/error.h"
+#include "template/value.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Those up to DO_GREATER_EQUAL have two operands; those from DO_EQUAL to it compare. */
+enum operation {
+    DO_ADD,
+    DO_SUBTRACT,
+    DO_MULTIPLY,
+    DO_DIVIDE,
+    DO_FLOOR_DIVIDE,
+    DO_MODULO,
+    DO_POWER,
+    DO_EQUAL,
+    DO_DIFFERENT,
+    DO_LESS,
+    DO_LESS_EQUAL,
+    DO_GREATER,
+    DO_GREATER_EQUAL,
+    DO_LOAD,      /* pushes the operand */
+    DO_NEGATE,    /* the top becomes -top */
+    DO_NOT,       /* the top, a condition, becomes its opposite */
+    DO_CONDITION, /* the top becomes true or false */
+    DO_AND,       /* a false condition stays and jumps; a true one is dropped */
+    DO_OR,        /* a true condition stays and jumps; a false one is dropped */
+    DO_CHOSEN,    /* as DO_OR, but any value but false stays: `or` of `condition and a or b` */
+    DO_BRANCH,    /* drops the condition; jumps if it was false */
+    DO_JUMP,
+    DO_CALL, /* the topmost values, which are the arguments, become the result */
+};
+
+/* Where the operand of DO_LOAD, and the right one of a binary operation, is. */
+enum operand_source { FROM_STACK, FROM_NAME, FROM_CONSTANT };
+
+/* A part of the expression's text. */
+struct span {
+    unsigned start, end;
+};
+
+/* Two arguments of printf, for %.*s. */
+#define SPAN_TEXT(text, span) (int)((span).end - (span).start), (text) + (span).start
+
+struct step {
+    enum operation operation;
+    enum operand_source source;
+    unsigned index;          /* of the name; of the step to jump to */
+    unsigned count;          /* of arguments */
+    struct span left, right; /* the operands, for messages; of DO_NEGATE, `right` is the whole */
+    union {
+        struct value constant; /* a word is owned by the steps */
+        const struct expression_function *function;
+    } as;
+};
+
+struct steps {
+    const char *text; /* of the expression, for messages; borrowed */
+    struct step *items;
+    size_t count;
+};
+
+/* The values that the stack must hold at most. */
+enum { STEPS_STACK_LIMIT = 256 };
+size_t steps_stack_needed(const struct steps *steps);
+
+/*
+ * Evaluates steps that need at most STEPS_STACK_LIMIT values. `values` are those of the names. A
+ * word in `result` belongs to the steps or to `values`. Returns 0, or ERROR_CONFIG without a place:
+ * an operand of the wrong kind, a division by zero, a whole number that does not fit in 64 bits.
+ */
+int steps_run(const struct steps *steps, const struct value *const *values, struct value *result,
+              struct error *error);
+
+/* Whether `word` is true, yes, false or no, and which of them it means. */
+bool steps_truth(const char *word, bool *truth);
+
+/* Whether `value` is a condition: true or false, or a word that steps_truth() knows. */
+bool steps_condition(const struct value *value, bool *truth);
+
+/* ERROR_CONFIG without a place: `text` has a value that is not a condition; with the fix. */
+int steps_not_a_condition(const char *text, size_t length, const struct value *value,
+                          struct error *error);
+
+void steps_release(struct steps *steps);
+
+#endif
