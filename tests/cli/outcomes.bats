@@ -52,8 +52,8 @@ INI
     exits 0
     equal "$(outcome_of good) $(outcome_of backwards)" "measured measured"
     equal "$(count outcome wrong_result)" 3
-    has out "out has the right elements, but others of its places were left unwritten than expected" \
-        "out has other elements than expected, in any order" "elements written, expected"
+    has out "out has the right elements in the wrong positions" \
+        "out does not have the expected elements in any order" "written elements, expected"
 }
 
 @test "a run that resumes keeps failures as they were" {

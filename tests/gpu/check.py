@@ -18,7 +18,7 @@ FIGURES = ["registers", "static_shared_bytes", "dynamic_shared_bytes", "block_th
 PLANTED = {
     "endless_loop": ("timeout", "did not end within"),
     "endless_barrier": ("timeout", "did not end within"),
-    "write_past": ("wrong_result", "4 bytes outside of buffer 'out' were written"),
+    "write_past": ("wrong_result", "4 bytes outside buffer 'out' were written"),
     "write_far": ("fault", "CUDA_ERROR_ILLEGAL_ADDRESS"),
     "misaligned": ("fault", "CUDA_ERROR_MISALIGNED_ADDRESS"),
     "trap": ("fault", "CUDA_ERROR_"),

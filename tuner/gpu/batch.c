@@ -7,24 +7,23 @@
 enum { COPIES = BATCH_RUNS - 1, ALIGNMENT = 512 };
 
 struct batch {
-    CUgraphExec graphs[CODE_COPIES]; /* of each copy of the code; NULL: none (yet) */
+    CUgraphExec graphs[CODE_COPIES]; /* one per copy of the code; NULL: none (yet) */
     bool tried[CODE_COPIES];
-    size_t current;                /* of the graphs */
-    struct device_buffer *scratch; /* of each scratch buffer COPIES, one behind the other */
-    bool without_room;
+    size_t current;                /* index into graphs */
+    struct device_buffer *scratch; /* COPIES contiguous copies of each scratch buffer */
+    bool out_of_memory;
 };
 
-/* -- copies --------------------------------------------------------------------------------------
- */
+/* --- copies --- */
 
 static uint64_t stride_of(const struct device_buffer *buffer)
 {
     return (buffer->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Whether there is memory for the copies of `buffers`, of which those without bytes need none. */
-static int have_room(struct device_problem *problem, const struct device_buffer *buffers,
-                     bool *room, struct error *error)
+/* Sets `*fits` if the copies of `buffers` take at most an eighth of the free memory. */
+static int check_memory(struct device_problem *problem, const struct device_buffer *buffers,
+                        bool *fits, struct error *error)
 {
     struct device_context *device = problem->device;
     size_t free_bytes = 0;
@@ -33,11 +32,11 @@ static int have_room(struct device_problem *problem, const struct device_buffer 
     for (size_t i = 0; i < problem->template.buffer_count; i++)
         bytes += COPIES * stride_of(&buffers[i]);
     int status = CUDA(device, cuMemGetInfo, &free_bytes, &all_bytes);
-    *room = bytes <= free_bytes / 8;
+    *fits = bytes <= free_bytes / 8;
     return status;
 }
 
-/* Copies of one buffer as it is now. */
+/* Copies one buffer's current contents COPIES times. */
 static int copy_buffer(struct device_problem *problem, const struct device_buffer *own,
                        struct device_arena *arena, struct device_buffer *copies,
                        struct error *error)
@@ -58,14 +57,14 @@ static void free_copies(struct device_problem *problem, struct device_buffer *co
     free(copies);
 }
 
-/* Copies of `buffers`, from `arena` where they fit; `*copies` stays NULL where memory is short. */
+/* Copies `buffers`, into `arena` if they fit; `*copies` stays NULL if memory is short. */
 static int copy_buffers(struct device_problem *problem, const struct device_buffer *buffers,
                         struct device_arena *arena, struct device_buffer **copies,
                         struct error *error)
 {
-    bool room;
-    int status = have_room(problem, buffers, &room, error);
-    if (status != 0 || !room)
+    bool fits;
+    int status = check_memory(problem, buffers, &fits, error);
+    if (status != 0 || !fits)
         return status;
     struct device_buffer *made = alloc_zeroed(problem->template.buffer_count, sizeof *made);
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
@@ -78,11 +77,10 @@ static int copy_buffers(struct device_problem *problem, const struct device_buff
     return status == ERROR_DEVICE && problem->device->last == CUDA_ERROR_OUT_OF_MEMORY ? 0 : status;
 }
 
-/* -- the graph -----------------------------------------------------------------------------------
- */
+/* --- the graph --- */
 
-/* Where buffers lie, to be put back. */
-static CUdeviceptr *pointers_of(const struct device_buffer *buffers, size_t count)
+/* The buffers' addresses, for restore_pointers(). Free them. */
+static CUdeviceptr *save_pointers(const struct device_buffer *buffers, size_t count)
 {
     CUdeviceptr *pointers = alloc_zeroed(count, sizeof *pointers);
     for (size_t i = 0; i < count; i++)
@@ -90,13 +88,14 @@ static CUdeviceptr *pointers_of(const struct device_buffer *buffers, size_t coun
     return pointers;
 }
 
-static void point_back(struct device_buffer *buffers, const CUdeviceptr *pointers, size_t count)
+static void restore_pointers(struct device_buffer *buffers, const CUdeviceptr *pointers,
+                             size_t count)
 {
     for (size_t i = 0; i < count; i++)
         buffers[i].data = pointers[i];
 }
 
-/* Lets launches that follow use the copies of `run`; the arguments point into `buffers`. */
+/* Makes the launches that follow use the copies of `run`: their arguments point into `buffers`. */
 static void point_to_copies(struct device_buffer *buffers, const struct device_buffer *copies,
                             size_t count, size_t run)
 {
@@ -117,21 +116,21 @@ static int queue_runs(const struct batches *batches, const struct batch *batch,
             status = device_launch_single(problem->device, SUPPORT_empty, NULL, error);
         return status;
     }
-    CUdeviceptr *own = pointers_of(problem->buffers, count);
-    CUdeviceptr *own_scratch = pointers_of(variant->scratch, count);
+    CUdeviceptr *own = save_pointers(problem->buffers, count);
+    CUdeviceptr *own_scratch = save_pointers(variant->scratch, count);
     for (size_t run = 0; run < COPIES && status == 0; run++) {
         point_to_copies(problem->buffers, batches->copies, count, run);
         point_to_copies(variant->scratch, batch->scratch, count, run);
         status = device_variant_run(variant, problem, error);
     }
-    point_back(problem->buffers, own, count);
-    point_back(variant->scratch, own_scratch, count);
+    restore_pointers(problem->buffers, own, count);
+    restore_pointers(variant->scratch, own_scratch, count);
     free(own);
     free(own_scratch);
     return status != 0 ? status : device_variant_run(variant, problem, error);
 }
 
-/* Captures the runs into `*made`, which stays NULL where the driver cannot. */
+/* Captures the runs into `*made`; leaves it NULL if the driver cannot capture them. */
 static int capture(const struct batches *batches, const struct batch *batch,
                    struct device_variant *variant, CUgraphExec *made, struct error *error)
 {
@@ -151,12 +150,11 @@ static int capture(const struct batches *batches, const struct batch *batch,
         *made = NULL;
     if (graph != NULL)
         (void)device->driver.cuGraphDestroy(graph);
-    /* nothing has run: a context that still works says that only the graph was refused */
+    /* Nothing has run yet. If the context still works, the driver refused only the graph. */
     return status != 0 ? device_synchronise(device, error) : 0;
 }
 
-/* -- batches -------------------------------------------------------------------------------------
- */
+/* --- batches --- */
 
 static bool has_read_write(const struct template *template)
 {
@@ -166,7 +164,7 @@ static bool has_read_write(const struct template *template)
     return any;
 }
 
-/* Makes the copies that all batches share, once. */
+/* Makes the copies that all batches share, on the first call. */
 static int share_copies(struct batches *batches, struct device_problem *problem,
                         struct error *error)
 {
@@ -181,7 +179,7 @@ static int share_copies(struct batches *batches, struct device_problem *problem,
     return status;
 }
 
-/* A batch without graphs, with its copies of the variant's scratch buffers. */
+/* Makes a batch without graphs, with its copies of the variant's scratch buffers. */
 static int make(const struct batches *batches, const struct device_variant *variant,
                 struct batch **batch, struct error *error)
 {
@@ -192,12 +190,12 @@ static int make(const struct batches *batches, const struct device_variant *vari
     if (variant == NULL || !problem->cold)
         return 0;
     status = copy_buffers(problem, variant->scratch, &problem->arena, &made->scratch, error);
-    made->without_room = made->scratch == NULL;
+    made->out_of_memory = made->scratch == NULL;
     return status;
 }
 
-/* One run that is not captured: what the driver does at the first launch of a function, it may
- * refuse to do in a capture. */
+/* Runs once without capturing: a function's first launch may do work that the driver refuses to do
+ * in a capture. */
 static int run_first(struct device_problem *problem, const struct device_variant *variant,
                      struct error *error)
 {
@@ -207,8 +205,8 @@ static int run_first(struct device_problem *problem, const struct device_variant
     return status != 0 ? status : device_variant_run(variant, problem, error);
 }
 
-/* Runs the current graph, for what only a graph's first launch does. One that the driver refuses to
- * launch, for want of memory, is no graph. */
+/* Runs the current graph once, because the first launch of a graph costs extra. Destroys the graph
+ * if the driver refuses to launch it (out of memory). */
 static int run_graph(const struct batches *batches, struct batch *batch, struct error *error)
 {
     struct device_context *device = batches->problem->device;
@@ -220,10 +218,10 @@ static int run_graph(const struct batches *batches, struct batch *batch, struct 
         (void)device->driver.cuGraphExecDestroy(batch->graphs[batch->current]);
         batch->graphs[batch->current] = NULL;
     }
-    return device_synchronise(device, error); /* a context that is lost says so */
+    return device_synchronise(device, error); /* fails if the context is lost */
 }
 
-/* The graph of the copy of the code that is current, run once. */
+/* Makes the graph of the current copy of the code and runs it once. */
 static int add_graph(const struct batches *batches, struct batch *batch,
                      struct device_variant *variant, struct error *error)
 {
@@ -244,7 +242,7 @@ int batch_prepare(struct batches *batches, struct device_problem *problem,
     int status = share_copies(batches, problem, error);
     if (status == 0 && !batches->impossible && *batch == NULL)
         status = make(batches, variant, batch, error);
-    if (status != 0 || *batch == NULL || (*batch)->without_room)
+    if (status != 0 || *batch == NULL || (*batch)->out_of_memory)
         return status;
     (*batch)->current = variant != NULL ? variant->copy : 0;
     if (!(*batch)->tried[(*batch)->current])

@@ -1,26 +1,26 @@
 /*
- * Batches, for variants so short that starting them takes as long as they do: a CUDA graph of
- * BATCH_RUNS runs of a variant, one after the other, whose time over BATCH_RUNS is the figure. The
- * runs follow each other without the host, and what two events around a single run cost (an empty
- * kernel: 3 us on an H200, 1.3 us a run in a graph) is shared by all of them.
+ * Batches time variants so short that launching them takes as long as running them. A batch is a
+ * CUDA graph of BATCH_RUNS consecutive runs of one variant; a sample is the batch's time divided by
+ * BATCH_RUNS. The host does nothing between the runs, and all runs share the cost of the two events
+ * (an empty kernel takes 3 us between two events on an H200, and 1.3 us per run in a graph).
  *
- * Each run finds what a single sample's run finds. Nothing is reset or flushed between the runs,
- * which would have to be subtracted; instead each run has buffers of its own, prepared before the
- * batch begins, outside of its time:
+ * Each run must start in the same state as a single sample. Resetting a buffer or flushing the L2
+ * between runs would add to the measured time, so each run has its own buffers, prepared before the
+ * batch starts:
  *
- * - For a cold cache each run has copies of all buffers to itself, scratch included. One flush
- *   before the batch makes them all cold, and no run touches what another has touched. (What stays
- *   warm from one run to the next is the code.) Read_write buffers are restored for every run
- *   before the flush.
- * - For a warm cache the runs share all buffers. A problem with read_write buffers is not batched:
- *   the second run would not find what the first has found.
+ * - Cold cache: each run has its own copy of every buffer, scratch included. One flush before the
+ *   batch makes all copies cold, and no run touches another's. (Only the code stays warm from one
+ *   run to the next.) Read_write buffers are restored for every run before the flush.
+ * - Warm cache: the runs share all buffers. A problem with read_write buffers is not batched,
+ *   because the first run would change the input of the second.
  *
- * A copy of a scratch buffer lives on from batch to batch, as the variant's own lives on from run to
- * run; it begins as the variant's own is when the batch is made. The last run has the problem's and
- * the variant's own buffers, so that what is checked after the samples is the result of a timed run.
+ * A copy of a scratch buffer keeps its contents from batch to batch, as the variant's own scratch
+ * buffer does from run to run. It starts as a copy of that buffer, taken when the batch is made. The
+ * last run uses the problem's and the variant's own buffers, so the check after the samples sees the
+ * result of a timed run.
  *
- * Where the copies do not fit into an eighth of the free memory, or the driver cannot make a graph
- * of the launches, there is no batch, and single samples stay the figure.
+ * A variant is not batched if the copies need more than an eighth of the free memory, or if the
+ * driver cannot capture the launches in a graph. Its single samples are reported instead.
  */
 #ifndef AUTOTUNE_BATCH_H
 #define AUTOTUNE_BATCH_H
@@ -30,35 +30,37 @@
 
 enum { BATCH_RUNS = 32 };
 
-/* What the batches of a problem share. Zeroed is ready for use. */
+/* What the batches of a problem share. Initialise to zero. */
 struct batches {
-    struct device_problem *problem; /* NULL: nothing has been made */
-    struct device_buffer *copies;   /* of each buffer all but the last run's; NULL: warm */
+    struct device_problem *problem; /* NULL: not set up yet */
+    struct device_buffer *copies;   /* of each buffer, for all runs but the last; NULL: warm */
     bool impossible;
 };
 
 struct batch; /* of one variant */
 
 /*
- * Makes the batch of `variant` (NULL: of an empty kernel), with the copy of its code that it runs
- * now, and runs it once, unless that has been done. `*batch` is NULL at
- * first. `*ready` is false where there can be no batch. Returns 0, or the driver's error where the
- * variant fails in it.
+ * Makes the batch of `variant` (NULL: of an empty kernel) for its current copy of the code and runs
+ * it once; does nothing if that has been done. Set `*batch` to NULL before the first call.
+ * `*ready` is false if the variant cannot be batched. Returns 0, or the driver's error if the
+ * variant fails.
  */
 int batch_prepare(struct batches *batches, struct device_problem *problem,
                   struct device_variant *variant, struct batch **batch, bool *ready,
                   struct error *error);
 
-/* Queues the batch, as it was prepared last. */
+/* Queues the batch that batch_prepare() made last. */
 int batch_run(const struct batches *batches, const struct batch *batch, struct error *error);
 
-/* Queues device_problem_restore() for each run; and about how many calls that takes. */
+/* Queues device_problem_restore() for each run. */
 int batches_restore(const struct batches *batches, struct error *error);
+
+/* About how many driver calls batches_restore() makes. */
 size_t batches_restore_calls(const struct batches *batches);
 
 void batch_free(const struct batches *batches, struct batch *batch); /* NULL is allowed */
 
-/* After all of its batches; before the problem is closed. */
+/* Free every batch first, and call this before the problem is closed. */
 void batches_release(struct batches *batches);
 
 #endif

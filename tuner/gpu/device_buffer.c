@@ -62,8 +62,7 @@ int device_buffer_new(struct device_context *device, struct device_buffer *buffe
     if (__builtin_mul_overflow(length, (uint64_t)element_bytes(type), &buffer->bytes) ||
         buffer->bytes > INT64_MAX)
         return error_set(error, ERROR_CONFIG,
-                         "a buffer of %" PRIu64 " elements does not fit in 63 bits of bytes",
-                         length);
+                         "a buffer of %" PRIu64 " elements has more than 2^63 bytes", length);
     int status = allocate(device, buffer, arena, error);
     if (status != 0)
         return status;

@@ -1,7 +1,7 @@
 /*
- * Buffers on the GPU between two guard regions, and what is done to them without bringing them
- * back: filling, poisoning, restoring. Everything is queued on the device's stream unless said
- * otherwise.
+ * Buffers on the GPU, each between two guard regions: allocate, fill, poison and copy them without
+ * a round trip to the host. All work is queued on the device's stream; only a fill from a file
+ * waits.
  */
 #ifndef AUTOTUNE_DEVICE_BUFFER_H
 #define AUTOTUNE_DEVICE_BUFFER_H
@@ -18,17 +18,17 @@
 enum { GUARD_PATTERN = 0xc3 };
 
 struct device_buffer {
-    CUdeviceptr base; /* of the guard before; 0: not allocated */
+    CUdeviceptr base; /* of the guard in front; 0: not allocated */
     CUdeviceptr data; /* aligned to 256 bytes at least */
     enum element_type type;
     uint64_t length; /* elements */
     uint64_t bytes;  /* of the data */
-    bool borrowed;   /* from an arena: not freed by itself */
+    bool borrowed;   /* from an arena, which frees it */
 };
 
 /*
- * Memory that small buffers are cut from, since cuMemAlloc and cuMemFree cost more than a short
- * kernel. Emptied as a whole: set `used` to 0 when no buffer from it is in use.
+ * A bump allocator for small buffers, because cuMemAlloc and cuMemFree take longer than a short
+ * kernel. To free all of its buffers at once, set `used` to 0.
  */
 struct device_arena {
     CUdeviceptr base; /* 0: none */
@@ -40,24 +40,25 @@ int device_arena_new(struct device_context *device, struct device_arena *arena, 
 void device_arena_free(struct device_context *device, struct device_arena *arena);
 
 /*
- * Allocates `length` elements, from `arena` (NULL: none) where they fit, and fills the guards.
- * Returns 0 or ERROR_DEVICE (CUDA_ERROR_OUT_OF_MEMORY says how much was wanted and is free).
+ * Allocates `length` elements, from `arena` (NULL: none) if they fit, and fills the guards. Returns
+ * 0, ERROR_CONFIG if the size overflows, or ERROR_DEVICE. The CUDA_ERROR_OUT_OF_MEMORY message says
+ * how many bytes were needed and how many are free.
  */
 int device_buffer_new(struct device_context *device, struct device_buffer *buffer,
                       struct device_arena *arena, enum element_type type, uint64_t length,
                       struct error *error);
 void device_buffer_free(struct device_context *device, struct device_buffer *buffer);
 
-/* Fills as the template says; FILL_NONE poisons. A file must hold exactly the buffer's elements, in
- * its type. */
+/* Fills the buffer as the template says; FILL_NONE poisons it. A file must contain exactly
+ * buffer->length elements of the buffer's type. */
 int device_buffer_fill(struct device_context *device, const struct device_buffer *buffer,
                        const struct fill *fill, const struct scope *scope, struct error *error);
 
-/* Every byte to element_poison(). */
+/* Sets every byte to element_poison(). */
 int device_buffer_poison(struct device_context *device, const struct device_buffer *buffer,
                          struct error *error);
 
-/* Copies all of `from`, of the same size. */
+/* Copies all of `from`, which has the same size. */
 int device_buffer_copy(struct device_context *device, const struct device_buffer *to,
                        const struct device_buffer *from, struct error *error);
 

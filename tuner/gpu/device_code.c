@@ -25,7 +25,7 @@ int device_code_resolve(struct device_code *code, struct device_context *device,
         if (status == 0)
             status =
                 module_allow_shared(device, code->functions[i], step->dynamic_shared_bytes, error);
-        if (status == 0) /* now, since neither a timed launch nor a captured one may have to */
+        if (status == 0) /* now, so that no timed or captured launch has to */
             status = device_load_function(device, code->functions[i], error);
     }
     return status;

@@ -79,7 +79,7 @@ int device_describe(struct device_context *device, int ordinal, struct error *er
     if (status != 0)
         return status;
     if (ordinal < 0 || ordinal >= count)
-        return error_set(error, ERROR_DEVICE, "there is no device %d; there are %d, counted from 0",
+        return error_set(error, ERROR_DEVICE, "device %d not found; there are %d, numbered from 0",
                          ordinal, count);
     device->gpu = (struct gpu){0};
     status = CUDA(device, cuDeviceGet, &device->device, ordinal);

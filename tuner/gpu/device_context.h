@@ -1,9 +1,9 @@
 /*
- * A GPU as the device worker holds it: the driver, a context, one stream, and the tuner's own
- * kernels. What runs in it can kill it (an illegal address, a launch that never ends), so it lives
- * in a process of its own.
+ * The device worker's GPU: the driver, a context, one stream and the tuner's own kernels. A variant
+ * can destroy the context (an illegal address, a launch that never ends), so the context lives in
+ * its own process.
  *
- * A CUresult that is not CUDA_SUCCESS is remembered in `last`: whoever ran a variant asks it what
+ * `last` holds the CUresult of the last failed call. After running a variant, read it to see what
  * happened.
  */
 #ifndef AUTOTUNE_DEVICE_CONTEXT_H
@@ -44,23 +44,24 @@ struct device_context {
     CUresult last; /* of the last call that failed */
 };
 
-/* CUDA(context, call, arguments): 0, or the error that names the call. For use inside functions
- * with `error`. */
+/* Calls a driver function: CUDA(device, cuMemAlloc, &pointer, size). Returns 0 or ERROR_DEVICE with
+ * a message that names the call. The calling function must have a variable `error`. */
 #define CUDA(device, function, ...)                                                                \
     device_check((device), (device)->driver.function(__VA_ARGS__), #function, error)
 
 int device_check(struct device_context *device, CUresult result, const char *call,
                  struct error *error);
 
-/* How many GPUs there are, and what is known of one; need driver_open(), no context. */
+/* Count the GPUs; read one's attributes into device->gpu. Call driver_open() first; no context is
+ * needed. */
 int device_count(struct device_context *device, int *count, struct error *error);
 int device_describe(struct device_context *device, int ordinal, struct error *error);
 
 /* Makes the primary context of device->device current, with a stream. */
 int device_start(struct device_context *device, struct error *error);
 
-/* Lets the driver, which may have put it off (lazy loading), load a function: by asking for one of the
- * few attributes that only a loaded one has (cuFuncGetAttribute names them). */
+/* Makes the driver load a function now, even with lazy loading: reads one of the attributes that
+ * only a loaded function has (listed at cuFuncGetAttribute). */
 int device_load_function(struct device_context *device, CUfunction function, struct error *error);
 
 /* Loads the tuner's own kernels from a cubin in memory. */
@@ -71,16 +72,17 @@ int device_launch_single(struct device_context *device, enum support_kernel kern
                          void **arguments, struct error *error);
 
 /*
- * Queues one of the tuner's own kernels with enough blocks of 256 threads for `count` elements (at
- * most 8 per SM: they all stride). `arguments` as cuLaunchKernel wants them.
+ * Queues one of the tuner's own kernels with enough blocks of 256 threads for `count` elements, but
+ * at most 8 blocks per SM, because these kernels use grid-stride loops. `arguments` are those of
+ * cuLaunchKernel.
  */
 int device_launch_support(struct device_context *device, enum support_kernel kernel, uint64_t count,
                           void **arguments, struct error *error);
 
-/* Waits for everything queued. */
+/* Waits until all queued work is done. */
 int device_synchronise(struct device_context *device, struct error *error);
 
-/* Whether a failure with this result leaves the context unusable. */
+/* True if a failure with this result leaves the context unusable. */
 bool device_is_lost(CUresult result);
 
 #endif

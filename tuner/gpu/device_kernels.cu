@@ -1,10 +1,10 @@
 /*
- * The tuner's own kernels: they fill, poison, compare and check buffers where they lie, flush the L2, and hold a
- * stream back while the host queues work. The host's side of each is in buffers.c, verify.c and measure.c; the
- * numbers of types, fills and comparisons are those of element.h and template.h.
+ * The tuner's own kernels: they fill, compare and check buffers on the GPU, flush the L2, and delay a
+ * stream while the host queues work. device_buffer.c, verify.c and measure.c launch them. The
+ * enumerations below must match element.h and template.h.
  *
- * Plain C style on purpose: the stand-in driver of the tests compiles this file for the host, with one
- * thread as the whole grid, so that the same arithmetic runs there.
+ * This file sticks to C style because the tests' stand-in driver also compiles it for the host, with
+ * a grid of one thread, and so runs the same arithmetic.
  */
 
 typedef unsigned char u8;
@@ -21,17 +21,17 @@ enum { FILL_CONSTANT, FILL_UNIFORM, FILL_INTEGERS, FILL_COUNTING };
 /* enum compare_kind, in its order */
 enum { COMPARE_EXACT, COMPARE_ABSOLUTE, COMPARE_RELATIVE };
 
-struct comparison { /* starts as zeros */
+struct comparison { /* the host zeroes it first */
     u64 mismatches;     /* elements that differ */
-    u64 first_inverted; /* ~(the lowest index among them) */
-    u64 unwritten;      /* elements that still hold the poison, where the reference wrote */
+    u64 first_inverted; /* ~(the lowest index of a mismatch) */
+    u64 unwritten;      /* mismatches that are still poisoned */
 };
 
 enum { GUARDS = 16, GUARD_BYTES = 4096 };
 
 struct guards {
     const u8 *guard[GUARDS];
-    u64 *damaged[GUARDS]; /* counts the damaged bytes of each */
+    u64 *damaged[GUARDS]; /* number of damaged bytes of each guard */
 };
 
 #ifdef __CUDACC__
@@ -42,8 +42,8 @@ __device__ static u64 global_timer_ns()
     return ns;
 }
 
-/* Adds every thread's value to *sum; all threads of the block must come here. One atomic a warp: one a thread would
- * take longer than reading the data. */
+/* Adds every thread's value to *sum. All threads of the block must call it. It issues one atomic per
+ * warp; one per thread would take longer than reading the data. */
 __device__ static void add_by_warp(u64 *sum, u64 value)
 {
     for (int offset = 16; offset > 0; offset /= 2)
@@ -131,7 +131,8 @@ __device__ static void store(void *buffer, u64 i, int type, double x)
     }
 }
 
-/* As a double; 64-bit integers beyond 2^53 are compared by their bits instead (see same_bits). */
+/* The element as a double. autotune_compare compares integers bit by bit instead where it can,
+ * because a double cannot represent every integer above 2^53. */
 __device__ static double fetch(const void *buffer, u64 i, int type)
 {
     switch (type) {
@@ -150,7 +151,7 @@ __device__ static double fetch(const void *buffer, u64 i, int type)
     }
 }
 
-/* As it would be after storing it as `type`. */
+/* The value that storing x as `type` would leave. */
 __device__ static double rounded(double x, int type)
 {
     switch (type) {
@@ -181,7 +182,7 @@ __device__ static int element_bytes(int type)
     }
 }
 
-/* splitmix64's finaliser (Steele, Lea and Flood 2014): 64 well mixed bits of a counter */
+/* splitmix64's finaliser (Steele, Lea and Flood 2014): turns a counter into 64 well-mixed bits */
 __device__ static u64 mix(u64 x)
 {
     x += 0x9e3779b97f4a7c15ull;
@@ -194,7 +195,7 @@ extern "C" __global__ void autotune_empty(void)
 {
 }
 
-/* Keeps the stream busy for `ns` nanoseconds, and no longer: the host queues work behind it. */
+/* Keeps the stream busy for `ns` nanoseconds while the host queues work behind it. */
 extern "C" __global__ void autotune_delay(u64 ns)
 {
     u64 start = global_timer_ns();
@@ -202,8 +203,8 @@ extern "C" __global__ void autotune_delay(u64 ns)
         ;
 }
 
-/* Reads `count` words of 16 bytes so that they fill the L2 with clean lines; `sink` is never written, but the
- * compiler cannot know. */
+/* Reads `count` 16-byte words to fill the L2 with clean lines. It never writes `sink`, but the
+ * compiler cannot know that and therefore keeps the reads. */
 extern "C" __global__ void autotune_read(const uint4 *words, u64 count, u32 *sink)
 {
     u32 sum = 0;
@@ -216,7 +217,7 @@ extern "C" __global__ void autotune_read(const uint4 *words, u64 count, u32 *sin
         *sink = sum;
 }
 
-/* fill_kind with its two arguments: constant a; uniform in [a, b); whole numbers in [a, b]; a + b * i */
+/* Fills by `kind`: constant a; uniform in [a, b); uniform integers in [a, b]; counting, a + b * i. */
 extern "C" __global__ void autotune_fill(void *buffer, u64 count, int type, int kind, double a,
                                          double b, u64 seed)
 {
@@ -234,9 +235,9 @@ extern "C" __global__ void autotune_fill(void *buffer, u64 count, int type, int 
 }
 
 /*
- * Compares `count` elements of `out` (of `type`, poisoned with the byte `poison` before the run) with those of
- * `reference` (of `reference_type`, poisoned likewise before the reference's run). An element that the
- * reference left poisoned must be poisoned in `out`.
+ * Compares `count` elements of `out` with those of `reference`; their types are `type` and
+ * `reference_type`. Both buffers were filled with the byte `poison` before they were computed. An
+ * element that the reference left poisoned must be poisoned in `out` as well.
  */
 extern "C" __global__ void autotune_compare(const void *out, int type, const void *reference,
                                             int reference_type, u64 count, int kind,
@@ -268,21 +269,24 @@ extern "C" __global__ void autotune_compare(const void *out, int type, const voi
             double limit = kind == COMPARE_RELATIVE ? tolerance * fabs(y)
                            : kind == COMPARE_ABSOLUTE ? tolerance
                                                       : 0.0;
-            same = x == y || fabs(x - y) <= limit; /* a NaN is never the same */
+            same = x == y || fabs(x - y) <= limit; /* NaN never matches */
         }
         if (!same) {
             atomicAdd(&result->mismatches, 1ull);
             atomicMax(&result->first_inverted, ~i);
-            if (left_out) /* or a result that looks like it, and is wrong all the same */
+            if (left_out) /* or wrong, with the poison's bits by chance */
                 atomicAdd(&result->unwritten, 1ull);
         }
     }
 }
 
 /*
- * Adds to sums[0] a hash of every element with its index (which buffer it is: has it changed?), to sums[1] a hash of
- * every element without it (which elements: the same in any order?), to sums[2] the number of elements that hold the
- * poison, and to sums[3] a hash of their indices. The sums commute, so the order of threads does not matter.
+ * Adds four checksums of a buffer to `sums`. Addition commutes, so the order of threads does not
+ * matter.
+ *   sums[0]: hash of each element and its index; detects any change
+ *   sums[1]: hash of each element; the same for the same elements in any order
+ *   sums[2]: number of poisoned elements
+ *   sums[3]: hash of the indices of poisoned elements
  */
 extern "C" __global__ void autotune_checksum(const void *buffer, int bytes, u64 count, int poison,
                                              u64 *sums)
@@ -306,7 +310,7 @@ extern "C" __global__ void autotune_checksum(const void *buffer, int bytes, u64 
     add_by_warp(&sums[3], places);
 }
 
-/* Counts the bytes of each of `count` guards that are not `pattern`; a block a guard. */
+/* Counts the bytes of each of `count` guards that are not `pattern`, with one block per guard. */
 extern "C" __global__ void autotune_check_guards(struct guards guards, int count, int pattern)
 {
     for (u32 g = blockIdx.x; g < (u32)count; g += gridDim.x) {

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- steps ---------------------------------------------------------------------------------------
- */
+/* --- steps --- */
 
-/* Buffers by index: the variant's scratch, the problem's own, or the reference's output. */
+/* The buffer at `index`: the variant's scratch, the problem's own, or (SIZE_MAX) the reference's
+ * output. NULL if a launch may not use it. */
 static CUdeviceptr *buffer_pointer(struct device_problem *problem, struct device_buffer *scratch,
                                    struct device_buffer *reference, size_t index)
 {
@@ -22,7 +22,7 @@ static CUdeviceptr *buffer_pointer(struct device_problem *problem, struct device
     return &problem->buffers[index].data;
 }
 
-/* The arguments of a step as cuLaunchKernel wants them; a new array. */
+/* The arguments of a step as cuLaunchKernel takes them; free the array. */
 static void **step_pointers(struct device_problem *problem, struct device_buffer *scratch,
                             struct device_buffer *reference, struct step *step)
 {
@@ -44,8 +44,7 @@ static int launch_step(struct device_problem *problem, const struct step *step, 
     return device_check(device, result, module_launch_call(step), error);
 }
 
-/* -- opening a problem ---------------------------------------------------------------------------
- */
+/* --- opening a problem --- */
 
 static int make_buffer(struct device_problem *problem, const char *type,
                        const struct expression *length, const struct scope *scope,
@@ -98,7 +97,8 @@ static int make_buffers(struct device_problem *problem, const struct scope *scop
     return 0;
 }
 
-/* A failed reference is the template's fault, not a variant's: it says where. */
+/* Adds the template's line to the error: a failed reference is the template's fault, not a
+ * variant's. */
 static int reference_failed(const struct device_problem *problem,
                             const struct expectation *expectation, struct error *error)
 {
@@ -124,7 +124,7 @@ static int run_reference(struct device_problem *problem, const struct expectatio
     arguments = step_pointers(problem, NULL, expected, step);
     for (size_t i = 0; i < step->argument_count && status == 0; i++)
         if (arguments[i] == NULL)
-            status = error_set(error, ERROR_CONFIG, "a reference takes no scratch buffer");
+            status = error_set(error, ERROR_CONFIG, "a reference cannot use a scratch buffer");
     if (status == 0)
         status = CUDA(device, cuModuleGetFunction, &function, module, step->entry);
     if (status == 0)
@@ -154,7 +154,7 @@ static int make_expectation(struct device_problem *problem, size_t index, CUmodu
     int status = template_expected_type(&problem->template, expectation, scope, &type, error);
     if (status == 0 && expectation->compare == COMPARE_UNORDERED && type != buffer->type)
         status = error_set_at(error, ERROR_CONFIG, problem->template.path, expectation->line,
-                              "comparing in any order needs a reference of the buffer's own type");
+                              "an unordered comparison needs a reference of the buffer's own type");
     if (status == 0)
         status = device_buffer_new(problem->device, expected, NULL, type, buffer->length, error);
     if (status == 0 && expectation->kind == EXPECT_REFERENCE)
@@ -181,7 +181,7 @@ static int make_expectations(struct device_problem *problem, const void *cubin,
         status = make_expectation(problem, i, module, scope, error);
     if (module != NULL)
         (void)device->driver.cuModuleUnload(module);
-    /* references may write where they should not: what they were given is as it was */
+    /* undo what the references may have written to their inputs */
     return status != 0 ? status : device_problem_restore(problem, error);
 }
 
@@ -205,12 +205,12 @@ static int load_template(struct device_problem *problem, const struct problem_re
     if (status == 0 && request->template_hash != NULL &&
         strcmp(problem->template.hash, request->template_hash) != 0)
         status = error_set_at(error, ERROR_CONFIG, request->template_path, 0,
-                              "the template has changed since the run began; start again");
+                              "the template has changed since the run started; run again");
     return status;
 }
 
-/* What there is not room for is refused before anything is allocated. `*free_bytes`: what was free
- * then. */
+/* Fails before anything is allocated if the problem does not fit. Sets `*free_bytes` to the free GPU
+ * memory. */
 static int check_memory(struct device_problem *problem, const struct problem_request *request,
                         size_t *free_bytes, struct error *error)
 {
@@ -245,7 +245,7 @@ int device_problem_open(struct device_problem *problem, struct device_context *d
         status = make_flush(problem, error);
     if (status == 0)
         status = device_arena_new(device, &problem->arena, ARENA_BYTES, error);
-    /* the driver rounds up, or others have taken what was free */
+    /* out of memory after all: the driver rounds up, or another process took the memory */
     if (status == ERROR_DEVICE && device->last == CUDA_ERROR_OUT_OF_MEMORY)
         status = footprint_refuse(&problem->footprint, &problem->template, request->problem,
                                   free_bytes, "are free", error);
@@ -290,8 +290,7 @@ int device_problem_restore(struct device_problem *problem, struct error *error)
     return status;
 }
 
-/* -- loading a variant ---------------------------------------------------------------------------
- */
+/* --- loading a variant --- */
 
 static int make_scratch(struct device_variant *variant, struct device_problem *problem,
                         const struct scope *scope, struct error *error)
@@ -324,8 +323,9 @@ static int make_steps(struct device_variant *variant, struct device_problem *pro
         variant->arguments[i] = step_pointers(problem, variant->scratch, NULL, step);
         for (size_t j = 0; j < step->argument_count && status == 0; j++)
             if (variant->arguments[i][j] == NULL)
-                status = error_set(error, ERROR_CONFIG,
-                                   "launch of '%s': only references have 'reference'", step->entry);
+                status =
+                    error_set(error, ERROR_CONFIG,
+                              "launch of '%s': only a reference can use 'reference'", step->entry);
     }
     if (status == 0)
         status = device_code_resolve(&variant->copies[0], problem->device, launch_plan, error);

@@ -1,6 +1,6 @@
 /*
- * One problem on the GPU: its inputs, outputs and expected results, made once and shared by all its
- * variants; and one variant of it, loaded: its module, its schedule with real pointers, its scratch
+ * A problem on the GPU: its inputs, outputs and expected results, made once and shared by all its
+ * variants. And a loaded variant: its module, its launch plan with device pointers, its scratch
  * buffers.
  */
 #ifndef AUTOTUNE_DEVICE_PROBLEM_H
@@ -18,16 +18,16 @@ struct device_problem {
     struct device_context *device;
     struct template template;
     struct bindings fixed;          /* problem values and device attributes */
-    struct device_buffer *buffers;  /* of template.buffers[i]; scratch ones belong to variants */
-    struct device_buffer *pristine; /* what read_write ones start from */
-    uint64_t *checksums;            /* of read ones, as they must stay */
-    struct device_buffer *expected; /* of template.expectations[i] */
-    uint64_t *expected_sums;        /* their checksums, as verify.c lays them out */
-    CUdeviceptr slots;              /* where the checking kernels put their findings */
-    uint64_t *slot_values;          /* the host's copy */
-    struct device_arena arena;      /* of the variants' scratch buffers */
-    size_t loaded;                  /* variants that may hold buffers of the arena */
-    CUdeviceptr flush;              /* read through to empty the L2 of anything else */
+    struct device_buffer *buffers;  /* one per template.buffers[i]; variants own scratch buffers */
+    struct device_buffer *pristine; /* initial contents of read_write buffers */
+    uint64_t *checksums;            /* of read buffers, which must not change */
+    struct device_buffer *expected; /* one per template.expectations[i] */
+    uint64_t *expected_sums;        /* their checksums, in the layout of verify.c */
+    CUdeviceptr slots;              /* where the checking kernels write their findings */
+    uint64_t *slot_values;          /* the host's copy of the slots */
+    struct device_arena arena;      /* holds the variants' scratch buffers */
+    size_t loaded;                  /* number of variants that may use the arena */
+    CUdeviceptr flush;              /* reading this evicts everything else from the L2 */
     uint64_t flush_bytes;
     bool cold;
     struct footprint footprint;
@@ -35,17 +35,16 @@ struct device_problem {
 
 struct problem_request {
     const char *template_path;
-    const char *template_hash; /* the template must still be the one the coordinator read */
+    const char *template_hash; /* fail if the template no longer has this hash; NULL: any */
     const struct bindings *problem;
-    const void *reference_cubin; /* the source compiled with its defaults; NULL where no reference
-                                    needs it */
+    const void *reference_cubin; /* the source compiled with its defaults; NULL: no reference */
     bool cold;
 };
 
 /*
- * Loads the template, makes and fills the buffers, runs the references. Returns 0; ERROR_CONFIG for
- * the template's faults; ERROR_MEMORY where there is not room for all of it; ERROR_DEVICE where a
- * reference fails. On failure nothing is left.
+ * Loads the template, makes and fills the buffers, runs the references. Returns 0, ERROR_CONFIG if
+ * the template is wrong, ERROR_MEMORY if the problem does not fit in GPU memory, or ERROR_DEVICE if
+ * a reference fails. Frees everything on failure.
  */
 int device_problem_open(struct device_problem *problem, struct device_context *device,
                         const struct problem_request *request, struct error *error);
@@ -55,23 +54,25 @@ struct batch;
 
 struct device_variant {
     int64_t id;
-    char *cubin;  /* path of the entry that it came from; NULL for a trial's */
+    char *cubin;  /* path of its cache entry; NULL in a trial */
     bool counted; /* in problem->loaded */
     struct device_code copies[CODE_COPIES];
-    size_t copy_count; /* loaded so far */
-    size_t copy;       /* that runs */
+    size_t copy_count; /* number of copies loaded */
+    size_t copy;       /* the one that runs */
     struct launch_plan launch_plan;
-    void ***arguments;             /* of each step, as cuLaunchKernel wants them */
-    struct device_buffer *scratch; /* of template.buffers[i], where that is scratch */
+    void ***arguments;             /* of each step, as cuLaunchKernel takes them */
+    struct device_buffer *scratch; /* [i] is set if template.buffers[i] is scratch */
     struct bindings parameters;
-    struct batch *batch; /* batch.h's, for whoever makes it to free; NULL: none */
+    struct batch *batch; /* see batch.h; freed by whoever made it; NULL: none */
 };
 
 /*
- * Loads a variant from its cubin, evaluates its schedule by the driver's own figures and makes its
- * scratch buffers. Returns 0 with *outcome OUTCOME_MEASURED (so far), or 0 with load_error or
- * not_resident and the reason in `error`; a negative code where a template's expression fails
- * (ERROR_CONFIG) or the driver does (ERROR_DEVICE).
+ * Loads a variant from its cubin, evaluates its launch plan with the driver's register counts and
+ * occupancy, and makes its scratch buffers. If the variant can run, returns 0 with *outcome set to
+ * OUTCOME_MEASURED. If it cannot, returns 0 with *outcome set to its failure (OUTCOME_LOAD_ERROR,
+ * OUTCOME_NOT_RESIDENT or OUTCOME_LAUNCH_ERROR) and the reason in `error`. Returns ERROR_CONFIG if
+ * an expression of the template fails and ERROR_DEVICE if the driver does. Call
+ * device_variant_unload() in any case.
  */
 int device_variant_load(struct device_variant *variant, struct device_problem *problem,
                         const void *cubin, const struct bindings *parameters, enum outcome *outcome,
@@ -79,21 +80,22 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem);
 
 /*
- * From now on runs copy `number` modulo CODE_COPIES of the code, of the same cubin; loads it where that
- * is a new one. Where there is no memory for it, the copies that there are serve. Returns 0 or
- * ERROR_DEVICE.
+ * Selects copy `number` modulo CODE_COPIES of the code for the runs that follow, and loads it from
+ * `cubin`, the variant's own, if it is new. If GPU memory is short, reuses a copy that is loaded.
+ * Returns 0 or ERROR_DEVICE.
  */
 int device_variant_choose_copy(struct device_variant *variant, struct device_problem *problem,
                                const void *cubin, size_t number, struct error *error);
-/* Whether that needs the cubin. */
+/* True if device_variant_choose_copy() would load a new copy and so needs the cubin. */
 bool device_variant_lacks_copy(const struct device_variant *variant, size_t number);
 
-/* Queues one run of all launches; fails with the call's error at the launch that the driver
- * refuses. */
+/* Queues one run: all launches of the plan, in order. Returns 0, or ERROR_DEVICE at the first launch
+ * that the driver refuses. */
 int device_variant_run(const struct device_variant *variant, struct device_problem *problem,
                        struct error *error);
 
-/* Queues what must happen before each run: read_write buffers as they were. */
+/* Queues the copies that restore read_write buffers to their initial contents; needed before each
+ * run. */
 int device_problem_restore(struct device_problem *problem, struct error *error);
 
 #endif

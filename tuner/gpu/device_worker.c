@@ -20,19 +20,19 @@ enum { EMPTY_SAMPLES = 15, SAMPLE_LIMIT = 100000 };
 struct device_worker {
     struct device_context device;
     struct measure measure;
-    struct gpu_monitor watch;
+    struct gpu_monitor monitor;
     struct device_problem problem;
     struct batches batches; /* of the open problem's variants */
-    double empty_batch_ns;  /* a run of an empty kernel in a batch; 0: not known */
+    double empty_batch_ns;  /* one run of an empty kernel in a batch; 0: not measured yet */
     bool has_support;
     bool open;
-    bool damaged;         /* a variant wrote where it must not: open again */
+    bool damaged;         /* a variant wrote out of bounds: the problem must be opened again */
     json_t *open_request; /* of the open problem */
     struct device_variant *variants;
     size_t variant_count;
 };
 
-/* What a request leads to: a reply, a variant's failure, or an error. */
+/* The result of a request: a reply or a variant's failure. */
 struct answer {
     json_t *reply;        /* of a success */
     enum outcome outcome; /* of a failed variant; OUTCOME_MEASURED: none failed */
@@ -52,7 +52,7 @@ static json_t *numbers(const double *values, size_t count)
     return array;
 }
 
-/* The cubin of a cache entry; release the compilation. */
+/* Reads the cubin of a cache entry; release the compilation. */
 static int read_cubin(const char *path, struct compilation *compilation, struct error *error)
 {
     bool found = false;
@@ -60,13 +60,12 @@ static int read_cubin(const char *path, struct compilation *compilation, struct 
     if (status == 0 && (!found || compilation->cubin == NULL)) {
         compilation_release(compilation);
         status = error_set(error, ERROR_RECORD,
-                           "cubin '%s' is gone or damaged; run again to compile it anew", path);
+                           "cubin '%s' is missing or damaged; run again to recompile it", path);
     }
     return status;
 }
 
-/* -- variants ------------------------------------------------------------------------------------
- */
+/* --- variants --- */
 
 static struct device_variant *find_variant(struct device_worker *worker, int64_t id)
 {
@@ -94,8 +93,8 @@ static void close_problem(struct device_worker *worker)
 }
 
 /*
- * A driver's refusal of one variant is the variant's outcome: a fault where the context is lost,
- * `otherwise` where it is not. Anything else stays an error.
+ * Turns a driver error into the variant's outcome: a timeout or a fault if the context is lost,
+ * otherwise `otherwise`. Returns any other error unchanged.
  */
 static int to_outcome(struct device_worker *worker, int status, enum outcome otherwise,
                       struct answer *answer)
@@ -109,8 +108,7 @@ static int to_outcome(struct device_worker *worker, int status, enum outcome oth
     return 0;
 }
 
-/* -- requests ------------------------------------------------------------------------------------
- */
+/* --- requests --- */
 
 static int load_support(struct device_worker *worker, const char *path, struct error *error)
 {
@@ -149,7 +147,7 @@ static int open_problem(struct device_worker *worker, const json_t *request,
     return status;
 }
 
-/* Makes everything anew: a write out of bounds may have hit any buffer, expected results included.
+/* Opens the problem again: a write out of bounds may have hit any buffer, even the expected results.
  */
 static int repair(struct device_worker *worker, struct error *error)
 {
@@ -312,22 +310,20 @@ static int do_verify(struct device_worker *worker, const json_t *request, struct
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         answer->reply = json_pack("{s:s, s:I}", "event", "verified", "run_ns",
                                   (json_int_t)(clock_ns() - start));
-    answer->lost = answer->lost || worker->damaged; /* the other loaded variants share the damage */
+    answer->lost = answer->lost || worker->damaged; /* other loaded variants use the same buffers */
     return status;
 }
 
-/* -- samples -------------------------------------------------------------------------------------
- */
+/* --- samples --- */
 
-/* Samples, and of how many runs each is the mean. */
 struct samples {
-    double *ns; /* room for all that the request asks for */
+    double *ns; /* allocated for as many as the request asks for */
     size_t count;
-    int runs;         /* 1, or BATCH_RUNS */
-    double single_ns; /* median of the single ones; 0 where there are none */
+    int runs;         /* each sample is the mean of this many: 1 or BATCH_RUNS */
+    double single_ns; /* median of single samples; 0: none were taken */
 };
 
-/* An empty kernel in a batch, once for each worker. */
+/* Measures an empty kernel in a batch, once per worker. */
 static int measure_empty_batch(struct device_worker *worker, struct error *error)
 {
     struct batch *batch = NULL;
@@ -346,7 +342,7 @@ static int measure_empty_batch(struct device_worker *worker, struct error *error
     return status;
 }
 
-/* Takes batches into `samples`, in place of what is there, where the variant can be batched. */
+/* Replaces `samples` by batched ones if the variant can be batched. */
 static int take_batches(struct device_worker *worker, struct device_variant *variant, size_t count,
                         struct samples *samples, struct error *error)
 {
@@ -363,7 +359,7 @@ static int take_batches(struct device_worker *worker, struct device_variant *var
                            error);
 }
 
-/* Single samples; of a variant that is far too slow, one: it shows at once. */
+/* Takes single samples, but only one if that is above `enough_ns` (0: no limit). */
 static int take_single(struct device_worker *worker, const struct device_variant *variant,
                        size_t count, double enough_ns, struct samples *samples, struct error *error)
 {
@@ -402,19 +398,19 @@ static int take_samples(struct device_worker *worker, const json_t *request,
     return status;
 }
 
-/* Takes the samples that the request asks for into `*reply`, a new object to be merged into the
- * reply. */
+/* Takes the samples that the request asks for. `*reply` becomes a new object to merge into the
+ * answer. */
 static int measure_variant(struct device_worker *worker, const json_t *request,
                            struct device_variant *variant, json_t **reply, struct answer *answer,
                            struct error *error)
 {
     json_int_t count = json_integer_value(json_object_get(request, "samples"));
     if (count < 1 || count > SAMPLE_LIMIT)
-        return error_set(error, ERROR_WORKER, "'samples' is not from 1 to 100000");
+        return error_set(error, ERROR_WORKER, "'samples' must be from 1 to 100000");
     struct samples samples = {.ns = alloc_zeroed((size_t)count, sizeof(double))};
     int64_t start = clock_ns();
     int status = take_samples(worker, request, variant, &samples, error);
-    gpu_monitor_look(&worker->watch, start);
+    gpu_monitor_read(&worker->monitor, start);
     status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         *reply = json_pack("{s:o, s:i, s:f, s:f}", "samples_ns", numbers(samples.ns, samples.count),
@@ -424,7 +420,7 @@ static int measure_variant(struct device_worker *worker, const json_t *request,
     return status;
 }
 
-/* To the copy of the code that the request names. */
+/* Switches to the copy of the code that the request names. */
 static int choose_copy(struct device_worker *worker, const json_t *request,
                        struct device_variant *variant, struct answer *answer, struct error *error)
 {
@@ -457,7 +453,7 @@ static int do_measure(struct device_worker *worker, const json_t *request, struc
         json_object_set_new(answer->reply, "event", json_string("measured"));
         json_object_set_new(answer->reply, "late_samples",
                             json_integer((json_int_t)worker->measure.late_samples));
-        gpu_monitor_tell(&worker->watch, answer->reply);
+        gpu_monitor_report(&worker->monitor, answer->reply);
     }
     return status;
 }
@@ -474,7 +470,7 @@ static int do_unload(struct device_worker *worker, const json_t *request, struct
     return 0;
 }
 
-/* Runs once and checks, takes samples, checks what the last of them left. */
+/* Runs once and verifies, takes samples, verifies the result of the last one. */
 static int try_variant(struct device_worker *worker, const json_t *request,
                        struct device_variant *variant, struct answer *answer, struct error *error)
 {
@@ -494,7 +490,7 @@ static int try_variant(struct device_worker *worker, const json_t *request,
         json_object_set_new(reply, "measure_ns", json_integer(measure_end - run_end));
         json_object_set_new(reply, "again_ns", json_integer(clock_ns() - measure_end));
         json_object_update(reply, samples);
-        gpu_monitor_tell(&worker->watch, reply);
+        gpu_monitor_report(&worker->monitor, reply);
     }
     json_decref(samples);
     return status;
@@ -534,7 +530,6 @@ static int do_close(struct device_worker *worker, const json_t *request, struct 
     return 0;
 }
 
-/* Shows that the context works. */
 static int do_wait(struct device_worker *worker, const json_t *request, struct answer *answer,
                    struct error *error)
 {
@@ -543,7 +538,7 @@ static int do_wait(struct device_worker *worker, const json_t *request, struct a
     return device_synchronise(&worker->device, error);
 }
 
-/* To add a request: a function above, a line here, its row in FORMATS.md. */
+/* To add a request: write a function above, add a line here and a row to FORMATS.md. */
 static const struct {
     const char *name;
     int (*serve)(struct device_worker *worker, const json_t *request, struct answer *answer,
@@ -558,22 +553,21 @@ static int serve(struct device_worker *worker, const json_t *request, struct ans
 {
     const char *name = text_of(request, "do");
     if (json_is_true(json_object_get(request, "recount")))
-        gpu_monitor_recount(&worker->watch);
+        gpu_monitor_recount(&worker->monitor);
     for (size_t i = 0; name != NULL && i < sizeof requests / sizeof *requests; i++)
         if (strcmp(requests[i].name, name) == 0)
             return requests[i].serve(worker, request, answer, error);
     return error_set(error, ERROR_WORKER, "unknown request '%s'", name != NULL ? name : "");
 }
 
-/* -- the worker ----------------------------------------------------------------------------------
- */
+/* --- the worker --- */
 
 static json_t *make_message(const struct device_worker *worker, const struct answer *answer,
                             int status, const struct error *error)
 {
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         return answer->reply;
-    json_decref(answer->reply); /* what was known before it failed */
+    json_decref(answer->reply); /* the part built before the failure */
     if (status != 0)
         return message_from_error(error);
     return json_pack("{s:s, s:s, s:s, s:b, s:b}", "event", "failed", "outcome",
@@ -581,7 +575,7 @@ static json_t *make_message(const struct device_worker *worker, const struct ans
                      (int)answer->lost, "repairs", (int)(worker->damaged && !answer->lost));
 }
 
-/* After a failure that said so; the reply to that came first, since this takes its time. */
+/* Repairs after the failure has been reported, because the repair takes a while. */
 static int repair_and_tell(struct device_worker *worker, struct channel *channel,
                            struct error *error)
 {
@@ -593,7 +587,7 @@ static int repair_and_tell(struct device_worker *worker, struct channel *channel
                         error);
 }
 
-/* Requests one after the other; ends with the channel or with the context. */
+/* Serves requests until the channel closes or the context is lost. */
 static int serve_all(struct device_worker *worker, struct channel *channel, struct error *error)
 {
     json_t *request;
@@ -629,8 +623,7 @@ static int send_devices(struct device_worker *worker, struct channel *channel, s
     return status;
 }
 
-/* The greeting goes out before the context is made, so that the coordinator need not wait for that.
- */
+/* Sends "ready" before it creates the context, so that the coordinator need not wait for that. */
 static int greet_and_start(struct device_worker *worker, struct channel *channel, int ordinal,
                            struct error *error)
 {
@@ -643,7 +636,7 @@ static int greet_and_start(struct device_worker *worker, struct channel *channel
     if (status == 0)
         status = device_start(&worker->device, error);
     if (status == 0)
-        gpu_monitor_start(&worker->watch, worker->device.gpu.uuid);
+        gpu_monitor_start(&worker->monitor, worker->device.gpu.uuid);
     return status;
 }
 
@@ -658,9 +651,9 @@ int device_worker_run(struct channel *channel, int ordinal, struct error *error)
         (void)channel_send(channel, message_from_error(error), NULL);
     else if (ordinal >= 0)
         status = serve_all(&worker, channel, error);
-    gpu_monitor_stop(&worker.watch);
+    gpu_monitor_stop(&worker.monitor);
     close_problem(&worker);
     json_decref(worker.open_request);
-    free(worker.variants); /* the context's memory goes with the process */
+    free(worker.variants); /* the driver frees GPU memory when the process exits */
     return status;
 }

@@ -9,7 +9,7 @@ enum { OLDEST_DRIVER = 12000 };
 typedef CUresult (*get_proc_address)(const char *symbol, void **function, int version,
                                      cuuint64_t flags, CUdriverProcAddressQueryResult *status);
 
-/* dlsym gives an object pointer; ISO C has no cast from it to a function's. */
+/* dlsym returns an object pointer, which ISO C cannot cast to a function pointer. */
 static void copy_pointer(void *function, void *const *symbol)
 {
     memcpy(function, symbol, sizeof *symbol);
@@ -61,7 +61,7 @@ int driver_open(struct driver *driver, struct error *error)
     driver->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (driver->library == NULL)
         return error_set(error, ERROR_DEVICE,
-                         "there is no NVIDIA driver here (%s); --arch sm_90 reports registers and "
+                         "no NVIDIA driver found (%s); --arch sm_90 reports registers and "
                          "occupancy without one",
                          dlerror());
     void *symbol = dlsym(driver->library, "cuGetProcAddress_v2");
@@ -90,7 +90,7 @@ const char *driver_error_name(const struct driver *driver, CUresult result)
 {
     const char *name = NULL;
     if (driver->cuGetErrorName(result, &name) != CUDA_SUCCESS || name == NULL)
-        return "an error that the driver does not name";
+        return "unknown CUDA error";
     return name;
 }
 

@@ -1,9 +1,8 @@
 /*
- * The CUDA driver, opened at run time. This file and driver.c alone name the driver's symbols;
- * types come from the toolkit's header. Only the device worker (and `autotune devices`, through it)
- * opens it.
+ * The CUDA driver, opened at run time. Only this file and driver.c name the driver's symbols; the
+ * types come from the toolkit's header. In the tuner, only the device worker opens the driver.
  *
- * To use a further entry point: a line in DRIVER_FUNCTIONS, the version of its signature beside it.
+ * To use another entry point, add a line with the version of its signature to DRIVER_FUNCTIONS.
  */
 #ifndef AUTOTUNE_DRIVER_H
 #define AUTOTUNE_DRIVER_H
@@ -12,7 +11,7 @@
 
 #include <cuda.h>
 
-/* X(name, CUDA version whose ABI of the symbol is asked for (cuGetProcAddress)) */
+/* X(name, CUDA version that selects the symbol's ABI, as cuGetProcAddress takes it) */
 #define DRIVER_FUNCTIONS(X)                                                                        \
     X(cuInit, 2000)                                                                                \
     X(cuDriverGetVersion, 2020)                                                                    \
@@ -66,18 +65,19 @@ struct driver {
 };
 
 /*
- * Opens libcuda.so.1 (the linker's search path decides which) and initialises it. Returns 0, or
- * ERROR_DEVICE saying what is missing: the library (no NVIDIA driver; static mode needs none), an
- * entry point (driver older than 12.0), or a GPU.
+ * Opens the libcuda.so.1 on the dynamic linker's search path and initialises it. Returns 0, or
+ * ERROR_DEVICE with what is missing: the library (no NVIDIA driver), an entry point (driver older
+ * than CUDA 12.0), or a GPU.
  */
 int driver_open(struct driver *driver, struct error *error);
 void driver_close(struct driver *driver);
 
-/* ERROR_DEVICE "CALL failed: CUDA_ERROR_NAME (explanation)"; 0 where `result` is CUDA_SUCCESS. */
+/* Returns 0 if `result` is CUDA_SUCCESS; otherwise ERROR_DEVICE with the message "CALL failed:
+ * CUDA_ERROR_NAME (explanation)". */
 int driver_check(const struct driver *driver, CUresult result, const char *call,
                  struct error *error);
 
-/* "CUDA_ERROR_ILLEGAL_ADDRESS"; "CUDA_ERROR_999" for one the driver does not name. */
+/* For example "CUDA_ERROR_ILLEGAL_ADDRESS"; "unknown CUDA error" if the driver has no name for it. */
 const char *driver_error_name(const struct driver *driver, CUresult result);
 
 #endif

@@ -14,31 +14,31 @@
 
 static void *open_nvml(void *context)
 {
-    struct gpu_monitor *watch = context;
-    int status = nvml_open(&watch->nvml, watch->uuid, &watch->error);
-    atomic_store(&watch->state, status == 0 ? GPU_MONITOR_OPEN : GPU_MONITOR_FAILED);
+    struct gpu_monitor *monitor = context;
+    int status = nvml_open(&monitor->nvml, monitor->uuid, &monitor->error);
+    atomic_store(&monitor->state, status == 0 ? GPU_MONITOR_OPEN : GPU_MONITOR_FAILED);
     return NULL;
 }
 
-void gpu_monitor_start(struct gpu_monitor *watch, const char *uuid)
+void gpu_monitor_start(struct gpu_monitor *monitor, const char *uuid)
 {
-    *watch = (struct gpu_monitor){.state = GPU_MONITOR_OPENING};
-    (void)snprintf(watch->uuid, sizeof watch->uuid, "%s", uuid);
-    if (pthread_create(&watch->opener, NULL, open_nvml, watch) != 0)
-        atomic_store(&watch->state, GPU_MONITOR_NONE);
+    *monitor = (struct gpu_monitor){.state = GPU_MONITOR_OPENING};
+    (void)snprintf(monitor->uuid, sizeof monitor->uuid, "%s", uuid);
+    if (pthread_create(&monitor->opener, NULL, open_nvml, monitor) != 0)
+        atomic_store(&monitor->state, GPU_MONITOR_NONE);
 }
 
-void gpu_monitor_stop(struct gpu_monitor *watch)
+void gpu_monitor_stop(struct gpu_monitor *monitor)
 {
-    if (atomic_load(&watch->state) == GPU_MONITOR_NONE)
+    if (atomic_load(&monitor->state) == GPU_MONITOR_NONE)
         return;
-    (void)pthread_join(watch->opener, NULL);
-    nvml_close(&watch->nvml);
-    atomic_store(&watch->state, GPU_MONITOR_NONE);
+    (void)pthread_join(monitor->opener, NULL);
+    nvml_close(&monitor->nvml);
+    atomic_store(&monitor->state, GPU_MONITOR_NONE);
 }
 
-/* From /proc/PID/stat: "PID (NAME) STATE PARENT …"; 0 where there is no such process. `*ended`: it is a
- * zombie, which waits for its parent only. */
+/* The parent's pid from /proc/PID/stat, "PID (NAME) STATE PARENT …"; 0 if the process does not
+ * exist. Sets `*ended` if it is a zombie. */
 static pid_t parent_of(unsigned pid, bool *ended)
 {
     char path[32];
@@ -59,8 +59,8 @@ static pid_t parent_of(unsigned pid, bool *ended)
     return (pid_t)parent;
 }
 
-/* Neither of the coordinator and its workers, where a predecessor of this one may not be gone yet, nor
- * at its end: a killed process may be in the list for a moment longer. */
+/* True unless the process is the coordinator, one of its workers (a predecessor of this one may
+ * still be exiting), or ended: NVML lists a killed process for a moment longer. */
 static bool is_other(unsigned pid)
 {
     bool ended;
@@ -72,8 +72,8 @@ static bool is_other(unsigned pid)
     return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 
-/* In a container the list may have other numbers, which say nothing here; but one of them is this
- * process. */
+/* In a container NVML may list pids of another namespace. They cannot be looked up here, but one of
+ * them is this process. */
 static size_t count_others(const struct nvml *nvml)
 {
     size_t count;
@@ -88,59 +88,60 @@ static size_t count_others(const struct nvml *nvml)
     return !here && others > 0 ? others - 1 : others;
 }
 
-static void read_now(struct gpu_monitor *watch)
+static void read_now(struct gpu_monitor *monitor)
 {
-    nvml_read(&watch->nvml, &watch->latest);
-    watch->read_ns = clock_ns();
-    watch->fresh = true;
-    if (watch->counted_ns == 0 || watch->read_ns - watch->counted_ns >= COUNTING_INTERVAL_NS) {
-        watch->other_processes = count_others(&watch->nvml);
-        watch->counted_ns = watch->read_ns;
+    nvml_read(&monitor->nvml, &monitor->latest);
+    monitor->read_ns = clock_ns();
+    monitor->fresh = true;
+    if (monitor->counted_ns == 0 ||
+        monitor->read_ns - monitor->counted_ns >= COUNTING_INTERVAL_NS) {
+        monitor->other_processes = count_others(&monitor->nvml);
+        monitor->counted_ns = monitor->read_ns;
     }
 }
 
-void gpu_monitor_recount(struct gpu_monitor *watch)
+void gpu_monitor_recount(struct gpu_monitor *monitor)
 {
-    watch->counted_ns = 0;
-    watch->fresh = false;
+    monitor->counted_ns = 0;
+    monitor->fresh = false;
 }
 
-void gpu_monitor_look(struct gpu_monitor *watch, int64_t begin_ns)
+void gpu_monitor_read(struct gpu_monitor *monitor, int64_t begin_ns)
 {
-    watch->throttled = false;
-    if (atomic_load(&watch->state) != GPU_MONITOR_OPEN)
+    monitor->throttled = false;
+    if (atomic_load(&monitor->state) != GPU_MONITOR_OPEN)
         return;
-    if (watch->read_ns != 0 && begin_ns - watch->read_ns < READING_INTERVAL_NS)
-        watch->throttled = nvml_throttled(watch->latest.reasons);
-    if (watch->read_ns == 0 || clock_ns() - watch->read_ns >= READING_INTERVAL_NS) {
-        read_now(watch);
-        watch->throttled = watch->throttled || nvml_throttled(watch->latest.reasons);
+    if (monitor->read_ns != 0 && begin_ns - monitor->read_ns < READING_INTERVAL_NS)
+        monitor->throttled = nvml_throttled(monitor->latest.reasons);
+    if (monitor->read_ns == 0 || clock_ns() - monitor->read_ns >= READING_INTERVAL_NS) {
+        read_now(monitor);
+        monitor->throttled = monitor->throttled || nvml_throttled(monitor->latest.reasons);
     }
 }
 
-static void tell_reading(struct gpu_monitor *watch, json_t *message)
+static void report_reading(struct gpu_monitor *monitor, json_t *message)
 {
-    const struct nvml_reading *latest = &watch->latest;
+    const struct nvml_reading *latest = &monitor->latest;
     (void)json_object_set_new(message, "sm_clock_mhz", json_integer(latest->sm_clock_mhz));
     (void)json_object_set_new(message, "temperature_c", json_integer(latest->temperature_c));
     (void)json_object_set_new(message, "power_w", json_real(latest->power_w));
     (void)json_object_set_new(message, "other_processes",
-                              json_integer((json_int_t)watch->other_processes));
-    watch->fresh = false;
+                              json_integer((json_int_t)monitor->other_processes));
+    monitor->fresh = false;
 }
 
-void gpu_monitor_tell(struct gpu_monitor *watch, json_t *message)
+void gpu_monitor_report(struct gpu_monitor *monitor, json_t *message)
 {
-    if (watch->fresh)
-        tell_reading(watch, message);
-    if (watch->throttled) {
-        char *reasons = nvml_throttle_text(watch->latest.reasons);
+    if (monitor->fresh)
+        report_reading(monitor, message);
+    if (monitor->throttled) {
+        char *reasons = nvml_throttle_text(monitor->latest.reasons);
         (void)json_object_set_new(message, "throttled", json_true());
         (void)json_object_set_new(message, "reasons", json_string(reasons));
         free(reasons);
     }
-    if (atomic_load(&watch->state) == GPU_MONITOR_FAILED) {
-        (void)json_object_set_new(message, "unwatched", json_string(watch->error.message));
-        atomic_store(&watch->state, GPU_MONITOR_FAILED_SAID);
+    if (atomic_load(&monitor->state) == GPU_MONITOR_FAILED) {
+        (void)json_object_set_new(message, "monitor_error", json_string(monitor->error.message));
+        atomic_store(&monitor->state, GPU_MONITOR_FAILED_REPORTED);
     }
 }

@@ -1,11 +1,11 @@
 /*
- * What else goes on on the GPU while the device worker takes samples: lowered clocks, other
- * processes. A reading takes up to a millisecond, so there is at most one for each request, after
- * its samples, and none within 50 ms of the last: throttling that begins and ends between two
- * readings goes unseen. Who is on the GPU is looked up once a second.
+ * Watches the GPU for throttling and other processes while the device worker takes samples. A
+ * reading takes up to a millisecond, so the monitor reads at most once per request, after the
+ * samples, and at most every 50 ms. It misses throttling that begins and ends between two readings.
+ * It counts other processes at most once a second.
  *
- * NVML is opened in a thread of its own, since that takes long and nothing waits for it; until it
- * is open, nothing is seen. It may not be there at all, which is no error.
+ * A thread of its own opens NVML, because that is slow. Until NVML is open, the monitor reports
+ * nothing. A machine without NVML is not an error.
  */
 #ifndef AUTOTUNE_GPU_MONITOR_H
 #define AUTOTUNE_GPU_MONITOR_H
@@ -22,37 +22,37 @@ enum gpu_monitor_state {
     GPU_MONITOR_OPENING,
     GPU_MONITOR_OPEN,
     GPU_MONITOR_FAILED,
-    GPU_MONITOR_FAILED_SAID
+    GPU_MONITOR_FAILED_REPORTED
 };
 
 struct gpu_monitor {
     struct nvml nvml;
     char uuid[48];
-    struct error error; /* why there is no NVML */
+    struct error error; /* why NVML could not be opened */
     pthread_t opener;
-    atomic_int state;           /* of enum gpu_monitor_state */
-    struct nvml_reading latest; /* at read_ns; 0: none yet */
-    int64_t read_ns;
-    int64_t counted_ns; /* when other_processes was */
+    atomic_int state; /* an enum gpu_monitor_state */
+    struct nvml_reading latest;
+    int64_t read_ns;    /* when `latest` was read; 0: never */
+    int64_t counted_ns; /* when other_processes was counted; 0: never */
     size_t other_processes;
-    bool fresh;     /* the latest reading has not been told yet */
-    bool throttled; /* the last samples were taken under it */
+    bool fresh;     /* `latest` has not been reported yet */
+    bool throttled; /* the GPU was throttled during the last samples */
 };
 
-void gpu_monitor_start(struct gpu_monitor *watch, const char *uuid);
-void gpu_monitor_stop(struct gpu_monitor *watch); /* a zeroed one, too */
+void gpu_monitor_start(struct gpu_monitor *monitor, const char *uuid);
+void gpu_monitor_stop(struct gpu_monitor *monitor); /* `monitor` may be zero */
 
-/* What was counted and read so far is not to be told: there was a process of our own beside us. */
-void gpu_monitor_recount(struct gpu_monitor *watch);
+/* Discards what has not been reported: another process of this tuner was running on the GPU. */
+void gpu_monitor_recount(struct gpu_monitor *monitor);
 
-/* To be called when samples were taken, the first at `begin_ns` on clock_ns(). */
-void gpu_monitor_look(struct gpu_monitor *watch, int64_t begin_ns);
+/* Call after taking samples; `begin_ns` is the clock_ns() at which they began. */
+void gpu_monitor_read(struct gpu_monitor *monitor, int64_t begin_ns);
 
 /*
- * Adds to the samples' message what gpu_monitor_look() saw: "throttled" with its "reasons"; of a new
- * reading "sm_clock_mhz", "temperature_c", "power_w" and "other_processes"; once "unwatched", the
- * reason why there is no NVML.
+ * Adds what gpu_monitor_read() found to the message with the samples: if the GPU was throttled,
+ * "throttled" and "reasons"; if there is a new reading, "sm_clock_mhz", "temperature_c", "power_w"
+ * and "other_processes"; and once, if NVML could not be opened, the reason as "monitor_error".
  */
-void gpu_monitor_tell(struct gpu_monitor *watch, json_t *message);
+void gpu_monitor_report(struct gpu_monitor *monitor, json_t *message);
 
 #endif

@@ -1,10 +1,10 @@
 #include "gpu/measure.h"
 
 enum {
-    MOST_HOLD_NS = 2000000,
+    MAX_HOLD_NS = 2000000,
     QUEUE_LIMIT = 512,       /* calls in flight; the driver's queue holds 1024 */
-    CALL_NS = 3000,          /* about what queueing one takes; only a first guess */
-    GRAPH_LAUNCH_NS = 40000, /* likewise of a batch */
+    CALL_NS = 3000,          /* rough time to queue one call; a first guess */
+    GRAPH_LAUNCH_NS = 40000, /* rough time to queue a batch; a first guess */
     ATTEMPTS = 8,
 };
 
@@ -41,7 +41,7 @@ int measure_flush(struct device_problem *problem, struct error *error)
     return device_launch_support(problem->device, SUPPORT_read, count, arguments, error);
 }
 
-/* What is sampled: a variant, an empty kernel (neither), or a batch. */
+/* What to sample: a variant, a batch or, if both are NULL, an empty kernel. */
 struct subject {
     struct device_problem *problem;
     const struct device_variant *variant;
@@ -65,7 +65,7 @@ static int queue_run(const struct subject *subject, struct error *error)
     return device_launch_single(subject->problem->device, SUPPORT_empty, NULL, error);
 }
 
-/* `*late` says that the GPU had passed the opening event when the closing one was queued. */
+/* Sets `*late` if the GPU passed the begin event before the end event was queued. */
 static int queue_sample(struct measure *measure, const struct subject *subject, size_t index,
                         bool *late, struct error *error)
 {
@@ -88,7 +88,7 @@ static int queue_sample(struct measure *measure, const struct subject *subject, 
     return begun == CUDA_ERROR_NOT_READY ? 0 : device_check(device, begun, "cuEventQuery", error);
 }
 
-/* Calls that one sample queues; a batch counts as its runs, which is more than it takes. */
+/* The number of calls that one sample queues; for a batch an upper bound, one call per run. */
 static size_t sample_calls(const struct subject *subject)
 {
     enum { OWN = 4 };
@@ -101,7 +101,7 @@ static size_t sample_calls(const struct subject *subject)
     return calls;
 }
 
-/* Appends the times, over `runs`, of the samples that were not late. */
+/* Appends the times, divided by `runs`, of the samples that were not late. */
 static int read_samples(struct measure *measure, struct device_context *device, size_t count,
                         const bool *late, double runs, double *samples_ns, size_t *taken,
                         struct error *error)
@@ -133,10 +133,11 @@ static int run_samples(struct measure *measure, const struct subject *subject, s
 static void lengthen_hold(struct measure *measure, size_t calls)
 {
     uint64_t wanted = measure->hold_ns > 0 ? 2 * measure->hold_ns : (uint64_t)CALL_NS * calls;
-    measure->hold_ns = wanted < MOST_HOLD_NS ? wanted : MOST_HOLD_NS;
+    measure->hold_ns = wanted < MAX_HOLD_NS ? wanted : MAX_HOLD_NS;
 }
 
-/* Reading the L2 holds, too, but not for as long as launching a graph may take. */
+/* With a cold cache, flushing the L2 delays the GPU long enough for single runs, but a graph launch
+ * may take longer than the flush. */
 static uint64_t first_hold_ns(const struct subject *subject, size_t calls)
 {
     if (!subject->problem->cold)
@@ -159,7 +160,7 @@ static int take_samples(struct measure *measure, const struct subject *subject, 
         size_t before = taken;
         bool late[MEASURE_IN_FLIGHT] = {false};
         int status = run_samples(measure, subject, wanted, late, error);
-        if (attempt == ATTEMPTS) /* this host cannot do better: late samples are better than none */
+        if (attempt == ATTEMPTS) /* late samples are better than none */
             for (size_t i = 0; i < wanted; i++)
                 late[i] = false;
         if (status == 0)

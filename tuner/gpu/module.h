@@ -1,6 +1,6 @@
 /*
- * A loaded cubin as a schedule asks about it: its functions, the driver's figures for them, and
- * their launches. Shared by the device worker and libtuned_kernel.
+ * A loaded cubin: looks up its functions, answers a launch plan's questions about them, and launches
+ * them. Shared by the device worker and libtuned_kernel.
  */
 #ifndef AUTOTUNE_MODULE_H
 #define AUTOTUNE_MODULE_H
@@ -13,22 +13,24 @@ struct module {
     CUmodule handle;
 };
 
-/* What launch_plan_make() asks; `module` must outlive it. An entry that the module lacks is
- * ERROR_DEVICE with CUDA_ERROR_NOT_FOUND in device->last. */
+/* The lookup for launch_plan_make(); `module` must outlive it. If the module lacks an entry, the
+ * lookup returns ERROR_DEVICE with CUDA_ERROR_NOT_FOUND in device->last. */
 struct kernel_lookup module_lookup(struct module *module);
 
 int module_function(const struct module *module, const char *entry, CUfunction *function,
                     struct error *error);
 
-/* Asks for `bytes` of dynamic shared memory: needed where static and dynamic together are more than
- * 48 KB. */
+/* Allows the function `bytes` of dynamic shared memory. A launch needs this if static and dynamic
+ * shared memory together exceed 48 KB. */
 int module_allow_shared(struct device_context *device, CUfunction function, int64_t bytes,
                         struct error *error);
 
-/* Queues one launch, with `arguments` as cuLaunchKernel wants them. Changes nothing, so that threads
- * may launch at the same time; module_launch_call() is the name of the call for messages. */
+/* Queues one launch; `arguments` are those of cuLaunchKernel. Thread-safe: it changes no state of
+ * ours. */
 CUresult module_launch(const struct driver *driver, const struct step *step, CUfunction function,
                        CUstream stream, void **arguments);
+
+/* The name of the driver call that module_launch() makes, for messages. */
 const char *module_launch_call(const struct step *step);
 
 #endif

@@ -22,7 +22,7 @@ static int resolve(struct nvml *nvml, struct error *error)
         if (symbol == NULL && functions[i].needed)
             return error_set(error, ERROR_DEVICE, "libnvidia-ml.so.1 has no '%s'",
                              functions[i].name);
-        /* ISO C has no cast from an object's pointer to a function's */
+        /* ISO C cannot cast an object pointer to a function pointer */
         memcpy((char *)nvml + functions[i].offset, &symbol, sizeof symbol);
     }
     return 0;
@@ -40,7 +40,7 @@ int nvml_open(struct nvml *nvml, const char *uuid, struct error *error)
     *nvml = (struct nvml){0};
     nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (nvml->library == NULL)
-        return error_set(error, ERROR_DEVICE, "NVML is not there (%s)", dlerror());
+        return error_set(error, ERROR_DEVICE, "NVML not found (%s)", dlerror());
     int status = resolve(nvml, error);
     if (status == 0)
         status = check(nvml, nvml->nvmlInit_v2(), "nvmlInit", error);
@@ -125,19 +125,19 @@ char *nvml_throttle_text(unsigned long long reasons)
 unsigned *nvml_processes(const struct nvml *nvml, size_t *count)
 {
     struct nvml_process *processes = NULL;
-    unsigned room = 0;
+    unsigned listed = 0; /* in: the array's capacity; out: the number of processes */
     int result = NVML_ERROR_INSUFFICIENT_SIZE;
     *count = 0;
     if (nvml->nvmlDeviceGetComputeRunningProcesses_v3 == NULL)
         return NULL;
-    /* others may start meanwhile: room for some more each time */
+    /* grow the array at each attempt, because more processes may start in the meantime */
     for (int attempt = 0; attempt < 4 && result == NVML_ERROR_INSUFFICIENT_SIZE; attempt++) {
-        room = room < 32 ? 32 : 2 * room;
-        processes = alloc_resize(processes, room, sizeof *processes);
-        result = nvml->nvmlDeviceGetComputeRunningProcesses_v3(nvml->device, &room, processes);
+        listed = listed < 32 ? 32 : 2 * listed;
+        processes = alloc_resize(processes, listed, sizeof *processes);
+        result = nvml->nvmlDeviceGetComputeRunningProcesses_v3(nvml->device, &listed, processes);
     }
     unsigned *pids = NULL;
-    for (unsigned i = 0; result == NVML_SUCCESS && i < room; i++)
+    for (unsigned i = 0; result == NVML_SUCCESS && i < listed; i++)
         *ARRAY_APPEND(pids, *count) = processes[i].pid;
     free(processes);
     return pids;

@@ -1,10 +1,10 @@
 /*
- * NVML, NVIDIA's monitoring library, opened at run time: what the GPU's clocks do, and who else is
- * on it. This file and nvml.c alone name its symbols. Types and values are those of its stable ABI,
- * declared here, since toolkits without the driver's headers lack nvml.h, and newer ones mark some
- * of these functions as deprecated.
+ * NVML, NVIDIA's monitoring library, opened at run time: reads the GPU's clocks and lists the
+ * processes on it. Only this file and nvml.c name its symbols. The types and values of its stable
+ * ABI are declared here, because toolkits without the driver's headers lack nvml.h and newer ones
+ * deprecate some of these functions.
  *
- * To use a further function: a line in NVML_FUNCTIONS.
+ * To use another function, add a line to NVML_FUNCTIONS.
  */
 #ifndef AUTOTUNE_NVML_H
 #define AUTOTUNE_NVML_H
@@ -31,7 +31,7 @@ enum {
     NVML_TEMPERATURE_GPU = 0,
 };
 
-/* X(name, result, arguments, 1 where nothing goes without it) */
+/* X(name, result, arguments, 1 if required) */
 #define NVML_FUNCTIONS(X)                                                                          \
     X(nvmlInit_v2, int, (void), 1)                                                                 \
     X(nvmlShutdown, int, (void), 1)                                                                \
@@ -47,7 +47,8 @@ enum {
     X(nvmlDeviceGetComputeRunningProcesses_v3, int,                                                \
       (nvml_handle device, unsigned *count, struct nvml_process *processes), 0)
 
-/* Why clocks are not at their highest. X(name, bit, 1 where power, heat or hardware lower them) */
+/* Why clocks are below their maximum. X(name, bit, 1 if the reason counts as throttling: power, heat
+ * or the hardware) */
 #define NVML_REASONS(X)                                                                            \
     X(idle, 0x1, 0)                                                                                \
     X(application_clocks, 0x2, 0)                                                                  \
@@ -74,32 +75,32 @@ struct nvml {
 };
 
 /*
- * Opens libnvidia-ml.so.1 (the linker's search path decides which) and finds the GPU, which takes
- * some 10 ms for each GPU of the machine. Returns 0, or ERROR_DEVICE saying what is missing;
- * nothing is left open then.
+ * Opens the libnvidia-ml.so.1 on the dynamic linker's search path and finds the GPU, which takes
+ * about 10 ms per GPU in the machine. Returns 0, or ERROR_DEVICE with what is missing; closes
+ * everything on failure.
  */
 int nvml_open(struct nvml *nvml, const char *uuid, struct error *error);
-void nvml_close(struct nvml *nvml); /* zeroed is allowed */
+void nvml_close(struct nvml *nvml); /* `nvml` may be zero */
 
-/* What NVML says at this moment; 0 for what this GPU or driver does not tell. */
+/* What NVML reports at one moment; 0 for a value that this GPU or driver does not report. */
 struct nvml_reading {
     unsigned sm_clock_mhz;
     unsigned temperature_c;
     double power_w;
-    unsigned long long reasons; /* of enum nvml_reason, and bits we have no name for */
+    unsigned long long reasons; /* bits of enum nvml_reason, and unknown ones */
 };
 
 /* Takes from 10 us to 1 ms. */
 void nvml_read(const struct nvml *nvml, struct nvml_reading *reading);
 
-/* Whether a reason among them lowers the clocks for power, heat or the hardware's sake. */
+/* True if one of the reasons lowers the clocks because of power, heat or the hardware. */
 bool nvml_throttled(unsigned long long reasons);
 
-/* "power_cap, thermal_slowdown": those that nvml_throttled() is about; a new string. */
+/* The names of those reasons, for example "power_cap, thermal_slowdown". Free the string. */
 char *nvml_throttle_text(unsigned long long reasons);
 
-/* The pids of all processes with a compute context on the GPU, ours included, as a new array; none
- * where NVML does not tell. In a container they may be those outside of it. */
+/* The pids of all processes with a compute context on the GPU, ours included; free the array. Empty
+ * if NVML does not list them. In a container they may be the host's pids. */
 unsigned *nvml_processes(const struct nvml *nvml, size_t *count);
 
 #endif

@@ -7,13 +7,13 @@
 #include <string.h>
 
 /*
- * Findings, in 64-bit slots: for each expectation a comparison {mismatches, ~first, unwritten} or a
- * checksum {ordered, unordered, poisoned, places of those}; for each buffer a checksum (inputs only)
- * and the number of damaged guard bytes.
+ * The findings are 64-bit slots. Each expectation has a comparison {mismatches, ~first, unwritten} or
+ * a checksum {ordered, unordered, poisoned, positions of poison}. Each buffer has a checksum (inputs
+ * only) and the number of damaged guard bytes.
  */
 enum { EXPECTATION_SLOTS = 4, BUFFER_SLOTS = 5, GUARD_SLOT = 4 };
 
-/* Elements of fewer bytes look like poison by chance. */
+/* Smaller elements can equal the poison by chance. */
 enum { POISON_BYTES = 4 };
 
 static size_t slot_count(const struct device_problem *problem)
@@ -44,8 +44,7 @@ static const struct device_buffer *buffer_of(const struct device_problem *proble
     return scratch ? &variant->scratch[index] : &problem->buffers[index];
 }
 
-/* -- queueing the checks -------------------------------------------------------------------------
- */
+/* --- queueing the checks --- */
 
 static int queue_checksum(struct device_problem *problem, const struct device_buffer *buffer,
                           size_t slot, struct error *error)
@@ -93,7 +92,7 @@ static int queue_expectation(struct device_problem *problem, size_t index, struc
                : queue_compare(problem, index, error);
 }
 
-/* As device_kernels.cu has them. */
+/* Must match device_kernels.cu. */
 enum { GUARDS = 16 };
 struct guards {
     CUdeviceptr guard[GUARDS];
@@ -111,7 +110,7 @@ static int launch_guards(struct device_problem *problem, struct guards *guards, 
                                  arguments, error);
 }
 
-/* All buffers' guards, in as few launches as their number allows. */
+/* Checks all buffers' guards, GUARDS per launch. */
 static int queue_guards(struct device_problem *problem, const struct device_variant *variant,
                         struct error *error)
 {
@@ -142,10 +141,9 @@ static int queue_inputs(struct device_problem *problem, struct error *error)
     return status;
 }
 
-/* -- judging what they found ---------------------------------------------------------------------
- */
+/* --- judging what they found --- */
 
-/* The element as text, fetched from the GPU; for messages only. */
+/* Fetches an element from the GPU and formats it for a message. */
 static void element_text(struct device_problem *problem, const struct device_buffer *buffer,
                          uint64_t index, char text[32])
 {
@@ -209,16 +207,14 @@ static bool judge_unordered(const struct device_problem *problem, size_t index,
         return true;
     if (found[1] == expected[1])
         (void)snprintf(reason, VERIFY_REASON_BYTES,
-                       "%s has the right elements, but others of its places were left unwritten "
-                       "than expected",
-                       name);
+                       "%s has the right elements in the wrong positions", name);
     else if (found[2] != expected[2])
         (void)snprintf(reason, VERIFY_REASON_BYTES,
-                       "%s has %" PRIu64 " elements written, expected %" PRIu64, name,
+                       "%s has %" PRIu64 " written elements, expected %" PRIu64, name,
                        length - found[2], length - expected[2]);
     else
         (void)snprintf(reason, VERIFY_REASON_BYTES,
-                       "%s has other elements than expected, in any order", name);
+                       "%s does not have the expected elements in any order", name);
     return false;
 }
 
@@ -229,7 +225,7 @@ static bool judge_buffer(const struct device_problem *problem, size_t index, boo
     const struct buffer *buffer = &problem->template.buffers[index];
     if (found[GUARD_SLOT] != 0) {
         (void)snprintf(reason, VERIFY_REASON_BYTES,
-                       "%" PRIu64 " bytes outside of buffer '%s' were written", found[GUARD_SLOT],
+                       "%" PRIu64 " bytes outside buffer '%s' were written", found[GUARD_SLOT],
                        buffer->name);
         return false;
     }
@@ -240,8 +236,7 @@ static bool judge_buffer(const struct device_problem *problem, size_t index, boo
     return true;
 }
 
-/* -- running them --------------------------------------------------------------------------------
- */
+/* --- running them --- */
 
 static int clear_slots(struct device_problem *problem, struct error *error)
 {
@@ -249,7 +244,7 @@ static int clear_slots(struct device_problem *problem, struct error *error)
                 slot_count(problem) * sizeof(uint64_t), problem->device->stream);
 }
 
-/* Waits for everything before it in the stream. */
+/* Waits for the stream. */
 static int fetch_slots(struct device_problem *problem, struct error *error)
 {
     int status = CUDA(problem->device, cuMemcpyDtoHAsync, problem->slot_values, problem->slots,
@@ -257,7 +252,7 @@ static int fetch_slots(struct device_problem *problem, struct error *error)
     return status != 0 ? status : device_synchronise(problem->device, error);
 }
 
-/* A reference that writes nothing would pass a variant that writes nothing. */
+/* Fails if a reference wrote nothing: a variant that writes nothing would pass. */
 static int check_reference(const struct device_problem *problem, size_t index, struct error *error)
 {
     const struct expectation *expectation = &problem->template.expectations[index];
@@ -299,7 +294,7 @@ int verify_prepare(struct device_problem *problem, struct error *error)
     return status;
 }
 
-/* Queues: inputs as they were, outputs poisoned, one run. */
+/* Restores the inputs, poisons the outputs, runs once. */
 static int queue_run(struct device_problem *problem, struct device_variant *variant,
                      struct error *error)
 {

@@ -1,7 +1,7 @@
 /*
- * Is a variant's result right? Outputs are poisoned and inputs restored, the variant runs once, and
- * the GPU compares what came out with what is expected, where it lies; then it checks that inputs
- * are as they were and that nothing was written into the guard regions.
+ * Checks that a variant's result is right: restores the inputs, poisons the outputs, runs the variant
+ * once, and compares the outputs with the expected results on the GPU. Then checks that the variant
+ * changed neither its inputs nor the guard regions around the buffers.
  */
 #ifndef AUTOTUNE_VERIFY_H
 #define AUTOTUNE_VERIFY_H
@@ -14,23 +14,24 @@ enum { VERIFY_REASON_BYTES = 256 };
 enum finding {
     FINDING_RIGHT,
     FINDING_WRONG,
-    FINDING_DAMAGE /* wrong, and it wrote where it must not: the problem must be opened again */
+    FINDING_DAMAGE /* changed an input or wrote out of bounds: the problem must be opened again */
 };
 
-/* Prepares verification of this problem's variants: room for findings, checksums of inputs. */
+/* Prepares the verification of this problem's variants: allocates the slots for findings and computes
+ * the checksums of inputs and expected results. Returns ERROR_CONFIG if a reference wrote nothing. */
 int verify_prepare(struct device_problem *problem, struct error *error);
 
 /*
- * Runs the variant and checks. Unless `*finding` is FINDING_RIGHT, `reason` says what was not as
- * expected. A negative code is the driver's: the launch was refused, or the kernel faulted.
+ * Runs the variant and checks the result. Unless `*finding` is FINDING_RIGHT, `reason` says what is
+ * wrong. Returns ERROR_DEVICE if the driver refused the launch or the kernel crashed.
  */
 int verify_run(struct device_problem *problem, struct device_variant *variant,
                enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error);
 
 /*
- * Checks what the last run left, timed or not, without another run: what the runs before it left
- * behind (a counter, a flag), and a race that strikes now and then, show here. Inputs are not
- * checked again.
+ * Checks the result of the last run, timed or not, without running again. This catches a variant that
+ * goes wrong only when run repeatedly, because it does not reset a counter or a flag, and some races
+ * that fail now and then. Does not check the inputs again.
  */
 int verify_again(struct device_problem *problem, struct device_variant *variant,
                  enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error);

@@ -314,7 +314,7 @@ static int take_watch(struct gpu_client *client, const json_t *reply,
                       struct gpu_client_answer *answer, struct error *error)
 {
     struct gpu_conditions *conditions = &client->conditions;
-    const char *monitor_error = json_string_value(json_object_get(reply, "unwatched"));
+    const char *monitor_error = json_string_value(json_object_get(reply, "monitor_error"));
     size_t samples = json_array_size(json_object_get(reply, "samples_ns"));
     if (monitor_error != NULL)
         (void)snprintf(client->monitor_error, sizeof client->monitor_error, "%s", monitor_error);

@@ -19,13 +19,13 @@
 #define ANOTHER_UUID "GPU-ffffffff-0000-0000-0000-000000000000"
 
 /* As the device worker does with every request; until it tells something. */
-static json_t *watch_until_told(struct gpu_monitor *watch)
+static json_t *read_until_reported(struct gpu_monitor *monitor)
 {
     int64_t begin_ns = clock_ns();
     json_t *message = json_object();
     while (json_object_size(message) == 0 && clock_ns() - begin_ns < INT64_C(20000000000)) {
-        gpu_monitor_look(watch, begin_ns);
-        gpu_monitor_tell(watch, message);
+        gpu_monitor_read(monitor, begin_ns);
+        gpu_monitor_report(monitor, message);
     }
     return message;
 }
@@ -33,48 +33,48 @@ static json_t *watch_until_told(struct gpu_monitor *watch)
 static void test_tells_readings_once_it_is_open(void **state)
 {
     (void)state;
-    struct gpu_monitor watch;
-    gpu_monitor_start(&watch, UUID);
-    json_t *message = watch_until_told(&watch);
+    struct gpu_monitor monitor;
+    gpu_monitor_start(&monitor, UUID);
+    json_t *message = read_until_reported(&monitor);
     assert_int_equal(json_integer_value(json_object_get(message, "sm_clock_mhz")), 1755);
     assert_int_equal(json_integer_value(json_object_get(message, "temperature_c")), 40);
     assert_int_equal(json_integer_value(json_object_get(message, "other_processes")), 1);
     assert_true(json_is_true(json_object_get(message, "throttled")));
     assert_string_equal(json_string_value(json_object_get(message, "reasons")), "power_cap");
     json_decref(message);
-    gpu_monitor_stop(&watch);
+    gpu_monitor_stop(&monitor);
 }
 
 static void test_says_once_why_it_is_blind(void **state)
 {
     (void)state;
-    struct gpu_monitor watch;
-    gpu_monitor_start(&watch, ANOTHER_UUID);
-    json_t *message = watch_until_told(&watch);
+    struct gpu_monitor monitor;
+    gpu_monitor_start(&monitor, ANOTHER_UUID);
+    json_t *message = read_until_reported(&monitor);
     assert_int_equal(json_object_size(message), 1);
-    assert_string_equal(json_string_value(json_object_get(message, "unwatched")),
+    assert_string_equal(json_string_value(json_object_get(message, "monitor_error")),
                         "nvmlDeviceGetHandleByUUID failed: Not Found");
     json_object_clear(message);
-    gpu_monitor_look(&watch, clock_ns());
-    gpu_monitor_tell(&watch, message);
+    gpu_monitor_read(&monitor, clock_ns());
+    gpu_monitor_report(&monitor, message);
     assert_int_equal(json_object_size(message), 0);
     json_decref(message);
-    gpu_monitor_stop(&watch);
+    gpu_monitor_stop(&monitor);
 }
 
 static void test_ends_at_any_time(void **state)
 {
     (void)state;
-    struct gpu_monitor watch = {0};
-    gpu_monitor_stop(&watch);
+    struct gpu_monitor monitor = {0};
+    gpu_monitor_stop(&monitor);
     for (int i = 0; i < 20; i++) {
-        gpu_monitor_start(&watch, i % 2 == 0 ? UUID : ANOTHER_UUID);
-        gpu_monitor_look(&watch, clock_ns());
-        gpu_monitor_stop(&watch);
+        gpu_monitor_start(&monitor, i % 2 == 0 ? UUID : ANOTHER_UUID);
+        gpu_monitor_read(&monitor, clock_ns());
+        gpu_monitor_stop(&monitor);
         json_t *message = json_object();
-        gpu_monitor_look(&watch, clock_ns());
-        gpu_monitor_tell(&watch, message);
-        assert_null(json_object_get(message, "unwatched"));
+        gpu_monitor_read(&monitor, clock_ns());
+        gpu_monitor_report(&monitor, message);
+        assert_null(json_object_get(message, "monitor_error"));
         json_decref(message);
     }
 }
