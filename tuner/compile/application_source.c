@@ -8,7 +8,7 @@
 int application_source_load(struct source *source, const char *path, const char *templates,
                             struct error *error)
 {
-    char *folder = realpath(templates, NULL); /* relative ones would be the source's */
+    char *folder = realpath(templates, NULL); /* a relative path would start at the source */
     const char *folders[] = {folder};
     int status = source_load(source, path, folders, folder != NULL, error);
     free(folder);
@@ -26,7 +26,7 @@ void application_source_options(const struct source *source, const char *const *
         *ARRAY_APPEND(options->items, options->count) = alloc_string(definitions[i]);
 }
 
-static int by_letters(const void *a, const void *b)
+static int compare_text(const void *a, const void *b)
 {
     const char *const *left = a;
     const char *const *right = b;
@@ -42,7 +42,7 @@ char *application_source_binary(const struct source *source, const char *const *
     const char **sorted = alloc_zeroed(count, sizeof *sorted);
     for (size_t i = 0; i < count; i++)
         sorted[i] = definitions[i];
-    qsort(sorted, count, sizeof *sorted, by_letters);
+    qsort(sorted, count, sizeof *sorted, compare_text);
     struct hash *hash = hash_new();
     hash_add_text(hash, source->hash);
     for (size_t i = 0; i < count; i++)

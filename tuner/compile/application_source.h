@@ -1,7 +1,7 @@
 /*
- * An application's own source, compiled with the tuned parameters of another kernel: it includes
- * "barriers.cuh", say, and gets the definitions of the tuned grid_barrier. `autotune bundle
- * --source` compiles it ahead, and libtuned_kernel finds the binary, or compiles it itself.
+ * An application's own source, compiled with a kernel's tuned parameters. For example, it includes
+ * "barriers.cuh" and gets the definitions of the tuned grid_barrier. `autotune bundle --source`
+ * compiles it in advance; libtuned_kernel loads that binary, or compiles the source itself.
  */
 #ifndef AUTOTUNE_APPLICATION_SOURCE_H
 #define AUTOTUNE_APPLICATION_SOURCE_H
@@ -13,19 +13,19 @@
 
 #include <stddef.h>
 
-/* Reads the source; it finds headers in its own folder and in `templates`. Errors as of
- * source_load(). */
+/* Reads the source and its headers, which are looked up in its own folder and in `templates`.
+ * Returns what source_load() does. */
 int application_source_load(struct source *source, const char *path, const char *templates,
                             struct error *error);
 
-/* NVRTC's options for it with these "-DNAME=VALUE"; to be released. */
+/* The NVRTC options for it: include folders and `definitions`, each "-DNAME=VALUE". Release them. */
 void application_source_options(const struct source *source, const char *const *definitions,
                                 size_t count, struct options *options);
 
 /*
- * Where a bundle has it compiled for the configuration whose own binary is BUNDLE/cubin/NAME.cubin:
- * BUNDLE/cubin/NAME-DIGITS.cubin, the digits standing for the source with all its headers and for
- * the definitions in any order. A new string.
+ * The path of its binary in a bundle. The configuration's own binary is BUNDLE/cubin/NAME.cubin;
+ * this one is BUNDLE/cubin/NAME-DIGITS.cubin. The digits are a hash of the source, its headers and
+ * the definitions; the order of the definitions does not matter. Free the string.
  */
 char *application_source_binary(const struct source *source, const char *const *definitions,
                                 size_t count, const char *configuration_cubin);

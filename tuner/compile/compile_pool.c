@@ -111,9 +111,9 @@ static void remove_worker(struct compile_pool *pool, struct compile_worker *work
     event_loop_remove(pool->loop, &worker->source);
     worker_stop(&worker->worker);
     if (worker->job != NULL) {
-        char *scrap = alloc_format("%s" COMPILE_WORKER_SCRAP, worker->job->job.path);
-        (void)unlink(scrap);
-        free(scrap);
+        char *temporary = alloc_format("%s" COMPILE_WORKER_TEMPORARY, worker->job->job.path);
+        (void)unlink(temporary);
+        free(temporary);
     }
     for (size_t i = 0; i < pool->worker_count; i++)
         if (pool->workers[i] == worker)

@@ -19,9 +19,9 @@ struct job {
     const char *arch;
     const char *output;
     char *text;           /* owned */
-    const char **options; /* the texts belong to the message */
+    const char **options; /* array owned; strings borrowed from the message */
     size_t option_count;
-    const char **headers; /* likewise */
+    const char **headers; /* the same */
     size_t header_count;
     size_t definition_count;
     bool more;
@@ -34,14 +34,15 @@ static void job_release(struct job *job)
     free(job->headers);
 }
 
-/* The array's strings, which stay the message's. */
+/* The array's strings, borrowed from it; free the returned array. */
 static const char **read_texts(const json_t *array, size_t *count)
 {
     const char **texts = NULL;
-    size_t index;
-    json_t *text;
-    json_array_foreach(array, index, text) if (json_is_string(text)) * ARRAY_APPEND(texts, *count) =
-        json_string_value(text);
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const char *text = json_string_value(json_array_get(array, i));
+        if (text != NULL)
+            *ARRAY_APPEND(texts, *count) = text;
+    }
     return texts;
 }
 
@@ -73,8 +74,8 @@ static int read_job(struct job *job, const json_t *message, struct error *error)
 static int compile_job(struct precompiler *precompiler, const struct job *job,
                        struct compilation *compilation, struct error *error)
 {
-    char *file = alloc_format("%s" COMPILE_WORKER_SCRAP, job->output);
-    struct precompilation whole = {
+    char *file = alloc_format("%s" COMPILE_WORKER_TEMPORARY, job->output);
+    struct precompilation precompilation = {
         .name = job->name,
         .text = job->text,
         .arch = job->arch,
@@ -86,7 +87,7 @@ static int compile_job(struct precompiler *precompiler, const struct job *job,
         .more = job->more,
         .file = file,
     };
-    int status = precompiler_compile(precompiler, &whole, compilation, error);
+    int status = precompiler_compile(precompiler, &precompilation, compilation, error);
     free(file);
     return status;
 }
@@ -123,9 +124,9 @@ static int send_ready(struct channel *channel, const struct nvrtc *nvrtc, struct
 }
 
 /*
- * A variant that would take all of the machine's memory to compile (an enormous unroll) takes this
- * worker's only: 4 GiB of address space, or $AUTOTUNE_COMPILE_MEMORY_MB. Sanitizers reserve more
- * than that for themselves.
+ * Limits the worker's address space to 4 GiB, or $AUTOTUNE_COMPILE_MEMORY_MB, so that compiling one
+ * variant (with an enormous unroll) cannot take all of the machine's memory. No limit under a
+ * sanitizer, which reserves more than that for itself.
  */
 static void limit_memory(void)
 {
@@ -146,8 +147,8 @@ int compile_worker_run(struct channel *channel, struct error *error)
     limit_memory();
     struct nvrtc *nvrtc;
     json_t *message;
-    /* Where there is a driver, NVRTC keeps its results in the driver's cache, and a result from
-     * there comes without the log that has the kernels' figures. The cache is ours to keep. */
+    /* If a driver is installed, NVRTC uses the driver's cache, and a cached result comes without the
+     * log that states resource usage. We have our own cache. */
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1);
     int status = nvrtc_open(&nvrtc, error);
     if (status != 0) {

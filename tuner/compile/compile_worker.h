@@ -8,10 +8,10 @@
 #include "base/channel.h"
 #include "base/error.h"
 
-/* The suffix, after `output`, of a file that a worker may leave behind when it is killed. */
-#define COMPILE_WORKER_SCRAP ".pch"
+/* Suffix of a temporary file beside `output`; a killed worker may leave it behind. */
+#define COMPILE_WORKER_TEMPORARY ".pch"
 
-/* Greets, then serves until the channel ends. Returns 0, or an error that has been sent as well. */
+/* Serves requests until the channel closes. Returns 0, or an error that it has also sent. */
 int compile_worker_run(struct channel *channel, struct error *error);
 
 #endif

@@ -7,9 +7,8 @@
 #include <string.h>
 
 /*
- * A .nv.info section is a sequence of attributes: a byte for the format, a byte for the attribute,
- * and a 16-bit word, which is the value itself or, in format SIZED, the length of the value that
- * follows.
+ * A .nv.info section is a sequence of attributes: one byte for the format, one for the attribute,
+ * and a 16-bit word. The word is the value, or in format SIZED the length of the value that follows.
  */
 enum { FORMAT_SIZED = 4, ATTRIBUTE_MAX_THREADS = 0x05, ATTRIBUTE_REQUIRED_THREADS = 0x10 };
 
@@ -18,7 +17,7 @@ struct bytes {
     size_t count;
 };
 
-/* The bytes from `offset` on, none where they are not all there. */
+/* `count` bytes from `offset` on; empty if `from` is too short. */
 static struct bytes slice(struct bytes from, uint64_t offset, uint64_t count)
 {
     if (offset > from.count || count > from.count - offset)
@@ -39,7 +38,7 @@ static bool section_at(struct bytes file, const Elf64_Ehdr *header, unsigned ind
     return true;
 }
 
-/* Whether the zero-terminated string at `offset` of `strings` is ".nv.info.ENTRY". */
+/* True if the null-terminated string at `offset` of `strings` is ".nv.info.ENTRY". */
 static bool names_info_of(struct bytes strings, uint64_t offset, const char *entry)
 {
     static const char prefix[] = ".nv.info.";
@@ -71,7 +70,7 @@ static struct bytes find_info(struct bytes file, const char *entry)
     return (struct bytes){0};
 }
 
-/* Product of the three dimensions at `at`; 0 where it is not a number of threads. */
+/* Product of the three dimensions at `at`; 0 if it overflows. */
 static int threads_of(const unsigned char *at)
 {
     uint32_t dimensions[3];

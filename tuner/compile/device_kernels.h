@@ -1,6 +1,6 @@
 /*
- * The tuner's own kernels (device_kernels.cu), compiled by a compile worker like any template. The
- * text is embedded by the build.
+ * The source of the tuner's own kernels (gpu/device_kernels.cu), embedded by the build. A compile
+ * worker compiles it like any template.
  */
 #ifndef AUTOTUNE_DEVICE_KERNELS_H
 #define AUTOTUNE_DEVICE_KERNELS_H

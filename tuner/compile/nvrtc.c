@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Every NVRTC function that must be there; all of them are in 12.0. */
+/* The required NVRTC functions; 12.0 has all of them. */
 #define NVRTC_FUNCTIONS(X)                                                                         \
     X(GetErrorString)                                                                              \
     X(Version)                                                                                     \
@@ -54,13 +54,13 @@ static void text_list_release(struct text_list *list)
     *list = (struct text_list){0};
 }
 
-/* --- opening ---------------------------------------------------------------------------------- */
+/* --- opening --- */
 
 enum { OLDEST_MAJOR = 12 };
 
 static const char *const library_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 
-/* Where a root has its libraries: a toolkit, and NVIDIA's Python packages for CUDA 12. */
+/* Library folders below a root: of a toolkit, and of NVIDIA's Python packages for CUDA 12. */
 static const char *const library_folders[] = {
     "lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "cuda_nvrtc/lib",
 };
@@ -81,7 +81,7 @@ static struct roots toolkit_roots(void)
     return roots;
 }
 
-/* Fetches the functions; the name of the first one that is not there, or NULL. */
+/* Looks up the functions. Returns the name of the first missing one, or NULL. */
 static const char *bind_functions(struct nvrtc *nvrtc)
 {
     void *symbol = NULL;
@@ -89,7 +89,7 @@ static const char *bind_functions(struct nvrtc *nvrtc)
     symbol = dlsym(nvrtc->library, "nvrtc" #function);                                             \
     if (symbol == NULL)                                                                            \
         return "nvrtc" #function;                                                                  \
-    memcpy(&nvrtc->function, &symbol, sizeof symbol); /* ISO C has no cast for this */
+    memcpy(&nvrtc->function, &symbol, sizeof symbol); /* ISO C cannot cast this */
     NVRTC_FUNCTIONS(X)
 #undef X
     symbol = dlsym(nvrtc->library, "nvrtcSetPCHHeapSize");
@@ -108,8 +108,8 @@ static bool read_architectures(struct nvrtc *nvrtc)
 }
 
 /*
- * Opens `file`: a path, or a name for the linker's cache. On failure nothing is open and *reason, a
- * new string, says why.
+ * Opens `file`: a path, or a name for the dynamic linker to find. On failure closes everything and
+ * sets *reason to a new string.
  */
 static bool open_library(struct nvrtc *nvrtc, const char *file, char **reason)
 {
@@ -121,11 +121,11 @@ static bool open_library(struct nvrtc *nvrtc, const char *file, char **reason)
         return false;
     }
     int minor = 0;
-    const char *absent = bind_functions(nvrtc);
-    if (absent != NULL)
-        *reason = alloc_format("'%s' has no %s", file, absent);
+    const char *missing = bind_functions(nvrtc);
+    if (missing != NULL)
+        *reason = alloc_format("'%s' has no %s", file, missing);
     else if (nvrtc->Version(&nvrtc->major, &minor) != NVRTC_SUCCESS || !read_architectures(nvrtc))
-        *reason = alloc_format("'%s' does not answer", file);
+        *reason = alloc_format("'%s' does not report its version", file);
     else if (nvrtc->major < OLDEST_MAJOR)
         *reason = alloc_format("'%s' is version %d.%d", file, nvrtc->major, minor);
     if (*reason != NULL) {
@@ -137,8 +137,8 @@ static bool open_library(struct nvrtc *nvrtc, const char *file, char **reason)
     return true;
 }
 
-/* Tries the library's names in the linker's cache, then below each root. Keeps in *reason why a
- * library that is there was not taken. */
+/* Tries each library name with the dynamic linker, then below each root. If a library exists but
+ * cannot be used, sets *reason. */
 static bool search_library(struct nvrtc *nvrtc, char **reason)
 {
     size_t name_count = sizeof library_names / sizeof *library_names;
@@ -156,8 +156,7 @@ static bool search_library(struct nvrtc *nvrtc, char **reason)
             continue;
         char *file = alloc_format("%s/%s/%s", root, library_folders[i / name_count % folder_count],
                                   library_names[i % name_count]);
-        bool there = access(file, F_OK) == 0;
-        bool opened = there && open_library(nvrtc, file, &refusal);
+        bool opened = access(file, F_OK) == 0 && open_library(nvrtc, file, &refusal);
         free(file);
         if (opened)
             return true;
@@ -174,24 +173,24 @@ static int not_found(const char *reason, struct error *error)
 {
     struct roots roots = toolkit_roots();
     const char *built = roots.items[2];
-    return error_set(error, ERROR_DEVICE,
-                     "no NVRTC %d.0 or newer in the linker's cache, $CUDA_HOME (%s), %s%s%s%s%s%s; "
-                     "install the CUDA Toolkit, run ./bootstrap.sh, or set AUTOTUNE_NVRTC to the "
-                     "file libnvrtc.so",
-                     OLDEST_MAJOR, roots.items[0] != NULL ? roots.items[0] : "not set",
-                     roots.items[1], built != NULL ? ", " : "", built != NULL ? built : "",
-                     reason != NULL ? " (" : "", reason != NULL ? reason : "",
-                     reason != NULL ? ")" : "");
+    return error_set(
+        error, ERROR_DEVICE,
+        "no NVRTC %d.0 or newer on the linker's path, in $CUDA_HOME (%s), %s%s%s%s%s%s; "
+        "install the CUDA Toolkit, run ./bootstrap.sh, or set AUTOTUNE_NVRTC to the "
+        "path of libnvrtc.so",
+        OLDEST_MAJOR, roots.items[0] != NULL ? roots.items[0] : "not set", roots.items[1],
+        built != NULL ? ", " : "", built != NULL ? built : "", reason != NULL ? " (" : "",
+        reason != NULL ? reason : "", reason != NULL ? ")" : "");
 }
 
-/* --- header folders --------------------------------------------------------------------------- */
+/* --- header folders --- */
 
-/* Adds -IFOLDER where FOLDER/MARKER is there; says whether it was. */
+/* Adds -IFOLDER and returns true if FOLDER/MARKER exists. */
 static bool add_folder(struct nvrtc *nvrtc, const char *base, const char *below, const char *marker)
 {
     char *joined = alloc_format("%s/%s/%s", base, below, marker);
-    bool there = access(joined, R_OK) == 0;
-    if (there) {
+    bool exists = access(joined, R_OK) == 0;
+    if (exists) {
         joined[strlen(joined) - strlen(marker) - 1] = '\0';
         char *folder = realpath(joined, NULL);
         *ARRAY_APPEND(nvrtc->include_options.items, nvrtc->include_options.count) =
@@ -199,7 +198,7 @@ static bool add_folder(struct nvrtc *nvrtc, const char *base, const char *below,
         free(folder);
     }
     free(joined);
-    return there;
+    return exists;
 }
 
 static bool add_first_folder(struct nvrtc *nvrtc, const char *base, const char *const *below,
@@ -211,11 +210,11 @@ static bool add_first_folder(struct nvrtc *nvrtc, const char *base, const char *
     return false;
 }
 
-/* The headers that came with the library, else those of any toolkit. */
+/* Finds the headers installed with the library, or else those of any toolkit. */
 static void find_headers(struct nvrtc *nvrtc)
 {
-    /* Relative to the library's folder: a toolkit or Python packages for CUDA 13; Python packages
-     * for CUDA 12; a distribution's /usr/lib/MACHINE. */
+    /* Relative to the library's folder: a toolkit or the Python packages for CUDA 13; the Python
+     * packages for CUDA 12; a distribution's /usr/lib/MACHINE. */
     static const char *const beside[] = {"../include", "../../cuda_runtime/include",
                                          "../../include", NULL};
     static const char *const beside_cccl[] = {"../include/cccl", "../include",
@@ -239,7 +238,7 @@ static void find_headers(struct nvrtc *nvrtc)
     }
 }
 
-/* The real path of the file that the library was loaded from. */
+/* The real path of the loaded library; free it. */
 static char *library_path(const struct nvrtc *nvrtc)
 {
     Dl_info information;
@@ -251,16 +250,16 @@ static char *library_path(const struct nvrtc *nvrtc)
 }
 
 /*
- * NVRTC opens libnvrtc-builtins by its bare name, which the linker's cache has for an installed
- * toolkit but not for Python packages: opened here by its path, it is there already. Where it is
- * not beside the library, NVRTC is left to find it.
+ * NVRTC opens libnvrtc-builtins by its bare name, which the dynamic linker can find for an installed
+ * toolkit but not for Python packages. So load it by its path first, from NVRTC's own folder. If it
+ * is not there, leave it to NVRTC.
  */
 static void open_builtins(const struct nvrtc *nvrtc)
 {
     const char *slash = strrchr(nvrtc->path, '/');
     char *file = alloc_format("%.*s/libnvrtc-builtins.so.%s", (int)(slash - nvrtc->path),
                               nvrtc->path, nvrtc->version);
-    (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); /* for the life of the process, as NVRTC's own is */
+    (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); /* never closed, like NVRTC itself */
     free(file);
 }
 
@@ -273,11 +272,10 @@ int nvrtc_open(struct nvrtc **nvrtc, struct error *error)
     *nvrtc = NULL;
     if (wanted != NULL && wanted[0] != '\0') {
         if (!open_library(&opened, wanted, &reason))
-            status =
-                error_set(error, ERROR_DEVICE,
-                          "no NVRTC %d.0 or newer in '%s', which AUTOTUNE_NVRTC names: %s; set "
-                          "it to the file libnvrtc.so, or unset it",
-                          OLDEST_MAJOR, wanted, reason != NULL ? reason : "unknown reason");
+            status = error_set(error, ERROR_DEVICE,
+                               "AUTOTUNE_NVRTC is '%s', which is not NVRTC %d.0 or newer: %s; set "
+                               "it to the path of libnvrtc.so, or unset it",
+                               wanted, OLDEST_MAJOR, reason != NULL ? reason : "unknown reason");
     } else if (!search_library(&opened, &reason)) {
         status = not_found(reason, error);
     }
@@ -297,7 +295,7 @@ void nvrtc_close(struct nvrtc *nvrtc)
 {
     if (nvrtc == NULL)
         return;
-    /* The library stays loaded: unloading it leaks the memory that its C++ runtime holds. */
+    /* Do not unload the library: that leaks the memory of its C++ runtime. */
     text_list_release(&nvrtc->include_options);
     free(nvrtc->architectures);
     free(nvrtc->path);
@@ -320,9 +318,9 @@ const int *nvrtc_architectures(const struct nvrtc *nvrtc, size_t *count)
     return nvrtc->architectures;
 }
 
-/* --- compiling -------------------------------------------------------------------------------- */
+/* --- compiling --- */
 
-/* "sm_90", "sm_90a" or "sm_100f" for any of the compiler's architectures. */
+/* True for "sm_90", "sm_90a" or "sm_90f" if the compiler supports 90. */
 static bool knows_architecture(const struct nvrtc *nvrtc, const char *arch)
 {
     for (size_t i = 0; i < nvrtc->architecture_count; i++) {
@@ -345,13 +343,13 @@ static int unknown_architecture(const struct nvrtc *nvrtc, const char *arch, str
         free(known);
         known = longer;
     }
-    int status = error_set(error, ERROR_USAGE, "NVRTC %s does not compile for '%s'; it does for %s",
+    int status = error_set(error, ERROR_USAGE, "NVRTC %s does not support '%s'; it supports %s",
                            nvrtc->version, arch, known);
     free(known);
     return status;
 }
 
-static struct text_list all_options(const struct nvrtc *nvrtc, const char *arch, bool figures,
+static struct text_list all_options(const struct nvrtc *nvrtc, const char *arch, bool verbose,
                                     const char *const *options, size_t option_count)
 {
     struct text_list list = {0};
@@ -364,16 +362,16 @@ static struct text_list all_options(const struct nvrtc *nvrtc, const char *arch,
     }
     if (!standard_given)
         *ARRAY_APPEND(list.items, list.count) = alloc_string("-std=c++17");
-    if (figures)
+    if (verbose)
         *ARRAY_APPEND(list.items, list.count) = alloc_string("--ptxas-options=-v");
-    if (nvrtc->major >= 13) /* a result from the driver's cache comes without the figures' log */
+    if (nvrtc->major >= 13) /* a result from the driver's cache has no log */
         *ARRAY_APPEND(list.items, list.count) = alloc_string("--no-cache");
     for (size_t i = 0; i < nvrtc->include_options.count; i++)
         *ARRAY_APPEND(list.items, list.count) = alloc_string(nvrtc->include_options.items[i]);
     return list;
 }
 
-/* A new string, "" where NVRTC has none. */
+/* The compiler's log, or ""; free it. */
 static char *read_log(const struct nvrtc *nvrtc, nvrtcProgram program)
 {
     size_t bytes = 0;
@@ -413,7 +411,7 @@ static int read_cubin(const struct nvrtc *nvrtc, nvrtcProgram program, const cha
     return 0;
 }
 
-/* One run of the compiler: 0 with a log, and a cubin where the program is good. */
+/* Runs the compiler once. Returns 0 with a log, and with a cubin if the source compiled. */
 static int compile_once(const struct nvrtc *nvrtc, const char *name, const char *text,
                         const struct text_list *options, struct compilation *compilation,
                         struct error *error)
@@ -493,7 +491,7 @@ int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const
     text_list_release(&list);
 
     if (status == 0 && compilation->cubin == NULL && !explains_refusal(compilation->log)) {
-        /* With -v, ptxas keeps to itself that a kernel has too much shared memory. */
+        /* With -v, ptxas does not say that a kernel has too much shared memory: try without. */
         compilation_release(compilation);
         list = all_options(nvrtc, arch, false, options, option_count);
         status = compile_once(nvrtc, name, text, &list, compilation, error);

@@ -1,4 +1,4 @@
-/* The figures that ptxas leaves in NVRTC's log. */
+/* Parses the resource usage that ptxas writes to NVRTC's log. */
 #include "compile/nvrtc.h"
 
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number that begins at `text`, and in *rest what follows it; -1 where there is none. */
+/* The number at the start of `text`, or -1; sets *rest to what follows it. */
 static long read_count(const char *text, const char **rest)
 {
     char *end = NULL;
@@ -61,7 +61,7 @@ static void read_items(char *line, struct compiled_kernel *kernel)
         read_item(item, kernel);
 }
 
-/* What follows `key` in `line`, or NULL. */
+/* The text after `key` in `line`, or NULL. */
 static char *after(char *line, const char *key)
 {
     char *found = strstr(line, key);
@@ -74,18 +74,18 @@ static bool is_ptxas_info(const char *line)
 }
 
 /*
- * ptxas writes, for each entry function,
+ * For each entry function ptxas writes
  *     ptxas info    : Compiling entry function 'NAME' for 'sm_90'
  *     ptxas info    : Function properties for NAME
  *     ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
  *     ptxas info    : Used 10 registers, used 1 barriers, 4096 bytes smem, 364 bytes cmem[0]
- * and then, for each function that was not inlined, its properties, which belong to no kernel.
+ * and then the properties of each function that was not inlined; these are ignored.
  */
 void nvrtc_parse_log(const char *log, struct compiled_kernel **kernels, size_t *count)
 {
     *kernels = NULL;
     *count = 0;
-    bool own_properties = false; /* the lines are about the kernel last named */
+    bool own_properties = false; /* the lines describe the last kernel */
     char *copy = alloc_string(log);
     char *rest = NULL;
     for (char *line = strtok_r(copy, "\n", &rest); line != NULL;

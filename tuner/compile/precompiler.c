@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Address space for the compiler's heap while it makes and uses precompiled headers:
- * cooperative_groups.h takes 100 MB of it, cub/block/block_reduce.cuh 180 MB. */
+/* Address space for the compiler's heap of precompiled headers: cooperative_groups.h takes 100 MB
+ * of it, cub/block/block_reduce.cuh 180 MB. */
 #define HEAP_BYTES ((size_t)512 << 20)
 
 void precompiler_init(struct precompiler *precompiler, struct nvrtc *nvrtc)
@@ -17,7 +17,7 @@ void precompiler_init(struct precompiler *precompiler, struct nvrtc *nvrtc)
     *precompiler = (struct precompiler){.nvrtc = nvrtc, .descriptor = -1};
 }
 
-static void forget(struct precompiler *precompiler)
+static void discard(struct precompiler *precompiler)
 {
     if (precompiler->descriptor >= 0)
         (void)close(precompiler->descriptor);
@@ -28,11 +28,10 @@ static void forget(struct precompiler *precompiler)
 
 void precompiler_release(struct precompiler *precompiler)
 {
-    forget(precompiler);
+    discard(precompiler);
 }
 
-/* -- the source ----------------------------------------------------------------------------------
- */
+/* --- the source --- */
 
 static void append(char **text, char *more)
 {
@@ -42,7 +41,7 @@ static void append(char **text, char *more)
     *text = longer;
 }
 
-/* What comes before the definitions. */
+/* The part before the definitions, which is precompiled. */
 static char *include_lines(const struct precompilation *job)
 {
     char *text = alloc_string("");
@@ -52,7 +51,7 @@ static char *include_lines(const struct precompilation *job)
     return text;
 }
 
-/* -DNAME=VALUE as a line of source. */
+/* Turns -DNAME=VALUE into a #define line. */
 static char *definition_line(const char *option)
 {
     const char *name = option + 2;
@@ -70,9 +69,9 @@ static char *whole_text(const struct precompilation *job)
     return text;
 }
 
-/* Whether the source can be put together: definitions where they are said to be, and a name that
- * a #line can hold. */
-static bool fits(const struct precompilation *job)
+/* True if whole_text() works for the job: it has headers, its last options are definitions, and its
+ * name needs no escapes in a #line. */
+static bool can_precompile(const struct precompilation *job)
 {
     if (job->header_count == 0 || job->definition_count > job->option_count ||
         strpbrk(job->name, "\"\\\n") != NULL)
@@ -83,7 +82,7 @@ static bool fits(const struct precompilation *job)
     return true;
 }
 
-/* What a precompiled header holds for: headers, architecture and options. */
+/* A precompiled header is valid for these: headers, architecture and options. */
 static char *key_of(const struct precompilation *job)
 {
     char *key = include_lines(job);
@@ -93,21 +92,20 @@ static char *key_of(const struct precompilation *job)
     return key;
 }
 
-/* -- compiling -----------------------------------------------------------------------------------
- */
+/* --- compiling --- */
 
-static int compile_plainly(const struct precompiler *precompiler, const struct precompilation *job,
+static int compile_without(const struct precompiler *precompiler, const struct precompilation *job,
                            struct compilation *compilation, struct error *error)
 {
     return nvrtc_compile(precompiler->nvrtc, job->name, job->text, job->arch, job->options,
                          job->option_count, compilation, error);
 }
 
-/* Compiles with `option`, --use-pch=… or --create-pch=…; says whether that gave a cubin. */
+/* Compiles with `option`, --use-pch=… or --create-pch=…. Returns true if that gave a cubin. */
 static bool compile_with(const struct precompiler *precompiler, const struct precompilation *job,
                          const char *option, struct compilation *compilation)
 {
-    /* 639: the heap is too small; then there is a cubin and no header */
+    /* 639: the heap is too small; NVRTC then makes a cubin but no header */
     static const char *const quiet[] = {"--pch-messages=false", "--pch-verbose=false",
                                         "--diag-suppress=639"};
     const size_t quiet_count = sizeof quiet / sizeof *quiet;
@@ -128,7 +126,7 @@ static bool compile_with(const struct precompiler *precompiler, const struct pre
     return false;
 }
 
-/* Compiles, and keeps the header that this makes. */
+/* Compiles and keeps the precompiled header. */
 static bool create(struct precompiler *precompiler, const struct precompilation *job,
                    struct compilation *compilation)
 {
@@ -150,10 +148,10 @@ static bool use(const struct precompiler *precompiler, const struct precompilati
     return compiled;
 }
 
-/* Whether there is, or shall be, a precompiled header for the job. */
+/* True if the job can use a precompiled header: one that exists (`*known`), or one to create. */
 static bool prepare(struct precompiler *precompiler, const struct precompilation *job, bool *known)
 {
-    if (!fits(job))
+    if (!can_precompile(job))
         return false;
     char *key = key_of(job);
     *known = precompiler->key != NULL && strcmp(precompiler->key, key) == 0;
@@ -161,7 +159,7 @@ static bool prepare(struct precompiler *precompiler, const struct precompilation
         free(key);
         return *known && precompiler->descriptor >= 0;
     }
-    forget(precompiler);
+    discard(precompiler);
     precompiler->key = key;
     precompiler->reserved =
         precompiler->reserved || nvrtc_reserve_precompiled(precompiler->nvrtc, HEAP_BYTES);
@@ -176,5 +174,5 @@ int precompiler_compile(struct precompiler *precompiler, const struct precompila
     if (prepare(precompiler, job, &known))
         compiled =
             known ? use(precompiler, job, compilation) : create(precompiler, job, compilation);
-    return compiled ? 0 : compile_plainly(precompiler, job, compilation, error);
+    return compiled ? 0 : compile_without(precompiler, job, compilation, error);
 }

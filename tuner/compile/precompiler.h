@@ -1,12 +1,12 @@
 /*
- * Compiling with precompiled headers: what a heavy header costs (cooperative_groups.h: most of a
- * second) is paid once by each compile worker instead of by each variant. Needs NVRTC 12.8; with an
- * older one, and wherever something stands in the way, variants are compiled as without.
+ * Compiles with precompiled headers, so that each compile worker parses an expensive header
+ * (cooperative_groups.h takes most of a second) once and not for every variant. Needs NVRTC 12.8;
+ * with an older one, or if anything goes wrong, compiles without.
  *
- * NVRTC's precompiled header is an image of the compiler's heap at one address, so it belongs to the
- * process that has made it; and it holds only while the options are the same. So the headers are put
- * before the source, and the variant's definitions behind them: what is precompiled has not seen
- * them. Lines of the source keep their numbers.
+ * NVRTC's precompiled header is an image of the compiler's heap at a fixed address. Only the process
+ * that made it can use it, and only with the same options. Therefore the includes are put before the
+ * source and the variant's definitions after the includes, so that the precompiled part does not
+ * depend on the variant. A #line keeps the source's line numbers.
  */
 #ifndef AUTOTUNE_PRECOMPILER_H
 #define AUTOTUNE_PRECOMPILER_H
@@ -17,29 +17,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* It keeps one precompiled header, the latest: 100 MB for cooperative_groups.h. */
+/* Keeps the latest precompiled header only: cooperative_groups.h takes 100 MB. */
 struct precompiler {
     struct nvrtc *nvrtc; /* borrowed */
-    char *key;           /* of the one it has, or has failed to make; NULL: none */
-    int descriptor;      /* its file, which has no name; -1: it could not be made */
-    bool reserved;       /* the heap is */
+    char *key;           /* identifies the header it made or failed to make; NULL: none */
+    int descriptor;      /* the header's unlinked file; -1: none, or making it failed */
+    bool reserved;       /* NVRTC's heap for precompiled headers is reserved */
 };
 
 struct precompilation {
     const char *name, *text, *arch;
     const char *const *options;
     size_t option_count;
-    size_t definition_count; /* of the options, the last ones: -DNAME=VALUE */
+    size_t definition_count; /* how many of the last options are -DNAME=VALUE */
     const char *const *headers;
     size_t header_count;
-    bool more;        /* more of the kind will come, so that precompiling pays */
-    const char *file; /* where the header can be written for a moment; it is removed at once */
+    bool more;        /* more jobs like this will follow, so precompiling pays */
+    const char *file; /* path for the header's file, which is unlinked at once */
 };
 
 void precompiler_init(struct precompiler *precompiler, struct nvrtc *nvrtc);
 void precompiler_release(struct precompiler *precompiler);
 
-/* As nvrtc_compile(). A refusal, with its log, is always the one of a compilation without
+/* Like nvrtc_compile(). If the source does not compile, the log is that of a compilation without
  * precompiled headers. */
 int precompiler_compile(struct precompiler *precompiler, const struct precompilation *job,
                         struct compilation *compilation, struct error *error);

@@ -10,10 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* -- the listing --------------------------------------------------------------------------------
- */
+/* --- the listing --- */
 
-/* `name` on the PATH or in a toolkit, a new string; NULL where it is nowhere. */
+/* The path of program `name` on the PATH or in a toolkit, or NULL; free it. */
 static char *find(const char *name)
 {
     const char *roots[] = {getenv("CUDA_HOME"), "/usr/local/cuda", AUTOTUNE_CUDA_ROOT};
@@ -35,7 +34,8 @@ static const struct {
     const char *option;
 } programs[] = {{"nvdisasm", "-c"}, {"cuobjdump", "-sass"}};
 
-/* The path of the first program that there is, a new string, and its option; NULL with an error. */
+/* The path of the first installed program, to be freed, and its option; NULL with an error if there
+ * is none. */
 static char *find_program(const char **option, struct error *error)
 {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
@@ -45,7 +45,7 @@ static char *find_program(const char **option, struct error *error)
             return path;
     }
     (void)error_set(error, ERROR_DEVICE,
-                    "neither nvdisasm nor cuobjdump was found; install the CUDA Toolkit's binary "
+                    "nvdisasm and cuobjdump not found; install the CUDA Toolkit's binary "
                     "utilities, or `pip install nvidia-cuda-nvdisasm`, and add them to the PATH");
     return NULL;
 }
@@ -73,10 +73,9 @@ int sass_disassemble(const void *cubin, size_t cubin_bytes, char **listing, stru
     return result;
 }
 
-/* -- counting -----------------------------------------------------------------------------------
- */
+/* --- counting --- */
 
-/* Mnemonics up to their first point; the kinds that have a width are the narrow ones. */
+/* Mnemonics up to the first dot. A kind with several widths is listed as its narrow one. */
 static const struct {
     const char *mnemonic;
     enum sass_kind kind;
@@ -116,7 +115,7 @@ static const struct {
     {"UTCHMMA", SASS_TENSOR},      {"UTCQMMA", SASS_TENSOR},
 };
 
-/* Whether one of the parts of "LDG.E.128.CONSTANT" is `part`. */
+/* True if `part` is one of the dot-separated modifiers, as in "LDG.E.128.CONSTANT". */
 static bool has_part(const char *instruction, const char *part)
 {
     size_t length = strlen(part);
@@ -128,7 +127,7 @@ static bool has_part(const char *instruction, const char *part)
     return false;
 }
 
-/* 0 for 8 or 16 bits, then 1 for 32, 2 for 64, and so on: the order of the kinds. */
+/* 0 for 8 or 16 bits, 1 for 32, 2 for 64, 3 for 128, 4 for 256: the order of the kinds. */
 static int width_of(const char *instruction)
 {
     static const char *const narrow[] = {"U8", "S8", "U16", "S16"};
@@ -150,7 +149,7 @@ static enum sass_kind kind_of(const char *instruction)
             continue;
         if (kind == SASS_LOAD_NARROW || kind == SASS_STORE_NARROW)
             return kind + (enum sass_kind)width_of(instruction);
-        /* a constant moved by way of the half-precision unit */
+        /* HFMA2.MMA moves a constant through the half-precision unit */
         return kind == SASS_HALF && has_part(instruction, "MMA") ? SASS_OTHER : kind;
     }
     return SASS_OTHER;
@@ -170,8 +169,8 @@ static void count(struct sass_kernel *kernel, const char *text)
     kernel->instructions++;
 }
 
-/* The instruction in a line that begins with its address as a comment, behind the predicate (@!P0);
- * NULL for other lines. */
+/* The instruction in a line that begins with an address in a comment, after the predicate (@!P0) if
+ * it has one; NULL for other lines. */
 static const char *instruction_of(const char *line)
 {
     line += strspn(line, " \t");
@@ -189,7 +188,7 @@ static const char *instruction_of(const char *line)
     return isupper((unsigned char)*line) ? line : NULL;
 }
 
-/* The name in ".text.NAME:" or "Function : NAME"; `*length` is its. NULL for other lines. */
+/* The name in ".text.NAME:" or "Function : NAME", with its `*length`; NULL for other lines. */
 static const char *entry_of(const char *line, size_t *length)
 {
     line += strspn(line, " \t");
@@ -229,8 +228,7 @@ void sass_release(struct sass *sass)
     *sass = (struct sass){0};
 }
 
-/* -- printing -----------------------------------------------------------------------------------
- */
+/* --- printing --- */
 
 static void add_row(struct text_table *table, const struct sass *sass, const char *text,
                     enum sass_kind kind)

@@ -1,7 +1,7 @@
 /*
- * What a cubin's machine code is made of: how many instructions of each kind its kernels have, so
- * that one sees whether loads are as wide as meant, registers spill, or atomics are where they were
- * not expected. Counted as they stand in the code, not as often as they run; padding is left out.
+ * Counts the instructions of each kind in a cubin's kernels, to show whether loads are as wide as
+ * intended, registers spill, or there are unexpected atomics. The counts are static: each
+ * instruction in the code counts once, however often it runs. Padding (NOP) is not counted.
  *
  * Calling sequence:
  *     char *listing;
@@ -12,7 +12,8 @@
  *         sass_release(&sass);
  *         free(listing);
  *     }
- * To count another kind: a line in SASS_KINDS (record/instruction_kinds.h), and the mnemonics that belong to it in sass.c.
+ * To count another kind, add a line to SASS_KINDS (record/instruction_kinds.h) and its mnemonics to
+ * sass.c.
  */
 #ifndef AUTOTUNE_SASS_H
 #define AUTOTUNE_SASS_H
@@ -34,21 +35,22 @@ struct sass {
     size_t count;
 };
 
-/* Whether there is a disassembler: 0, or ERROR_DEVICE that says what to install. */
+/* Looks for a disassembler. Returns 0, or ERROR_DEVICE with what to install. */
 int sass_available(struct error *error);
 
 /*
- * The listing of a cubin by nvdisasm, or cuobjdump where there is none: on the PATH, or in the CUDA
- * Toolkit ($CUDA_HOME, /usr/local/cuda, the one autotune was built with). `*listing` is a new
- * string. Returns 0, ERROR_DEVICE as sass_available(), or ERROR_RECORD with what the program said.
+ * Disassembles a cubin with nvdisasm, or with cuobjdump if nvdisasm is not installed. Looks on the
+ * PATH and in the CUDA Toolkit ($CUDA_HOME, /usr/local/cuda, the one autotune was built with). Free
+ * `*listing`. Returns 0, ERROR_DEVICE like sass_available(), or ERROR_RECORD with the program's
+ * message.
  */
 int sass_disassemble(const void *cubin, size_t cubin_bytes, char **listing, struct error *error);
 
-/* Counts the instructions of a listing of either program. */
+/* Counts the instructions in a listing of either program. */
 void sass_count(const char *listing, struct sass *sass);
 void sass_release(struct sass *sass);
 
-/* A table with a line for each kind that there is and a column for each kernel. */
+/* Prints a table with a row for each kind that occurs and a column for each kernel. */
 void sass_print(FILE *stream, const struct sass *sass);
 
 #endif

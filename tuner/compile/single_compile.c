@@ -9,20 +9,20 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In the cache's keys, where the compiler's version stands otherwise. */
+/* Replaces the compiler's version in the cache key. */
 static const char any_version[] = "any";
 
-static int open_compiler(struct single_compile *builder, struct error *error)
+static int open_compiler(struct single_compile *compiler, struct error *error)
 {
-    return builder->nvrtc != NULL ? 0 : nvrtc_open(&builder->nvrtc, error);
+    return compiler->nvrtc != NULL ? 0 : nvrtc_open(&compiler->nvrtc, error);
 }
 
-static char *cache_path(const struct single_compile *builder, const struct source *source,
+static char *cache_path(const struct single_compile *compiler, const struct source *source,
                         const struct options *options, const char *arch, const char *version)
 {
     char key[HASH_BYTES];
     char *folder =
-        builder->cache != NULL ? alloc_string(builder->cache) : cubin_cache_default_folder();
+        compiler->cache != NULL ? alloc_string(compiler->cache) : cubin_cache_default_folder();
     cubin_cache_key(source->hash, (const char *const *)options->items, options->count, arch,
                     version, key);
     char *path = cubin_cache_path(folder, key);
@@ -30,7 +30,7 @@ static char *cache_path(const struct single_compile *builder, const struct sourc
     return path;
 }
 
-/* The compiler's first error, in one line. */
+/* Reports the compiler's first error in one line. */
 static int refused(const struct source *source, const struct compilation *compilation,
                    struct error *error)
 {
@@ -38,12 +38,11 @@ static int refused(const struct source *source, const struct compilation *compil
     if (start == NULL)
         start = compilation->log;
     size_t length = strcspn(start, "\n");
-    return error_set_at(error, ERROR_CONFIG, source->path, 0,
-                        "the compiler refuses this variant: %.*s", length < 800 ? (int)length : 800,
-                        start);
+    return error_set_at(error, ERROR_CONFIG, source->path, 0, "this variant does not compile: %.*s",
+                        length < 800 ? (int)length : 800, start);
 }
 
-/* Reads an entry of the cache that has a cubin; any fault is as good as none. */
+/* Reads a cache entry. Returns false if it is missing, damaged or has no cubin. */
 static bool read_cached(const char *path, struct compilation *compilation)
 {
     bool found = false;
@@ -55,18 +54,18 @@ static bool read_cached(const char *path, struct compilation *compilation)
     return false;
 }
 
-static int compile(struct single_compile *builder, const struct source *source,
+static int compile(struct single_compile *compiler, const struct source *source,
                    const struct options *options, const char *arch, struct compilation *compilation,
                    enum build_origin *origin, struct error *error)
 {
-    int status = open_compiler(builder, error);
+    int status = open_compiler(compiler, error);
     if (status != 0)
         return status;
-    char *path = cache_path(builder, source, options, arch, nvrtc_version(builder->nvrtc));
+    char *path = cache_path(compiler, source, options, arch, nvrtc_version(compiler->nvrtc));
     if (!read_cached(path, compilation)) {
         *origin = BUILD_COMPILED;
         status =
-            nvrtc_compile(builder->nvrtc, source->path, source->text, arch,
+            nvrtc_compile(compiler->nvrtc, source->path, source->text, arch,
                           (const char *const *)options->items, options->count, compilation, error);
         if (status == 0 && compilation->cubin == NULL)
             status = refused(source, compilation, error);
@@ -77,7 +76,7 @@ static int compile(struct single_compile *builder, const struct source *source,
     return status;
 }
 
-int single_compile_source_cubin(struct single_compile *builder, const struct source *source,
+int single_compile_source_cubin(struct single_compile *compiler, const struct source *source,
                                 const struct options *options, const char *arch,
                                 struct compilation *compilation, enum build_origin *origin,
                                 struct error *error)
@@ -85,37 +84,37 @@ int single_compile_source_cubin(struct single_compile *builder, const struct sou
     int status = 0;
     *compilation = (struct compilation){0};
     *origin = BUILD_CACHED;
-    char *path = cache_path(builder, source, options, arch, any_version);
-    if (!builder->any_compiler || !read_cached(path, compilation)) {
-        status = compile(builder, source, options, arch, compilation, origin, error);
-        if (status == 0 && builder->any_compiler)
+    char *path = cache_path(compiler, source, options, arch, any_version);
+    if (!compiler->any_compiler || !read_cached(path, compilation)) {
+        status = compile(compiler, source, options, arch, compilation, origin, error);
+        if (status == 0 && compiler->any_compiler)
             (void)cubin_cache_write(path, compilation, NULL);
     }
     free(path);
     return status;
 }
 
-int single_compile_cubin(struct single_compile *builder, const struct build *build,
+int single_compile_cubin(struct single_compile *compiler, const struct build *build,
                          struct compilation *compilation, enum build_origin *origin,
                          struct error *error)
 {
     struct options options;
     variant_options(build->template, build->parameters, build->problem, &options);
-    int status = single_compile_source_cubin(builder, &build->template->source, &options,
+    int status = single_compile_source_cubin(compiler, &build->template->source, &options,
                                              build->arch, compilation, origin, error);
     options_release(&options);
     return status;
 }
 
-int single_compile_ptx(struct single_compile *builder, const struct build *build, char **ptx,
+int single_compile_ptx(struct single_compile *compiler, const struct build *build, char **ptx,
                        struct error *error)
 {
     struct options options;
-    int status = open_compiler(builder, error);
+    int status = open_compiler(compiler, error);
     if (status != 0)
         return status;
     variant_options(build->template, build->parameters, build->problem, &options);
-    status = nvrtc_compile_ptx(builder->nvrtc, build->template->source.path,
+    status = nvrtc_compile_ptx(compiler->nvrtc, build->template->source.path,
                                build->template->source.text, build->arch,
                                (const char *const *)options.items, options.count, ptx, error);
     options_release(&options);
@@ -145,16 +144,15 @@ char *single_compile_source(const struct build *build)
     return whole;
 }
 
-void single_compile_release(struct single_compile *builder)
+void single_compile_release(struct single_compile *compiler)
 {
-    if (builder->nvrtc != NULL)
-        nvrtc_close(builder->nvrtc);
-    free(builder->cache);
-    *builder = (struct single_compile){0};
+    if (compiler->nvrtc != NULL)
+        nvrtc_close(compiler->nvrtc);
+    free(compiler->cache);
+    *compiler = (struct single_compile){0};
 }
 
-/* -- bindings ------------------------------------------------------------------------------------
- */
+/* --- bindings --- */
 
 static int unknown_name(const struct template *template, const char *name, struct error *error)
 {

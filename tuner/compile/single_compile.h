@@ -1,6 +1,6 @@
 /*
- * A variant compiled outside of a sweep, one at a time in this process: from the cubin cache, or by
- * NVRTC, which is opened when it is first needed.
+ * Compiles single variants outside a sweep, in this process: takes the cubin from the cache, or runs
+ * NVRTC, which it opens when it first needs it.
  */
 #ifndef AUTOTUNE_SINGLE_COMPILE_H
 #define AUTOTUNE_SINGLE_COMPILE_H
@@ -15,14 +15,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Zeroed is ready for use. */
+/* Initialise to zero; release with single_compile_release(). */
 struct single_compile {
     struct nvrtc *nvrtc;
-    char *cache;       /* folder; NULL: the default one */
-    bool any_compiler; /* takes what any version of NVRTC has compiled, and then needs none */
+    char *cache;       /* folder, owned; NULL: the default */
+    bool any_compiler; /* accept cached cubins of any NVRTC version; a hit needs no NVRTC */
 };
 
-/* What to build. Parameters and problem values that are not bound are the template's defaults. */
+/* What to build. Unbound parameters and problem values take the template's defaults. */
 struct build {
     const struct template *template;
     const struct bindings *parameters;
@@ -33,41 +33,41 @@ struct build {
 enum build_origin { BUILD_CACHED, BUILD_COMPILED };
 
 /*
- * Returns 0 with a cubin in `compilation`, to be released in any case; ERROR_CONFIG with the
- * compiler's first error where it refuses the variant; ERROR_DEVICE where there is no NVRTC. That
- * the cache cannot be written is no error.
+ * Returns 0 with a cubin in `compilation`, ERROR_CONFIG with the compiler's first error if the
+ * variant does not compile, or ERROR_DEVICE if there is no NVRTC. Failing to write the cache is not
+ * an error. Release `compilation` in any case.
  */
-int single_compile_cubin(struct single_compile *builder, const struct build *build,
+int single_compile_cubin(struct single_compile *compiler, const struct build *build,
                          struct compilation *compilation, enum build_origin *origin,
                          struct error *error);
 
-/* The same for any source with NVRTC options of its own. */
-int single_compile_source_cubin(struct single_compile *builder, const struct source *source,
+/* The same for any source and NVRTC options. */
+int single_compile_source_cubin(struct single_compile *compiler, const struct source *source,
                                 const struct options *options, const char *arch,
                                 struct compilation *compilation, enum build_origin *origin,
                                 struct error *error);
 
-/* Its PTX, a new string. */
-int single_compile_ptx(struct single_compile *builder, const struct build *build, char **ptx,
+/* The variant's PTX; free the string. */
+int single_compile_ptx(struct single_compile *compiler, const struct build *build, char **ptx,
                        struct error *error);
 
-/* Its source with the definitions before it; a new string. The headers of the template's folder
- * are still included by name. */
+/* The variant's source with its definitions in front; free the string. It still includes the
+ * headers of the template's folder by name. */
 char *single_compile_source(const struct build *build);
 
-void single_compile_release(struct single_compile *builder);
+void single_compile_release(struct single_compile *compiler);
 
 /*
- * Sorts `values` into a template's parameters and problem values and adds the defaults of the rest,
- * each in the template's order. ERROR_CONFIG for a name that is neither, or a value that it may not
- * have; with `lenient`, unknown names are left out.
+ * Splits `values` into a template's parameters and problem values and adds the defaults of the rest,
+ * in the template's order. Returns 0, or ERROR_CONFIG for an unknown name or an invalid value; with
+ * `lenient`, ignores unknown names.
  */
 int single_compile_bind(const struct template *template, const struct bindings *values,
                         bool lenient, struct bindings *parameters, struct bindings *problem,
                         struct error *error);
 
-/* The file of template `name`: in `folder`, or where that is NULL in the usual folders. A new
- * string, or NULL with an error. */
+/* The path of template `name` in `folder` or, if that is NULL, in the usual folders. Free it; NULL
+ * with an error if it is not found. */
 char *single_compile_find_template(const char *folder, const char *name, struct error *error);
 
 #endif
