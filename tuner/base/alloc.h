@@ -1,7 +1,7 @@
 /*
- * Memory that is there or the process is not: every function here aborts, with one line on stderr,
- * when memory runs out. The record on disk is crash-safe, so nothing measured is lost by that, and
- * hundreds of untestable branches go. Release with free().
+ * Allocate or abort: every function here prints one line to stderr and aborts if memory runs out.
+ * The record on disk is crash-safe, so no measurement is lost, and callers need no untestable error
+ * branches. Release with free().
  */
 #ifndef AUTOTUNE_ALLOC_H
 #define AUTOTUNE_ALLOC_H
@@ -9,28 +9,29 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* `count` zeroed elements of `size` bytes; the product is checked. Never NULL, also for 0. */
+/* `count` zeroed elements of `size` bytes. Never NULL, even for 0. */
 void *alloc_zeroed(size_t count, size_t size);
 
-/* realloc to `count` elements of `size` bytes, the product checked; new elements are not zeroed. */
+/* realloc() to `count` elements of `size` bytes; aborts if the product overflows. New elements are
+ * not zeroed. */
 void *alloc_resize(void *pointer, size_t count, size_t size);
 
-/* A copy of `text`; of its first `length` bytes. NULL gives NULL. */
+/* A copy of `text`, or of at most its first `length` bytes. NULL gives NULL. */
 char *alloc_string(const char *text);
 char *alloc_string_n(const char *text, size_t length);
 
-/* printf into a new string. */
+/* printf() into a new string. */
 char *alloc_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Appends room for one element to a growing array and returns the pointer to it, zeroed:
+ * Appends a zeroed element to a growing array and returns a pointer to it:
  *     struct key *key = ARRAY_APPEND(list->keys, list->key_count);
- * The capacity is the next power of two, so it needs no field of its own.
+ * The capacity follows from the count (the next power of two), so it needs no field.
  */
 #define ARRAY_APPEND(array, count)                                                                 \
     ((array) = array_grow((array), (count), sizeof *(array)), &(array)[(count)++])
 
-/* The array with room for element `count`, which is zeroed; use it through ARRAY_APPEND. */
+/* Grows the array if necessary and zeroes element `count`. Use ARRAY_APPEND instead. */
 void *array_grow(void *array, size_t count, size_t size);
 
 #endif

@@ -25,7 +25,7 @@ void channel_release(struct channel *channel)
     *channel = (struct channel){.in = -1, .out = -1};
 }
 
-/* send() where it is a socket, for MSG_NOSIGNAL; write() where a person is at the other end. */
+/* send() with MSG_NOSIGNAL to a socket; write() to anything else, such as a terminal. */
 static ssize_t write_some(int out, const char *bytes, size_t count)
 {
     ssize_t written = send(out, bytes, count, MSG_NOSIGNAL);
@@ -37,9 +37,9 @@ int channel_send(struct channel *channel, json_t *message, struct error *error)
     char *line = json_dumps(message, JSON_COMPACT);
     json_decref(message);
     if (line == NULL)
-        return error_set(error, ERROR_WORKER, "cannot write a message: text that is not UTF-8");
+        return error_set(error, ERROR_WORKER, "cannot send a message: its text is not UTF-8");
     size_t length = strlen(line);
-    line[length++] = '\n'; /* in the place of the final zero */
+    line[length++] = '\n'; /* replaces the terminating null */
     int status = 0;
     for (size_t sent = 0; sent < length && status == 0;) {
         ssize_t written = write_some(channel->out, line + sent, length - sent);
@@ -90,12 +90,12 @@ int channel_next(struct channel *channel, json_t **message, struct error *error)
     channel->used -= length + 1;
     memmove(channel->buffer, newline + 1, channel->used);
     if (*message == NULL)
-        return error_set(error, ERROR_WORKER, "a message is no JSON: %s at column %d", reason.text,
+        return error_set(error, ERROR_WORKER, "a message is not JSON: %s at column %d", reason.text,
                          reason.column);
     if (!json_is_object(*message)) {
         json_decref(*message);
         *message = NULL;
-        return error_set(error, ERROR_WORKER, "a message is no JSON object");
+        return error_set(error, ERROR_WORKER, "a message is not a JSON object");
     }
     return 1;
 }
@@ -112,7 +112,8 @@ int channel_receive(struct channel *channel, json_t **message, struct error *err
     }
 }
 
-/* Text that is not UTF-8 (a path, a message that was cut) loses what JSON cannot hold. */
+/* JSON must be UTF-8. In text that is not (a path, a truncated message), replaces each non-ASCII
+ * byte by '?'. */
 static json_t *json_text(const char *text)
 {
     json_t *string = json_string(text);
@@ -145,5 +146,5 @@ int message_error(const json_t *message, struct error *error)
     int line = (int)json_integer_value(json_object_get(message, "line"));
     return error_set_at(error, code < 0 ? (enum error_code)code : ERROR_WORKER,
                         file != NULL ? file : "", line, "%s",
-                        text != NULL ? text : "a worker failed without saying why");
+                        text != NULL ? text : "a worker failed without giving a reason");
 }

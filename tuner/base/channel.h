@@ -1,6 +1,6 @@
 /*
- * Messages between the coordinator and a worker: one JSON object a line, in both directions over
- * one file descriptor (or two, when a person runs a worker by hand).
+ * Messages between the coordinator and a worker: one JSON object per line, in both directions over
+ * one file descriptor (or two, if a person runs the worker by hand).
  */
 #ifndef AUTOTUNE_CHANNEL_H
 #define AUTOTUNE_CHANNEL_H
@@ -11,37 +11,38 @@
 #include <stddef.h>
 
 struct channel {
-    int in, out;  /* the same for a socket; -1 when closed */
-    char *buffer; /* received, not yet taken */
+    int in, out;  /* equal for a socket; -1: closed */
+    char *buffer; /* received but not yet parsed */
     size_t used, capacity;
 };
 
-/* Takes the descriptors over. */
+/* Takes ownership of the descriptors; channel_release() closes them. */
 void channel_init(struct channel *channel, int in, int out);
-void channel_release(struct channel *channel); /* closes them */
+void channel_release(struct channel *channel);
 
 /*
- * Writes `message` as one line and releases it. Returns 0, or ERROR_WORKER where the other side is
- * gone. Never raises SIGPIPE on a socket.
+ * Writes `message` as one line and drops the reference to it. Returns 0, or ERROR_WORKER if the
+ * other side has closed. Never raises SIGPIPE on a socket.
  */
 int channel_send(struct channel *channel, json_t *message, struct error *error);
 
 /*
- * Reads what is there (blocking until there is something). Returns 1, 0 at the end of the stream,
- * or ERROR_WORKER. Then channel_next() gives the whole messages one after the other.
+ * Reads the available bytes; blocks if there are none. Returns 1, 0 at the end of the stream, or
+ * ERROR_WORKER. Then call channel_next() for the complete messages.
  */
 int channel_fill(struct channel *channel, struct error *error);
 
-/* The next whole message, a new reference, in `*message`: returns 1; 0 where there is none yet;
- * ERROR_WORKER for a line that is no JSON object or is longer than 64 MiB. */
+/* Takes the next message that has arrived completely. Returns 1 with a new reference in `*message`,
+ * 0 if there is none yet, or ERROR_WORKER for a line that is not a JSON object or is longer than
+ * 64 MiB. */
 int channel_next(struct channel *channel, json_t **message, struct error *error);
 
-/* An error as a message, {"event":"error", …}, and back: message_error() returns the code of such a
- * message with `error` filled in, 0 for any other message. */
+/* Convert an error to a message, {"event":"error",…}, and back. message_error() fills `error` and
+ * returns its code, or returns 0 if the message is not an error. */
 json_t *message_from_error(const struct error *error);
 int message_error(const json_t *message, struct error *error);
 
-/* Blocks for one message: 1, 0 at the end of the stream, or ERROR_WORKER. */
+/* Waits for one message. Returns 1, 0 at the end of the stream, or ERROR_WORKER. */
 int channel_receive(struct channel *channel, json_t **message, struct error *error);
 
 #endif

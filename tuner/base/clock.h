@@ -1,11 +1,11 @@
-/* Time that never goes back. */
+/* A monotonic clock. */
 #ifndef AUTOTUNE_CLOCK_H
 #define AUTOTUNE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds since some fixed moment. */
+/* Nanoseconds since an arbitrary fixed point. */
 static inline int64_t clock_ns(void)
 {
     struct timespec now;

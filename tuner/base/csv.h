@@ -1,12 +1,10 @@
-/*
- * Fields of CSV files.
- */
+/* CSV output. */
 #ifndef AUTOTUNE_CSV_H
 #define AUTOTUNE_CSV_H
 
 #include <stdio.h>
 
-/* Prints a field, quoted where RFC 4180 asks for it; nothing for NULL. */
+/* Prints a field, quoted if RFC 4180 requires it. Prints nothing if `text` is NULL. */
 void csv_text(FILE *stream, const char *text);
 
 #endif

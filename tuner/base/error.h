@@ -1,12 +1,12 @@
 /*
- * What went wrong, and where.
+ * Error codes and messages.
  *
- * Functions that can fail return 0 on success and a negative enum error_code otherwise, and fill
- * the caller's struct error, which needs no release. Library code never prints; commands print the
- * error once, with error_print(), and exit with error_exit_status().
+ * A function that can fail returns 0 on success. On failure it returns a negative enum error_code
+ * and fills the caller's struct error, which needs no release. Library code never prints. A command
+ * prints the error once, with error_print(), and exits with error_exit_status().
  *
- * Messages say what is wrong first, lower case, the subject in single quotes, no full stop, and
- * then the next step to take: "unknown key 'blok_size'; did you mean 'block_size'?"
+ * A message says what is wrong and then what to do: "unknown key 'blok_size'; did you mean
+ * 'block_size'?" It starts in lower case, quotes the subject and has no full stop.
  */
 #ifndef AUTOTUNE_ERROR_H
 #define AUTOTUNE_ERROR_H
@@ -35,17 +35,17 @@ enum error_code {
 
 struct error {
     enum error_code code;
-    int line;           /* 0 where there is none */
-    char file[512];     /* "" where there is none */
-    char message[1536]; /* cut, never overrun */
+    int line;           /* 0: none */
+    char file[512];     /* "": none */
+    char message[1536]; /* truncated if longer */
 };
 
-/* Sets `error` (ignored where NULL) and returns `code`, so that callers write `return
- * error_set(…)`. */
+/* Sets `error` (which may be NULL) and returns `code`, so that callers can write
+ * `return error_set(…)`. */
 int error_set(struct error *error, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same with the place in a file that is at fault. */
+/* The same, with the file and line that caused the error. */
 int error_set_at(struct error *error, enum error_code code, const char *file, int line,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
@@ -56,7 +56,7 @@ int error_set_errno(struct error *error, enum error_code code, const char *forma
 /* Prints "autotune: FILE:LINE: MESSAGE" to `stream`. */
 void error_print(const struct error *error, FILE *stream);
 
-/* The process exit status that README documents for `code`. */
+/* The exit status for `code`, as documented in the README. */
 int error_exit_status(int code);
 
 #endif

@@ -26,7 +26,7 @@ struct hash *hash_new(void)
 void hash_add(struct hash *hash, const void *bytes, size_t count)
 {
     if (count > 0)
-        (void)XXH3_128bits_update(hash->state, bytes, count); /* fails for NULL only */
+        (void)XXH3_128bits_update(hash->state, bytes, count); /* fails only for NULL */
 }
 
 void hash_add_text(struct hash *hash, const char *text)

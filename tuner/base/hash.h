@@ -1,17 +1,17 @@
-/* A 128-bit hash (XXH3) of bytes in sequence: start, add any number of pieces, finish. */
+/* A 128-bit hash (XXH3) of any number of pieces: hash_new, hash_add for each piece, hash_finish. */
 #ifndef AUTOTUNE_HASH_H
 #define AUTOTUNE_HASH_H
 
 #include <stddef.h>
 
-#define HASH_BYTES 33 /* 32 hexadecimal digits and the final zero */
+#define HASH_BYTES 33 /* 32 hexadecimal digits and the terminating null */
 
 struct hash;
 
 struct hash *hash_new(void);
 void hash_add(struct hash *hash, const void *bytes, size_t count);
 
-/* Adds the text with its length, so that "ab", "c" differs from "a", "bc". */
+/* Adds a string and its length, so that "ab", "c" hashes differently from "a", "bc". */
 void hash_add_text(struct hash *hash, const char *text);
 
 /* Writes the digits and frees the hash. */

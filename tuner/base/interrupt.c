@@ -5,13 +5,13 @@
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-/* The one variable that a signal handler may touch. */
+/* Set by the signal handler. */
 static volatile sig_atomic_t requested;
 
-static void note(int number)
+static void handle_signal(int number)
 {
     requested = 1;
-    (void)signal(number, SIG_DFL); /* the next one ends the process */
+    (void)signal(number, SIG_DFL); /* the next one terminates the process */
 }
 
 static void make_set(sigset_t *set)
@@ -27,7 +27,7 @@ void interrupt_install(void)
     make_set(&set);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction action = {.sa_handler = note};
+        struct sigaction action = {.sa_handler = handle_signal};
         (void)sigaction(signals[i], &action, NULL);
     }
 }

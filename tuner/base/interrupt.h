@@ -1,6 +1,7 @@
 /*
- * Ctrl-C: SIGINT, SIGTERM and SIGHUP are held back but for the moments in which the coordinator
- * waits, so that they arrive where nothing is half done. The second one ends the process at once.
+ * Ctrl-C. SIGINT, SIGTERM and SIGHUP stay blocked except while the coordinator waits in
+ * interrupt_poll(), so that a signal never interrupts work that is half done. A second signal
+ * terminates the process.
  */
 #ifndef AUTOTUNE_INTERRUPT_H
 #define AUTOTUNE_INTERRUPT_H
@@ -10,14 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Installs the handlers and holds the signals back from now on. */
+/* Installs the handlers and blocks the signals. */
 void interrupt_install(void);
 
-/* Whether one has come. */
+/* True if a signal has arrived. */
 bool interrupt_requested(void);
 
-/* poll() with the signals let through; `timeout_ns` < 0 waits for ever. As poll(): -1 with EINTR
- * after one. */
+/* poll() with the signals unblocked. A negative `timeout_ns` waits forever. Returns -1 with EINTR if
+ * a signal arrives. */
 int interrupt_poll(struct pollfd *descriptors, size_t count, int64_t timeout_ns);
 
 #endif

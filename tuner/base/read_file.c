@@ -11,7 +11,7 @@
 
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 
-/* Reads to the end of `file`; NULL where reading fails (errno) or the file is too long (EFBIG). */
+/* Reads to the end of `file`. Returns NULL with errno set if that fails; EFBIG: too large. */
 static char *read_all(FILE *file, size_t *length)
 {
     size_t capacity = (size_t)64 << 10;
@@ -41,7 +41,8 @@ static char *read_all(FILE *file, size_t *length)
     return NULL;
 }
 
-/* Opens a file for reading; what is none (a pipe, on which opening would wait, a device) is EINVAL. */
+/* Opens a regular file for reading. Anything else fails with EINVAL: opening a pipe, for example,
+ * would block. */
 static FILE *open_regular(const char *path)
 {
     struct stat information;
@@ -54,7 +55,7 @@ static FILE *open_regular(const char *path)
         errno = EINVAL;
         return NULL;
     }
-    return fdopen(descriptor, "rb"); /* reading a folder fails */
+    return fdopen(descriptor, "rb"); /* if it is a folder, reading it fails */
 }
 
 int read_file(const char *path, char **text, size_t *length, struct error *error)
@@ -70,6 +71,6 @@ int read_file(const char *path, char **text, size_t *length, struct error *error
         status = error_set_errno(error, ERROR_CONFIG, "cannot read '%s'", path);
     else if (length != NULL)
         *length = count;
-    (void)fclose(file); /* only read from */
+    (void)fclose(file); /* cannot lose data: the file was only read */
     return status;
 }

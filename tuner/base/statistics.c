@@ -6,19 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to here the binomial tail is summed; 0.5^count is still a normal double. */
+/* Up to this count the binomial tail is summed; 0.5^count is still a normal double. */
 #define EXACT_BINOMIAL_LIMIT 1000
 
 /* The 0.975-quantile of the standard normal distribution. */
 #define NORMAL_975 1.959963984540054
 
-/* What a ratio to a time of 0 counts as: far outside any real one, and still finite in a sum. */
+/* The ratio to a time of 0: far above any real ratio, but finite when summed. */
 #define RATIO_LIMIT 1e9
 
-/* Times between CUDA events step by 32 ns on recent GPUs, by 1.024 µs on older ones. */
+/* CUDA events have a resolution of 32 ns on recent GPUs and 1.024 µs on older ones. */
 #define LARGEST_TIMER_STEP_NS 1100.0
 
-/* Samples this close, relative to their size, differ by the rounding of single precision only. */
+/* Samples within this relative difference differ only by single-precision rounding. */
 #define SAME_READING 1e-6
 
 static int compare_doubles(const void *a, const void *b)
@@ -55,9 +55,9 @@ static void swap(double *a, double *b)
 }
 
 /*
- * The element of rank `rank` (from 0); reorders `values` so that none before it is larger and none
- * after it smaller. Quickselect that sets aside what equals the pivot, since quantised timers
- * repeat themselves.
+ * The element of rank `rank` (from 0). Reorders `values` so that no element before it is larger and
+ * none after it is smaller. Quickselect with a three-way partition, because a timer's samples have
+ * many equal values.
  */
 static double select_rank(double *values, size_t count, size_t rank)
 {
@@ -65,8 +65,8 @@ static double select_rank(double *values, size_t count, size_t rank)
     size_t end = count;
     while (end - begin > 1) {
         double pivot = values[begin + (end - begin) / 2];
-        size_t below = begin; /* values before it are less than the pivot */
-        size_t above = end;   /* values from it on are greater */
+        size_t below = begin; /* values before this index are less than the pivot */
+        size_t above = end;   /* values from this index on are greater */
         for (size_t i = begin; i < above;) {
             if (values[i] < pivot)
                 swap(&values[below++], &values[i++]);
@@ -110,11 +110,11 @@ double statistics_median(const double *samples, size_t count)
 }
 
 /*
- * The rank k (from 1) such that the k-th smallest and the k-th largest of `count` samples enclose
- * the median with at least 95 % confidence, as narrow as possible: the largest k with
- * P(Binomial(count, 1/2) <= k - 1) <= 0.025. 0 where even the whole range does not (count < 6).
- * David and Nagaraja, Order Statistics (2003), section 7.1. Above EXACT_BINOMIAL_LIMIT by the
- * normal approximation with continuity correction.
+ * The rank k (from 1) of the narrowest interval, from the k-th smallest to the k-th largest of
+ * `count` samples, that contains the median with at least 95 % confidence: the largest k with
+ * P(Binomial(count, 1/2) <= k - 1) <= 0.025. 0 if even the whole range does not (count < 6). David
+ * and Nagaraja, Order Statistics (2003), section 7.1. Above EXACT_BINOMIAL_LIMIT, the normal
+ * approximation with continuity correction.
  */
 static size_t median_interval_rank(size_t count)
 {
@@ -178,8 +178,7 @@ static double ratio(double a, double b)
     return b > 0 ? fmin(a / b, RATIO_LIMIT) : RATIO_LIMIT;
 }
 
-/* The median of as many draws as `counts` holds, where counts[i] is how often sorted[i] was drawn.
- */
+/* The median of a resample in which sorted[i] was drawn counts[i] times. */
 static double counted_median(const double *sorted, const uint32_t *counts, size_t count)
 {
     size_t lower_rank = (count - 1) / 2;
@@ -195,8 +194,8 @@ static double counted_median(const double *sorted, const uint32_t *counts, size_
 }
 
 /*
- * Medians of `resamples` samples drawn with replacement from `sorted`. Counting how often each rank
- * is drawn gives a median without any sorting.
+ * The medians of `resamples` resamples, drawn with replacement from `sorted`. Counting the draws of
+ * each rank gives the median without sorting.
  */
 static void resample_medians(const double *sorted, size_t count, double *medians,
                              unsigned resamples, uint64_t seed)
@@ -207,7 +206,7 @@ static void resample_medians(const double *sorted, size_t count, double *medians
         memset(counts, 0, count * sizeof *counts);
         uint64_t bits = 0;
         for (size_t i = 0; i < count; i++) {
-            /* each half of a random number scales to a rank: no division, and a bias below
+            /* scale each half of a random number to a rank: no division; bias below
              * count / 2^32 */
             bits = i % 2 == 0 ? statistics_random(&state) : bits << 32;
             counts[((bits >> 32) * count) >> 32]++;
@@ -217,8 +216,8 @@ static void resample_medians(const double *sorted, size_t count, double *medians
     free(counts);
 }
 
-/* A state for statistics_random() from any seed: neighbours end up far apart, and none at 0
- * (the finaliser of splitmix64). */
+/* Turns any seed into a nonzero state for statistics_random() with splitmix64's finaliser, so that
+ * neighbouring seeds give unrelated states. */
 static uint64_t state_from_seed(uint64_t seed)
 {
     uint64_t z = seed + UINT64_C(0x9e3779b97f4a7c15);
@@ -252,7 +251,7 @@ struct interval statistics_paired_ratio(const double *a, const double *b, size_t
     return interval;
 }
 
-/* The medians of resampled `samples`, a new array. */
+/* The medians of `resamples` resamples of `samples`; free the array. */
 static double *bootstrap_medians(const double *samples, size_t count, unsigned resamples,
                                  uint64_t seed)
 {
@@ -298,7 +297,7 @@ uint64_t statistics_random(uint64_t *state)
 void statistics_shuffle(size_t *indices, size_t count, uint64_t *state)
 {
     for (size_t left = count; left > 1; left--) {
-        /* without the lowest bits, which are the weakest */
+        /* drop the lowest bits, which are the least random */
         size_t chosen = (size_t)((statistics_random(state) >> 8) % left);
         size_t kept = indices[left - 1];
         indices[left - 1] = indices[chosen];

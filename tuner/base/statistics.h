@@ -1,6 +1,6 @@
 /*
- * Order statistics and bootstrap intervals of timing samples. Pure functions of their arguments: no
- * clock, no global state, the same answer every time (resampling is seeded).
+ * Order statistics and bootstrap intervals of timing samples. Every function is deterministic and
+ * has no global state; resampling takes a seed.
  */
 #ifndef AUTOTUNE_STATISTICS_H
 #define AUTOTUNE_STATISTICS_H
@@ -8,40 +8,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A summary of samples in nanoseconds. All zero where count is 0. */
+/* A summary of samples in nanoseconds; all zero if count is 0. */
 struct summary {
     size_t count;
     double median_ns;
     double low_ns; /* 95 % confidence interval of the median */
     double high_ns;
     double minimum_ns;
-    double relative_iqr; /* (third quartile - first) / median: the noise figure of the reports */
+    double relative_iqr; /* (third quartile - first) / median; reports show it as the noise */
 };
 
 /* Sorts ascending, in place. */
 void statistics_sort(double *samples, size_t count);
 
-/* The q-quantile, 0 <= q <= 1, of count > 0 numbers that are sorted ascending (linear
- * interpolation, Hyndman and Fan's type 7). */
+/* The q-quantile, 0 <= q <= 1, of count > 0 numbers in ascending order (linear interpolation, type 7
+ * of Hyndman and Fan). */
 double statistics_quantile(const double *sorted, size_t count, double q);
 
-/* Median of `count` > 0 numbers in any order; does not change them. */
+/* The median of `count` > 0 numbers in any order. */
 double statistics_median(const double *samples, size_t count);
 
 /*
- * Summarises samples in any order. The interval is distribution-free, from order statistics: exact
- * binomial ranks for up to 1000 samples, their normal approximation above. With fewer than 6
- * samples it is the whole range, which holds the median with less than 95 % confidence.
+ * Summarises samples in any order. The interval is distribution-free (order statistics): exact
+ * binomial ranks for up to 1000 samples, the normal approximation above. With fewer than 6 samples
+ * it is the whole range, whose confidence is below 95 %.
  */
 struct summary statistics_summarise(const double *samples, size_t count);
 
 /*
- * The step of the timer that the samples come from: the smallest difference between unequal ones. 0
- * where all are equal or they are too far apart for a timer's step (1.1 µs).
+ * The resolution of the timer behind the samples: the smallest difference between unequal samples. 0
+ * if all are equal or that difference is too large for a timer (above 1.1 µs).
  */
 double statistics_timer_step_ns(const double *samples, size_t count);
 
-/* An estimate with its bootstrap interval, of 95 % unless said otherwise. */
+/* An estimate with its bootstrap confidence interval, 95 % unless stated otherwise. */
 struct interval {
     double estimate;
     double low;
@@ -49,19 +49,19 @@ struct interval {
 };
 
 /*
- * The median of the paired ratios a[i] / b[i], with its percentile-bootstrap interval
- * of `confidence`, from 0 to 1 (`resamples` draws from the generator seeded with `seed`; Efron and Tibshirani 1993, chapter 13).
- * Pairing cancels drift that hits both alike. `count` >= 1, below 2^32; with 1, or without
- * resamples, the interval is the estimate. Always finite: equal times have the ratio 1, zeros too,
- * and no ratio exceeds 1e9.
+ * The median of the paired ratios a[i] / b[i] with its percentile-bootstrap interval (Efron and
+ * Tibshirani 1993, chapter 13) from `resamples` resamples; `confidence` is from 0 to 1. Pairing
+ * cancels drift that affects both sides. 1 <= `count` < 2^32; if `count` is 1 or `resamples` is 0,
+ * the interval is the estimate. The result is always finite: equal times, zeros included, have the
+ * ratio 1, and ratios are capped at 1e9.
  */
 struct interval statistics_paired_ratio(const double *a, const double *b, size_t count,
                                         double confidence, unsigned resamples, uint64_t seed);
 
 /*
- * The ratio of the medians of `a` and `b`, which were taken independently of each other, with its
- * percentile-bootstrap interval: each side is resampled by itself (Efron and Tibshirani 1993,
- * section 8.3). Counts, seed and finiteness as above; both counts 1 or more.
+ * The ratio of the medians of two independent samples `a` and `b`, with its percentile-bootstrap
+ * interval: each side is resampled separately (Efron and Tibshirani 1993, section 8.3). Both counts
+ * are at least 1; otherwise as above.
  */
 struct interval statistics_median_ratio(const double *a, size_t a_count, const double *b,
                                         size_t b_count, unsigned resamples, uint64_t seed);

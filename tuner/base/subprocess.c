@@ -32,7 +32,7 @@ char *subprocess_find(const char *name)
     return found;
 }
 
-/* Files in memory: the process cannot wait for us, nor we for it, as with pipes. */
+/* In-memory files. With pipes, we and the process could block on each other. */
 struct streams {
     int in, out, err;
 };
@@ -58,7 +58,7 @@ static int write_all(int descriptor, const char *text, size_t bytes)
     return lseek(descriptor, 0, SEEK_SET) < 0 ? -1 : 0;
 }
 
-/* The whole file from its beginning, as a new string; NULL where it cannot be read. */
+/* The whole file as a new string; NULL if it cannot be read. */
 static char *read_all(int descriptor)
 {
     off_t end = lseek(descriptor, 0, SEEK_END);
@@ -85,7 +85,7 @@ static int open_streams(struct streams *streams, const void *input, size_t input
     if (streams->in >= 0 && streams->out >= 0 && streams->err >= 0 &&
         write_all(streams->in, input, input_bytes) == 0)
         return 0;
-    (void)error_set_errno(error, ERROR_RECORD, "cannot make files in memory for a program");
+    (void)error_set_errno(error, ERROR_RECORD, "cannot create in-memory files for a program");
     close_streams(streams);
     return ERROR_RECORD;
 }
@@ -102,7 +102,7 @@ static int start(char *const arguments[], const struct streams *streams, pid_t *
     return status;
 }
 
-/* The exit status as waitpid() gives it; -1 after a minute, the process then being gone. */
+/* The status from waitpid(). Kills the process and returns -1 after a minute. */
 static int wait_for(pid_t process)
 {
     int status = 0;
@@ -120,14 +120,14 @@ static int wait_for(pid_t process)
     return -1;
 }
 
-/* What the program says without the blank lines that it begins with. */
-static int complain(const char *name, int descriptor, int status, struct error *error)
+/* Reports the program's standard error without leading blank lines. */
+static int report_failure(const char *name, int descriptor, int status, struct error *error)
 {
     if (status == -1)
-        return error_set(error, ERROR_RECORD, "%s did not end within a minute", name);
+        return error_set(error, ERROR_RECORD, "%s did not finish within a minute", name);
     char *text = read_all(descriptor);
-    const char *complaint = text != NULL ? text + strspn(text, " \t\r\n") : "";
-    (void)error_set(error, ERROR_RECORD, "%s failed: %.1000s", name, complaint);
+    const char *message = text != NULL ? text + strspn(text, " \t\r\n") : "";
+    (void)error_set(error, ERROR_RECORD, "%s failed: %.1000s", name, message);
     free(text);
     return ERROR_RECORD;
 }
@@ -148,12 +148,12 @@ int subprocess_run(char *const arguments[], const void *input, size_t input_byte
     } else {
         status = wait_for(process);
         if (status != 0)
-            result = complain(arguments[0], streams.err, status, error);
+            result = report_failure(arguments[0], streams.err, status, error);
     }
     if (result == 0)
         *output = read_all(streams.out);
     if (result == 0 && *output == NULL)
-        result = error_set(error, ERROR_RECORD, "the output of %s cannot be read", arguments[0]);
+        result = error_set(error, ERROR_RECORD, "cannot read the output of %s", arguments[0]);
     close_streams(&streams);
     return result;
 }

@@ -10,7 +10,7 @@ static size_t smallest(size_t a, size_t b, size_t c)
     return least < c ? least : c;
 }
 
-/* Levenshtein's distance, in one row; names over 63 bytes count as far. */
+/* Levenshtein distance, computed in one row. Names over 63 bytes are never close. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[64];
@@ -35,7 +35,7 @@ const char *suggestion_nearest(const char *name, const char *const *known)
 {
     const char *nearest = NULL;
     size_t letters = strlen(name);
-    size_t least = letters > 1 ? (letters + 2) / 3 : 0; /* one letter is near to every other */
+    size_t least = letters > 1 ? (letters + 2) / 3 : 0; /* single letters are all close */
     for (; *known != NULL; known++) {
         size_t distance = edit_distance(name, *known);
         if (distance <= least && (nearest == NULL || distance < least)) {

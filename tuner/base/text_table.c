@@ -53,8 +53,7 @@ void text_table_cell(struct text_table *table, const char *text)
     *ARRAY_APPEND(table->cells, table->cell_count) = alloc_string(text);
 }
 
-/* The length of the piece that `text` begins with: up to a blank, or up to and with an underscore.
- */
+/* The length of the first piece of `text`: up to a space, or up to and including underscores. */
 static size_t piece_length(const char *text)
 {
     size_t length = strcspn(text, " _");
@@ -75,7 +74,7 @@ static size_t column_width(const struct column *column)
     return width;
 }
 
-/* The length of the heading's next line, as many pieces as `width` holds. */
+/* The length of the heading's next line: as many pieces as fit in `width`. */
 static size_t line_length(const char *text, size_t width)
 {
     size_t length = piece_length(text);
@@ -88,8 +87,7 @@ static size_t line_length(const char *text, size_t width)
     }
 }
 
-/* Line `index` of the heading: its beginning, and its length in `*length` (0 behind the last line).
- */
+/* The start of line `index` of the heading, and its `*length`: 0 after the last line. */
 static const char *heading_line(const struct column *column, size_t index, size_t *length)
 {
     const char *line = column->heading;
@@ -114,8 +112,8 @@ static size_t heading_height(const struct column *column)
 }
 
 /*
- * Prints `length` bytes of `text` in a column. `*pending` counts blanks that are only printed once
- * something follows them, so that no line ends in blanks.
+ * Prints `length` bytes of `text` in a column. `*pending` counts the spaces to print before the next
+ * text, so that no line ends in spaces.
  */
 static void print_text(const struct column *column, const char *text, size_t length, size_t gap,
                        size_t *pending, FILE *stream)
@@ -137,7 +135,7 @@ size_t text_table_width(const struct text_table *table)
     return total;
 }
 
-/* The blanks between columns: two, or one where two do not fit. */
+/* The number of spaces between columns: two, or one if two do not fit. */
 static size_t gap_of(const struct text_table *table, size_t width)
 {
     return text_table_width(table) + table->column_count <= width ? 2 : 1;

@@ -29,8 +29,8 @@ static int spawn(pid_t *pid, int socket, const char *role, const char *argument)
     (void)posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
     (void)posix_spawn_file_actions_adddup2(&actions, socket, STDOUT_FILENO);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setpgroup(&attributes,
-                                    0); /* the terminal's Ctrl-C is the coordinator's */
+    /* in its own process group, the worker does not receive Ctrl-C */
+    (void)posix_spawnattr_setpgroup(&attributes, 0);
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     int status = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, arguments, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
@@ -43,7 +43,7 @@ int worker_start(struct worker *worker, const char *role, const char *argument, 
     int sockets[2];
     *worker = (struct worker){.channel = {.in = -1, .out = -1}};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
-        return error_set_errno(error, ERROR_WORKER, "cannot make a socket for a worker");
+        return error_set_errno(error, ERROR_WORKER, "cannot create a socket for a worker");
     int status = spawn(&worker->pid, sockets[1], role, argument);
     (void)close(sockets[1]);
     if (status != 0) {
@@ -56,7 +56,7 @@ int worker_start(struct worker *worker, const char *role, const char *argument, 
     return 0;
 }
 
-/* Whether it has ended by then; how, goes to `*status`. */
+/* Waits for the process to exit and sets `*status`. Returns false if it has not by the deadline. */
 static bool wait_for(pid_t pid, int timeout_ms, int *status)
 {
     const struct timespec pause = {.tv_nsec = 200000};
@@ -84,15 +84,16 @@ bool worker_stop(struct worker *worker)
     return ended;
 }
 
-/* Its end, which a driver with a hung kernel may keep it from. */
-static int wait_briefly(pid_t pid)
+/* Waits for the process to exit; kills it after two seconds, because a hung kernel may keep it in the
+ * driver. Returns its status. */
+static int wait_or_kill(pid_t pid)
 {
     int status = 0;
     if (wait_for(pid, END_TIMEOUT_MS, &status))
         return status;
     (void)kill(pid, SIGKILL);
     (void)wait_for(pid, KILL_TIMEOUT_MS, &status);
-    return EXIT_FAILURE << 8; /* ours, not from outside */
+    return EXIT_FAILURE << 8; /* not SIGKILL: we killed it ourselves */
 }
 
 void worker_end(struct worker *worker)
@@ -100,17 +101,17 @@ void worker_end(struct worker *worker)
 #if defined __SANITIZE_ADDRESS__
     if (worker->pid > 0) {
         channel_release(&worker->channel);
-        (void)wait_briefly(worker->pid);
+        (void)wait_or_kill(worker->pid);
         worker->pid = 0;
     }
 #endif
     worker_stop(worker);
 }
 
-bool worker_bury(struct worker *worker, char reason[WORKER_REASON_BYTES])
+bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES])
 {
     channel_release(&worker->channel);
-    int status = wait_briefly(worker->pid);
+    int status = wait_or_kill(worker->pid);
     worker->pid = 0;
     if (WIFSIGNALED(status))
         (void)snprintf(reason, WORKER_REASON_BYTES, "was killed by signal %d (%s)",
@@ -132,7 +133,7 @@ void worker_enter(void)
 {
     pid_t parent = getppid();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it died before the line above */
+    if (getppid() != parent) /* it died before the prctl() */
         _exit(1);
     (void)signal(SIGINT, SIG_IGN);
 }

@@ -1,7 +1,7 @@
 /*
- * A worker process, seen from the coordinator: this same executable started again as `autotune
- * worker …`, with a socket as its standard input and output. It is killed rather than asked, and it
- * dies with the coordinator.
+ * A worker process, as the coordinator sees it: another instance of this executable, started as
+ * `autotune worker …` with a socket as its standard input and output. The coordinator stops it by
+ * killing it; it also dies with the coordinator.
  */
 #ifndef AUTOTUNE_WORKER_H
 #define AUTOTUNE_WORKER_H
@@ -22,33 +22,33 @@ int worker_start(struct worker *worker, const char *role, const char *argument,
                  struct error *error);
 
 /*
- * Kills it, if it runs, waits for its end and closes the channel. False where half a minute later it
- * is still there, since a driver holds it: it is left to that.
+ * Kills the worker if it is running, waits for it to exit and closes the channel. Returns false if
+ * it has not exited after half a minute, because the driver holds it; nobody waits for it any more.
  */
 bool worker_stop(struct worker *worker);
 
 /*
- * The same for one that has nothing to do. Built with the address sanitizer, which looks for leaks
- * when a process ends by itself, it lets it end.
+ * The same for an idle worker. Built with the address sanitizer, it lets the worker exit by itself,
+ * because the sanitizer checks for leaks at exit.
  */
 void worker_end(struct worker *worker);
 
 /*
- * For a worker whose channel has ended: waits for it and says how it ended in `reason`, "was killed
- * by signal 11 (Segmentation fault)". One that does not end within two seconds is killed. Returns
- * whether it was killed from outside (SIGKILL, which no kernel and no compiler raises: a person,
- * or the system for lack of memory), so that what it was doing deserves another try.
+ * Call when the worker's channel has closed: waits for the worker to exit, and kills it after two
+ * seconds. `reason` says how it ended: "was killed by signal 11 (Segmentation fault)". Returns true
+ * if something else killed it with SIGKILL, which no kernel and no compiler raises: a person did, or
+ * the system, out of memory. The request that it was serving then deserves a second try.
  */
 enum { WORKER_REASON_BYTES = 128 };
-bool worker_bury(struct worker *worker, char reason[WORKER_REASON_BYTES]);
+bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES]);
 
 /*
- * Seconds that a worker has to start, to prepare a problem or to load a variant: `usual_s`, or
- * $AUTOTUNE_WORKER_TIMEOUT_S, for machines on which that is too short and for tests.
+ * Seconds that a worker may take to start, to open a problem or to load a variant:
+ * $AUTOTUNE_WORKER_TIMEOUT_S if that is set (for slow machines and tests), otherwise `usual_s`.
  */
 double worker_timeout_s(double usual_s);
 
-/* In the worker: dies when the coordinator does, leaves Ctrl-C to it. */
+/* Called by the worker: makes it die with the coordinator and ignore Ctrl-C. */
 void worker_enter(void);
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder of `path`, "." where it names none; a new string. */
+/* The folder of `path`, or "." if it has none; free it. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -29,7 +29,7 @@ static bool make_folder(const char *path)
     int number = errno;
     struct stat status;
     if (stat(path, &status) != 0) {
-        errno = number; /* why it could not be made says more than that it is not there */
+        errno = number; /* report why mkdir() failed, not why stat() did */
         return false;
     }
     errno = ENOTDIR;
@@ -46,7 +46,7 @@ int write_file_make_folders(const char *path, struct error *error)
         char separator = *end;
         *end = '\0';
         if (!make_folder(folder))
-            result = error_set_errno(error, ERROR_RECORD, "folder '%s' cannot be made", folder);
+            result = error_set_errno(error, ERROR_RECORD, "cannot create folder '%s'", folder);
         *end = separator;
         if (separator == '\0')
             break;
@@ -55,9 +55,9 @@ int write_file_make_folders(const char *path, struct error *error)
     return result;
 }
 
-/* Opens a file of a new name beside `path`; its name goes to `*temporary`. Returns -1 with errno.
- */
-static int open_beside(const char *path, char **temporary)
+/* Creates a temporary file beside `path` and sets `*temporary` to its path. Returns the descriptor,
+ * or -1 with errno set. */
+static int open_temporary(const char *path, char **temporary)
 {
     for (int attempt = 0; attempt < 16; attempt++) {
         uint64_t digits;
@@ -90,20 +90,20 @@ int write_file_begin(struct write_file *file, const char *path, struct error *er
     struct stat old;
     bool exists = stat(path, &old) == 0;
     if (exists && !S_ISREG(old.st_mode))
-        return error_set(error, ERROR_RECORD, "'%s' is not a regular file; name one to be written",
+        return error_set(error, ERROR_RECORD, "'%s' is not a regular file; choose another path",
                          path);
     file->path = exists ? realpath(path, NULL) : NULL;
     if (file->path == NULL)
         file->path = alloc_string(path);
-    int descriptor = open_beside(file->path, &file->temporary);
+    int descriptor = open_temporary(file->path, &file->temporary);
     if (descriptor >= 0) {
         if (exists)
-            (void)fchmod(descriptor, old.st_mode & 07777); /* a foreign file system may refuse */
+            (void)fchmod(descriptor, old.st_mode & 07777); /* some file systems refuse this */
         file->stream = fdopen(descriptor, "w");
     }
     if (file->stream != NULL)
         return 0;
-    int result = error_set_errno(error, ERROR_RECORD, "'%s' cannot be written", path);
+    int result = error_set_errno(error, ERROR_RECORD, "cannot write '%s'", path);
     if (descriptor >= 0) {
         (void)close(descriptor);
         (void)unlink(file->temporary);
@@ -112,14 +112,14 @@ int write_file_begin(struct write_file *file, const char *path, struct error *er
     return result;
 }
 
-/* Waits until the folder's entries are on disk. Some file systems cannot and say EINVAL. */
+/* Waits until the folder's entries are on disk. Some file systems do not support it (EINVAL). */
 static bool flush_folder(const char *path)
 {
     char *folder = folder_of(path);
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(folder);
     if (descriptor < 0)
-        return errno == EACCES; /* a folder may be open to writing but not to reading */
+        return errno == EACCES; /* the folder may be writable but not readable */
     bool flushed = fsync(descriptor) == 0 || errno == EINVAL;
     int number = errno;
     (void)close(descriptor);
@@ -127,7 +127,7 @@ static bool flush_folder(const char *path)
     return flushed;
 }
 
-/* Ends the stream; false, with errno, when anything ever written to it was lost. */
+/* Closes the stream. Returns false with errno set if any write to it failed. */
 static bool close_stream(FILE *stream, bool durable)
 {
     errno = 0;
@@ -141,7 +141,7 @@ static bool close_stream(FILE *stream, bool durable)
     return written && closed;
 }
 
-/* Whether two files can be read and hold the same bytes. */
+/* True if both files can be read and have the same content. */
 static bool same_content(const char *a, const char *b)
 {
     char left[4096];
@@ -174,11 +174,11 @@ int write_file_commit(struct write_file *file, enum write_file_durability durabi
         return 0;
     }
     if (!close_stream(file->stream, durable) || rename(file->temporary, file->path) != 0) {
-        result = error_set_errno(error, ERROR_RECORD, "'%s' cannot be written", file->path);
+        result = error_set_errno(error, ERROR_RECORD, "cannot write '%s'", file->path);
         (void)unlink(file->temporary);
     } else if (durable && !flush_folder(file->path)) {
-        result = error_set_errno(error, ERROR_RECORD,
-                                 "'%s' is written but its folder cannot be flushed", file->path);
+        result = error_set_errno(error, ERROR_RECORD, "wrote '%s' but cannot flush its folder",
+                                 file->path);
     }
     release(file);
     return result;

@@ -1,20 +1,19 @@
 /*
- * Files that are whole or not there: written beside their target under a name of their own, flushed
- * to disk, then renamed over it. Readers, and a crash at any moment, meet the old file or the new
- * one. Several processes may write the same target at once; the last to commit wins, and nobody's
- * halves mix.
+ * Writes a file atomically: writes a temporary file beside the target, flushes it to disk and
+ * renames it over the target. Readers see either the old file or the new one, even after a crash.
+ * Several processes may write the same target at once; the last to commit wins.
  *
  * Calling sequence:
  *     struct write_file file;
  *     if (write_file_begin(&file, path, error) == 0) {
- *         fprintf(file.stream, …);                      (failed writes need no check, see below)
+ *         fprintf(file.stream, …);                      (the commit reports failed writes)
  *         result = write_file_commit(&file, WRITE_FILE_DURABLE, error);
  *     }
- * and write_file_abandon() instead of the commit where the contents turn out to be no good. Either
- * ends the use of `file`. Every function returns 0 or ERROR_RECORD naming the file.
+ * To discard the file, call write_file_abandon() instead of write_file_commit(). Both release
+ * `file`. Functions return 0, or ERROR_RECORD with the file's name in the message.
  *
- * A process that is killed in between leaves a file TARGET.<16 hexadecimal digits>.tmp behind,
- * which nobody reads.
+ * A process that is killed before the commit leaves TARGET.<16 hexadecimal digits>.tmp behind, which
+ * nothing reads.
  */
 #ifndef AUTOTUNE_WRITE_FILE_H
 #define AUTOTUNE_WRITE_FILE_H
@@ -24,33 +23,33 @@
 #include <stdio.h>
 
 struct write_file {
-    FILE *stream;    /* buffered; the caller writes here and does not close it */
-    char *path;      /* the target, symbolic links followed */
-    char *temporary; /* the file beside it */
+    FILE *stream;    /* write to it, but do not close it */
+    char *path;      /* the target, with symbolic links resolved */
+    char *temporary; /* path of the temporary file */
 };
 
 /*
- * Starts a new content for `path`, making the folders above it. The file will have the permissions
- * of the one it replaces, or those of the umask. Refuses a target that is there and is no regular
- * file (renaming over /dev/null would be a surprise). On failure there is nothing to end.
+ * Creates the temporary file for `path`, and missing folders. The file gets the permissions of the
+ * one it replaces, or those of the umask. Fails if the target exists and is not a regular file
+ * (renaming over /dev/null would be a surprise). On failure there is nothing to release.
  */
 int write_file_begin(struct write_file *file, const char *path, struct error *error);
 
 enum write_file_durability {
-    WRITE_FILE_DURABLE, /* on disk, with its folder's entry, when the commit returns */
-    WRITE_FILE_CACHED,  /* no waiting for the disk: for what a checksum guards and can be made again
-                         */
+    WRITE_FILE_DURABLE, /* the commit waits until the file and its folder entry are on disk */
+    WRITE_FILE_CACHED, /* the commit does not wait; for files that have a checksum and can be remade */
 };
 
-/* Puts the content in place; a target that already holds it is left alone, with its date. A write that failed since the beginning is reported here; `path` then
- * holds what it held before, and the file beside it is gone. */
+/* Replaces the target by the temporary file. A target with the same content is not touched and keeps
+ * its date. Fails if any write to the stream failed; the target then keeps its old content, and the
+ * temporary file is removed. */
 int write_file_commit(struct write_file *file, enum write_file_durability durability,
                       struct error *error);
 
-/* Removes the file beside; `path` stays as it is. */
+/* Removes the temporary file; the target stays as it is. */
 void write_file_abandon(struct write_file *file);
 
-/* Makes every folder above the file `path` that is not there. */
+/* Creates the missing parent folders of the file `path`. */
 int write_file_make_folders(const char *path, struct error *error);
 
 #endif

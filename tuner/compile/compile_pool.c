@@ -354,7 +354,7 @@ static void lose_worker(struct compile_pool *pool, struct compile_worker *worker
     if (!worker->ready)
         pool->failed_starts++;
     if (reason == NULL)
-        killed = worker_bury(&worker->worker, end);
+        killed = worker_reap(&worker->worker, end);
     remove_worker(pool, worker);
     if (job != NULL && killed && !job->killed) {
         job->killed = true;

@@ -147,8 +147,7 @@ static int open_problem(struct device_worker *worker, const json_t *request,
     return status;
 }
 
-/* Opens the problem again: a write out of bounds may have hit any buffer, even the expected results.
- */
+/* Opens the problem again: a write out of bounds may have hit any buffer, even expected results. */
 static int repair(struct device_worker *worker, struct error *error)
 {
     struct bindings values = {0};

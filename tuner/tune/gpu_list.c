@@ -40,7 +40,7 @@ int gpu_list(struct gpu **gpus, size_t *count, struct error *error)
     status = channel_receive(&worker.channel, &message, error);
     if (status == 0) {
         char reason[WORKER_REASON_BYTES];
-        worker_bury(&worker, reason);
+        worker_reap(&worker, reason);
         return error_set(error, ERROR_WORKER, "the device worker %s", reason);
     }
     if (status == 1) {

@@ -77,7 +77,7 @@ int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patie
         if (status < 0)
             return status;
         if (status == 0) {
-            worker->killed = worker_bury(&worker->process, reason);
+            worker->killed = worker_reap(&worker->process, reason);
             return 0;
         }
     }

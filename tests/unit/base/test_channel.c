@@ -125,12 +125,12 @@ static void lines_that_are_no_message(void **state)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         write_raw(&pair->a, lines[i]);
         assert_int_equal(channel_receive(&pair->b, &message, &error), ERROR_WORKER);
-        assert_memory_equal(error.message, "a message is no JSON: ", 22);
+        assert_memory_equal(error.message, "a message is not JSON: ", 23);
         assert_null(message);
     }
     write_raw(&pair->a, "[1]\n");
     assert_int_equal(channel_receive(&pair->b, &message, &error), ERROR_WORKER);
-    assert_string_equal(error.message, "a message is no JSON object");
+    assert_string_equal(error.message, "a message is not a JSON object");
     assert_null(message);
     /* what follows is read all the same */
     write_raw(&pair->a, "{\"n\":1}\n");
@@ -200,7 +200,7 @@ static void text_that_is_no_utf8_is_refused(void **state)
     json_t *message = json_object();
     (void)json_object_set_new(message, "text", json_string_nocheck("\xff"));
     assert_int_equal(channel_send(&pair->a, message, &error), ERROR_WORKER);
-    assert_string_equal(error.message, "cannot write a message: text that is not UTF-8");
+    assert_string_equal(error.message, "cannot send a message: its text is not UTF-8");
 }
 
 /* A person may run a worker with its input and output in pipes. */
@@ -267,7 +267,7 @@ static void other_messages_are_no_errors(void **state)
     /* an error without its members is still one */
     json_t *message = json_loads("{\"event\":\"error\"}", 0, NULL);
     assert_int_equal(message_error(message, &error), ERROR_WORKER);
-    assert_string_equal(error.message, "a worker failed without saying why");
+    assert_string_equal(error.message, "a worker failed without giving a reason");
     json_decref(message);
 }
 
