@@ -99,7 +99,7 @@ INI
     exits 3
     # in, out and the expected result (in double) of 2^26 elements, twice the L2, 16 MiB, guards
     has err "scale.ini: problem 'n=67108864 factor=1.5' needs 1.216 GB of device memory" \
-        "(buffer 'in' alone 268.4 MB), and 300 MB is all that the GPU has" \
+        "(buffer 'in' alone 268.4 MB), but 300 MB is all that the GPU has" \
         "choose a smaller problem or free memory" "1 of 1 problems"
     lacks calls cuMemAlloc
     equal "$(find cache -path '*/cubin/*')" ""
@@ -117,7 +117,7 @@ INI
     autotune --config sweep.ini --format csv
     exits 3
     has err "scale.ini: problem 'n=4194304 factor=1.5' needs 209.7 MB of device memory" \
-        "(buffer 'in' alone 16.79 MB), and 150 MB are free;" \
+        "(buffer 'in' alone 16.79 MB), but 150 MB are free;" \
         "1 of 2 problems do not fit in the device's memory; the others are done"
     equal "$(column n | sort -u)" 4096
     equal "$(count outcome measured)" 2

@@ -35,7 +35,7 @@ const char *compare_configuration_name(enum compare_configuration configuration)
     return names[configuration];
 }
 
-/* Of the same content, in whatever order: a template may list its parameters anew. */
+/* Ignores the order, because a template's parameters may have been reordered. */
 static bool same_bindings(const struct bindings *a, const struct bindings *b)
 {
     if (a->count != b->count)
@@ -81,7 +81,7 @@ static enum compare_configuration compare_configurations(const struct tuned_entr
     return COMPARE_DIFFERENT;
 }
 
-/* The ratio of the ends of two intervals. */
+/* The ratio of two medians, with an interval from the ends of their two intervals. */
 static struct interval ratio_of_entries(const struct tuned_entry *a, const struct tuned_entry *b)
 {
     return (struct interval){.estimate = b->median_ns / a->median_ns,
@@ -89,7 +89,7 @@ static struct interval ratio_of_entries(const struct tuned_entry *a, const struc
                              .high = b->high_ns / a->low_ns};
 }
 
-/* The timer's step of one side: by its samples, or by the three of them that an entry keeps. */
+/* The timer's resolution on one side, from its samples or from the three that an entry keeps. */
 static double step_ns(const struct compare_item *item)
 {
     const double kept[] = {item->entry.low_ns, item->entry.median_ns, item->entry.high_ns};
@@ -98,7 +98,7 @@ static double step_ns(const struct compare_item *item)
     return statistics_timer_step_ns(kept, sizeof kept / sizeof *kept);
 }
 
-/* The finer of both, where both are known, relative to the shorter time. */
+/* The finer resolution of the two sides, relative to the shorter time. */
 static double timer_resolution(const struct compare_item *a, const struct compare_item *b)
 {
     double first = step_ns(a);

@@ -1,15 +1,16 @@
 /*
- * What changed between two sets of winners, A and B: for each kernel, problem and GPU in both,
- * which configuration each chose, by how much the times differ, and whether that is more than
- * noise. Pure: it decides by what it is given; command_compare.c reads and compare_report.c prints.
+ * Compares two sets of winners, A and B. For each kernel, problem and GPU in both: did the
+ * configuration change, by how much do the times differ, and is that more than noise? These
+ * functions only compute; command_compare.c reads the files and compare_report.c prints the result.
  *
- * The difference is the ratio of the medians, B's over A's, with an interval: a two-sample
- * bootstrap of 95 % where both have raw samples, else the ratios of the ends of the two 95 %
- * intervals that a tuned INI keeps (wider than a 95 % interval of the ratio). It is outside the
- * noise when the interval leaves out 1 by more than the timer's step, and the estimate differs from
- * 1 by more than that and the tolerance of a tie: the rule by which the finals of one run part
- * their contenders (race.h). Neither interval knows what differs from run to run (clocks, the
- * neighbours, where buffers lie): the tolerance stands for it.
+ * The difference is the ratio of the medians, B / A, with an interval. If both sides have raw
+ * samples, it is a 95 % two-sample bootstrap interval. Otherwise it comes from the ends of the two
+ * 95 % intervals in the tuned INI, which makes it wider.
+ *
+ * The difference counts as more than noise if the whole interval is further from 1 than the timer's
+ * resolution, and the estimate is further from 1 than that resolution plus the tie tolerance. The
+ * finals of one run use the same rule (race.h). The tolerance covers what neither interval can
+ * know: differences between runs, such as clocks, other processes and buffer addresses.
  */
 #ifndef AUTOTUNE_COMPARE_H
 #define AUTOTUNE_COMPARE_H
@@ -20,12 +21,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define COMPARE_TOLERANCE 0.005 /* as race_rules' tie_tolerance */
+#define COMPARE_TOLERANCE 0.005 /* the same as race_rules' tie_tolerance */
 
 /* One winner. */
 struct compare_item {
     struct tuned_entry entry;
-    double *samples_ns; /* the raw ones of the finals; NULL where they are not known */
+    double *samples_ns; /* raw samples of the finals; NULL: not known */
     size_t sample_count;
 };
 
@@ -36,7 +37,7 @@ struct compare_set {
 
 void compare_set_release(struct compare_set *set);
 
-/* X(NAME, name as printed): what B is to A */
+/* B compared with A. X(NAME, name as printed) */
 #define COMPARE_STATUSES(X)                                                                        \
     X(SAME, "within noise")                                                                        \
     X(FASTER, "faster")                                                                            \
@@ -55,7 +56,7 @@ const char *compare_status_name(enum compare_status status);
 
 enum compare_configuration {
     COMPARE_EQUAL,
-    COMPARE_TIED, /* they differ, but one side counts both among its tie set */
+    COMPARE_TIED, /* they differ, but one side found them tied */
     COMPARE_DIFFERENT,
 };
 
@@ -63,29 +64,29 @@ enum compare_configuration {
 const char *compare_configuration_name(enum compare_configuration configuration);
 
 struct comparison {
-    const struct compare_item *a, *b; /* borrowed; NULL on the side that has none */
+    const struct compare_item *a, *b; /* borrowed; NULL: missing on that side */
     enum compare_status status;
-    /* of those in both: */
+    /* the rest is set only if both sides have it: */
     enum compare_configuration configuration;
-    struct interval ratio; /* B's median over A's */
+    struct interval ratio; /* B's median / A's median */
     bool sampled;          /* the interval is from raw samples */
 };
 
-/* One comparison for each winner of A, in A's order, and one for each that only B has; a new array
- * that borrows from both sets. */
+/* Compares each winner of A, in A's order, and then adds those that only B has. Free the array; it
+ * borrows from both sets. */
 struct comparison *compare_sets(const struct compare_set *a, const struct compare_set *b,
                                 size_t *count);
 
-/* How many of them have `status`. */
+/* The number of comparisons with `status`. */
 size_t compare_count(const struct comparison *comparisons, size_t count,
                      enum compare_status status);
 
-/* "block_size 512 -> 256, load cached -> bulk"; "" where the configurations are equal; a new
- * string. */
+/* The changed parameters: "block_size 512 -> 256, load cached -> bulk"; "" if there are none. Free
+ * the string. */
 char *compare_difference(const struct comparison *comparison);
 
-/* What else differs and may be why: "cache cold -> warm, driver 13.0 -> 13.1, the template
- * changed"; "" where nothing does; a new string. */
+/* What else changed and may explain the difference: "cache cold -> warm, driver 13.0 -> 13.1, the
+ * template changed"; "" if nothing did. Free the string. */
 char *compare_circumstances(const struct comparison *comparison);
 
 #endif

@@ -11,16 +11,16 @@
 #define MHZ INT64_C(1000)            /* in kHz */
 #define GIGABYTE INT64_C(1000000000) /* decimal, as on the box */
 
-/* What compute capabilities from 7.5 to 12.1 have in common. */
+/* The same for all compute capabilities from 7.5 to 12.1. */
 enum {
     WARP_SIZE = 32,
     THREADS_PER_BLOCK = 1024,
     REGISTERS = 64 * 1024,
     SHARED_BYTES_PER_BLOCK = 48 * 1024,
-    RESERVED_SHARED_BYTES = 1024, /* of each block, from 8.0 on */
+    RESERVED_SHARED_BYTES = 1024, /* per block, from 8.0 on */
 };
 
-/* Limits of a compute capability, then the figures of the card that stands in for it. */
+/* Limits of a compute capability, then the values of the card that represents it. */
 struct architecture {
     int compute_capability;
     int max_threads_per_sm;
@@ -36,7 +36,7 @@ struct architecture {
     int memory_gigabytes;
 };
 
-/* What is approximate here is said in gpu.h, at gpu_from_arch(). */
+/* gpu_from_arch() in gpu.h says which values are approximate. */
 static const struct architecture architectures[] = {
     {75, 1024, 16, 64, 64, "Tesla T4", 40, 4, 1590, 5001, 256, 16},
     {80, 2048, 32, 164, 163, "NVIDIA A100-SXM4-80GB", 108, 40, 1410, 1593, 5120, 80},
@@ -53,7 +53,7 @@ static const struct architecture architectures[] = {
 
 enum { ARCHITECTURE_COUNT = sizeof architectures / sizeof *architectures };
 
-/* Splits "sm_90a" into 90 and "a"; 0 where `arch` is not of that form. */
+/* Splits "sm_90a" into 90 and "a"; returns 0 if `arch` does not have that form. */
 static int parse_arch(const char *arch, const char **suffix)
 {
     static const char *const prefixes[] = {"sm_", "compute_"};
@@ -84,7 +84,7 @@ static int unknown_arch(const char *arch, struct error *error)
             break;
         used += (size_t)length;
     }
-    return error_set(error, ERROR_USAGE, "unknown architecture '%s'; the known ones are %s", arch,
+    return error_set(error, ERROR_USAGE, "unknown architecture '%s'; choose one of %s", arch,
                      known);
 }
 
@@ -136,7 +136,7 @@ void gpu_bindings(const struct gpu *gpu, struct bindings *bindings)
         bindings_set(bindings, gpu_attribute_name(i), value_integer(gpu->attributes[i]));
 }
 
-/* A text member from the driver may hold anything; JSON wants UTF-8. */
+/* JSON must be UTF-8. Replaces the non-printing characters of text from the driver that is not. */
 static json_t *text_to_json(const char *text)
 {
     json_t *json = json_string(text);
@@ -168,7 +168,7 @@ json_t *gpu_to_json(const struct gpu *gpu)
 static int missing(const char *member, struct error *error)
 {
     return error_set(error, ERROR_WORKER,
-                     "device description without a valid '%s'; coordinator and worker must be the "
+                     "the device description has no valid '%s'; coordinator and worker must be the "
                      "same build of autotune",
                      member);
 }

@@ -1,8 +1,8 @@
-/* The kinds of machine instruction (SASS) that are counted and reported. */
+/* The kinds of machine instructions (SASS) that sass.c counts and the reports show. */
 #ifndef AUTOTUNE_INSTRUCTION_KINDS_H
 #define AUTOTUNE_INSTRUCTION_KINDS_H
 
-/* X(constant, name, what it is) */
+/* X(constant, name, description) */
 #define SASS_KINDS(X)                                                                              \
     X(LOAD_NARROW, "load_narrow", "global load, 8 or 16 bits")                                     \
     X(LOAD_32, "load_32", "global load, 32 bits")                                                  \
@@ -22,13 +22,13 @@
     X(SHARED_ATOMIC, "shared_atomic", "shared atomic")                                             \
     X(BARRIER, "barrier", "block or cluster barrier")                                              \
     X(FENCE, "fence", "memory fence")                                                              \
-    X(SHUFFLE, "shuffle", "shuffle, vote or reduction of a warp")                                  \
+    X(SHUFFLE, "shuffle", "warp shuffle, vote or reduction")                                       \
     X(BRANCH, "branch", "branch or call")                                                          \
     X(HALF, "half", "half-precision arithmetic")                                                   \
     X(FLOAT, "float", "single-precision arithmetic")                                               \
     X(DOUBLE, "double", "double-precision arithmetic")                                             \
     X(TENSOR, "tensor", "tensor core")                                                             \
-    X(OTHER, "other", "integers, moves, constants, all else")
+    X(OTHER, "other", "integers, moves, constants, everything else")
 
 enum sass_kind {
 #define X(constant, name, text) SASS_##constant,
@@ -37,7 +37,7 @@ enum sass_kind {
         SASS_KIND_COUNT
 };
 
-/* "load_128", and what it is. */
+/* A kind's name ("load_128") and description. */
 const char *sass_kind_name(enum sass_kind kind);
 const char *sass_kind_text(enum sass_kind kind);
 

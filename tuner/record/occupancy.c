@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The toolkit's header is plain C, but not written for our warnings. */
+/* The toolkit's header does not compile cleanly with our warnings. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
@@ -44,7 +44,8 @@ static cudaOccDeviceProp device_properties(const struct gpu *gpu)
     };
 }
 
-/* More dynamic shared memory than the default limit is asked for at launch, hence OPTIN. */
+/* OPTIN, because a launch asks for more dynamic shared memory than the default limit if
+ * necessary. */
 static cudaOccFuncAttributes function_attributes(const struct occupancy_input *input)
 {
     return (cudaOccFuncAttributes){
@@ -59,7 +60,7 @@ static cudaOccFuncAttributes function_attributes(const struct occupancy_input *i
     };
 }
 
-/* Bounds that the calculator leaves to its caller; it computes shared memory in an int. */
+/* Limits that the caller of the calculator must check; it computes shared memory in an int. */
 static unsigned exceeded_limits(const struct gpu *gpu, const struct occupancy_input *input)
 {
     unsigned exceeded = 0;
@@ -85,7 +86,7 @@ static unsigned limiters_of(const cudaOccResult *result)
         limiters |= OCCUPANCY_LIMIT_SHARED;
     if (result->blockLimitBlocks == blocks)
         limiters |= OCCUPANCY_LIMIT_BLOCKS;
-    else if (result->blockLimitBarriers == blocks) /* as many as blocks for every kernel with one */
+    else if (result->blockLimitBarriers == blocks) /* with one barrier, equal to the block limit */
         limiters |= OCCUPANCY_LIMIT_BARRIERS;
     return limiters;
 }
@@ -115,9 +116,9 @@ int occupancy_compute(const struct gpu *gpu, const struct occupancy_input *input
         attributes.maxDynamicSharedSizeBytes);
     if (status != CUDA_OCC_SUCCESS)
         return error_set(error, ERROR_CONFIG,
-                         "no occupancy for '%s' (compute capability %d.%d): the occupancy "
-                         "calculator of the CUDA Toolkit that autotune was built with does not "
-                         "know it; build with a newer toolkit",
+                         "cannot compute occupancy for '%s': the CUDA Toolkit that autotune was "
+                         "built with does not know compute capability %d.%d; build with a newer "
+                         "toolkit",
                          gpu->name, properties.computeMajor, properties.computeMinor);
 
     int warp_size = properties.warpSize;
@@ -147,7 +148,7 @@ char *occupancy_limiter_text(unsigned limiters, char buffer[OCCUPANCY_LIMITER_BY
         int length = snprintf(buffer + used, OCCUPANCY_LIMITER_BYTES - used, "%s%s",
                               used > 0 ? "+" : "", names[i].name);
         if (length > 0)
-            used += (size_t)length; /* OCCUPANCY_LIMITER_BYTES holds all the names */
+            used += (size_t)length; /* all names fit in OCCUPANCY_LIMITER_BYTES */
     }
     if (used == 0)
         (void)snprintf(buffer, OCCUPANCY_LIMITER_BYTES, "-");

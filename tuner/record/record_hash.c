@@ -30,8 +30,7 @@ static void add_value(XXH3_state_t *state, sqlite3_value *value)
     default:
         break;
     }
-    const uint64_t head[2] = {(uint64_t)type,
-                              count}; /* the record is of one machine's byte order */
+    const uint64_t head[2] = {(uint64_t)type, count}; /* in this machine's byte order */
     (void)XXH3_64bits_update(state, head, sizeof head);
     if (bytes != NULL && count > 0)
         (void)XXH3_64bits_update(state, bytes, count);
@@ -41,7 +40,7 @@ static uint64_t hash_values(int count, sqlite3_value **values)
 {
     XXH3_state_t *state = XXH3_createState();
     if (state == NULL)
-        return 0; /* the checksum does not match, and the row is measured again */
+        return 0; /* the checksum will not match, and the row will be measured again */
     (void)XXH3_64bits_reset(state);
     for (int i = 0; i < count; i++)
         add_value(state, values[i]);
@@ -50,7 +49,7 @@ static uint64_t hash_values(int count, sqlite3_value **values)
     return hash;
 }
 
-static void answer(sqlite3_context *context, uint64_t hash)
+static void return_hash(sqlite3_context *context, uint64_t hash)
 {
     sqlite3_int64 integer;
     memcpy(&integer, &hash, sizeof integer);
@@ -59,7 +58,7 @@ static void answer(sqlite3_context *context, uint64_t hash)
 
 static void row_hash(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    answer(context, hash_values(count, values));
+    return_hash(context, hash_values(count, values));
 }
 
 static void rows_hash_step(sqlite3_context *context, int count, sqlite3_value **values)
@@ -72,7 +71,7 @@ static void rows_hash_step(sqlite3_context *context, int count, sqlite3_value **
 static void rows_hash_final(sqlite3_context *context)
 {
     const uint64_t *sum = sqlite3_aggregate_context(context, 0);
-    answer(context, sum != NULL ? *sum : 0);
+    return_hash(context, sum != NULL ? *sum : 0);
 }
 
 int record_hash_register(sqlite3 *database)

@@ -1,7 +1,7 @@
 /*
- * A study: one kernel on one problem on one GPU, and what became of each of its variants. Filled by
- * the pipeline, kept by the record, printed by the reports, and, where something was measured, the
- * source of one entry of the tuned INI. Plain data: every string and array is owned by the study.
+ * A study: one kernel, one problem, one GPU, and the result of each variant. The pipeline fills it,
+ * the record stores it and the reports print it. If a variant was measured, the study gives one
+ * entry of the tuned INI. The study owns its strings and arrays.
  */
 #ifndef AUTOTUNE_STUDY_H
 #define AUTOTUNE_STUDY_H
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the figures come from. */
+/* Where and how the study was run. */
 struct environment {
     struct gpu gpu;
     char nvrtc[16];    /* "13.0" */
@@ -23,67 +23,68 @@ struct environment {
     char host[65];
     char date[32];    /* start of the run, UTC, "2026-11-21T06:12:00Z" */
     char *command;    /* as typed */
-    bool static_mode; /* compiled for gpu.arch, nothing run */
+    bool static_mode; /* compiled for gpu.arch; nothing was run */
 };
 
-/* The compiled figures of a variant's main launch. */
+/* Resource usage and geometry of a variant's main launch. */
 struct kernel_stats {
     bool known;
-    int registers;               /* a thread */
-    int64_t spill_bytes;         /* stores + loads, a thread */
-    int64_t stack_bytes;         /* a thread */
-    int64_t static_shared_bytes; /* a block */
+    int registers;               /* per thread */
+    int64_t spill_bytes;         /* stores + loads, per thread */
+    int64_t stack_bytes;         /* per thread */
+    int64_t static_shared_bytes; /* per block */
     int64_t dynamic_shared_bytes;
     int block_threads;
-    int64_t grid_blocks; /* 0 where it is not known (static mode) */
+    int64_t grid_blocks; /* 0: not known (static mode) */
     int blocks_per_sm;
     double occupancy;  /* 0 to 1 */
-    unsigned limiters; /* of enum occupancy_limiter */
+    unsigned limiters; /* bits of enum occupancy_limiter */
 };
 
 struct result {
     struct bindings parameters; /* in the template's order */
     enum outcome outcome;
-    char *reason; /* why it is not measured; NULL where there is nothing to say */
+    char *reason; /* why it failed; NULL: nothing to say */
     struct kernel_stats stats;
-    double *samples_ns; /* raw, in the order taken; of the finals where it reached them, else the
-                           screening */
+    double *samples_ns; /* raw, in the order taken; from the finals if it reached them, otherwise
+                           from the screening */
     size_t sample_count;
-    int runs; /* of which each sample is the mean: 1, or of a batch (batch.h); 0 without samples */
+    int runs; /* each sample is the mean of this many: 1, or more in a batch; 0: no samples */
     struct summary time;
-    double bytes;         /* moved by a run; 0 where the template does not say */
-    double operations;    /* likewise */
-    size_t *instructions; /* of the main launch's kernel, by enum sass_kind, where --sass
-                             has counted them; else NULL. Not in the record */
+    double bytes;      /* moved per run; 0: the template does not say */
+    double operations; /* per run; 0: the template does not say */
+    size_t
+        *instructions; /* of the main launch's kernel, by enum sass_kind; NULL without --sass. Not
+                             stored in the record */
     bool finalist;
-    bool tied; /* in the winner's tie set, the winner too */
+    bool tied; /* tied with the winner, or the winner itself */
 };
 
 /* What NVML saw on the GPU while samples were taken. */
 struct gpu_conditions {
-    bool known;                 /* NVML was there; else all below is 0 */
-    uint64_t dropped_samples;   /* taken under throttling, and then again */
-    uint64_t throttled_samples; /* kept though throttled, since there was no end to it */
+    bool known;                 /* false: NVML was not available, and the rest is 0 */
+    uint64_t dropped_samples;   /* taken again because the GPU was throttled */
+    uint64_t throttled_samples; /* kept although throttled, because throttling persisted */
     double sm_clock_mhz;        /* mean */
-    int other_processes;        /* on the GPU, the most seen at once */
+    int other_processes;        /* the most seen on the GPU at once */
 };
 
 struct study {
     struct environment environment;
-    char *kernel;        /* the sweep section's name */
-    char *template_name; /* the template's */
-    char *template_hash; /* 32 hexadecimal digits over the .ini, the .cu and its headers */
+    char *kernel; /* the sweep section's name */
+    char *template_name;
+    char *template_hash; /* of the .ini, the .cu and its headers; 32 hexadecimal digits */
     char *description;
     struct bindings problem;
-    char cache[8];          /* "cold" or "warm" */
-    uint64_t points;        /* of the Cartesian space */
-    uint64_t rejected;      /* by constraints, before compilation: not in `results` */
-    double empty_kernel_ns; /* an empty kernel measured in the same way; 0 in static mode */
-    double empty_batch_ns;  /* likewise in batches; 0 where there were none */
-    struct gpu_conditions conditions; /* 0 in static mode */
+    char cache[8];     /* "cold" or "warm" */
+    uint64_t points;   /* combinations of values, before constraints */
+    uint64_t rejected; /* points rejected by constraints before compilation; not in `results` */
+    double empty_kernel_ns; /* an empty kernel, measured in the same way; 0 in static mode */
+    double empty_batch_ns;  /* an empty kernel in a batch; 0: no batches */
+    struct gpu_conditions conditions; /* all 0 in static mode */
     struct result *results;
     size_t result_count;
-    bool complete; /* every variant has its outcome, and the finals were held */
+    bool complete; /* every variant has an outcome, and the finals are done */
     bool has_winner;
     size_t winner; /* index into results */
 };
@@ -91,25 +92,27 @@ struct study {
 void study_release(struct study *study);
 void result_release(struct result *result);
 
-/* Whether any variant's instructions are counted. */
+/* True if any variant's instructions were counted. */
 bool study_has_instructions(const struct study *study);
 
-/* How many results have `outcome`. */
+/* The number of results with `outcome`. */
 size_t study_count(const struct study *study, enum outcome outcome);
 
-/* What an empty kernel takes when measured as this result was. */
+/* The time of an empty kernel measured like this result: single or in batches. */
 double study_empty_ns(const struct study *study, const struct result *result);
 
-/* How many variants were measured in batches; `*runs` of that many runs, `*single` were not. */
+/* The number of variants measured in batches. Sets `*runs` to the runs per batch (1: no batches)
+ * and `*single` to the number of variants measured in single runs. */
 size_t study_batched(const struct study *study, int *runs, size_t *single);
 
 /*
- * Indices of the results, best first: measured by median time (the winner before all), then
- * compiled by occupancy, then the rest in order. `indices` has room for result_count.
+ * Ranks the results, best first: the winner, then the other measured ones by median time, compiled
+ * ones by occupancy, and the rest in order. `indices` must have result_count elements.
  */
 void study_rank(const struct study *study, size_t *indices);
 
-/* A stable key of what the study is about, "reduce_sum|NVIDIA H200|sm_90|n=1024"; a new string. */
+/* A stable key of kernel, GPU and problem: "reduce_sum|NVIDIA H200|sm_90|n=1024". Free the
+ * string. */
 char *study_key(const struct study *study);
 
 #endif

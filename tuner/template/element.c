@@ -52,32 +52,32 @@ unsigned char element_poison(enum element_type type)
     return types[type].floating ? 0xff : 0xa5;
 }
 
-/* A binary format of 16 bits, as IEEE 754 has them: sign, exponent, fraction. */
+/* A 16-bit floating-point format: sign, exponent, fraction. */
 struct narrow {
     int fraction_bits;
-    int least_exponent; /* of two: the weight of a subnormal's last place */
-    unsigned infinity;  /* its bits */
+    int least_exponent; /* the last bit of a subnormal has the weight 2^least_exponent */
+    unsigned infinity;  /* its bit pattern */
 };
 
 static const struct narrow half = {10, -24, 0x7c00};
 static const struct narrow bfloat16 = {7, -133, 0x7f80};
 
-/* `number` to the nearest, ties to even, in one step (through float it could be rounded twice).
- * Scaling by powers of two is exact; nearbyint does the rounding. */
+/* Rounds `number` to nearest, ties to even, in one step; going through float could round twice.
+ * Scaling by powers of two is exact, and nearbyint() does the rounding. */
 static uint16_t narrow_bits(const struct narrow *format, double number)
 {
     unsigned sign = signbit(number) ? 0x8000 : 0;
-    unsigned hidden = 1u << format->fraction_bits; /* the bit that is not stored */
+    unsigned hidden = 1u << format->fraction_bits; /* the implicit leading bit */
     if (isnan(number))
         return (uint16_t)(format->infinity | hidden >> 1);
     if (isinf(number))
         return (uint16_t)(sign | format->infinity);
     int exponent = 0;
     (void)frexp(number, &exponent);
-    int unit = exponent - 1 - format->fraction_bits; /* weight of the last place */
+    int unit = exponent - 1 - format->fraction_bits; /* exponent of the last bit's weight */
     unit = unit > format->least_exponent ? unit : format->least_exponent;
     unsigned steps = (unsigned)nearbyint(ldexp(fabs(number), -unit));
-    /* fewer steps only when subnormal; a carry moves into the exponent by itself */
+    /* steps < hidden only if the result is subnormal; a carry increments the exponent */
     unsigned bits =
         steps < hidden
             ? steps
@@ -126,7 +126,7 @@ bool element_store(enum element_type type, long long integer, double real, void 
     default:
         if (!integer_fits(type, integer))
             return false;
-        memcpy(slot, &integer, types[type].bytes); /* little-endian, as every CUDA host is */
+        memcpy(slot, &integer, types[type].bytes); /* CUDA hosts are little-endian */
         return true;
     }
 }

@@ -1,5 +1,5 @@
 /*
- * Element types of buffers and scalars. The numbering is device_kernels.cu's.
+ * Element types of buffers and scalars. The numbering must match gpu/device_kernels.cu.
  */
 #ifndef AUTOTUNE_ELEMENT_H
 #define AUTOTUNE_ELEMENT_H
@@ -33,20 +33,20 @@ const char *element_name(enum element_type type);
 size_t element_bytes(enum element_type type);
 bool element_is_floating(enum element_type type);
 
-/* The type called `name` (of `length` bytes); -1 where there is none. */
+/* The type called `name` (`length` bytes), or -1. */
 int element_from_name(const char *name, size_t length);
 
-/* All names, ended by NULL. */
+/* All names, terminated by NULL. */
 const char *const *element_names(void);
 
-/* The byte that outputs of this type are filled with before a run: a NaN for floating point, which
- * no comparison accepts, and 0xA5 for integers. */
+/* The byte that fills outputs of this type before a run: 0xFF for floating point, a NaN that no
+ * comparison accepts, and 0xA5 for integers. */
 unsigned char element_poison(enum element_type type);
 
 /*
- * Stores a number as one element at `slot` (element_bytes() long): rounded to nearest even for half
- * and bfloat16. Integers take `integer` and refuse, with false, what does not fit; floating-point
- * types take `real`.
+ * Stores a number as one element at `slot`, which has element_bytes() bytes. Integer types store
+ * `integer`; returns false if it does not fit. Floating-point types store `real`, rounded to
+ * nearest even.
  */
 bool element_store(enum element_type type, long long integer, double real, void *slot);
 

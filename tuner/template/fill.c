@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Without a stated seed buffers would all hold the same numbers; the buffer's length tells them
- * apart little, so the default is one fixed number for all runs. */
+/* The seed of every fill that does not state one: fixed, so that all runs use the same numbers. */
 enum { DEFAULT_SEED = 20250101 };
 
 int fill_read_numbers(const struct fill *fill, const struct scope *scope,
@@ -18,7 +17,7 @@ int fill_read_numbers(const struct fill *fill, const struct scope *scope,
         status = expression_real(fill->arguments[1], scope, &numbers->b, error);
     if (status == 0 && fill->argument_count > 2)
         status = expression_integer(fill->arguments[2], scope, &stated, error);
-    numbers->seed = (uint64_t)stated << 20; /* neighbouring seeds must not share their counters */
+    numbers->seed = (uint64_t)stated << 20; /* element i adds i: keep neighbouring seeds apart */
     return status;
 }
 
@@ -28,10 +27,9 @@ int fill_read_file(const struct fill *fill, enum element_type type, uint64_t len
     int status = npy_read(npy, fill->path, error);
     if (status != 0 || (npy->type == type && npy->count == length))
         return status;
-    status =
-        error_set_at(error, ERROR_CONFIG, fill->path, 0,
-                     "the file holds %zu elements of type %s, the buffer %" PRIu64 " of type %s",
-                     npy->count, element_name(npy->type), length, element_name(type));
+    status = error_set_at(error, ERROR_CONFIG, fill->path, 0,
+                          "the file has %zu elements of type %s, the buffer %" PRIu64 " of type %s",
+                          npy->count, element_name(npy->type), length, element_name(type));
     npy_release(npy);
     return status;
 }
@@ -45,7 +43,7 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Element i. The GPU's compiler contracts products and sums, hence fma(). */
+/* Element i. With fma(), because the GPU's compiler contracts multiplications and additions. */
 static double number_of(enum fill_kind kind, const struct fill_numbers *numbers, uint64_t i)
 {
     double unit = (double)(mix(numbers->seed + i) >> 11) * 0x1p-53; /* [0, 1) */
@@ -63,9 +61,9 @@ static double number_of(enum fill_kind kind, const struct fill_numbers *numbers,
     }
 }
 
-/* To 64 bits as the GPU converts: towards zero, held at the ends, NaN as the least. Numbers from 2^63
- * on only fit without a sign. */
-static uint64_t whole_of(enum element_type type, double x)
+/* Converts to 64 bits as the GPU does: rounds towards zero, saturates, and turns NaN into
+ * INT64_MIN. Only UINT64 can represent 2^63 and above. */
+static uint64_t to_integer(enum element_type type, double x)
 {
     if (type == ELEMENT_UINT64 && x >= 0)
         return x < 0x1p64 ? (uint64_t)x : UINT64_MAX;
@@ -74,11 +72,11 @@ static uint64_t whole_of(enum element_type type, double x)
 
 static void store(enum element_type type, double x, unsigned char *slot)
 {
-    if (element_is_floating(type)) /* the narrow ones by way of float */
+    if (element_is_floating(type)) /* half and bfloat16 are rounded to float first */
         (void)element_store(type, 0, type == ELEMENT_DOUBLE ? x : (double)(float)x, slot);
     else {
-        uint64_t whole = whole_of(type, x);
-        memcpy(slot, &whole, element_bytes(type)); /* little-endian, as every CUDA host is */
+        uint64_t integer = to_integer(type, x);
+        memcpy(slot, &integer, element_bytes(type)); /* CUDA hosts are little-endian */
     }
 }
 

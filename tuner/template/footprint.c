@@ -17,7 +17,7 @@ static uint64_t multiply(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* As device_buffer_new() allocates it. */
+/* Must match device_buffer_new(). */
 static uint64_t buffer_bytes(enum element_type type, uint64_t length)
 {
     return add(multiply(length, element_bytes(type)), 15 + 2 * (uint64_t)GUARD_BYTES) / 16 * 16;
@@ -80,7 +80,7 @@ struct footprint footprint_of(const struct template *template, const struct bind
     return footprint;
 }
 
-/* "12.3 GB", decimal as the vendors' figures are. */
+/* Writes for example "12.3 GB": decimal units, as in data sheets. */
 static void format_bytes(uint64_t bytes, char text[32])
 {
     if (bytes >= 1000000000)
@@ -97,18 +97,18 @@ int footprint_refuse(const struct footprint *footprint, const struct template *t
 {
     char needed[32];
     char largest[32];
-    char there[32];
+    char free_text[32];
     char *values = bindings_text(problem);
     format_bytes(footprint->bytes, needed);
     format_bytes(footprint->largest_bytes, largest);
-    format_bytes(available_bytes, there);
+    format_bytes(available_bytes, free_text);
     int status = error_set_at(
         error, ERROR_MEMORY, template->path, 0,
-        "problem '%s' needs %s of device memory (buffer '%s' alone %s), and %s %s%s; choose a "
+        "problem '%s' needs %s of device memory (buffer '%s' alone %s), but %s %s%s; choose a "
         "smaller problem or free memory",
-        values, needed, footprint->largest != NULL ? footprint->largest : "", largest, there,
+        values, needed, footprint->largest != NULL ? footprint->largest : "", largest, free_text,
         available,
-        footprint->bytes <= available_bytes ? ", too little with what the driver adds" : "");
+        footprint->bytes <= available_bytes ? ", too little with the driver's overhead" : "");
     free(values);
     return status;
 }

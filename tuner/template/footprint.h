@@ -1,9 +1,9 @@
 /*
- * The device memory that a problem takes, known before anything is allocated: every buffer with its
- * guards, what read_write ones start from, expected results, what is read to empty the L2, the arena
- * of small scratch buffers, and larger scratch buffers whose length depends on the problem alone.
- * Scratch that depends on the variant is not known here: a variant that finds no room for it is a
- * launch_error. Pure arithmetic; no driver is asked.
+ * Computes the GPU memory that a problem needs, before anything is allocated: all buffers and their
+ * guards, the initial contents of read_write buffers, expected results, the buffer that flushes the
+ * L2, the arena for small scratch buffers, and larger scratch buffers whose length depends only on
+ * the problem. Scratch buffers whose length depends on the variant are not included; if one does
+ * not fit, that variant is a launch_error. Pure arithmetic, without the driver.
  */
 #ifndef AUTOTUNE_FOOTPRINT_H
 #define AUTOTUNE_FOOTPRINT_H
@@ -17,27 +17,26 @@
 
 enum {
     GUARD_BYTES = 4096,             /* on each side of every buffer */
-    ARENA_BYTES = 16 * 1024 * 1024, /* that small scratch buffers are cut from */
-    FLUSH_L2_TIMES =
-        2, /* L2 sizes read to empty it of everything else, whatever it replaces first */
+    ARENA_BYTES = 16 * 1024 * 1024, /* for small scratch buffers */
+    FLUSH_L2_TIMES = 2,             /* read twice the L2's size, whatever its replacement policy */
 };
 
 struct footprint {
-    uint64_t bytes;         /* in all; UINT64_MAX where that is more */
-    uint64_t largest_bytes; /* of the largest buffer, without its copies */
-    const char *largest;    /* its name, the template's; NULL where there is no buffer */
+    uint64_t bytes;         /* total; saturates at UINT64_MAX */
+    uint64_t largest_bytes; /* of the largest buffer, without copies */
+    const char *largest;    /* its name, owned by the template; NULL: no buffers */
 };
 
 /*
  * `fixed` binds problem values and device attributes. A length that cannot be evaluated counts as
- * nothing: whoever makes the buffer says what is wrong with it.
+ * 0; allocating that buffer will report the error.
  */
 struct footprint footprint_of(const struct template *template, const struct bindings *fixed,
                               bool cold);
 
 /*
- * ERROR_MEMORY: that `problem` needs so much, and that `available_bytes` "are free" (or whatever
- * `available` says of them).
+ * Returns ERROR_MEMORY with a message that says how much `problem` needs and ends in
+ * "`available_bytes` `available`", for example "1.2 GB are free".
  */
 int footprint_refuse(const struct footprint *footprint, const struct template *template,
                      const struct bindings *problem, uint64_t available_bytes,

@@ -8,15 +8,15 @@
 
 enum { STEP_LIMIT = 4096 };
 
-/* Evaluation of one launch. */
+/* The state while a plan is evaluated. */
 struct evaluation {
     struct launch_plan *launch_plan;
     const struct template *template;
     const struct kernel_lookup *lookup;
     struct error *error;
-    struct bindings local;    /* loop variable, buffers' names */
-    struct bindings stats;    /* of the launch at hand */
-    struct scope local_scope; /* local, figures, NAME_grid of earlier launches, the caller's */
+    struct bindings local;    /* loop variable, names of buffers */
+    struct bindings stats;    /* resource usage of the current launch */
+    struct scope local_scope; /* local, stats, NAME_grid of earlier launches, the caller's scope */
     struct scope kernel_stats_scope;
     struct scope names_scope;
 };
@@ -29,7 +29,7 @@ static int out_of_range(const struct evaluation *evaluation, int line, const cha
                         value);
 }
 
-/* 1 to 3 extents; those not given are 1. */
+/* Evaluates 1 to 3 extents; the rest are 1. */
 static int read_extents(struct evaluation *evaluation, const struct launch *launch,
                         struct expression *const *extents, size_t count, const char *what,
                         uint32_t result[3])
@@ -73,8 +73,7 @@ static int read_flag(struct evaluation *evaluation, const struct expression *exp
     return expression_boolean(expression, &evaluation->local_scope, flag, evaluation->error);
 }
 
-/* -- arguments -----------------------------------------------------------------------------------
- */
+/* --- arguments --- */
 
 static int read_buffer_argument(struct evaluation *evaluation, const struct launch *launch,
                                 const struct argument *argument, struct step_argument *result)
@@ -95,7 +94,7 @@ static int read_buffer_argument(struct evaluation *evaluation, const struct laun
         }
     }
     return error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path, launch->line,
-                        "argument '%s' of launch '%s' yields no buffer",
+                        "argument '%s' of launch '%s' is not a buffer",
                         expression_text(argument->expression), launch->name);
 }
 
@@ -134,21 +133,20 @@ static int read_arguments(struct evaluation *evaluation, const struct launch *la
     return 0;
 }
 
-/* -- launches ------------------------------------------------------------------------------------
- */
+/* --- launches --- */
 
-static void bind_figure(struct evaluation *evaluation, const char *name, int64_t figure)
+static void bind_stat(struct evaluation *evaluation, const char *name, int64_t value)
 {
-    bindings_set(&evaluation->stats, name, value_integer(figure));
+    bindings_set(&evaluation->stats, name, value_integer(value));
 }
 
-/* Drops the figures of the launch before. */
+/* Replaces the stats of the previous launch. */
 static void bind_info(struct evaluation *evaluation, const struct kernel_info *info)
 {
     bindings_release(&evaluation->stats);
-    bind_figure(evaluation, "registers", info->registers);
-    bind_figure(evaluation, "spill_bytes", info->spill_bytes);
-    bind_figure(evaluation, "static_shared_bytes", info->static_shared_bytes);
+    bind_stat(evaluation, "registers", info->registers);
+    bind_stat(evaluation, "spill_bytes", info->spill_bytes);
+    bind_stat(evaluation, "static_shared_bytes", info->static_shared_bytes);
 }
 
 int64_t step_threads(const struct step *step)
@@ -193,8 +191,8 @@ static int check_residency(struct evaluation *evaluation, const struct launch *l
     return 0;
 }
 
-/* Geometry in the order in which expressions may use it: block, shared memory, residency, grid,
- * arguments. */
+/* Evaluates in this order, because later expressions may use earlier results: block, shared memory,
+ * blocks per SM, grid, arguments. */
 static int make_step(struct evaluation *evaluation, size_t index, const struct launch *launch,
                      struct step *step, int *blocks_per_sm)
 {
@@ -207,13 +205,13 @@ static int make_step(struct evaluation *evaluation, size_t index, const struct l
     int64_t threads = step_threads(step);
     if (threads > INT32_MAX)
         return out_of_range(evaluation, launch->line, "block", threads, launch->name);
-    bind_figure(evaluation, "block_threads", threads);
+    bind_stat(evaluation, "block_threads", threads);
     status = read_shared(evaluation, launch, step);
     if (status == 0 && evaluation->lookup != NULL) {
         status = evaluation->lookup->blocks_per_sm(evaluation->lookup->user, launch->entry,
                                                    (int)threads, step->dynamic_shared_bytes,
                                                    blocks_per_sm, evaluation->error);
-        bind_figure(evaluation, "blocks_per_sm", *blocks_per_sm);
+        bind_stat(evaluation, "blocks_per_sm", *blocks_per_sm);
     }
     if (status == 0)
         status =
@@ -231,7 +229,7 @@ static void step_release(struct step *step)
     *step = (struct step){0};
 }
 
-/* Adds one launch to the schedule, unless it has nothing to do. */
+/* Adds one launch to the plan, unless it has nothing to do. */
 static int add_step(struct evaluation *evaluation, size_t index, const struct launch *launch,
                     const struct kernel_info *info, bool first)
 {
@@ -242,7 +240,7 @@ static int add_step(struct evaluation *evaluation, size_t index, const struct la
     if (status == 0 && launch_plan->step_count == STEP_LIMIT)
         status =
             error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path, launch->line,
-                         "launch '%s' makes the run longer than 4096 launches", launch->name);
+                         "with launch '%s' a run has more than 4096 launches", launch->name);
     if (status == 0)
         status = check_residency(evaluation, launch, &step, blocks_per_sm);
     if (status != 0) {
@@ -295,7 +293,7 @@ static int add_loop(struct evaluation *evaluation, size_t index, const struct la
     return status;
 }
 
-/* Every buffer's name stands for itself, so that an expression can choose between them. */
+/* Binds every buffer's name to itself as a word, so that an expression can choose a buffer. */
 static void begin(struct evaluation *evaluation, const struct scope *scope)
 {
     struct launch_plan *launch_plan = evaluation->launch_plan;

@@ -1,8 +1,8 @@
 /*
- * The schedule of a variant: every launch of one run in order, loops unrolled and conditions
- * decided, with geometry and arguments as numbers. Pure evaluation of the template's expressions;
- * whoever knows the compiled kernels (the driver, or the compiler's log and the occupancy
- * calculator) says how many blocks fit on an SM.
+ * The launch plan of a variant: every launch of one run in order, with loops unrolled, conditions
+ * decided, and grid, block and arguments as numbers. It only evaluates the template's expressions;
+ * the caller provides a lookup for registers and occupancy, from the driver or from the compiler's
+ * log and the occupancy calculator.
  */
 #ifndef AUTOTUNE_LAUNCH_PLAN_H
 #define AUTOTUNE_LAUNCH_PLAN_H
@@ -16,16 +16,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is known of a compiled kernel. */
+/* Resource usage of a compiled kernel. */
 struct kernel_info {
-    int registers; /* a thread */
+    int registers; /* per thread */
     int64_t spill_bytes;
     int64_t stack_bytes;
     int64_t static_shared_bytes;
-    int max_threads_per_block; /* by launch bounds and registers; 0 where not known */
+    int max_threads_per_block; /* limited by launch bounds and registers; 0: not known */
 };
 
-/* Looks kernels up; `user` is passed through. Both return 0 or an error. */
+/* Callbacks that look up a compiled kernel; both get `user`. Both return 0 or an error. */
 struct kernel_lookup {
     void *user;
     int (*info)(void *user, const char *entry, struct kernel_info *info, struct error *error);
@@ -35,8 +35,8 @@ struct kernel_lookup {
 
 struct step_argument {
     bool is_buffer;
-    size_t buffer;          /* index; SIZE_MAX is the reference's output */
-    unsigned char bytes[8]; /* a scalar, as the kernel takes it */
+    size_t buffer;          /* index; SIZE_MAX: the reference's output */
+    unsigned char bytes[8]; /* a scalar in the kernel's representation */
 };
 
 struct step {
@@ -52,33 +52,33 @@ struct step {
 struct launch_plan {
     struct step *steps;
     size_t step_count;
-    size_t main_step;        /* whose figures are reported */
-    struct kernel_info main; /* of its kernel */
+    size_t main_step;        /* the step that reports describe */
+    struct kernel_info main; /* its kernel */
     int main_blocks_per_sm;
     bool not_resident;     /* a launch that must be co-resident has more blocks than fit */
-    char residency[160];   /* which and why, where not_resident */
-    struct bindings names; /* NAME_grid and NAME_block of every launch; 0 for inactive ones */
+    char residency[160];   /* if not_resident, which launch and why */
+    struct bindings names; /* NAME_grid and NAME_block of every launch; 0 if inactive */
 };
 
 /*
- * Evaluates all launches of the template. `scope` binds parameters, problem and device attributes.
- * Launches without threads are left out (a grid of 0 blocks is how a template says that there is
- * nothing to do). Returns 0, or ERROR_CONFIG where an expression fails or a number is out of range
- * (negative, above 2^31 - 1 blocks, a block of more than 1024 threads is left for the driver to
- * refuse); errors of the look-ups are passed on.
+ * Evaluates all launches of the template. `scope` binds parameters, problem values and device
+ * attributes. A launch with a grid of 0 blocks or no threads has nothing to do and is left out.
+ * Returns 0, ERROR_CONFIG if an expression fails or an extent is negative or above 2^31 - 1, or the
+ * lookup's error. It does not check for more than 1024 threads per block; the driver will.
  */
 int launch_plan_make(struct launch_plan *launch_plan, const struct template *template,
                      const struct scope *scope, const struct kernel_lookup *lookup,
                      struct error *error);
 
-/* The one step of a reference; `expectation->kind` is EXPECT_REFERENCE. */
+/* Makes the plan of a reference, which has one step; `expectation->kind` must be
+ * EXPECT_REFERENCE. */
 int launch_plan_reference(struct launch_plan *launch_plan, const struct template *template,
                           const struct expectation *expectation, const struct scope *scope,
                           struct error *error);
 
 void launch_plan_release(struct launch_plan *launch_plan);
 
-/* Threads of a block, blocks of a grid. */
+/* Threads per block, blocks per grid. */
 int64_t step_threads(const struct step *step);
 int64_t step_blocks(const struct step *step);
 

@@ -47,7 +47,7 @@ static int read_type(const char *path, const char *header, enum element_type *ty
             return 0;
         }
     }
-    return fail(path, "array has an element type that buffers do not have; convert it with astype",
+    return fail(path, "buffers cannot have the array's element type; convert it with astype",
                 error);
 }
 
@@ -78,19 +78,20 @@ static int read_header(const char *path, const char *header, struct npy *npy, st
 {
     const char *order = find_key(header, "fortran_order");
     if (order == NULL || strncmp(order, "False", 5) != 0)
-        return fail(path, "array is not in C order; save numpy.ascontiguousarray of it", error);
+        return fail(path, "array is not in C order; convert it with numpy.ascontiguousarray",
+                    error);
     int status = read_type(path, header, &npy->type, error);
     return status != 0 ? status : read_shape(path, header, &npy->count, error);
 }
 
-/* Magic, version and the length of the header, which follows. */
+/* Reads the magic number, the version and the length of the header that follows. */
 static int read_preamble(const char *path, FILE *file, size_t *header_bytes, struct error *error)
 {
     unsigned char preamble[12];
     size_t version_one = 10;
     if (fread(preamble, 1, version_one, file) != version_one ||
         memcmp(preamble, "\x93NUMPY", 6) != 0 || preamble[6] < 1 || preamble[6] > 3)
-        return fail(path, "file is no .npy array of version 1 to 3", error);
+        return fail(path, "file is not an .npy array of version 1 to 3", error);
     *header_bytes = (size_t)preamble[8] | (size_t)preamble[9] << 8;
     if (preamble[6] > 1) {
         if (fread(preamble + version_one, 1, 2, file) != 2)
@@ -138,7 +139,7 @@ int npy_read(struct npy *npy, const char *path, struct error *error)
     if (status == 0)
         status = read_data(path, file, npy, error);
     free(header);
-    (void)fclose(file); /* opened for reading: nothing to lose */
+    (void)fclose(file); /* cannot lose data: the file was only read */
     if (status != 0)
         npy_release(npy);
     return status;

@@ -1,6 +1,6 @@
 /*
- * Arrays from NumPy's .npy files, versions 1 to 3 (NEP 1): little-endian, C order, of a type that
- * buffers have (float16, float32, float64, int8 … uint64; bool as uint8).
+ * Reads NumPy's .npy files, versions 1 to 3 (NEP 1): little-endian, C order, with an element type
+ * that buffers can have (float16, float32, float64, int8 … uint64; bool as uint8).
  */
 #ifndef AUTOTUNE_NPY_H
 #define AUTOTUNE_NPY_H
@@ -12,11 +12,11 @@
 
 struct npy {
     enum element_type type;
-    size_t count; /* elements, all dimensions together */
+    size_t count; /* elements, over all dimensions */
     void *data;   /* count * element_bytes(type), owned */
 };
 
-/* Returns 0 or ERROR_CONFIG naming the file and what is wrong with it. */
+/* Returns 0, or ERROR_CONFIG with the file's name and what is wrong with it. */
 int npy_read(struct npy *npy, const char *path, struct error *error);
 void npy_release(struct npy *npy);
 

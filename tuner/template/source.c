@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- includes --------------------------------------------------------------------------------- */
+/* --- includes --- */
 
 struct include {
     char *name;
@@ -38,14 +38,14 @@ static const char *skip_blanks(const char *text)
     return text + strspn(text, " \t");
 }
 
-/* Past `word` and the blanks after it, or NULL. */
+/* Skips `word` and the blanks after it; NULL if `text` does not start with `word`. */
 static const char *skip_word(const char *text, const char *word)
 {
     size_t length = strlen(word);
     return strncmp(text, word, length) == 0 ? skip_blanks(text + length) : NULL;
 }
 
-/* Adds the include that the line starting at `line` holds, if it is one. */
+/* If `line` is an #include, adds it to the list. */
 static void scan_line(const char *line, struct include_list *list)
 {
     const char *at = skip_word(skip_blanks(line), "#");
@@ -61,8 +61,8 @@ static void scan_line(const char *line, struct include_list *list)
 }
 
 /*
- * Every #include line, also in comments and in branches that the preprocessor skips: a header too
- * many costs a needless compilation when it changes, one too few a stale cubin.
+ * Lists every #include line, even in comments and inactive #if branches: an unnecessary header
+ * causes only an unnecessary compilation when it changes, but a missed one causes a stale cubin.
  */
 static struct include_list scan_includes(const char *text)
 {
@@ -74,7 +74,7 @@ static struct include_list scan_includes(const char *text)
     return list;
 }
 
-/* The real path of FOLDER/NAME where that is a file, a new string; NULL otherwise. */
+/* The real path of FOLDER/NAME if that is a regular file, otherwise NULL; free it. */
 static char *find_in(const char *folder, const char *name)
 {
     char *joined = name[0] == '/' ? alloc_string(name) : alloc_format("%s/%s", folder, name);
@@ -88,14 +88,14 @@ static char *find_in(const char *folder, const char *name)
     return path;
 }
 
-/* The folder of an absolute path, a new string. */
+/* The folder of an absolute path; free it. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return alloc_string_n(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* In the compiler's order: "name" first beside the including file, then the folders. */
+/* Searches in the compiler's order: "name" first beside the including file, then the folders. */
 static char *find_include(const struct source *source, const char *including_file,
                           const struct include *include)
 {
@@ -126,8 +126,8 @@ static void add_toolkit_header(struct source *source, const char *name)
     *ARRAY_APPEND(source->toolkit_headers, source->toolkit_count) = alloc_string(name);
 }
 
-/* Appends the headers that `text` of file `path` includes to source->headers, hashing the names, or
- * to the toolkit's. */
+/* Appends the headers that `text` (of file `path`) includes to source->headers and hashes their
+ * names; headers that are not found go to source->toolkit_headers. */
 static void follow_includes(struct source *source, const char *path, const char *text,
                             struct hash *hash)
 {
@@ -135,7 +135,7 @@ static void follow_includes(struct source *source, const char *path, const char 
     for (size_t i = 0; i < list.count; i++) {
         char *found = find_include(source, path, &list.items[i]);
         if (found != NULL && !is_known(source, found)) {
-            hash_add_text(hash, list.items[i].name); /* not its path: a checkout may move */
+            hash_add_text(hash, list.items[i].name); /* not the path: the checkout may move */
             *ARRAY_APPEND(source->headers, source->header_count) = found;
         } else {
             if (found == NULL)
@@ -146,7 +146,7 @@ static void follow_includes(struct source *source, const char *path, const char 
     include_list_release(&list);
 }
 
-/* Reads one file of the source into `*text`, hashes it and appends the headers it names. */
+/* Reads one file into `*text`, hashes it and appends the headers that it includes. */
 static int load_file(struct source *source, const char *path, char **text, struct hash *hash,
                      struct error *error)
 {
@@ -157,7 +157,8 @@ static int load_file(struct source *source, const char *path, char **text, struc
     /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): error_set() returns no 0 */
     if (strlen(*text) != length)
         return error_set(error, ERROR_CONFIG,
-                         "'%s' holds a zero byte; give a CUDA C++ source as plain text", path);
+                         "'%s' contains a zero byte; it must be a CUDA C++ source in plain text",
+                         path);
     hash_add_text(hash, *text);
     follow_includes(source, path, *text, hash);
     return 0;

@@ -5,31 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DECISION_LIMIT = 1024 * 1024 }; /* combinations whose decision is kept, a constraint */
+enum { DECISION_LIMIT = 1024 * 1024 }; /* decisions kept per constraint */
 
-enum decision { UNDECIDED, HOLDS, REFUSES };
+enum decision { UNDECIDED, SATISFIED, REJECTED };
 
-/* A parameter that a constraint names, and its weight in the index of a decision. */
+/* A parameter that a constraint names, and its stride in the constraint's array of decisions. */
 struct factor {
     size_t level;
     size_t stride;
 };
 
-/* A constraint with its names resolved to where their values will be. */
+/* A constraint with its names resolved to pointers to their values. */
 struct bound_constraint {
     const struct expression *expression;
     const struct value **values; /* into space->current or the fixed bindings */
-    size_t level; /* decided when parameters 0 … level are bound; 0 also without any */
+    size_t level; /* evaluated when parameters 0 … level are bound; 0 if it names none */
     struct factor *factors;
     size_t factor_count;
-    unsigned char
-        *decisions; /* for each combination of the factors; NULL where there are too many */
-    size_t base;    /* index of the decision with the levels above bound and this one at 0 */
-    size_t stride;  /* of this level in that index */
+    unsigned char *decisions; /* for each combination of the factors; NULL: too many to keep */
+    size_t base;              /* index into decisions for the bound levels above `level` */
+    size_t stride;            /* of `level` in that index */
     uint64_t rejected;
 };
 
-/* The constraints that are decided at a level, in the order given. */
+/* The constraints evaluated at a level, in the order given. */
 struct level {
     struct bound_constraint **constraints;
     size_t count;
@@ -39,9 +38,9 @@ struct space {
     const struct template *template;
     const struct value_list *values;
     size_t level_count;
-    size_t *indices;       /* of the combination now bound */
+    size_t *indices;       /* of the current combination, one per level */
     struct value *current; /* its values */
-    uint64_t *below;       /* combinations of the levels after each */
+    uint64_t *below;       /* number of combinations of the levels after each level */
     struct bound_constraint *constraints;
     size_t constraint_count;
     struct level *levels;
@@ -62,7 +61,7 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* The level of parameter `name`; the number of levels where there is none. */
+/* The level of parameter `name`, or the number of levels if there is no such parameter. */
 static size_t find_level(const struct space *space, const char *name)
 {
     size_t level = 0;
@@ -78,7 +77,7 @@ static void add_factor(struct bound_constraint *constraint, size_t level, size_t
     constraint->level = level > constraint->level ? level : constraint->level;
 }
 
-/* The weight of the constraint's own level. */
+/* The stride of the constraint's own level. */
 static size_t own_stride(const struct bound_constraint *constraint)
 {
     for (size_t i = 0; i < constraint->factor_count; i++)
@@ -87,7 +86,8 @@ static size_t own_stride(const struct bound_constraint *constraint)
     return 0;
 }
 
-/* A constraint names few of the parameters, so few of its decisions differ: each is made once. */
+/* A constraint usually names few parameters, so it is evaluated once per combination of those and
+ * the decision is kept. */
 static void bind_constraint(const struct space *space, struct bound_constraint *constraint,
                             const struct expression *expression, const struct bindings *fixed)
 {
@@ -123,7 +123,7 @@ struct space *space_new(const struct template *template, const struct value_list
     space->indices = alloc_zeroed(levels, sizeof *space->indices);
     space->current = alloc_zeroed(levels, sizeof *space->current);
     space->below = alloc_zeroed(levels + 1, sizeof *space->below);
-    space->below[0] = 1; /* stays without parameters: there is one combination, of none */
+    space->below[0] = 1; /* without parameters there is one combination, the empty one */
     space->points = 1;
     for (size_t i = levels; i-- > 0;) {
         space->below[i] = space->points;
@@ -133,7 +133,7 @@ struct space *space_new(const struct template *template, const struct value_list
     space->constraints = alloc_zeroed(constraint_count, sizeof *space->constraints);
     space->levels = alloc_zeroed(levels + 1, sizeof *space->levels);
     for (size_t i = 0; i < constraint_count; i++) {
-        if (constraint_needs_figures(constraints[i])) /* not decided here */
+        if (constraint_needs_figures(constraints[i])) /* not evaluated here */
             continue;
         bind_constraint(space, &space->constraints[i], constraints[i], fixed);
         struct level *level = &space->levels[space->constraints[i].level];
@@ -161,8 +161,7 @@ void space_free(struct space *space)
     free(space);
 }
 
-/* Moves `*level` to the deepest level whose value can advance, and advances it; false at the end.
- */
+/* Advances the deepest level that has a next value and sets `*level` to it; false at the end. */
 static bool advance(struct space *space, size_t *level)
 {
     for (size_t i = *level + 1; i-- > 0;) {
@@ -175,7 +174,7 @@ static bool advance(struct space *space, size_t *level)
     return false;
 }
 
-/* Where the constraint's decisions begin, now that the levels above its own are bound. */
+/* The index of the constraint's first decision, given the bound levels above its own. */
 static size_t decision_base(const struct space *space, const struct bound_constraint *constraint)
 {
     size_t base = 0;
@@ -185,7 +184,7 @@ static size_t decision_base(const struct space *space, const struct bound_constr
     return base;
 }
 
-/* What a constraint says of the values now bound: HOLDS, REFUSES, or an error. */
+/* Evaluates a constraint, or takes the kept decision: SATISFIED, REJECTED, or an error. */
 static int decide_one(struct bound_constraint *constraint, size_t index, struct error *error)
 {
     unsigned char *decision = NULL;
@@ -199,12 +198,12 @@ static int decide_one(struct bound_constraint *constraint, size_t index, struct 
     if (status != 0)
         return status;
     if (decision != NULL)
-        *decision = holds ? HOLDS : REFUSES;
-    return holds ? HOLDS : REFUSES;
+        *decision = holds ? SATISFIED : REJECTED;
+    return holds ? SATISFIED : REJECTED;
 }
 
-/* Decides the constraints of level `number`: 1 passed, 0 refused, or an error. `entered` says that
- * the levels above have been bound since the last time. */
+/* Evaluates the constraints of level `number`: 1 if all are satisfied, 0 if one is not, or an
+ * error. `entered` is true if the values of the levels above have changed since the last call. */
 static int decide(struct space *space, size_t number, bool entered, struct error *error)
 {
     const struct level *level = &space->levels[number];
@@ -216,7 +215,7 @@ static int decide(struct space *space, size_t number, bool entered, struct error
         int decision = decide_one(constraint, index, error);
         if (decision < 0)
             return decision;
-        if (decision == REFUSES) {
+        if (decision == REJECTED) {
             constraint->rejected = add_saturated(constraint->rejected, space->below[number]);
             space->rejected = add_saturated(space->rejected, space->below[number]);
             return 0;
@@ -226,7 +225,7 @@ static int decide(struct space *space, size_t number, bool entered, struct error
 }
 
 /* A template without parameters has one variant, subject to its constraints. */
-static int next_of_none(struct space *space, struct error *error)
+static int skip_empty(struct space *space, struct error *error)
 {
     if (space->started)
         return 0;
@@ -237,7 +236,7 @@ static int next_of_none(struct space *space, struct error *error)
 int space_skip(struct space *space, struct error *error)
 {
     if (space->level_count == 0)
-        return next_of_none(space, error);
+        return skip_empty(space, error);
     size_t level = space->level_count - 1;
     if (space->ended || (space->started && !advance(space, &level))) {
         space->ended = true;
@@ -247,7 +246,7 @@ int space_skip(struct space *space, struct error *error)
     if (!space->started)
         level = 0;
     space->started = true;
-    for (;;) { /* levels above `level` are bound and hold */
+    for (;;) { /* the levels above `level` are bound and satisfy their constraints */
         space->current[level] = space->values[level].values[space->indices[level]];
         int status = decide(space, level, entered, error);
         if (status < 0)

@@ -136,7 +136,7 @@ static void a_refusal_says_what_is_needed_and_there(void **state)
                     false, &refusal);
     assert_string_equal(refusal.message,
                         "problem 'n=1000' needs 4.017 GB of device memory (buffer 'big' alone 4 "
-                        "GB), and 5 MB are free; choose a smaller problem or free memory");
+                        "GB), but 5 MB are free; choose a smaller problem or free memory");
     assert_string_equal(refusal.file, "t.ini");
 }
 

@@ -375,7 +375,7 @@ static void loops_end_at_4096(void **state)
                    "[launch.step]\nentry = k\nloop = i\nfrom = 0\nwhile = i < 4096\n"
                    "next = i + 1\ngrid = 1\nblock = 32\n"
                    "[launch.more]\nentry = k\ngrid = 1\nblock = 32\n",
-                   28, "launch 'more' makes the run longer than 4096 launches");
+                   28, "with launch 'more' a run has more than 4096 launches");
 }
 
 /* -- residency -----------------------------------------------------------------------------------
@@ -491,9 +491,9 @@ static void arguments_that_do_not_fit(void **state)
          "ceil_div(a, b) rounds up"},
         {"float finish", 24, "cannot evaluate 'finish': it is not a number"},
         {"(n > 3 and finish or in)", 20,
-         "argument '(n > 3 and finish or in)' of launch 'run' yields no buffer"},
+         "argument '(n > 3 and finish or in)' of launch 'run' is not a buffer"},
         {"(n > 3 and n or in)", 20,
-         "argument '(n > 3 and n or in)' of launch 'run' yields no buffer"},
+         "argument '(n > 3 and n or in)' of launch 'run' is not a buffer"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = alloc_format("[launch.run]\nentry = k\ngrid = 1\nblock = 1\narguments = %s\n",

@@ -141,8 +141,8 @@ static void refused_types(void **state)
         (void)snprintf(header, sizeof header,
                        "{'descr': %s, 'fortran_order': False, 'shape': (0,), }", codes[i]);
         write_npy(file, 1, header, NULL, 0);
-        assert_refused(file, "array has an element type that buffers do not have; convert it with "
-                             "astype");
+        assert_refused(file,
+                       "buffers cannot have the array's element type; convert it with astype");
     }
 }
 
@@ -207,7 +207,8 @@ static void sizes_that_overflow(void **state)
 static void columns_first_is_refused(void **state)
 {
     const struct file *file = *state;
-    static const char message[] = "array is not in C order; save numpy.ascontiguousarray of it";
+    static const char message[] =
+        "array is not in C order; convert it with numpy.ascontiguousarray";
     write_npy(file, 1, "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", "abcd", 4);
     assert_refused(file, message);
     write_npy(file, 1, "{'descr': '<f4', 'shape': (1, 1), }", "abcd", 4);
@@ -220,13 +221,13 @@ static void files_that_are_no_array(void **state)
     (void)unlink(file->path);
     assert_refused(file, "cannot open the file: No such file or directory");
     write_bytes(file, "", 0);
-    assert_refused(file, "file is no .npy array of version 1 to 3");
+    assert_refused(file, "file is not an .npy array of version 1 to 3");
     write_bytes(file, "PK\x03\x04 a zip archive of arrays", 28);
-    assert_refused(file, "file is no .npy array of version 1 to 3");
+    assert_refused(file, "file is not an .npy array of version 1 to 3");
     for (int version = 0; version <= 255; version += version == 0 ? 4 : 251) {
         write_npy(file, (unsigned char)version,
                   "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "abcd", 4);
-        assert_refused(file, "file is no .npy array of version 1 to 3");
+        assert_refused(file, "file is not an .npy array of version 1 to 3");
     }
 }
 
