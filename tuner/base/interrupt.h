@@ -17,8 +17,8 @@ void interrupt_install(void);
 /* True if a signal has arrived. */
 bool interrupt_requested(void);
 
-/* poll() with the signals unblocked. A negative `timeout_ns` waits forever. Returns -1 with EINTR if
- * a signal arrives. */
+/* poll() with the signals unblocked. A negative `timeout_ns` waits forever. Returns -1 with EINTR
+ * if a signal arrives. */
 int interrupt_poll(struct pollfd *descriptors, size_t count, int64_t timeout_ns);
 
 #endif

@@ -21,8 +21,8 @@ struct summary {
 /* Sorts ascending, in place. */
 void statistics_sort(double *samples, size_t count);
 
-/* The q-quantile, 0 <= q <= 1, of count > 0 numbers in ascending order (linear interpolation, type 7
- * of Hyndman and Fan). */
+/* The q-quantile, 0 <= q <= 1, of count > 0 numbers in ascending order (linear interpolation, type
+ * 7 of Hyndman and Fan). */
 double statistics_quantile(const double *sorted, size_t count, double q);
 
 /* The median of `count` > 0 numbers in any order. */
@@ -36,8 +36,8 @@ double statistics_median(const double *samples, size_t count);
 struct summary statistics_summarise(const double *samples, size_t count);
 
 /*
- * The resolution of the timer behind the samples: the smallest difference between unequal samples. 0
- * if all are equal or that difference is too large for a timer (above 1.1 µs).
+ * The resolution of the timer behind the samples: the smallest difference between unequal samples.
+ * 0 if all are equal or that difference is too large for a timer (above 1.1 µs).
  */
 double statistics_timer_step_ns(const double *samples, size_t count);
 

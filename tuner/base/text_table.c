@@ -112,8 +112,8 @@ static size_t heading_height(const struct column *column)
 }
 
 /*
- * Prints `length` bytes of `text` in a column. `*pending` counts the spaces to print before the next
- * text, so that no line ends in spaces.
+ * Prints `length` bytes of `text` in a column. `*pending` counts the spaces to print before the
+ * next text, so that no line ends in spaces.
  */
 static void print_text(const struct column *column, const char *text, size_t length, size_t gap,
                        size_t *pending, FILE *stream)

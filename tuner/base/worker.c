@@ -84,8 +84,8 @@ bool worker_stop(struct worker *worker)
     return ended;
 }
 
-/* Waits for the process to exit; kills it after two seconds, because a hung kernel may keep it in the
- * driver. Returns its status. */
+/* Waits for the process to exit; kills it after two seconds, because a hung kernel may keep it in
+ * the driver. Returns its status. */
 static int wait_or_kill(pid_t pid)
 {
     int status = 0;

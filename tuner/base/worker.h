@@ -36,8 +36,8 @@ void worker_end(struct worker *worker);
 /*
  * Call when the worker's channel has closed: waits for the worker to exit, and kills it after two
  * seconds. `reason` says how it ended: "was killed by signal 11 (Segmentation fault)". Returns true
- * if something else killed it with SIGKILL, which no kernel and no compiler raises: a person did, or
- * the system, out of memory. The request that it was serving then deserves a second try.
+ * if something else killed it with SIGKILL, which no kernel and no compiler raises: a person did,
+ * or the system, out of memory. The request that it was serving then deserves a second try.
  */
 enum { WORKER_REASON_BYTES = 128 };
 bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES]);

@@ -12,8 +12,8 @@
  * To discard the file, call write_file_abandon() instead of write_file_commit(). Both release
  * `file`. Functions return 0, or ERROR_RECORD with the file's name in the message.
  *
- * A process that is killed before the commit leaves TARGET.<16 hexadecimal digits>.tmp behind, which
- * nothing reads.
+ * A process that is killed before the commit leaves TARGET.<16 hexadecimal digits>.tmp behind,
+ * which nothing reads.
  */
 #ifndef AUTOTUNE_WRITE_FILE_H
 #define AUTOTUNE_WRITE_FILE_H
@@ -37,12 +37,12 @@ int write_file_begin(struct write_file *file, const char *path, struct error *er
 
 enum write_file_durability {
     WRITE_FILE_DURABLE, /* the commit waits until the file and its folder entry are on disk */
-    WRITE_FILE_CACHED, /* the commit does not wait; for files that have a checksum and can be remade */
+    WRITE_FILE_CACHED,  /* it does not wait; for files with a checksum that can be remade */
 };
 
-/* Replaces the target by the temporary file. A target with the same content is not touched and keeps
- * its date. Fails if any write to the stream failed; the target then keeps its old content, and the
- * temporary file is removed. */
+/* Replaces the target by the temporary file. A target with the same content is not touched and
+ * keeps its date. Fails if any write to the stream failed; the target then keeps its old content,
+ * and the temporary file is removed. */
 int write_file_commit(struct write_file *file, enum write_file_durability durability,
                       struct error *error);
 

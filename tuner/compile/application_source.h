@@ -18,7 +18,8 @@
 int application_source_load(struct source *source, const char *path, const char *templates,
                             struct error *error);
 
-/* The NVRTC options for it: include folders and `definitions`, each "-DNAME=VALUE". Release them. */
+/* The NVRTC options for it: include folders and `definitions`, each "-DNAME=VALUE". Release
+ * them. */
 void application_source_options(const struct source *source, const char *const *definitions,
                                 size_t count, struct options *options);
 

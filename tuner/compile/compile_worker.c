@@ -147,8 +147,8 @@ int compile_worker_run(struct channel *channel, struct error *error)
     limit_memory();
     struct nvrtc *nvrtc;
     json_t *message;
-    /* If a driver is installed, NVRTC uses the driver's cache, and a cached result comes without the
-     * log that states resource usage. We have our own cache. */
+    /* If a driver is installed, NVRTC uses the driver's cache, and a cached result comes without
+     * the log that states resource usage. We have our own cache. */
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1);
     int status = nvrtc_open(&nvrtc, error);
     if (status != 0) {

@@ -8,7 +8,8 @@
 
 /*
  * A .nv.info section is a sequence of attributes: one byte for the format, one for the attribute,
- * and a 16-bit word. The word is the value, or in format SIZED the length of the value that follows.
+ * and a 16-bit word. The word is the value, or in format SIZED the length of the value that
+ * follows.
  */
 enum { FORMAT_SIZED = 4, ATTRIBUTE_MAX_THREADS = 0x05, ATTRIBUTE_REQUIRED_THREADS = 0x10 };
 

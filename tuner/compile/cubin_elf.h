@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * The maximum threads per block that `entry` declares with __launch_bounds__ or __block_size__; 0 if
- * it declares none, does not exist, or the cubin is damaged.
+ * The maximum threads per block that `entry` declares with __launch_bounds__ or __block_size__; 0
+ * if it declares none, does not exist, or the cubin is damaged.
  */
 int cubin_elf_max_threads(const void *cubin, size_t cubin_bytes, const char *entry);
 

@@ -250,9 +250,9 @@ static char *library_path(const struct nvrtc *nvrtc)
 }
 
 /*
- * NVRTC opens libnvrtc-builtins by its bare name, which the dynamic linker can find for an installed
- * toolkit but not for Python packages. So load it by its path first, from NVRTC's own folder. If it
- * is not there, leave it to NVRTC.
+ * NVRTC opens libnvrtc-builtins by its bare name, which the dynamic linker can find for an
+ * installed toolkit but not for Python packages. So load it by its path first, from NVRTC's own
+ * folder. If it is not there, leave it to NVRTC.
  */
 static void open_builtins(const struct nvrtc *nvrtc)
 {

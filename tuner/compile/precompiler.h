@@ -3,10 +3,10 @@
  * (cooperative_groups.h takes most of a second) once and not for every variant. Needs NVRTC 12.8;
  * with an older one, or if anything goes wrong, compiles without.
  *
- * NVRTC's precompiled header is an image of the compiler's heap at a fixed address. Only the process
- * that made it can use it, and only with the same options. Therefore the includes are put before the
- * source and the variant's definitions after the includes, so that the precompiled part does not
- * depend on the variant. A #line keeps the source's line numbers.
+ * NVRTC's precompiled header is an image of the compiler's heap at a fixed address. Only the
+ * process that made it can use it, and only with the same options. Therefore the includes are put
+ * before the source and the variant's definitions after the includes, so that the precompiled part
+ * does not depend on the variant. A #line keeps the source's line numbers.
  */
 #ifndef AUTOTUNE_PRECOMPILER_H
 #define AUTOTUNE_PRECOMPILER_H

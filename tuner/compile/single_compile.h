@@ -1,6 +1,6 @@
 /*
- * Compiles single variants outside a sweep, in this process: takes the cubin from the cache, or runs
- * NVRTC, which it opens when it first needs it.
+ * Compiles single variants outside a sweep, in this process: takes the cubin from the cache, or
+ * runs NVRTC, which it opens when it first needs it.
  */
 #ifndef AUTOTUNE_SINGLE_COMPILE_H
 #define AUTOTUNE_SINGLE_COMPILE_H
@@ -58,9 +58,9 @@ char *single_compile_source(const struct build *build);
 void single_compile_release(struct single_compile *compiler);
 
 /*
- * Splits `values` into a template's parameters and problem values and adds the defaults of the rest,
- * in the template's order. Returns 0, or ERROR_CONFIG for an unknown name or an invalid value; with
- * `lenient`, ignores unknown names.
+ * Splits `values` into a template's parameters and problem values and adds the defaults of the
+ * rest, in the template's order. Returns 0, or ERROR_CONFIG for an unknown name or an invalid
+ * value; with `lenient`, ignores unknown names.
  */
 int single_compile_bind(const struct template *template, const struct bindings *values,
                         bool lenient, struct bindings *parameters, struct bindings *problem,

@@ -15,9 +15,9 @@
  *   because the first run would change the input of the second.
  *
  * A copy of a scratch buffer keeps its contents from batch to batch, as the variant's own scratch
- * buffer does from run to run. It starts as a copy of that buffer, taken when the batch is made. The
- * last run uses the problem's and the variant's own buffers, so the check after the samples sees the
- * result of a timed run.
+ * buffer does from run to run. It starts as a copy of that buffer, taken when the batch is made.
+ * The last run uses the problem's and the variant's own buffers, so the check after the samples
+ * sees the result of a timed run.
  *
  * A variant is not batched if the copies need more than an eighth of the free memory, or if the
  * driver cannot capture the launches in a graph. Its single samples are reported instead.

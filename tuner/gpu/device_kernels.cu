@@ -1,10 +1,10 @@
 /*
- * The tuner's own kernels: they fill, compare and check buffers on the GPU, flush the L2, and delay a
- * stream while the host queues work. device_buffer.c, verify.c and measure.c launch them. The
+ * The tuner's own kernels: they fill, compare and check buffers on the GPU, flush the L2, and delay
+ * a stream while the host queues work. device_buffer.c, verify.c and measure.c launch them. The
  * enumerations below must match element.h and template.h.
  *
- * This file sticks to C style because the tests' stand-in driver also compiles it for the host, with
- * a grid of one thread, and so runs the same arithmetic.
+ * This file sticks to C style because the tests' stand-in driver also compiles it for the host,
+ * with a grid of one thread, and so runs the same arithmetic.
  */
 
 typedef unsigned char u8;
@@ -42,8 +42,8 @@ __device__ static u64 global_timer_ns()
     return ns;
 }
 
-/* Adds every thread's value to *sum. All threads of the block must call it. It issues one atomic per
- * warp; one per thread would take longer than reading the data. */
+/* Adds every thread's value to *sum. All threads of the block must call it. It issues one atomic
+ * per warp; one per thread would take longer than reading the data. */
 __device__ static void add_by_warp(u64 *sum, u64 value)
 {
     for (int offset = 16; offset > 0; offset /= 2)
@@ -217,7 +217,8 @@ extern "C" __global__ void autotune_read(const uint4 *words, u64 count, u32 *sin
         *sink = sum;
 }
 
-/* Fills by `kind`: constant a; uniform in [a, b); uniform integers in [a, b]; counting, a + b * i. */
+/* Fills by `kind`: constant a; uniform in [a, b); uniform integers in [a, b]; counting, a + b *
+ * i. */
 extern "C" __global__ void autotune_fill(void *buffer, u64 count, int type, int kind, double a,
                                          double b, u64 seed)
 {

@@ -209,8 +209,8 @@ static int load_template(struct device_problem *problem, const struct problem_re
     return status;
 }
 
-/* Fails before anything is allocated if the problem does not fit. Sets `*free_bytes` to the free GPU
- * memory. */
+/* Fails before anything is allocated if the problem does not fit. Sets `*free_bytes` to the free
+ * GPU memory. */
 static int check_memory(struct device_problem *problem, const struct problem_request *request,
                         size_t *free_bytes, struct error *error)
 {

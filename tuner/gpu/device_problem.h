@@ -89,8 +89,8 @@ int device_variant_choose_copy(struct device_variant *variant, struct device_pro
 /* True if device_variant_choose_copy() would load a new copy and so needs the cubin. */
 bool device_variant_lacks_copy(const struct device_variant *variant, size_t number);
 
-/* Queues one run: all launches of the plan, in order. Returns 0, or ERROR_DEVICE at the first launch
- * that the driver refuses. */
+/* Queues one run: all launches of the plan, in order. Returns 0, or ERROR_DEVICE at the first
+ * launch that the driver refuses. */
 int device_variant_run(const struct device_variant *variant, struct device_problem *problem,
                        struct error *error);
 

@@ -77,7 +77,8 @@ void driver_close(struct driver *driver);
 int driver_check(const struct driver *driver, CUresult result, const char *call,
                  struct error *error);
 
-/* For example "CUDA_ERROR_ILLEGAL_ADDRESS"; "unknown CUDA error" if the driver has no name for it. */
+/* For example "CUDA_ERROR_ILLEGAL_ADDRESS"; "unknown CUDA error" if the driver has no name for
+ * it. */
 const char *driver_error_name(const struct driver *driver, CUresult result);
 
 #endif

@@ -2,8 +2,8 @@
  * Measures how long one run of a variant takes: the GPU time between two events, without the host's
  * launch latency.
  *
- * To keep that latency out, the host must queue everything up to a sample's end event before the GPU
- * reaches its begin event. The work in front of the begin event gives the host that time:
+ * To keep that latency out, the host must queue everything up to a sample's end event before the
+ * GPU reaches its begin event. The work in front of the begin event gives the host that time:
  *
  * - copies that restore read_write buffers;
  * - for a cold cache, a read of twice the size of the L2, which leaves it full of clean lines that
@@ -55,8 +55,8 @@ int measure_samples(struct measure *measure, struct device_problem *problem,
                     struct error *error);
 
 /*
- * The same with batches: each sample is the time of a batch divided by its number of runs. The L2 is
- * flushed once before each batch, which is enough (see batch.h).
+ * The same with batches: each sample is the time of a batch divided by its number of runs. The L2
+ * is flushed once before each batch, which is enough (see batch.h).
  */
 int measure_batches(struct measure *measure, const struct batches *batches,
                     const struct batch *batch, size_t count, double *samples_ns,

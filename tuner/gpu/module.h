@@ -1,6 +1,6 @@
 /*
- * A loaded cubin: looks up its functions, answers a launch plan's questions about them, and launches
- * them. Shared by the device worker and libtuned_kernel.
+ * A loaded cubin: looks up its functions, answers a launch plan's questions about them, and
+ * launches them. Shared by the device worker and libtuned_kernel.
  */
 #ifndef AUTOTUNE_MODULE_H
 #define AUTOTUNE_MODULE_H

@@ -47,8 +47,8 @@ enum {
     X(nvmlDeviceGetComputeRunningProcesses_v3, int,                                                \
       (nvml_handle device, unsigned *count, struct nvml_process *processes), 0)
 
-/* Why clocks are below their maximum. X(name, bit, 1 if the reason counts as throttling: power, heat
- * or the hardware) */
+/* Why clocks are below their maximum. X(name, bit, 1 if the reason counts as throttling: power,
+ * heat or the hardware) */
 #define NVML_REASONS(X)                                                                            \
     X(idle, 0x1, 0)                                                                                \
     X(application_clocks, 0x2, 0)                                                                  \

@@ -7,9 +7,9 @@
 #include <string.h>
 
 /*
- * The findings are 64-bit slots. Each expectation has a comparison {mismatches, ~first, unwritten} or
- * a checksum {ordered, unordered, poisoned, positions of poison}. Each buffer has a checksum (inputs
- * only) and the number of damaged guard bytes.
+ * The findings are 64-bit slots. Each expectation has a comparison {mismatches, ~first, unwritten}
+ * or a checksum {ordered, unordered, poisoned, positions of poison}. Each buffer has a checksum
+ * (inputs only) and the number of damaged guard bytes.
  */
 enum { EXPECTATION_SLOTS = 4, BUFFER_SLOTS = 5, GUARD_SLOT = 4 };
 

@@ -1,7 +1,7 @@
 /*
- * Checks that a variant's result is right: restores the inputs, poisons the outputs, runs the variant
- * once, and compares the outputs with the expected results on the GPU. Then checks that the variant
- * changed neither its inputs nor the guard regions around the buffers.
+ * Checks that a variant's result is right: restores the inputs, poisons the outputs, runs the
+ * variant once, and compares the outputs with the expected results on the GPU. Then checks that the
+ * variant changed neither its inputs nor the guard regions around the buffers.
  */
 #ifndef AUTOTUNE_VERIFY_H
 #define AUTOTUNE_VERIFY_H
@@ -17,8 +17,9 @@ enum finding {
     FINDING_DAMAGE /* changed an input or wrote out of bounds: the problem must be opened again */
 };
 
-/* Prepares the verification of this problem's variants: allocates the slots for findings and computes
- * the checksums of inputs and expected results. Returns ERROR_CONFIG if a reference wrote nothing. */
+/* Prepares the verification of this problem's variants: allocates the slots for findings and
+ * computes the checksums of inputs and expected results. Returns ERROR_CONFIG if a reference wrote
+ * nothing. */
 int verify_prepare(struct device_problem *problem, struct error *error);
 
 /*
@@ -29,9 +30,9 @@ int verify_run(struct device_problem *problem, struct device_variant *variant,
                enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error);
 
 /*
- * Checks the result of the last run, timed or not, without running again. This catches a variant that
- * goes wrong only when run repeatedly, because it does not reset a counter or a flag, and some races
- * that fail now and then. Does not check the inputs again.
+ * Checks the result of the last run, timed or not, without running again. This catches a variant
+ * that goes wrong only when run repeatedly, because it does not reset a counter or a flag, and some
+ * races that fail now and then. Does not check the inputs again.
  */
 int verify_again(struct device_problem *problem, struct device_variant *variant,
                  enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error);
