@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# How fast variants compile, with an empty cache and no GPU needed: the 126 kernels of configs/bench_num_load.ini, which
-# include no header of the toolkit, and the 252 of cooperative.ini, which include cooperative_groups.h, precompiled and not:
+# Measures how fast variants compile with an empty cache. Needs no GPU.
 #     tests/bench/compile_bench.sh BUILD [JOBS [ARCH]] >compile_bench.csv
-# The time is that of the whole process, each worker's own precompiled header among it.
+# Compiles the 126 kernels of configs/bench_num_load.ini, which include no toolkit header, and the 252 of cooperative.ini,
+# which include cooperative_groups.h, with and without a precompiled header. The time is that of the whole process and
+# includes precompiling the header in each worker.
 set -eu
 
 build=$(realpath "${1:?usage: tests/bench/compile_bench.sh BUILD [JOBS [ARCH]]}")
@@ -12,7 +13,7 @@ here=$(realpath "$(dirname "$0")")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-timed() { # HEADERS SWEEP: a line of the CSV
+timed() { # HEADERS SWEEP: prints one line of the CSV
     local start end kernels
     rm -rf "$scratch/cache" "$scratch/results"
     start=$(date +%s%N)

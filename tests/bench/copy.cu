@@ -1,4 +1,4 @@
-// A copy, for flush.c: it reads and writes as much.
+// A copy kernel for flush.c, because it reads and writes the same amount.
 #ifndef BLOCK_SIZE
 #define BLOCK_SIZE 256
 #endif

@@ -1,11 +1,11 @@
 /*
- * Shows that flushing the L2 by reading, as the tuner does before each cold sample, leaves nothing
- * dirty whose write-back would fall into the sample; and what a reading of NVML costs.
+ * Shows that flushing the L2 by reading, as the tuner does before each cold sample, leaves no dirty
+ * lines to be written back during the sample. Also measures what a reading of NVML costs.
  *
  *     flush FOLDER TEMPLATE.ini [NAME=VALUE...] [TEMPLATE.ini [NAME=VALUE...]]...
  *
- * writes FOLDER/flush.csv and FOLDER/nvml.csv. README.md beside this file says what the rows are.
- * Everything that is timed is the tuner's own: its flush, its kernels, its problems and variants.
+ * Writes FOLDER/flush.csv and FOLDER/nvml.csv; README.md beside this file describes the rows. It
+ * times the tuner's own flush, kernels, problems and variants.
  */
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -28,14 +28,14 @@
 
 enum {
     ROUNDS = 201,
-    HOLD_NS = 150000,  /* in front of all that a sample queues, so that the host is ahead */
-    REST_NS = 2000000, /* 80 times what writing the whole L2 back takes at 2.4 TB/s */
-    ATTEMPTS = 20,     /* to take a sample before which the host was ahead */
-    ROTATION = 3,      /* inputs rotate over so many times the L2 */
+    HOLD_NS = 150000,  /* delay in front of each sample, so that the host stays ahead */
+    REST_NS = 2000000, /* 80 times as long as writing back the whole L2 at 2.4 TB/s */
+    ATTEMPTS = 20,     /* to take a sample for which the host was ahead */
+    ROTATION = 3,      /* size of the rotating inputs, in multiples of the L2 */
     NVML_READINGS = 300,
 };
 
-/* What happens between the sample before and this one. X(name, text) */
+/* What happens before a sample. X(name, text) */
 #define PREPARATIONS(X)                                                                            \
     X(read, "read")               /* the tuner's flush: twice the L2's size is read */             \
     X(none, "none")               /* the kernel has just run twice: warm */                        \
@@ -45,7 +45,7 @@ enum {
     X(memset, "memset")           /* twice the L2's size is written */                             \
     X(memset_rest, "memset_rest") /* the same, then the GPU rests */                               \
     X(memset_read, "memset_read") /* the same, then the tuner's flush */                           \
-    X(read_nvml, "read_nvml")     /* the tuner's flush, while a thread reads NVML on and on */
+    X(read_nvml, "read_nvml")     /* the tuner's flush, while a thread keeps reading NVML */
 
 enum preparation {
 #define X(name, text) PREPARE_##name,
@@ -60,8 +60,7 @@ static const char *const preparation_names[] = {
 #undef X
 };
 
-/* -- NVML, in a thread ---------------------------------------------------------------------------
- */
+/* --- NVML, in a thread --- */
 
 struct poller {
     struct nvml nvml;
@@ -86,7 +85,7 @@ static void *poll_nvml(void *context)
     return NULL;
 }
 
-/* From when this returns, the thread is reading. */
+/* When this returns, the thread is reading. */
 static void start_polling(struct poller *poller)
 {
     unsigned before = atomic_load(&poller->readings);
@@ -112,20 +111,19 @@ static void poller_close(struct poller *poller)
     nvml_close(&poller->nvml);
 }
 
-/* -- a kernel on its problem ---------------------------------------------------------------------
- */
+/* --- a kernel on its problem --- */
 
 struct bench {
     struct device_context device;
-    struct single_compile builder;
+    struct single_compile compiler;
     struct poller poller;
     struct device_problem problem;
     struct device_variant variant;
     struct measure measure;
-    CUdeviceptr *copies; /* of the buffers that are read: copy c of buffer i at c * buffers + i */
-    size_t copy_count;   /* besides the buffers themselves */
+    CUdeviceptr *copies; /* of input buffers: copy c of buffer i is at c * buffers + i */
+    size_t copy_count;   /* without the buffers themselves */
     double *samples_ns[PREPARATION_COUNT];
-    unsigned late; /* samples before which the host was never ahead */
+    unsigned late; /* samples for which the host was never ahead */
 };
 
 static int load_support(struct bench *bench, struct error *error)
@@ -138,7 +136,7 @@ static int load_support(struct bench *bench, struct error *error)
     struct hash *hash = hash_new();
     hash_add_text(hash, source.text);
     hash_finish(hash, source.hash);
-    int status = single_compile_source_cubin(&bench->builder, &source, &options,
+    int status = single_compile_source_cubin(&bench->compiler, &source, &options,
                                              bench->device.gpu.arch, &compilation, &origin, error);
     if (status == 0)
         status = device_load_support(&bench->device, compilation.cubin, error);
@@ -160,7 +158,7 @@ static int check_result(struct bench *bench, const char *path, struct error *err
     return status;
 }
 
-/* Copies of all inputs, so that with them they are ROTATION times the L2's size. */
+/* Copies all inputs until, together, they are ROTATION times the size of the L2. */
 static int make_copies(struct bench *bench, struct error *error)
 {
     const struct template *template = &bench->problem.template;
@@ -203,9 +201,9 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
     const struct build tuned = {template, &parameters, &problem, arch};
     const struct build plain = {template, &defaults, &problem, arch};
     if (status == 0)
-        status = single_compile_cubin(&bench->builder, &tuned, &variant, &origin, error);
+        status = single_compile_cubin(&bench->compiler, &tuned, &variant, &origin, error);
     if (status == 0)
-        status = single_compile_cubin(&bench->builder, &plain, &reference, &origin, error);
+        status = single_compile_cubin(&bench->compiler, &plain, &reference, &origin, error);
     const struct problem_request request = {.template_path = path,
                                             .problem = &problem,
                                             .reference_cubin = reference.cubin,
@@ -243,8 +241,7 @@ static void close_problem(struct bench *bench)
     }
 }
 
-/* -- samples -------------------------------------------------------------------------------------
- */
+/* --- samples --- */
 
 static int queue_hold(struct bench *bench, unsigned long long ns, struct error *error)
 {
@@ -263,7 +260,7 @@ static int queue_memset(struct bench *bench, struct error *error)
                 bench->problem.flush_bytes, bench->device.stream);
 }
 
-/* The kernel once on each copy of its inputs, none of which is read again before it is evicted. */
+/* Runs the kernel once on each copy of its inputs. Each is evicted before it is read again. */
 static int queue_rotation(struct bench *bench, struct error *error)
 {
     struct device_problem *problem = &bench->problem;
@@ -310,7 +307,7 @@ static int queue_preparation(struct bench *bench, enum preparation preparation, 
     return status;
 }
 
-/* One sample; `*late` says that the GPU was at it before the host had queued all of it. */
+/* Takes one sample. Sets `*late` if the GPU reached it before the host had queued all of it. */
 static int try_sample(struct bench *bench, enum preparation preparation, double *sample_ns,
                       bool *late, struct error *error)
 {
@@ -349,7 +346,7 @@ static int take_sample(struct bench *bench, enum preparation preparation, double
     return status;
 }
 
-/* In rounds of one sample each, in shuffled order, so that drift hits all alike. */
+/* Takes the samples in rounds of one sample each, in shuffled order, so that drift affects all. */
 static int take_samples(struct bench *bench, struct error *error)
 {
     uint64_t random = 0x2545f4914f6cdd1du;
@@ -368,8 +365,7 @@ static int take_samples(struct bench *bench, struct error *error)
     return status;
 }
 
-/* -- what is written -----------------------------------------------------------------------------
- */
+/* --- output --- */
 
 static void write_rows(FILE *stream, const struct bench *bench, const char *kernel)
 {
@@ -407,7 +403,7 @@ static int bench_kernel(struct bench *bench, const char *path, const struct bind
     return status;
 }
 
-/* Takes NAME=VALUE… from the arguments; `*next` moves behind them. */
+/* Takes NAME=VALUE… from the arguments and moves `*next` past them. */
 static int take_values(char **arguments, size_t *next, struct bindings *values, struct error *error)
 {
     int status = 0;
@@ -434,7 +430,7 @@ static int bench_kernels(struct bench *bench, char **arguments, FILE *stream, st
     return status;
 }
 
-/* How long what the tuner asks NVML takes: a reading after samples, and the list of processes. */
+/* Measures the tuner's NVML calls: a reading after samples, and the list of processes. */
 static void bench_nvml(const struct bench *bench, FILE *stream)
 {
     static double readings_ns[NVML_READINGS];
@@ -484,7 +480,7 @@ static int start(struct bench *bench, struct error *error)
     return status;
 }
 
-/* Writes one file by a function; all or nothing. */
+/* Writes both files. */
 static int write_bench(struct bench *bench, const char *folder, char **arguments,
                        struct error *error)
 {
@@ -519,12 +515,12 @@ int main(int argc, char **argv)
         fputs("usage: flush FOLDER TEMPLATE.ini [NAME=VALUE...]...\n", stderr);
         return 2;
     }
-    (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* as a compile worker does */
+    (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* like a compile worker */
     int status = start(&bench, &error);
     if (status == 0)
         status = write_bench(&bench, argv[1], argv + 2, &error);
     poller_close(&bench.poller);
-    single_compile_release(&bench.builder);
+    single_compile_release(&bench.compiler);
     for (size_t i = 0; i < PREPARATION_COUNT; i++)
         free(bench.samples_ns[i]);
     if (status != 0)

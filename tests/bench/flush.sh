@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# That flushing the L2 by reading leaves nothing dirty, and what a reading of NVML costs, on the GPU of this machine:
+# Shows that flushing the L2 by reading leaves no dirty lines, and measures what a reading of NVML costs, on this
+# machine's GPU:
 #     tests/bench/flush.sh BUILD RESULTS
-# Writes RESULTS/<gpu>/bench/flush.csv and nvml.csv there (README.md beside this file says what is in them).
+# Writes RESULTS/<gpu>/bench/flush.csv and RESULTS/<gpu>/bench/nvml.csv; README.md beside this file describes them.
 set -eu
 
 build=$(realpath "${1:?usage: tests/bench/flush.sh BUILD RESULTS}")

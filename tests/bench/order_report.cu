@@ -1,5 +1,5 @@
-// The small report of kernel_templates/thread_order.cu: in which order threads, warps and blocks
-// drew their numbers on this GPU. Build and run:
+// Reports the order in which threads, warps and blocks of kernel_templates/thread_order.cu drew their
+// numbers on this GPU. Build and run:
 //   nvcc -I kernel_templates -o build/thread_order tests/bench/order_report.cu &&
 //   build/thread_order
 #include "../../kernel_templates/thread_order.cu"
@@ -10,7 +10,7 @@
 static const uint32 BLOCKS = 1024;
 static const uint32 COUNT = BLOCKS * BLOCK_SIZE;
 
-// How often the next number went to a unit that comes before the last one's; `size` threads a unit.
+// How often a unit drew a number right after a later unit. `size` is the number of threads per unit.
 static uint32 steps_back(const std::vector<uint32> &order, uint32 size)
 {
     uint32 back = 0;
@@ -20,7 +20,7 @@ static uint32 steps_back(const std::vector<uint32> &order, uint32 size)
     return back;
 }
 
-// How often two numbers that follow each other went to the same unit.
+// How often the same unit drew two consecutive numbers.
 static uint32 stays(const std::vector<uint32> &order, uint32 size)
 {
     uint32 same = 0;

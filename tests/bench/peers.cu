@@ -1,17 +1,17 @@
-// Times tuned kernels against what the CUDA toolkit offers for the same job, both in one run,
-// sample by sample in turn. Built and fed by peers.py.
+// Times tuned kernels against their counterparts in the CUDA toolkit, in one run with alternating
+// samples. peers.py builds it and writes its input.
 //
-// Reads one benchmark a line from standard input and writes one line of CSV for each result:
+// Reads one benchmark per line from standard input and writes one line of CSV per result:
 //   benchmark,type,n,ours_us,peer,peer_us,ratio
-// where ratio = peer_us / ours_us, so above 1 ours is faster. The lines read are
+// where ratio = peer_us / ours_us: above 1, ours is faster. The input lines are
 //   reduce_sum   TYPE N CUBIN BLOCK ELEMENTS_PER_BLOCK BLOCKS_PER_SM GRID_FACTOR SHARED_BYTES
 //   filter       TYPE N CUBIN BLOCK ELEMENTS_PER_BLOCK
 //   grid_barrier CUBIN BLOCK GRID
 //   sgemm        M N K CUBIN BLOCK_X BLOCK_Y TILE_M TILE_N
 //
-// Every sample starts with an L2 that holds other data, put there by reading, so that no write-back
-// falls into the sample. _hidden: the launches wait in the queue behind that reading. _included:
-// the GPU is idle when the launch is made, between two events.
+// Before every sample, a read fills the L2 with other data, so that no write-back falls into the
+// sample. _hidden: the launches are queued behind that read. _included: the GPU is idle when the
+// host launches, and the events include the launch latency.
 #include <cooperative_groups.h>
 #include <cub/cub.cuh>
 #include <cuda.h>
@@ -55,8 +55,7 @@ template <typename T> static T *allocate(size_t count)
     return static_cast<T *>(pointer);
 }
 
-// ---- Kernels of the benchmark itself
-// ----------------------------------------------------------------
+// --- kernels of the benchmark itself ---
 
 static __global__ void read_all(const float4 *from, size_t count, float *sink)
 {
@@ -71,7 +70,7 @@ static __global__ void read_all(const float4 *from, size_t count, float *sink)
     }
 }
 
-// Whole numbers from -8 to 8, for which sums are exact in any order.
+// Integers from -8 to 8, whose sum is exact in any order.
 template <typename T> static __global__ void fill(T *to, size_t count)
 {
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
@@ -104,8 +103,7 @@ static __global__ void empty_kernel()
 {
 }
 
-// ---- Timing
-// -----------------------------------------------------------------------------------------
+// --- timing ---
 
 class Clock
 {
@@ -166,7 +164,7 @@ static void report(const std::string &benchmark, const std::string &type, size_t
     fflush(stdout);
 }
 
-// Both ways of timing, in turn: ours, the peer, ours, …
+// Times both ways, hidden and included, alternating between ours and the peer.
 static void compare(Clock &clock, const std::string &benchmark, const std::string &type, size_t n,
                     const std::function<void()> &ours, const char *peer,
                     const std::function<void()> &theirs)
@@ -193,8 +191,7 @@ static void fail(const std::string &benchmark, const std::string &type, size_t n
     exit(1);
 }
 
-// ---- Our kernels
-// ------------------------------------------------------------------------------------
+// --- our kernels ---
 
 struct Kernel {
     CUmodule module = nullptr;
@@ -365,8 +362,8 @@ static void bench_filter(Clock &clock, const std::string &type, const std::strin
     }
 }
 
-// The time of one barrier is the slope between two numbers of rounds, which leaves out the launch
-// and the checked rounds at the kernel's end.
+// The time of one barrier is the slope between two numbers of rounds, which cancels the launch and
+// the verified rounds at the end of the kernel.
 static void bench_barrier(Clock &clock, std::istream &line)
 {
     static const int ROUNDS = 2000;
@@ -414,7 +411,7 @@ static void bench_barrier(Clock &clock, std::istream &line)
     }
 }
 
-// Against the arithmetic roof: two operations a cycle for each of the 128 float lanes of an SM.
+// Compares with the arithmetic roof: two operations per cycle on each of the 128 float lanes of an SM.
 static void bench_sgemm(Clock &clock, std::istream &line)
 {
     int m = 0, n = 0, k = 0, tile_m = 0, tile_n = 0, clock_khz = 0;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares the tuned kernels with CUB and cooperative groups on the GPU at hand.
+"""Compares the tuned kernels with CUB and cooperative groups on this machine's GPU.
 
-Reads the configurations from a tuned INI, compiles them and peers.cu with nvcc, runs all in one process,
-and writes RESULTS/<gpu>/bench/peers.csv and, to standard output, a table for the README.
+Reads the configurations from a tuned INI, compiles them and peers.cu with nvcc, runs everything in one process,
+writes RESULTS/<gpu>/bench/peers.csv, and prints a table for the README.
 
 Usage: peers.py [--tuned results/tuned.ini] [--results results] [--arch sm_90] [--build build/peers]
 """
@@ -39,8 +39,8 @@ def number(entry, name):
 
 
 def fastest(entries):
-    """One entry for each problem: several kernels of a tuned INI may be tuned for the same one.
-    Barriers stay apart, since their block size is the application's choice."""
+    """The fastest entry for each problem: a tuned INI may have several kernels for the same one.
+    Barriers of different block sizes stay separate, because the application chooses the block size."""
     best = {}
     for entry in entries:
         if entry["template"] == "reduce_sum" and entry["parameter.finish"] not in ("last_block", "gather"):
@@ -54,14 +54,14 @@ def fastest(entries):
 
 
 class Peers:
-    """Compiles tuned entries and keeps the lines that peers reads."""
+    """Compiles tuned entries and collects the input lines for peers.cu."""
 
     def __init__(self, nvcc, arch, build):
         self.nvcc, self.arch, self.build = nvcc, arch, build
         self.lines, self.commands = [], []
 
     def cubin(self, source, entry):
-        """The path of an entry's cubin, to be compiled with its parameters and words as definitions."""
+        """Adds the command that compiles an entry's cubin with its parameters as definitions; returns the path."""
         definitions = []
         for key, value in entry.items():
             kind, _, name = key.partition(".")
@@ -75,7 +75,7 @@ class Peers:
         return path
 
     def compile(self, program):
-        """Runs the compilations, as many at a time as there are cores: the cubins' and the program's."""
+        """Compiles the cubins and the program, one compilation per core at a time."""
         own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers.cu")
         commands = [[self.nvcc, "-O3", "-std=c++17", f"-arch={self.arch}", "-o", program, own, "-lcuda"]]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as executor:
@@ -129,7 +129,7 @@ class Peers:
 
 
 def table(rows):
-    """The README's table, and the geometric means of what has several sizes."""
+    """The README's table, and the geometric mean over the sizes of each benchmark."""
     lines = ["| benchmark | type | n | ours µs | peer | peer µs | ratio |", "|---|---|---|---|---|---|---|"]
     groups = {}
     for row in rows:

@@ -1,12 +1,13 @@
-"""Tables of tests/bench/tuner_bench.sh.
+"""Writes the tables of tests/bench/tuner_bench.sh.
 
-    tuner_bench.py header
-    tuner_bench.py line JOBS CACHE WALL_NS TUNED_NS TIMINGS  a line of tuner_bench.csv from what --timings printed
-    tuner_bench.py pool STUDIES…                     one study with the samples of all
-    tuner_bench.py regret TRUTH SWEEP…               a line a sweep: its winner's true time over the best true time
-    tuner_bench.py summary REGRET
-    tuner_bench.py peer TRUTH                        another tuner's runs, RUN,VERSION,…,WINNER a line of stdin, with the
-                                                     true time and regret of each winner
+    tuner_bench.py header               the header of tuner_bench.csv
+    tuner_bench.py line JOBS CACHE WALL_NS TUNED_NS TIMINGS
+                                        one line of tuner_bench.csv; TIMINGS is the output of --timings
+    tuner_bench.py pool STUDIES…        merges studies: one study with the samples of all
+    tuner_bench.py regret TRUTH SWEEP…  one line per sweep: its winner's true time over the best true time
+    tuner_bench.py summary REGRET       summarises the output of regret
+    tuner_bench.py peer TRUTH           reads another tuner's runs from stdin, one RUN,VERSION,…,WINNER per line, and adds
+                                        the true time and the regret of each winner
 """
 
 import csv
@@ -61,7 +62,7 @@ def pool(*paths):
 
 
 def kendall_tau(ranks):
-    """Of a list of true ranks in the tuner's order: 1 where it is ascending."""
+    """Kendall's tau of true ranks listed in the tuner's order: 1 if they ascend."""
     pairs = [(a, b) for i, a in enumerate(ranks) for b in ranks[i + 1:]]
     return sum(1 if a < b else -1 for a, b in pairs) / len(pairs)
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# How fast the tuner is, and how often its winner is the winner, on the GPU of this machine:
+# Measures how fast the tuner is, and how often its winner is truly the fastest, on this machine's GPU:
 #     tests/bench/tuner_bench.sh BUILD RESULTS
-# Times configs/bench_num_load.ini (504 variants) with an empty cubin cache, a warm one, and with nothing to do, for 1 to 16
-# compile workers; then makes 20 sweeps of it, measures every variant exhaustively, and compares. The truth is pooled over
-# 5 processes, 23 interleaved rounds of 3 cold samples in each (345 samples a variant), since where a process's buffers
-# lie in memory is worth a percent. Writes RESULTS/<gpu>/bench/tuner_bench.csv and tuner_regret.csv there: tuned_s is from the
-# process's start to the tuned INI on disk, wall_s to the process's end. With Kernel Tuner in python3, times that as
-# well (tuner_bench_kernel_tuner.py), and KTT where KTT_BENCH names what tuner_bench_ktt.sh built. Environment: SWEEPS, TRUTHS and
-# ROUNDS (20, 5, 23), JOBS ("16 8 4 2 1"), KTT_BENCH, and KEEP, a folder that gets the studies.
+# Speed: times configs/bench_num_load.ini (504 variants) with an empty cubin cache, with a warm one, and with nothing to
+# do, for 1 to 16 compile workers. Writes RESULTS/<gpu>/bench/tuner_bench.csv: tuned_s is the time from the start of the process
+# until the tuned INI is on disk, wall_s until the process ends.
+# Winners: runs 20 sweeps, measures every variant exhaustively, and compares. The exhaustive measurement pools 5
+# processes, because buffer addresses, which differ between processes, change times by a percent. Each process takes 23
+# interleaved rounds of 3 cold samples, 345 samples per variant in all. Writes RESULTS/<gpu>/bench/tuner_regret.csv.
+# Also times Kernel Tuner if python3 has it (tuner_bench_kernel_tuner.py), and KTT if KTT_BENCH is the path of the program
+# that tuner_bench_ktt.sh built.
+# Environment: SWEEPS (20), TRUTHS (5), ROUNDS (23), JOBS ("16 8 4 2 1"), KTT_BENCH, and KEEP, a folder to copy the
+# studies to.
 set -eu
 
 build=$(realpath "${1:?usage: tests/bench/tuner_bench.sh BUILD RESULTS}")
@@ -31,7 +34,7 @@ sweep() { # FOLDER OPTION…
         --quiet --top 3 "${@:2}" >"$scratch/out"
 }
 
-timed() { # JOBS CACHE COMMAND…: a line of the CSV
+timed() { # JOBS CACHE COMMAND…: prints one line of the CSV
     local start end
     start=$(date +%s%N)
     "${@:3}" 2>"$scratch/timings"
@@ -61,7 +64,7 @@ for i in $(seq "$truths"); do
     sweep "$scratch/truth-$i" --exhaustive "$rounds"
     "$build/autotune" report --results "$scratch/truth-$i" --format json >"$scratch/truth-$i.json"
 done
-if [ -n "${KEEP:-}" ]; then # the studies themselves
+if [ -n "${KEEP:-}" ]; then
     cp "$scratch"/truth-*.json "$scratch"/sweep-*.json "$KEEP"
 fi
 python3 "$here/tuner_bench.py" pool "$scratch"/truth-*.json >"$scratch/truth.json"
@@ -72,10 +75,10 @@ if python3 -c 'import kernel_tuner' 2>/dev/null; then
     python3 "$here/tuner_bench_kernel_tuner.py" "$scratch/truth.json" >"$results/$gpu/bench/kernel_tuner.csv"
     cat "$results/$gpu/bench/kernel_tuner.csv"
 else
-    echo "Kernel Tuner is left out: python3 has no module kernel_tuner (pip install kernel_tuner cupy-cuda13x)"
+    echo "skipping Kernel Tuner: python3 has no module kernel_tuner (pip install kernel_tuner cupy-cuda13x)"
 fi
 
-# KTT with the NVRTC that autotune uses, and with an empty driver cache for each run.
+# Runs KTT with autotune's NVRTC and an empty driver cache.
 ktt() { # RUN [verified]
     CUDA_CACHE_PATH=$scratch/cuda-cache-$1 LD_LIBRARY_PATH=$nvrtc${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
         timeout 300 "$KTT_BENCH" "$@" || echo "KTT failed in run $1" >&2
@@ -89,5 +92,5 @@ if [ -n "${KTT_BENCH:-}" ]; then
     { ktt 1 && ktt 2 && ktt 3 && ktt 4 verified; } | python3 "$here/tuner_bench.py" peer "$scratch/truth.json" >"$results/$gpu/bench/ktt.csv"
     cat "$results/$gpu/bench/ktt.csv"
 else
-    echo "KTT is left out: build it with tests/bench/tuner_bench_ktt.sh, and name the program in KTT_BENCH"
+    echo "skipping KTT: build it with tests/bench/tuner_bench_ktt.sh and set KTT_BENCH to the program's path"
 fi

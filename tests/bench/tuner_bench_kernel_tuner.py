@@ -1,10 +1,10 @@
-"""Kernel Tuner on the space of configs/bench_num_load.ini, for tests/bench/tuner_bench.sh.
+"""Runs Kernel Tuner on the space of configs/bench_num_load.ini, for tests/bench/tuner_bench.sh.
 
-    tuner_bench_kernel_tuner.py TRUTH     from the project's folder
+    tuner_bench_kernel_tuner.py TRUTH     (run it in the project's folder)
 
-The same source, n and 504 configurations, with the finish in one launch (last_block), since Kernel Tuner times one
-kernel; its default 7 iterations, every result verified, its cache not used. The true times are those of the two-pass
-finish of the same configuration, from the exhaustive measurement TRUTH.
+Uses the same source, n and 504 configurations, but finishes in one launch (last_block), because Kernel Tuner times a
+single kernel. It takes its default 7 iterations, verifies every result and does not use its cache. The true time of a
+configuration is that of its two-pass finish in the exhaustive measurement TRUTH.
 """
 
 import json

@@ -1,16 +1,15 @@
-// KTT on the space of configs/bench_num_load.ini, for tests/bench/tuner_bench.sh:
+// Runs KTT on the space of configs/bench_num_load.ini, for tests/bench/tuner_bench.sh:
 //
-//     tuner_bench_ktt RUN [verified]     from the project's folder
+//     tuner_bench_ktt RUN [verified]     (run it in the project's folder)
 //
-// The same source, n, grids and 504 configurations as ours, with the finish in one launch
-// (last_block), as for Kernel Tuner. KTT as it comes: one sample of each configuration, and no
-// result verified; `verified` gives it the sum to compare with. One run a process, so that nothing
-// is left of the run before. Prints
+// Uses the same source, n, grids and 504 configurations, but finishes in one launch (last_block), as
+// for Kernel Tuner. KTT keeps its defaults: one sample per configuration, and no verification unless
+// `verified` is given. Each run is a separate process, so that it starts clean. Prints
 //
 //     RUN,VERSION,WALL_S,VARIANTS,VARIANTS_PER_S,WINNER
 //
-// where WALL_S begins with the CUDA context and ends with the last configuration; making the input
-// is not in it. Exit status 1: KTT found no valid configuration; its message is on stderr.
+// WALL_S is the time from creating the CUDA context to the last configuration; it does not include
+// making the input. Exit status 1: KTT found no valid configuration; its message is on stderr.
 //
 // tuner_bench_ktt.sh builds it.
 #include <Ktt.h>
@@ -33,7 +32,7 @@ namespace
 constexpr uint64_t N = uint64_t{1} << 24;
 constexpr uint64_t MAX_BLOCKS_PER_SM = 8;
 
-// Whole numbers from -8 to 8, whose sum is exact in any order.
+// Integers from -8 to 8, whose sum is exact in any order.
 std::vector<float> make_input()
 {
     std::vector<float> values(N);
@@ -65,7 +64,7 @@ void add_parameters(ktt::Tuner &tuner, ktt::KernelId kernel, ktt::KernelDefiniti
                         [](const Values &values) { return values[0] * values[1] <= 2048; });
     tuner.AddThreadModifier(kernel, {definition}, ktt::ModifierType::Local,
                             ktt::ModifierDimension::X, "BLOCK_SIZE", ktt::ModifierAction::Multiply);
-    // from one block an SM; no more blocks than have work
+    // at least one block per SM; no more blocks than have work
     tuner.AddThreadModifier(kernel, {definition}, ktt::ModifierType::Global,
                             ktt::ModifierDimension::X, {"BLOCK_SIZE", "NUM_LOAD", "BLOCKS_PER_SM"},
                             [](uint64_t sm_count, const Values &values) {

@@ -3,8 +3,8 @@
 #     git clone --branch v2.2 https://github.com/HiPerCoRe/KTT
 #     tests/bench/tuner_bench_ktt.sh KTT OUTPUT
 #     KTT_BENCH=OUTPUT tests/bench/tuner_bench.sh BUILD RESULTS
-# Its CUDA part alone, without profiling (CUPTI), with a C++17 compiler and the toolkit in $CUDA_HOME (/usr/local/cuda),
-# optimised as KTT's own Release build is. Changes nothing in KTT; its objects go to a folder that is removed again.
+# Builds only KTT's CUDA part, without profiling (CUPTI), and optimised like KTT's own Release build. Needs a C++17
+# compiler and the toolkit in $CUDA_HOME (/usr/local/cuda). Changes nothing in KTT; the object files are temporary.
 set -eu
 
 ktt=$(realpath "${1:?usage: tests/bench/tuner_bench_ktt.sh KTT OUTPUT}")
@@ -20,7 +20,7 @@ flags=(-std=c++17 -O3 -w -DKTT_LIBRARY -DKTT_API_CUDA -DKTT_PLATFORM_NVIDIA -DKT
 for library in "$ktt"/Libraries/{CTPL,date,Json,pugixml}*; do
     flags+=(-I"$library")
 done
-# CUDA 13 has put another argument into cuCtxCreate; the entry point of CUDA 12 is still there.
+# CUDA 13 added an argument to cuCtxCreate; the entry point of CUDA 12 still exists.
 printf '#include <cuda.h>\n#if CUDA_VERSION >= 13000\n#undef cuCtxCreate\n%s\n#define cuCtxCreate cuCtxCreate_v2\n#endif\n' \
     'extern "C" CUresult cuCtxCreate_v2(CUcontext *, unsigned int, CUdevice);' >"$objects/cuda12.h"
 flags+=(-include "$objects/cuda12.h")
