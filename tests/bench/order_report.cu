@@ -1,5 +1,5 @@
-// Reports the order in which threads, warps and blocks of kernel_templates/thread_order.cu drew their
-// numbers on this GPU. Build and run:
+// Reports the order in which threads, warps and blocks of kernel_templates/thread_order.cu drew
+// their numbers on this GPU. Build and run:
 //   nvcc -I kernel_templates -o build/thread_order tests/bench/order_report.cu &&
 //   build/thread_order
 #include "../../kernel_templates/thread_order.cu"
@@ -10,7 +10,7 @@
 static const uint32 BLOCKS = 1024;
 static const uint32 COUNT = BLOCKS * BLOCK_SIZE;
 
-// How often a unit drew a number right after a later unit. `size` is the number of threads per unit.
+// How often a unit drew a number right after a later unit; `size` is the threads per unit.
 static uint32 steps_back(const std::vector<uint32> &order, uint32 size)
 {
     uint32 back = 0;

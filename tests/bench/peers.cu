@@ -411,7 +411,7 @@ static void bench_barrier(Clock &clock, std::istream &line)
     }
 }
 
-// Compares with the arithmetic roof: two operations per cycle on each of the 128 float lanes of an SM.
+// Compares with the arithmetic roof: 2 operations per cycle on each of the 128 float lanes of an SM.
 static void bench_sgemm(Clock &clock, std::istream &line)
 {
     int m = 0, n = 0, k = 0, tile_m = 0, tile_n = 0, clock_khz = 0;

@@ -2,9 +2,9 @@
 //
 //     tuner_bench_ktt RUN [verified]     (run it in the project's folder)
 //
-// Uses the same source, n, grids and 504 configurations, but finishes in one launch (last_block), as
-// for Kernel Tuner. KTT keeps its defaults: one sample per configuration, and no verification unless
-// `verified` is given. Each run is a separate process, so that it starts clean. Prints
+// Uses the same source, n, grids and 504 configurations, but finishes in one launch (last_block),
+// as for Kernel Tuner. KTT keeps its defaults: one sample per configuration, and no verification
+// unless `verified` is given. Each run is a separate process, so that it starts clean. Prints
 //
 //     RUN,VERSION,WALL_S,VARIANTS,VARIANTS_PER_S,WINNER
 //

@@ -266,7 +266,7 @@ C
     echo "not C" >own.cu
     autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     exits 2
-    has err "own.cu" "refuses"
+    has err "own.cu" "compilation failed"
 }
 
 @test "a bundle refuses another version of the template, with what to do" {

@@ -38,7 +38,7 @@ static int refused(const struct source *source, const struct compilation *compil
     if (start == NULL)
         start = compilation->log;
     size_t length = strcspn(start, "\n");
-    return error_set_at(error, ERROR_CONFIG, source->path, 0, "this variant does not compile: %.*s",
+    return error_set_at(error, ERROR_CONFIG, source->path, 0, "compilation failed: %.*s",
                         length < 800 ? (int)length : 800, start);
 }
 
