@@ -112,7 +112,7 @@ int channel_receive(struct channel *channel, json_t **message, struct error *err
     }
 }
 
-/* JSON must be UTF-8. In text that is not (a path, a truncated message), replaces each non-ASCII
+/* JSON must be UTF-8. If the text is not (a path, a truncated message), replaces each non-ASCII
  * byte by '?'. */
 static json_t *json_text(const char *text)
 {

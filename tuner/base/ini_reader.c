@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES = 197 }; /* INI_MAX_LINE of packaged inih, 200, less "\r\n" and the final zero */
+/* INI_MAX_LINE of packaged inih, 200, minus "\r\n" and the terminating null */
+enum { LINE_BYTES = 197 };
 
 int ini_reader_fail(struct ini_reader *reader, const char *format, ...)
 {
@@ -26,7 +27,7 @@ int ini_reader_no_memory(struct ini_reader *reader)
     return INI_READER_NO_MEMORY;
 }
 
-/* "[name]". Taken here, since inih tells of a section only when it comes to its first key. */
+/* Handles "[name]" here, because inih reports a section only with its first key. */
 static int take_heading(struct ini_reader *reader, const char *line)
 {
     char name[INI_READER_NAME_BYTES + 1];
@@ -49,8 +50,8 @@ static int take_heading(struct ini_reader *reader, const char *line)
     return reader->section(reader, name);
 }
 
-/* A line that begins with white space. Taken here, since builds of inih differ in whether they take
- * it, and whether with its comment; it is empty afterwards. */
+/* Handles a line that starts with white space here and empties it, because builds of inih differ in
+ * whether they accept such a line and whether they strip its comment. */
 static int take_continuation(struct ini_reader *reader, char *line)
 {
     char *text = line;
@@ -74,7 +75,7 @@ static int take_continuation(struct ini_reader *reader, char *line)
     return status;
 }
 
-/* The next line into `buffer`, without its end. */
+/* Copies the next line into `buffer`, without its line end. */
 static int copy_line(struct ini_reader *reader, char *buffer, int size)
 {
     const char *line = reader->next;
@@ -98,7 +99,7 @@ static int copy_line(struct ini_reader *reader, char *buffer, int size)
     return 0;
 }
 
-/* What inih calls in the place of fgets(): NULL at the end or after a failure. */
+/* inih calls this instead of fgets(). Returns NULL at the end or after a failure. */
 static char *next_line(char *buffer, int size, void *user)
 {
     struct ini_reader *reader = user;
@@ -112,7 +113,8 @@ static char *next_line(char *buffer, int size, void *user)
     return reader->status == 0 ? buffer : NULL;
 }
 
-/* Returns nonzero on success, as inih wants. `section` may be cut; the heading was taken before. */
+/* Returns nonzero on success, as inih requires. Ignores `section`, which inih may have
+ * truncated. */
 static int take_entry(void *user, const char *section, const char *key, const char *value)
 {
     struct ini_reader *reader = user;
@@ -130,7 +132,7 @@ static int take_entry(void *user, const char *section, const char *key, const ch
 
 int ini_reader_read(struct ini_reader *reader, const char *text, size_t length)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* some editors begin UTF-8 with it */
+    static const char mark[] = "\xef\xbb\xbf"; /* the byte order mark that some editors write */
     size_t skip = length >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
     reader->next = text + skip;
     reader->end = text + length;
@@ -141,14 +143,14 @@ int ini_reader_read(struct ini_reader *reader, const char *text, size_t length)
     if (bad_line < 0)
         return ini_reader_no_memory(reader);
     if (bad_line > 0 && (reader->status == 0 || bad_line < reader->line)) {
-        reader->line = bad_line; /* inih goes on after a bad line: the first one counts */
+        reader->line = bad_line; /* inih continues after a bad line; report the first one */
         return ini_reader_fail(
             reader, "expected [section], key = value or a comment; comments begin with ';'");
     }
     return reader->status;
 }
 
-/* On failure `*text` is the caller's to free, too. */
+/* The caller frees `*text`, also on failure. */
 static int read_all(struct ini_reader *reader, FILE *file, char **text, size_t *length)
 {
     size_t room = (size_t)64 << 10;
@@ -178,7 +180,7 @@ int ini_reader_load(struct ini_reader *reader, const char *path, char **text, si
     if (file == NULL)
         return ini_reader_fail(reader, "cannot open the file: %s", strerror(errno));
     int status = read_all(reader, file, text, length);
-    (void)fclose(file); /* opened for reading: nothing to lose */
+    (void)fclose(file); /* cannot lose data: the file was only read */
     if (status != 0) {
         free(*text);
         *text = NULL;

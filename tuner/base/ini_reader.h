@@ -1,7 +1,7 @@
 /*
- * INI text through inih, one line at a time: the one place that knows inih. What inih would cut,
- * split or drop in silence (a line over 197 bytes, a section name over 49, a line that is nothing)
- * is an error with its line instead.
+ * Reads INI text with inih; no other module uses inih. Reports an error, with its line, where inih
+ * would silently truncate, split or drop input: lines over 197 bytes, section names over 49 bytes,
+ * lines that are not INI.
  *
  *     struct ini_reader reader = {.section = …, .entry = …, .user = …};
  *     int status = ini_reader_load(&reader, path, &text, &length);
@@ -11,7 +11,7 @@
  *     if (status != 0)
  *         …path, reader.line, reader.message…
  *
- * libtuned has this file inside: nothing here aborts or prints, and every allocation is checked.
+ * libtuned contains this module: it never aborts or prints, and checks every allocation.
  */
 #ifndef AUTOTUNE_INI_READER_H
 #define AUTOTUNE_INI_READER_H
@@ -25,32 +25,32 @@ enum ini_reader_status {
     INI_READER_NO_MEMORY = -2,
 };
 
-enum { INI_READER_NAME_BYTES = 49 }; /* of a section or key, at most */
+enum { INI_READER_NAME_BYTES = 49 }; /* longest name of a section or key */
 
-/* Zeroed, but for the callbacks and `user`. Each callback returns 0 or what ends the reading: that
- * of ini_reader_fail(), say. What its arguments point to is gone after the call. */
+/* Initialise to zero, except the callbacks and `user`. A callback returns 0, or an error that stops
+ * reading, for example from ini_reader_fail(). Its arguments are valid only during the call. */
 struct ini_reader {
     int (*section)(struct ini_reader *reader, const char *name);
     int (*entry)(struct ini_reader *reader, const char *key, const char *value);
-    /* A line that begins with white space continues the value above it. NULL: such a line is an
-     * error. */
+    /* Called for a line that starts with white space and so continues the value above. NULL: such
+     * a line is an error. */
     int (*more)(struct ini_reader *reader, const char *text);
     void *user;
 
-    int line;           /* the current one, from 1; of a failure the one at fault, or 0 */
-    char message[1024]; /* of a failure; cut, never overrun */
+    int line;           /* the current line, from 1; after a failure the line at fault, or 0 */
+    char message[1024]; /* of a failure; truncated if longer */
 
     /* private */
     const char *next, *end;
-    bool has_value; /* for the next line to continue */
+    bool has_value; /* the next line may continue it */
     int status;
 };
 
-/* Reads the file into a new string of `length` bytes and a final zero, at most TUNED_FILE_BYTES
- * (autotune/tuned.h). On failure `*text` is NULL. */
+/* Reads a file of at most TUNED_FILE_BYTES (autotune/tuned.h) into a new null-terminated string of
+ * `length` bytes. On failure `*text` is NULL. */
 int ini_reader_load(struct ini_reader *reader, const char *path, char **text, size_t *length);
 
-/* Reads the text, which need not end with a zero. Returns what ended the reading: 0 at its end. */
+/* Reads the text, which need not be null-terminated. Returns 0 or the first error. */
 int ini_reader_read(struct ini_reader *reader, const char *text, size_t length);
 
 /* Sets the message and returns INI_READER_BAD_FILE. */

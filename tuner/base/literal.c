@@ -46,7 +46,7 @@ static bool raise_to(int64_t base, int64_t exponent, int64_t *power)
     return true;
 }
 
-/* "2^24"; `exponent` is what follows the caret. */
+/* Parses "2^24"; `exponent` is the text after the caret. */
 static const char *parse_power(const char *text, const char *exponent, int64_t *power)
 {
     int64_t base;
@@ -62,7 +62,7 @@ static const char *parse_power(const char *text, const char *exponent, int64_t *
     return wrong;
 }
 
-/* Whether `text` is digits with a point among or beside them, and an exponent if any. */
+/* True if `text` is a decimal number: digits with an optional point and an optional exponent. */
 static bool is_decimal(const char *text)
 {
     size_t digits = count_digits(text);
@@ -81,8 +81,7 @@ static bool is_decimal(const char *text)
     return digits > 0 && *text == '\0';
 }
 
-/* The locale that writes numbers with a point. glibc and musl have it as a constant, so that nothing
- * is allocated in fact. */
+/* The C locale, which writes numbers with a point. glibc and musl do not allocate it. */
 static locale_t c_locale(void)
 {
     return newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -127,7 +126,7 @@ const char *literal_parse(const char *text, struct literal *literal)
 char *literal_real_text(double real, char buffer[LITERAL_REAL_BYTES])
 {
     locale_t locale = c_locale();
-    locale_t before = uselocale(locale); /* 0, for lack of memory, changes nothing */
+    locale_t before = uselocale(locale); /* if out of memory, `locale` is 0: no change */
     for (int digits = 6; digits <= 17; digits++) {
         (void)snprintf(buffer, LITERAL_REAL_BYTES, "%.*g", digits, real);
         double back = strtod(buffer, NULL);

@@ -1,9 +1,9 @@
 /*
- * A value as people write it, in templates, sweeps, the tuned INI and on the command line: a whole
- * number (256), a power (2^24), a real number (0.5, 1e-3) or a word (last_block). The same text is
- * the same value in every locale.
+ * Parses values as people write them in templates, sweeps, the tuned INI and on the command line: a
+ * whole number (256), a power (2^24), a real number (0.5, 1e-3) or a word (last_block). The result
+ * does not depend on the locale.
  *
- * libtuned has this file inside: nothing here aborts, prints or keeps memory.
+ * libtuned contains this module: it never aborts or prints, and keeps no memory.
  */
 #ifndef AUTOTUNE_LITERAL_H
 #define AUTOTUNE_LITERAL_H
@@ -23,17 +23,17 @@ struct literal {
 };
 
 /*
- * Reads all of `text`. Returns NULL, or what is wrong, to follow the text in a message: "does not
- * fit in 64 bits". A word is `text` itself.
+ * Parses all of `text`. Returns NULL, or what is wrong with it as the end of a message: "does not
+ * fit in 64 bits". For a word, the value is `text` itself.
  */
 const char *literal_parse(const char *text, struct literal *literal);
 
-/* Whether `text` is a lower-case letter followed by lower-case letters, digits and underscores, at
- * most `letters` in all. */
+/* True if `text` is a lower-case letter followed by lower-case letters, digits and underscores, and
+ * has at most `letters` characters. */
 bool literal_is_name(const char *text, size_t letters);
 
-/* The shortest text that literal_parse() reads as the same number, to the last bit. "2" for 2.0, so
- * its kind may differ. Returns `buffer`. */
+/* Writes the shortest text that literal_parse() reads as exactly the same number. Its kind may
+ * differ: 2.0 becomes "2". Returns `buffer`. */
 char *literal_real_text(double real, char buffer[LITERAL_REAL_BYTES]);
 
 #endif

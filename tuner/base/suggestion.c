@@ -35,7 +35,7 @@ const char *suggestion_nearest(const char *name, const char *const *known)
 {
     const char *nearest = NULL;
     size_t letters = strlen(name);
-    size_t least = letters > 1 ? (letters + 2) / 3 : 0; /* single letters are all close */
+    size_t least = letters > 1 ? (letters + 2) / 3 : 0; /* any two single letters would match */
     for (; *known != NULL; known++) {
         size_t distance = edit_distance(name, *known);
         if (distance <= least && (nearest == NULL || distance < least)) {

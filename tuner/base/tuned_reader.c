@@ -19,7 +19,7 @@ static enum tuned_presence presence_of(const struct tuned_reader *reader, enum t
     return tuned_key_rules[key].presence[reader->reading];
 }
 
-/* TUNED_KEY_COUNT for a key that is not known. */
+/* The key, or TUNED_KEY_COUNT if it is unknown. */
 static enum tuned_key find_key(const char *text)
 {
     size_t key = 0;
@@ -65,7 +65,7 @@ static int read_value(struct tuned_reader *reader, const char *key, struct tuned
     return status;
 }
 
-/* "tie.1.block_size"; item->name is what follows "tie." */
+/* Reads "tie.1.block_size"; item->name is the text after "tie." */
 static int read_tie(struct tuned_reader *reader, const char *key, struct tuned_item *item)
 {
     char *dot = NULL;
@@ -131,7 +131,7 @@ static int read_item(struct tuned_reader *reader, const char *key, struct tuned_
     return 0;
 }
 
-/* Ends the section that is open, if there is one. */
+/* Ends the open section, if there is one. */
 static int close_section(struct tuned_reader *reader)
 {
     if (reader->section_line == 0)

@@ -1,13 +1,13 @@
 /*
- * Reading the tuned INI: the one place that knows its keys and what their values look like. The
- * tuner (record/tuned_file.c) and libtuned (library/load.c) read through it and differ in what they
- * keep, and in what TUNED_KEYS says of either.
+ * Reads the tuned INI; the only module that knows its keys and their syntax. Both the tuner
+ * (record/tuned_file.c) and libtuned (library/load.c) use it. They keep different keys, as
+ * TUNED_KEYS says.
  *
- * To add a key, add its line to TUNED_KEYS, in the order in which the tuner writes, and its member
- * to struct tuned_entry (record/tuned_file.h). An application reads it if its line says so; then
- * library/load.c needs a case for it, too.
+ * To add a key, add a line to TUNED_KEYS, in the order in which the tuner writes keys, and a member
+ * to struct tuned_entry (record/tuned_file.h). If applications read it, add a case to
+ * library/load.c.
  *
- * libtuned has this file inside: nothing here aborts, prints or allocates.
+ * libtuned contains this module: it never aborts, prints or allocates.
  */
 #ifndef AUTOTUNE_TUNED_READER_H
 #define AUTOTUNE_TUNED_READER_H
@@ -22,11 +22,11 @@
 /*
  * X(member of struct tuned_entry, key, syntax, for applications, for the tuner)
  *
- *   syntax    NAME: a lower-case name. TEXT: anything. GPU: the name of one. INT, INT64: a whole
- *             number from 0 on. REAL: a number from 0 on. VALUES: any number of keys that begin so
- *             and end with a lower-case name, each with a literal. TIES: the same, with a number
- *             from 1, in order, and a dot before the name.
- *   for each  REQUIRED in every section, OPTIONAL, or IGNORED.
+ *   syntax  NAME: a lower-case name. TEXT: anything. GPU: a GPU's name. INT, INT64: a whole number,
+ *           0 or more. REAL: a number, 0 or more. VALUES: any number of keys PREFIX + lower-case
+ *           name, each with a literal. TIES: the same with PREFIX + number + "." + name, numbered
+ *           from 1 in order.
+ *   for applications, for the tuner: REQUIRED in every section, OPTIONAL or IGNORED.
  */
 #define TUNED_KEYS(X)                                                                              \
     X(kernel, "kernel", NAME, REQUIRED, REQUIRED)                                                  \
@@ -84,60 +84,60 @@ enum tuned_syntax {
 
 enum tuned_presence { TUNED_IGNORED, TUNED_OPTIONAL, TUNED_REQUIRED };
 
-/* Who reads. */
+/* Who reads the file. */
 enum tuned_reading { TUNED_BY_APPLICATION, TUNED_BY_TUNER };
 
 struct tuned_key_rule {
-    const char *key; /* of VALUES and TIES: what the keys begin with */
+    const char *key; /* of VALUES and TIES: the prefix */
     enum tuned_syntax syntax;
     enum tuned_presence presence[2]; /* by enum tuned_reading */
 };
 
 extern const struct tuned_key_rule tuned_key_rules[TUNED_KEY_COUNT];
 
-/* A key of a section with its value, checked. */
+/* A key of a section with its value, which has been checked. */
 struct tuned_item {
     enum tuned_key key;
-    const char *text;     /* the value as in the file */
+    const char *text;     /* the value as written in the file */
     struct literal value; /* of numbers, VALUES and TIES; a word is `text` */
-    const char *name;     /* of VALUES and TIES: what ends the key */
-    size_t tie;           /* of TIES: from 0 */
+    const char *name;     /* of VALUES and TIES: the name after the prefix */
+    size_t tie;           /* of TIES: index from 0 */
 };
 
-/* The names of the values that a section has so far. */
+/* The names seen so far in a section. */
 struct tuned_names {
     char items[TUNED_PARAMETERS][LITERAL_NAME_LETTERS + 1];
     size_t count;
 };
 
-/* Zeroed, but for the callbacks, `reading` and `user`. Each callback returns 0 or what ends the
- * reading: that of ini_reader_fail(&reader->ini, …), say. What its arguments point to is gone after
- * the call. */
+/* Initialise to zero, except the callbacks, `reading` and `user`. A callback returns 0, or an error
+ * that stops reading, for example from ini_reader_fail(&reader->ini, …). Its arguments are valid
+ * only during the call. */
 struct tuned_reader {
     enum tuned_reading reading;
     int (*begin)(struct tuned_reader *reader, const char *section);
     int (*item)(struct tuned_reader *reader, const struct tuned_item *item);
-    int (*end)(struct tuned_reader *reader); /* of the section; it has what is required */
-    /* NULL: keys that are not known are left alone, so that newer files can be read. */
+    int (*end)(struct tuned_reader *reader); /* of a section that has all required keys */
+    /* Called for unknown keys. NULL: ignore them, so that newer files can be read. */
     int (*unknown)(struct tuned_reader *reader, const char *key);
     void *user;
 
-    struct ini_reader ini; /* has line and message of a failure */
+    struct ini_reader ini; /* line and message of a failure */
 
     /* private: the open section */
     char section[INI_READER_NAME_BYTES + 1];
-    int section_line; /* 0: none is open */
+    int section_line; /* 0: no open section */
     bool seen[TUNED_KEY_COUNT];
-    struct tuned_names problem, parameters, tie; /* of the tie read last */
+    struct tuned_names problem, parameters, tie; /* tie: of the last tie */
     size_t tie_count;
 };
 
-/* Reads the text (ini_reader_load() has it of a file). Returns 0, enum ini_reader_status or what a
- * callback returned. */
+/* Reads the text (from ini_reader_load(), for example). Returns 0, an enum ini_reader_status or a
+ * callback's error. */
 int tuned_reader_read(struct tuned_reader *reader, const char *text, size_t length);
 
-/* Adds a name; INI_READER_BAD_FILE for what is not a lower-case name, given twice, or more than
- * `limit`. */
+/* Adds a name. Returns INI_READER_BAD_FILE if it is not a lower-case name, is already there, or
+ * there are `limit` names. */
 int tuned_names_add(struct tuned_names *names, struct ini_reader *ini, const char *name,
                     size_t limit);
 

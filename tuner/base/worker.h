@@ -22,8 +22,8 @@ int worker_start(struct worker *worker, const char *role, const char *argument,
                  struct error *error);
 
 /*
- * Kills the worker if it is running, waits for it to exit and closes the channel. Returns false if
- * it has not exited after half a minute, because the driver holds it; nobody waits for it any more.
+ * Kills the worker if it is running, waits for it to exit and closes the channel. Gives up after
+ * half a minute and returns false: the driver keeps the worker from exiting.
  */
 bool worker_stop(struct worker *worker);
 
@@ -36,8 +36,8 @@ void worker_end(struct worker *worker);
 /*
  * Call when the worker's channel has closed: waits for the worker to exit, and kills it after two
  * seconds. `reason` says how it ended: "was killed by signal 11 (Segmentation fault)". Returns true
- * if something else killed it with SIGKILL, which no kernel and no compiler raises: a person did,
- * or the system, out of memory. The request that it was serving then deserves a second try.
+ * if a person, or the system when memory ran out, killed it with SIGKILL; neither a kernel nor a
+ * compiler raises that signal. The worker's last request then deserves a second try.
  */
 enum { WORKER_REASON_BYTES = 128 };
 bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES]);

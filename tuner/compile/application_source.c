@@ -8,7 +8,7 @@
 int application_source_load(struct source *source, const char *path, const char *templates,
                             struct error *error)
 {
-    char *folder = realpath(templates, NULL); /* a relative path would start at the source */
+    char *folder = realpath(templates, NULL); /* else relative to the source */
     const char *folders[] = {folder};
     int status = source_load(source, path, folders, folder != NULL, error);
     free(folder);

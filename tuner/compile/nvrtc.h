@@ -1,6 +1,6 @@
 /*
  * NVRTC, opened at run time: any version from 12.0 on. It needs neither a GPU nor a driver. NVRTC
- * serialises the threads of a process, so a sweep calls it in compile workers, one per process.
+ * serialises the threads of a process, so a sweep calls it in several compile worker processes.
  */
 #ifndef AUTOTUNE_NVRTC_H
 #define AUTOTUNE_NVRTC_H

@@ -1,7 +1,7 @@
 /*
  * A problem on the GPU: its inputs, outputs and expected results, made once and shared by all its
- * variants. And a loaded variant: its module, its launch plan with device pointers, its scratch
- * buffers.
+ * variants. Also a loaded variant of it: its code, its launch plan with device pointers, and its
+ * scratch buffers.
  */
 #ifndef AUTOTUNE_DEVICE_PROBLEM_H
 #define AUTOTUNE_DEVICE_PROBLEM_H

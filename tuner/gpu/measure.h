@@ -15,9 +15,9 @@
  * again with a longer delay.
  *
  * Two events with an empty kernel between them are some microseconds apart. measure_samples()
- * without a variant measures that time, and the reports state it. Single runs of a variant that
- * takes only a few times as long tell little, so a variant below 10 us (tune/tuning.h) is measured
- * in batches (batch.h), and its report states the time of an empty kernel in a batch.
+ * without a variant measures that time, and the reports state it. Single runs are too coarse for a
+ * variant that takes only a few times as long. Therefore variants below 10 us (tune/tuning.h) are
+ * measured in batches (batch.h), and their reports state the time of an empty kernel in a batch.
  */
 #ifndef AUTOTUNE_MEASURE_H
 #define AUTOTUNE_MEASURE_H

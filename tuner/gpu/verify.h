@@ -31,8 +31,8 @@ int verify_run(struct device_problem *problem, struct device_variant *variant,
 
 /*
  * Checks the result of the last run, timed or not, without running again. This catches a variant
- * that goes wrong only when run repeatedly, because it does not reset a counter or a flag, and some
- * races that fail now and then. Does not check the inputs again.
+ * that fails only when run repeatedly, because it does not reset a counter or a flag. It also
+ * catches some races. Does not check the inputs again.
  */
 int verify_again(struct device_problem *problem, struct device_variant *variant,
                  enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error);

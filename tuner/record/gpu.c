@@ -136,7 +136,7 @@ void gpu_bindings(const struct gpu *gpu, struct bindings *bindings)
         bindings_set(bindings, gpu_attribute_name(i), value_integer(gpu->attributes[i]));
 }
 
-/* JSON must be UTF-8. Replaces the non-printing characters of text from the driver that is not. */
+/* JSON must be UTF-8. If the driver's text is not, replaces all but its printable characters. */
 static json_t *text_to_json(const char *text)
 {
     json_t *json = json_string(text);

@@ -44,8 +44,7 @@ static cudaOccDeviceProp device_properties(const struct gpu *gpu)
     };
 }
 
-/* OPTIN, because a launch asks for more dynamic shared memory than the default limit if
- * necessary. */
+/* OPTIN: a launch that needs more dynamic shared memory than the default limit asks for it. */
 static cudaOccFuncAttributes function_attributes(const struct occupancy_input *input)
 {
     return (cudaOccFuncAttributes){
@@ -86,7 +85,7 @@ static unsigned limiters_of(const cudaOccResult *result)
         limiters |= OCCUPANCY_LIMIT_SHARED;
     if (result->blockLimitBlocks == blocks)
         limiters |= OCCUPANCY_LIMIT_BLOCKS;
-    else if (result->blockLimitBarriers == blocks) /* with one barrier, equal to the block limit */
+    else if (result->blockLimitBarriers == blocks) /* equals the block limit for one barrier */
         limiters |= OCCUPANCY_LIMIT_BARRIERS;
     return limiters;
 }

@@ -1,7 +1,7 @@
 /*
  * A study: one kernel, one problem, one GPU, and the result of each variant. The pipeline fills it,
- * the record stores it and the reports print it. If a variant was measured, the study gives one
- * entry of the tuned INI. The study owns its strings and arrays.
+ * the record stores it and the reports print it. A study with a measured variant yields one entry
+ * of the tuned INI. The study owns its strings and arrays.
  */
 #ifndef AUTOTUNE_STUDY_H
 #define AUTOTUNE_STUDY_H

@@ -154,7 +154,7 @@ static int load_file(struct source *source, const char *path, char **text, struc
     int status = read_file(path, text, &length, error);
     if (status != 0)
         return status;
-    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): error_set() returns no 0 */
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): error_set() never returns 0 */
     if (strlen(*text) != length)
         return error_set(error, ERROR_CONFIG,
                          "'%s' contains a zero byte; it must be a CUDA C++ source in plain text",
