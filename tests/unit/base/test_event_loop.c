@@ -1,0 +1,473 @@
+#include "base/event_loop.h"
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { MS = 1000000, PIPES = 3 };
+
+/* A pipe that the loop reads, and what the callbacks were called for. */
+struct reader {
+    struct event_source source;
+    struct event_loop *loop;
+    int write_end;
+    int prepared, reads, expiries;
+    int status;                  /* what the callbacks return */
+    struct event_source *remove; /* by the next callback */
+    struct event_source *add;    /* likewise */
+};
+
+struct fixture {
+    struct event_loop loop;
+    struct reader readers[PIPES];
+};
+
+static void change_loop(struct reader *reader)
+{
+    if (reader->remove != NULL)
+        event_loop_remove(reader->loop, reader->remove);
+    if (reader->add != NULL)
+        event_loop_add(reader->loop, reader->add);
+    reader->remove = NULL;
+    reader->add = NULL;
+}
+
+static int prepare(struct event_source *source, struct error *error)
+{
+    struct reader *reader = source->owner;
+    (void)error;
+    reader->prepared++;
+    return 0;
+}
+
+static int readable(struct event_source *source, struct error *error)
+{
+    struct reader *reader = source->owner;
+    char byte;
+    (void)error;
+    reader->reads++;
+    (void)!read(source->descriptor, &byte, 1);
+    change_loop(reader);
+    return reader->status;
+}
+
+static int expired(struct event_source *source, struct error *error)
+{
+    struct reader *reader = source->owner;
+    (void)error;
+    reader->expiries++;
+    source->deadline_ns = EVENT_NEVER;
+    change_loop(reader);
+    return reader->status;
+}
+
+static int make_readers(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){0};
+    for (size_t i = 0; i < PIPES; i++) {
+        struct reader *reader = &fixture.readers[i];
+        int ends[2];
+        if (pipe(ends) != 0)
+            return -1;
+        reader->loop = &fixture.loop;
+        reader->write_end = ends[1];
+        reader->source = (struct event_source){.descriptor = ends[0],
+                                               .deadline_ns = EVENT_NEVER,
+                                               .owner = reader,
+                                               .prepare = prepare,
+                                               .readable = readable,
+                                               .expired = expired};
+    }
+    *state = &fixture;
+    return 0;
+}
+
+static int release_readers(void **state)
+{
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < PIPES; i++) {
+        (void)close(fixture->readers[i].source.descriptor);
+        if (fixture->readers[i].write_end >= 0)
+            (void)close(fixture->readers[i].write_end);
+    }
+    event_loop_release(&fixture->loop);
+    return 0;
+}
+
+static void add_all(struct fixture *fixture)
+{
+    for (size_t i = 0; i < PIPES; i++)
+        event_loop_add(&fixture->loop, &fixture->readers[i].source);
+}
+
+static void feed(const struct reader *reader)
+{
+    assert_int_equal(write(reader->write_end, "x", 1), 1);
+}
+
+/* A step that does not sleep. */
+static int step(struct fixture *fixture)
+{
+    return event_loop_step(&fixture->loop, clock_ns(), NULL);
+}
+
+/* -- one step ------------------------------------------------------------------------------------
+ */
+
+static void only_what_can_be_read_is_read(void **state)
+{
+    struct fixture *fixture = *state;
+    add_all(fixture);
+    feed(&fixture->readers[1]);
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(fixture->readers[0].reads, 0);
+    assert_int_equal(fixture->readers[1].reads, 1);
+    assert_int_equal(fixture->readers[2].reads, 0);
+    for (size_t i = 0; i < PIPES; i++)
+        assert_int_equal(fixture->readers[i].prepared, 1);
+}
+
+static void a_closed_end_can_be_read(void **state)
+{
+    struct fixture *fixture = *state;
+    struct reader *reader = &fixture->readers[0];
+    event_loop_add(&fixture->loop, &reader->source);
+    (void)close(reader->write_end);
+    reader->write_end = -1;
+    assert_int_equal(event_loop_step(&fixture->loop, EVENT_NEVER, NULL), 0);
+    assert_int_equal(reader->reads, 1);
+}
+
+static void the_earliest_deadline_ends_the_sleep(void **state)
+{
+    struct fixture *fixture = *state;
+    int64_t start = clock_ns();
+    add_all(fixture);
+    fixture->readers[0].source.deadline_ns = start + 3600000 * (int64_t)MS;
+    fixture->readers[2].source.deadline_ns = start + 20 * MS;
+    assert_int_equal(event_loop_step(&fixture->loop, EVENT_NEVER, NULL), 0);
+    assert_true(clock_ns() >= start + 20 * MS);
+    assert_int_equal(fixture->readers[0].expiries, 0);
+    assert_int_equal(fixture->readers[2].expiries, 1);
+    assert_int_equal(fixture->readers[2].reads, 0);
+}
+
+static void a_step_ends_when_it_should(void **state)
+{
+    struct fixture *fixture = *state;
+    add_all(fixture);
+    int64_t until = clock_ns() + 20 * MS;
+    assert_int_equal(event_loop_step(&fixture->loop, until, NULL), 0);
+    assert_true(clock_ns() >= until);
+    assert_int_equal(fixture->readers[0].expiries, 0);
+}
+
+/* The first reader takes so long that the second's deadline passes meanwhile, but its message was
+ * there in time. */
+static void what_is_late_and_readable_is_read(void **state)
+{
+    struct fixture *fixture = *state;
+    struct reader *late = &fixture->readers[1];
+    add_all(fixture);
+    feed(late);
+    late->source.deadline_ns = clock_ns() - MS;
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(late->reads, 1);
+    assert_int_equal(late->expiries, 0);
+    assert_int_equal(step(fixture), 0); /* nothing more has come */
+    assert_int_equal(late->reads, 1);
+    assert_int_equal(late->expiries, 1);
+}
+
+static int read_slowly(struct event_source *source, struct error *error)
+{
+    struct fixture *fixture = ((struct event_source *)source)->owner;
+    struct reader *late = &fixture->readers[1];
+    (void)error;
+    feed(late); /* after poll() has looked */
+    late->source.deadline_ns = clock_ns();
+    return 0;
+}
+
+static void what_comes_while_others_are_served_is_in_time(void **state)
+{
+    struct fixture *fixture = *state;
+    struct reader *slow = &fixture->readers[0];
+    struct reader *late = &fixture->readers[1];
+    add_all(fixture);
+    feed(slow);
+    slow->source.owner = fixture;
+    slow->source.prepare = NULL;
+    slow->source.readable = read_slowly;
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(late->reads, 1);
+    assert_int_equal(late->expiries, 0);
+}
+
+static void callbacks_may_be_left_out(void **state)
+{
+    struct fixture *fixture = *state;
+    struct event_source quiet = {.descriptor = fixture->readers[0].source.descriptor,
+                                 .deadline_ns = clock_ns()};
+    event_loop_add(&fixture->loop, &quiet);
+    assert_int_equal(step(fixture), 0);
+    feed(&fixture->readers[0]);
+    assert_int_equal(step(fixture), 0);
+    event_loop_remove(&fixture->loop, &quiet);
+}
+
+static void a_callback_s_error_ends_the_step(void **state)
+{
+    struct fixture *fixture = *state;
+    add_all(fixture);
+    feed(&fixture->readers[0]);
+    feed(&fixture->readers[1]);
+    fixture->readers[0].status = ERROR_RECORD;
+    assert_int_equal(step(fixture), ERROR_RECORD);
+    assert_int_equal(fixture->readers[1].reads, 0);
+    fixture->readers[0].status = 0;
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(fixture->readers[1].reads, 1);
+}
+
+/* -- changes made by callbacks -------------------------------------------------------------------
+ */
+
+static void a_source_removes_itself(void **state)
+{
+    struct fixture *fixture = *state;
+    struct reader *first = &fixture->readers[0];
+    add_all(fixture);
+    feed(first);
+    feed(first);
+    feed(&fixture->readers[1]);
+    first->remove = &first->source;
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(first->reads, 1);
+    assert_int_equal(fixture->readers[1].reads, 1);
+    assert_int_equal(first->prepared, 1);
+}
+
+static void a_source_removes_one_that_is_due(void **state)
+{
+    struct fixture *fixture = *state;
+    add_all(fixture);
+    for (size_t i = 0; i < PIPES; i++)
+        feed(&fixture->readers[i]);
+    fixture->readers[0].remove = &fixture->readers[1].source;
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(fixture->readers[1].reads, 0);
+    assert_int_equal(fixture->readers[2].reads, 1);
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(fixture->readers[1].reads, 0);
+}
+
+static void a_source_removes_one_that_was_served(void **state)
+{
+    struct fixture *fixture = *state;
+    add_all(fixture);
+    feed(&fixture->readers[0]);
+    fixture->readers[2].source.deadline_ns = clock_ns();
+    fixture->readers[2].remove = &fixture->readers[0].source;
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(fixture->readers[2].expiries, 1);
+    feed(&fixture->readers[0]);
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(fixture->readers[0].reads, 1);
+}
+
+static void what_is_added_is_waited_for_from_the_next_step_on(void **state)
+{
+    struct fixture *fixture = *state;
+    struct reader *added = &fixture->readers[1];
+    event_loop_add(&fixture->loop, &fixture->readers[0].source);
+    feed(&fixture->readers[0]);
+    feed(added);
+    fixture->readers[0].add = &added->source;
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(added->reads, 0);
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(added->reads, 1);
+}
+
+/* As the compile pool replaces a worker that died. */
+static void one_takes_the_place_of_another(void **state)
+{
+    struct fixture *fixture = *state;
+    struct reader *old = &fixture->readers[0];
+    event_loop_add(&fixture->loop, &old->source);
+    event_loop_add(&fixture->loop, &fixture->readers[1].source);
+    feed(old);
+    old->remove = &old->source;
+    old->add = &fixture->readers[2].source;
+    assert_int_equal(step(fixture), 0);
+    feed(&fixture->readers[2]);
+    feed(&fixture->readers[1]);
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(fixture->readers[1].reads, 1);
+    assert_int_equal(fixture->readers[2].reads, 1);
+}
+
+static int add_once(struct event_source *source, struct error *error)
+{
+    struct reader *reader = source->owner;
+    (void)error;
+    change_loop(reader);
+    return 0;
+}
+
+static void what_prepare_adds_is_prepared_and_waited_for(void **state)
+{
+    struct fixture *fixture = *state;
+    struct reader *first = &fixture->readers[0];
+    struct reader *added = &fixture->readers[1];
+    first->source.prepare = add_once;
+    first->add = &added->source;
+    first->remove = &first->source;
+    event_loop_add(&fixture->loop, &first->source);
+    feed(first);
+    feed(added);
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(added->prepared, 1);
+    assert_int_equal(added->reads, 1);
+    assert_int_equal(first->reads, 0);
+}
+
+static void removing_a_stranger_changes_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    event_loop_add(&fixture->loop, &fixture->readers[0].source);
+    event_loop_remove(&fixture->loop, &fixture->readers[1].source);
+    feed(&fixture->readers[0]);
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(fixture->readers[0].reads, 1);
+}
+
+/* -- event_loop_wait() ---------------------------------------------------------------------------
+ */
+
+static void waiting_serves_the_others(void **state)
+{
+    struct fixture *fixture = *state;
+    int64_t until = clock_ns() + 20 * MS;
+    add_all(fixture);
+    feed(&fixture->readers[0]);
+    assert_int_equal(event_loop_wait(&fixture->loop, -1, until, NULL), 0);
+    assert_true(clock_ns() >= until);
+    assert_int_equal(fixture->readers[0].reads, 1);
+    assert_int_equal(step(fixture), 0); /* its own source, on its stack, is gone */
+}
+
+static void waiting_ends_with_the_descriptor(void **state)
+{
+    struct fixture *fixture = *state;
+    int descriptor = fixture->readers[2].source.descriptor;
+    event_loop_add(&fixture->loop, &fixture->readers[0].source);
+    feed(&fixture->readers[2]);
+    assert_int_equal(event_loop_wait(&fixture->loop, descriptor, EVENT_NEVER, NULL), 1);
+    /* it was not read: that is the caller's part */
+    assert_int_equal(event_loop_wait(&fixture->loop, descriptor, clock_ns() - MS, NULL), 1);
+}
+
+static void waiting_ends_with_a_callback_s_error(void **state)
+{
+    struct fixture *fixture = *state;
+    int descriptor = fixture->readers[2].source.descriptor;
+    event_loop_add(&fixture->loop, &fixture->readers[0].source);
+    fixture->readers[0].status = ERROR_WORKER;
+    feed(&fixture->readers[0]);
+    assert_int_equal(event_loop_wait(&fixture->loop, descriptor, EVENT_NEVER, NULL), ERROR_WORKER);
+    feed(&fixture->readers[2]); /* nobody waits for it any more */
+    fixture->readers[0].status = 0;
+    assert_int_equal(step(fixture), 0);
+}
+
+/* -- signals -------------------------------------------------------------------------------------
+ */
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+/* A signal that does not ask for an end wakes the loop, and it sleeps on. */
+static void another_signal_is_not_an_end(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct sigaction action = {.sa_handler = ignore};
+    const struct itimerval soon = {.it_value = {.tv_usec = 5000}};
+    int64_t until = clock_ns() + 30 * MS;
+    add_all(fixture);
+    assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    assert_int_equal(event_loop_wait(&fixture->loop, -1, until, NULL), 0);
+    assert_true(clock_ns() >= until);
+    (void)signal(SIGALRM, SIG_DFL);
+}
+
+/* In a process of its own, since an interruption is for good. */
+static int interrupted_status(struct fixture *fixture)
+{
+    struct error error = {0};
+    interrupt_install();
+    (void)raise(SIGINT); /* held back until the loop waits */
+    if (interrupt_requested())
+        return 1;
+    feed(&fixture->readers[0]);
+    int status = event_loop_wait(&fixture->loop, -1, EVENT_NEVER, &error);
+    return status == ERROR_INTERRUPTED && error.code == ERROR_INTERRUPTED ? 0 : 2;
+}
+
+static void ctrl_c_ends_the_wait(void **state)
+{
+    struct fixture *fixture = *state;
+    int status = 0;
+    event_loop_add(&fixture->loop, &fixture->readers[1].source);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(interrupted_status(fixture));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+#define LOOP_TEST(function) cmocka_unit_test_setup_teardown(function, make_readers, release_readers)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LOOP_TEST(only_what_can_be_read_is_read),
+        LOOP_TEST(a_closed_end_can_be_read),
+        LOOP_TEST(the_earliest_deadline_ends_the_sleep),
+        LOOP_TEST(a_step_ends_when_it_should),
+        LOOP_TEST(what_is_late_and_readable_is_read),
+        LOOP_TEST(what_comes_while_others_are_served_is_in_time),
+        LOOP_TEST(callbacks_may_be_left_out),
+        LOOP_TEST(a_callback_s_error_ends_the_step),
+        LOOP_TEST(a_source_removes_itself),
+        LOOP_TEST(a_source_removes_one_that_is_due),
+        LOOP_TEST(a_source_removes_one_that_was_served),
+        LOOP_TEST(what_is_added_is_waited_for_from_the_next_step_on),
+        LOOP_TEST(one_takes_the_place_of_another),
+        LOOP_TEST(what_prepare_adds_is_prepared_and_waited_for),
+        LOOP_TEST(removing_a_stranger_changes_nothing),
+        LOOP_TEST(waiting_serves_the_others),
+        LOOP_TEST(waiting_ends_with_the_descriptor),
+        LOOP_TEST(waiting_ends_with_a_callback_s_error),
+        LOOP_TEST(another_signal_is_not_an_end),
+        LOOP_TEST(ctrl_c_ends_the_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,398 @@
+/*
+ * The compile pool with scripted workers: what happens when one dies, hangs, lies or answers late,
+ * at its greeting and at a job.
+ */
+#include "compile/compile_pool.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "unit/scratch.h"
+#include "unit/scripted_worker.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Seconds after which a worker that never answers is given up. */
+#define HANG_S "0.5"
+
+struct fixture {
+    struct event_loop loop;
+    struct compile_pool *pool;
+    struct error error;
+};
+
+static void start(struct fixture *fixture, const char *script, size_t workers, double timeout_s)
+{
+    const struct compile_pool_options options = {
+        .workers = workers, .compile_timeout_s = timeout_s, .cache_folder = "cache"};
+    *fixture = (struct fixture){0};
+    scripted_worker_script(script);
+    assert_int_equal(compile_pool_new(&fixture->pool, &fixture->loop, &options, &fixture->error),
+                     0);
+}
+
+static void end(struct fixture *fixture)
+{
+    compile_pool_free(fixture->pool);
+    event_loop_release(&fixture->loop);
+    (void)unsetenv("AUTOTUNE_WORKER_TIMEOUT_S");
+}
+
+/* The job that compiles "source" for a variant. */
+static struct compile_job *request(struct fixture *fixture, int us, bool urgent)
+{
+    char definition[32];
+    char *items[] = {definition};
+    const struct options options = {.items = items, .count = 1, .definition_count = 1};
+    struct compile_job *job = NULL;
+    (void)snprintf(definition, sizeof definition, "-DUS=%d", us);
+    assert_int_equal(compile_pool_set_arch(fixture->pool, "sm_90", &fixture->error), 0);
+    assert_int_equal(compile_pool_request(fixture->pool, "source.cu", "source", "hash", &options,
+                                          urgent, &job, &fixture->error),
+                     0);
+    return job;
+}
+
+static void finish(struct fixture *fixture, const struct compile_job *job)
+{
+    int status = compile_pool_wait(fixture->pool, job, &fixture->error);
+    if (status != 0)
+        print_message("%s\n", fixture->error.message);
+    assert_int_equal(status, 0);
+    assert_true(job->done);
+}
+
+static void assert_compiled(struct fixture *fixture, const struct compile_job *job)
+{
+    finish(fixture, job);
+    assert_string_equal(job->failure, "");
+    assert_true(job->has_cubin);
+    assert_int_equal(job->compilation.kernel_count, 1);
+    assert_int_equal(job->compilation.kernels[0].registers, SCRIPTED_REGISTERS);
+}
+
+static void assert_failed(struct fixture *fixture, const struct compile_job *job,
+                          const char *failure)
+{
+    finish(fixture, job);
+    assert_string_equal(job->failure, failure);
+    assert_false(job->has_cubin);
+}
+
+static void assert_order(const char *expected)
+{
+    char *order = scripted_worker_order("compile");
+    assert_string_equal(order, expected);
+    free(order);
+}
+
+/* -- workers that behave -------------------------------------------------------------------------
+ */
+
+static void requests_with_the_same_key_are_one_job(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "", 2, 10);
+    struct compile_job *job = request(&fixture, 20, false);
+    assert_ptr_equal(request(&fixture, 20, true), job);
+    assert_ptr_not_equal(request(&fixture, 21, false), job);
+    assert_compiled(&fixture, job);
+    assert_compiled(&fixture, request(&fixture, 21, false));
+    assert_ptr_equal(request(&fixture, 20, false), job);
+    assert_int_equal(scripted_worker_count("compile:us=20"), 1);
+    assert_int_equal(compile_pool_counts(fixture.pool).jobs, 2);
+    assert_int_equal(compile_pool_counts(fixture.pool).done, 2);
+    assert_int_equal(compile_pool_counts(fixture.pool).cached, 0);
+    end(&fixture);
+}
+
+static void what_is_in_the_cache_needs_no_worker(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "", 1, 10);
+    assert_compiled(&fixture, request(&fixture, 20, false));
+    end(&fixture);
+    start(&fixture, "", 1, 10);
+    struct compile_job *job = request(&fixture, 20, false);
+    assert_true(job->done && job->cached);
+    assert_compiled(&fixture, job);
+    assert_int_equal(scripted_worker_count("compile"), 1);
+    assert_int_equal(compile_pool_counts(fixture.pool).cached, 1);
+    end(&fixture);
+}
+
+static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    for (int i = 0; i < 2; i++) {
+        start(&fixture, "compile * refuse source.cu(1): error: no", 1, 10);
+        struct compile_job *job = request(&fixture, 20, false);
+        assert_failed(&fixture, job, "");
+        assert_string_equal(job->compilation.log, "source.cu(1): error: no");
+        end(&fixture);
+    }
+    assert_int_equal(scripted_worker_count("compile"), 1);
+}
+
+static void urgent_jobs_go_first(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "", 1, 10);
+    struct compile_job *jobs[] = {request(&fixture, 20, false), request(&fixture, 21, false),
+                                  request(&fixture, 22, true), request(&fixture, 23, false)};
+    for (size_t i = 0; i < 4; i++)
+        assert_compiled(&fixture, jobs[i]);
+    assert_order("22 20 21 23");
+    end(&fixture);
+}
+
+static void no_more_workers_than_allowed(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "", 3, 10);
+    assert_compiled(&fixture, request(&fixture, 1, false));
+    assert_int_equal(scripted_worker_count("compiler"), 1); /* one job needs no second worker */
+    for (int i = 2; i <= 40; i++)
+        (void)request(&fixture, i, false);
+    for (int i = 2; i <= 40; i++)
+        assert_compiled(&fixture, request(&fixture, i, false));
+    assert_in_range(scripted_worker_count("compiler"), 2, 3);
+    end(&fixture);
+}
+
+static void a_thousand_jobs(void **state)
+{
+    (void)state;
+    enum { JOBS = 1000 };
+    struct fixture fixture;
+    struct compile_job *jobs[JOBS];
+    start(&fixture, "", 2, 10);
+    for (int i = 0; i < JOBS; i++)
+        jobs[i] = request(&fixture, i, false);
+    while (compile_pool_counts(fixture.pool).done < JOBS)
+        assert_int_equal(compile_pool_wait_any(fixture.pool, &fixture.error), 0);
+    for (int i = 0; i < JOBS; i++)
+        assert_compiled(&fixture, jobs[i]);
+    end(&fixture);
+}
+
+static void an_unknown_architecture_is_refused(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "", 1, 10);
+    assert_int_equal(compile_pool_set_arch(fixture.pool, "sm_70", &fixture.error), ERROR_USAGE);
+    assert_non_null(strstr(fixture.error.message, "sm_80, sm_90"));
+    end(&fixture);
+}
+
+/* -- at the greeting -----------------------------------------------------------------------------
+ */
+
+static void one_that_dies_at_its_greeting_is_replaced(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "compiler 1-2 die 3\n", 1, 10);
+    assert_compiled(&fixture, request(&fixture, 20, false));
+    assert_int_equal(scripted_worker_count("compiler"), 3);
+    end(&fixture);
+}
+
+/* Waits for a compiler that never comes. */
+static void assert_no_compiler(const char *script)
+{
+    struct fixture fixture;
+    const char *version;
+    start(&fixture, script, 2, 10);
+    assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error),
+                     ERROR_WORKER);
+    assert_non_null(strstr(fixture.error.message, "`autotune worker compile`"));
+    assert_int_equal(scripted_worker_count("compiler"), 3);
+    end(&fixture);
+    (void)unlink("requests");
+}
+
+static void three_that_never_greet_end_the_run(void **state)
+{
+    (void)state;
+    assert_no_compiler("compiler * die 3\n");
+    assert_no_compiler("compiler * signal 11\n");
+    assert_no_compiler("compiler * half 0\n");
+    assert_no_compiler("compiler * say hello\n");
+    (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", "0.2", 1);
+    assert_no_compiler("compiler * hang\n");
+}
+
+static void a_greeting_that_says_nothing_is_not_waited_on_for_ever(void **state)
+{
+    (void)state;
+    assert_no_compiler("compiler * without nvrtc\n");
+    assert_no_compiler("compiler * without architectures\n");
+    assert_no_compiler("compiler * merge {\"architectures\":[]}\n");
+    assert_no_compiler("compiler * merge {\"event\":\"compiled\"}\n");
+}
+
+static void a_compiler_that_is_missing_ends_the_run(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    const char *version;
+    start(&fixture, "compiler * error -4\n", 1, 10);
+    assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error),
+                     ERROR_DEVICE);
+    assert_string_equal(fixture.error.message, "scripted");
+    end(&fixture);
+}
+
+/* -- at a job ------------------------------------------------------------------------------------
+ */
+
+/* Of three jobs the second meets the script; the others must be done. */
+static void assert_second_fails(const char *script, double timeout_s, const char *failure)
+{
+    struct fixture fixture;
+    start(&fixture, script, 1, timeout_s);
+    struct compile_job *jobs[] = {request(&fixture, 1, false), request(&fixture, 2, false),
+                                  request(&fixture, 3, false)};
+    assert_compiled(&fixture, jobs[0]);
+    assert_failed(&fixture, jobs[1], failure);
+    assert_compiled(&fixture, jobs[2]);
+    assert_order("1 2 3");
+    end(&fixture);
+    assert_int_equal(system("rm -rf cache requests"), 0);
+}
+
+static void a_job_that_costs_its_worker_fails_alone(void **state)
+{
+    (void)state;
+    assert_second_fails("compile 2 die 3\n", 10, "the compiler ended with status 3");
+    assert_second_fails("compile 2 half 0\n", 10, "the compiler ended with status 0");
+    assert_second_fails("compile 2 signal 11\n", 10,
+                        "the compiler was killed by signal 11 (Segmentation fault)");
+    assert_second_fails("compile 2 signal 6\n", 10,
+                        "the compiler was killed by signal 6 (Aborted), as when it would take more "
+                        "memory than it may");
+    assert_second_fails("compile 2 hang\n", 0.5, "the compiler did not end within 0.5 s");
+}
+
+static void a_job_that_is_answered_with_nonsense_fails_alone(void **state)
+{
+    (void)state;
+    const char *failure = "the compiler sent an invalid message";
+    assert_second_fails("compile 2 say compiled!\n", 10, failure);
+    assert_second_fails("compile 2 say [\"compiled\"]\n", 10, failure);
+    assert_second_fails("compile 2 say {\"event\":\"ready\"}\n", 10, failure);
+    assert_second_fails("compile 2 say {}\n", 10, failure);
+}
+
+static void a_job_that_the_worker_gives_up_fails_alone(void **state)
+{
+    (void)state;
+    assert_second_fails("compile 2 error -5\n", 10, "scripted");
+}
+
+static void late_is_in_time_before_the_deadline(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "compiler 1 late 100\ncompile * late 100\n", 1, 10);
+    assert_compiled(&fixture, request(&fixture, 20, false));
+    assert_int_equal(scripted_worker_count("compiler"), 1);
+    end(&fixture);
+}
+
+static void one_killed_from_outside_is_asked_again_once(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "compile:us=1 1 signal 9\ncompile:us=2 1-2 signal 9\n", 1, 10);
+    struct compile_job *lucky = request(&fixture, 1, false);
+    struct compile_job *unlucky = request(&fixture, 2, false);
+    assert_compiled(&fixture, lucky);
+    assert_failed(&fixture, unlucky, "the compiler was killed by signal 9 (Killed)");
+    assert_order("1 1 2 2");
+    end(&fixture);
+}
+
+/* A cache that cannot be written is no variant's fault. */
+static void a_reply_without_a_cache_entry_ends_the_run(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "compile 1 say {\"event\":\"compiled\",\"milliseconds\":1}\n", 1, 10);
+    struct compile_job *job = request(&fixture, 20, false);
+    assert_int_equal(compile_pool_wait(fixture.pool, job, &fixture.error), ERROR_RECORD);
+    assert_non_null(strstr(fixture.error.message, job->path));
+    end(&fixture);
+}
+
+static void a_cache_that_cannot_be_written_ends_the_run(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "compile 1 error -6\n", 1, 10);
+    struct compile_job *job = request(&fixture, 20, false);
+    assert_int_equal(compile_pool_wait(fixture.pool, job, &fixture.error), ERROR_RECORD);
+    assert_string_equal(fixture.error.message, "scripted");
+    end(&fixture);
+}
+
+/* More than the socket holds, and nobody reads: the deadline is kept all the same. */
+static void a_source_that_is_not_read_does_not_block(void **state)
+{
+    (void)state;
+    enum { BYTES = 4 << 20 };
+    struct fixture fixture;
+    struct options options = {0};
+    struct compile_job *first;
+    struct compile_job *second;
+    char *text = alloc_zeroed(BYTES, 1);
+    memset(text, 'x', BYTES - 1);
+    start(&fixture, "compile 1 hang\n", 1, 0.5);
+    assert_int_equal(compile_pool_set_arch(fixture.pool, "sm_90", &fixture.error), 0);
+    first = request(&fixture, 20, false);
+    (void)first;
+    assert_int_equal(compile_pool_request(fixture.pool, "large.cu", text, "large", &options, false,
+                                          &second, &fixture.error),
+                     0);
+    assert_compiled(&fixture, second);
+    free(text);
+    end(&fixture);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(requests_with_the_same_key_are_one_job),
+        SCRATCH_TEST(what_is_in_the_cache_needs_no_worker),
+        SCRATCH_TEST(what_the_compiler_refuses_is_in_the_cache_too),
+        SCRATCH_TEST(urgent_jobs_go_first),
+        SCRATCH_TEST(no_more_workers_than_allowed),
+        SCRATCH_TEST(a_thousand_jobs),
+        SCRATCH_TEST(an_unknown_architecture_is_refused),
+        SCRATCH_TEST(one_that_dies_at_its_greeting_is_replaced),
+        SCRATCH_TEST(three_that_never_greet_end_the_run),
+        SCRATCH_TEST(a_greeting_that_says_nothing_is_not_waited_on_for_ever),
+        SCRATCH_TEST(a_compiler_that_is_missing_ends_the_run),
+        SCRATCH_TEST(a_job_that_costs_its_worker_fails_alone),
+        SCRATCH_TEST(a_job_that_is_answered_with_nonsense_fails_alone),
+        SCRATCH_TEST(a_job_that_the_worker_gives_up_fails_alone),
+        SCRATCH_TEST(late_is_in_time_before_the_deadline),
+        SCRATCH_TEST(one_killed_from_outside_is_asked_again_once),
+        SCRATCH_TEST(a_reply_without_a_cache_entry_ends_the_run),
+        SCRATCH_TEST(a_cache_that_cannot_be_written_ends_the_run),
+    };
+    if (argc > 1)
+        return scripted_worker_main(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
