@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { END_TIMEOUT_MS = 2000, KILL_TIMEOUT_MS = 30000 };
+enum { END_TIMEOUT_MS = 2000, KILL_TIMEOUT_MS = 30000, SEND_TIMEOUT_S = 10 };
 
 static int spawn(pid_t *pid, int socket, const char *role, const char *argument)
 {
@@ -38,6 +38,17 @@ static int spawn(pid_t *pid, int socket, const char *role, const char *argument)
     return status;
 }
 
+/* Sending to a worker that does not read must not block the coordinator: such a worker is left to
+ * the deadline of what it was sent. */
+static void limit_sending(int socket)
+{
+    double timeout_s = worker_timeout_s(SEND_TIMEOUT_S);
+    const struct timeval timeout = {
+        .tv_sec = (time_t)timeout_s,
+        .tv_usec = (suseconds_t)((timeout_s - (double)(time_t)timeout_s) * 1e6)};
+    (void)setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+}
+
 int worker_start(struct worker *worker, const char *role, const char *argument, struct error *error)
 {
     int sockets[2];
@@ -52,6 +63,7 @@ int worker_start(struct worker *worker, const char *role, const char *argument, 
         return error_set(error, ERROR_WORKER, "cannot start a %s worker: %s", role,
                          strerror(status));
     }
+    limit_sending(sockets[0]);
     channel_init(&worker->channel, sockets[0], sockets[0]);
     return 0;
 }
