@@ -252,8 +252,15 @@ static json_t *raise_signal(struct player *player)
 static json_t *hang(struct player *player)
 {
     (void)player;
-    for (;;)
-        (void)pause();
+    while (pause() != 0)
+        ;
+    return NULL;
+}
+
+static json_t *answer_and_hang(struct player *player)
+{
+    (void)channel_send(&player->channel, answer(player), NULL);
+    return hang(player);
 }
 
 static json_t *be_late(struct player *player)
@@ -329,19 +336,20 @@ static const struct {
     const char *name;
     json_t *(*act)(struct player *player);
 } actions[] = {
-    {"die", die},             /* STATUS: exits */
-    {"signal", raise_signal}, /* NUMBER: dies of it; 9 is a kill from outside */
-    {"hang", hang},           /* never answers */
-    {"late", be_late},        /* MS, below 1000: answers then */
-    {"say", say},             /* TEXT: that line is the reply */
-    {"half", say_half},       /* STATUS: exits in the middle of the reply */
-    {"merge", merge},         /* OBJECT: members to add to the reply or to replace in it */
-    {"without", leave_out},   /* MEMBER: leaves it out of the reply */
-    {"fail", fail},           /* OUTCOME: the variant failed */
-    {"lose", fail_and_end},   /* OUTCOME: the variant failed, and the context is lost */
-    {"repair", fail_and_say}, /* TEXT: the variant damaged the problem; that line follows */
-    {"error", say_error},     /* CODE: {"event":"error"} */
-    {"refuse", refuse},       /* LOG: the compiler refuses the source */
+    {"die", die},              /* STATUS: exits */
+    {"signal", raise_signal},  /* NUMBER: dies of it; 9 is a kill from outside */
+    {"hang", hang},            /* never answers */
+    {"deaf", answer_and_hang}, /* answers, and then reads no more */
+    {"late", be_late},         /* MS, below 1000: answers then */
+    {"say", say},              /* TEXT: that line is the reply */
+    {"half", say_half},        /* STATUS: exits in the middle of the reply */
+    {"merge", merge},          /* OBJECT: members to add to the reply or to replace in it */
+    {"without", leave_out},    /* MEMBER: leaves it out of the reply */
+    {"fail", fail},            /* OUTCOME: the variant failed */
+    {"lose", fail_and_end},    /* OUTCOME: the variant failed, and the context is lost */
+    {"repair", fail_and_say},  /* TEXT: the variant damaged the problem; that line follows */
+    {"error", say_error},      /* CODE: {"event":"error"} */
+    {"refuse", refuse},        /* LOG: the compiler refuses the source */
 };
 
 static json_t *act(struct player *player, const char *action)

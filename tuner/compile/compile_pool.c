@@ -13,8 +13,9 @@
 enum { READY_TIMEOUT_S = 60, START_FAILURES = 3 };
 
 struct queued_job {
-    struct compile_job job; /* first: pointers to it are pointers to this */
-    bool killed;            /* its worker was killed from outside: tried again, once */
+    struct compile_job job;  /* first: pointers to it are pointers to this */
+    struct queued_job *next; /* in the queue */
+    bool killed;             /* its worker was killed from outside: tried again, once */
     char *name;
     char *text;
     struct options options;
@@ -42,8 +43,9 @@ struct compile_pool {
     int failed_starts;        /* in a row */
     struct queued_job **jobs; /* all, in order of request */
     size_t job_count;
-    void *by_key;              /* tsearch's tree of the same */
-    struct queued_job **queue; /* not yet given to a worker, the next one last */
+    void *by_key;             /* tsearch's tree of the same */
+    struct queued_job *first; /* of the queue: not yet given to a worker */
+    struct queued_job *last;
     size_t queue_count;
     size_t queued_with_headers; /* of the queue */
     struct compile_pool_counts counts;
@@ -149,7 +151,6 @@ void compile_pool_free(struct compile_pool *pool)
     }
     json_decref(pool->architectures);
     free(pool->jobs);
-    free(pool->queue);
     free(pool->workers);
     free(pool->cache_folder);
     free(pool);
@@ -190,19 +191,22 @@ static int compare_keys(const void *a, const void *b)
 
 static void enqueue(struct compile_pool *pool, struct queued_job *job, bool urgent)
 {
+    pool->queue_count++;
     pool->queued_with_headers += job->options.header_count > 0;
-    (void)ARRAY_APPEND(pool->queue, pool->queue_count);
-    if (urgent) {
-        pool->queue[pool->queue_count - 1] = job;
-        return;
-    }
-    memmove(pool->queue + 1, pool->queue, (pool->queue_count - 1) * sizeof *pool->queue);
-    pool->queue[0] = job;
+    job->next = urgent ? pool->first : NULL;
+    if (urgent || pool->first == NULL)
+        pool->first = job;
+    else
+        pool->last->next = job;
+    if (job->next == NULL)
+        pool->last = job;
 }
 
 static struct queued_job *dequeue(struct compile_pool *pool)
 {
-    struct queued_job *job = pool->queue[--pool->queue_count];
+    struct queued_job *job = pool->first;
+    pool->first = job->next;
+    pool->queue_count--;
     pool->queued_with_headers -= job->options.header_count > 0;
     return job;
 }
@@ -305,26 +309,44 @@ static json_t *job_message(const struct compile_pool *pool, const struct queued_
     return message;
 }
 
-static void take_greeting(struct compile_pool *pool, struct compile_worker *worker,
-                          const json_t *message)
+static bool is_event(const json_t *message, const char *name)
 {
-    const char *version = json_string_value(json_object_get(message, "nvrtc"));
-    worker->ready = true;
-    pool->failed_starts = 0;
-    if (pool->architectures != NULL || version == NULL)
-        return;
-    (void)snprintf(pool->nvrtc, sizeof pool->nvrtc, "%s", version);
-    pool->architectures = json_incref(json_object_get(message, "architectures"));
+    const char *event = json_string_value(json_object_get(message, "event"));
+    return event != NULL && strcmp(event, name) == 0;
 }
 
-/* A cache that cannot be written or read is nothing that a variant can be blamed for: ERROR_RECORD. */
+/* Takes a message of a worker that has not greeted yet: returns 1, 0 if it is not a greeting, or the
+ * error that it is. */
+static int take_greeting(struct compile_pool *pool, struct compile_worker *worker,
+                         const json_t *message, struct error *error)
+{
+    const char *version = json_string_value(json_object_get(message, "nvrtc"));
+    json_t *architectures = json_object_get(message, "architectures");
+    int status = message_error(message, error);
+    if (status != 0)
+        return status;
+    if (!is_event(message, "ready") || version == NULL || json_array_size(architectures) == 0)
+        return 0;
+    worker->ready = true;
+    pool->failed_starts = 0;
+    if (pool->architectures == NULL) {
+        (void)snprintf(pool->nvrtc, sizeof pool->nvrtc, "%s", version);
+        pool->architectures = json_incref(architectures);
+    }
+    return 1;
+}
+
+/* Takes a message of a worker that has a job: returns 1, 0 if it is not the answer to that, or
+ * ERROR_RECORD: a cache that cannot be written or read is not the variant's fault. */
 static int take_result(struct compile_pool *pool, struct compile_worker *worker,
                        const json_t *message, struct error *error)
 {
     struct queued_job *job = worker->job;
     struct error reason;
-    worker->job = NULL;
     int status = message_error(message, &reason);
+    if (status == 0 && !is_event(message, "compiled"))
+        return 0;
+    worker->job = NULL;
     if (status == ERROR_RECORD) {
         if (error != NULL)
             *error = reason;
@@ -339,15 +361,35 @@ static int take_result(struct compile_pool *pool, struct compile_worker *worker,
             "cache entry '%s' cannot be read, though it has just been written; look at "
             "its disk and permissions",
             job->job.path);
-    return 0;
+    return 1;
 }
 
-/* The worker is gone: its job fails with how it ended, and the next job that needs a worker starts
- * one. */
-static void lose_worker(struct compile_pool *pool, struct compile_worker *worker,
-                        const char *reason)
+/* Fails the job of a worker that was lost for `reason`; one that was killed from outside deserves
+ * another try. */
+static void fail_lost_job(struct compile_pool *pool, struct queued_job *job, const char *reason,
+                          bool killed)
 {
     char text[WORKER_REASON_BYTES + 64];
+    if (killed && !job->killed) {
+        job->killed = true;
+        enqueue(pool, job, true);
+        return;
+    }
+    (void)snprintf(text, sizeof text, "the compiler %s%s", reason,
+                   strstr(reason, "signal 6 ") != NULL
+                       ? ", as when it would take more memory than it may"
+                       : "");
+    fail_job(pool, job, text);
+}
+
+/*
+ * Removes a worker that died (`reason` NULL), passed its deadline or cannot be trusted. The next job
+ * that needs a worker starts another. Returns 0, or ERROR_WORKER once several in a row never became
+ * ready.
+ */
+static int lose_worker(struct compile_pool *pool, struct compile_worker *worker, const char *reason,
+                       struct error *error)
+{
     char end[WORKER_REASON_BYTES];
     struct queued_job *job = worker->job;
     bool killed = false;
@@ -356,20 +398,8 @@ static void lose_worker(struct compile_pool *pool, struct compile_worker *worker
     if (reason == NULL)
         killed = worker_reap(&worker->worker, end);
     remove_worker(pool, worker);
-    if (job != NULL && killed && !job->killed) {
-        job->killed = true;
-        enqueue(pool, job, true);
-    } else if (job != NULL) {
-        bool aborted = reason == NULL && strstr(end, "signal 6") != NULL;
-        (void)snprintf(text, sizeof text, "the compiler %s%s", reason != NULL ? reason : end,
-                       aborted ? ", as when it would take more memory than it may" : "");
-        fail_job(pool, job, text);
-    }
-}
-
-/* After a worker was lost: an error once several in a row never became ready. */
-static int check_starts(const struct compile_pool *pool, struct error *error)
-{
+    if (job != NULL)
+        fail_lost_job(pool, job, reason != NULL ? reason : end, killed);
     if (pool->failed_starts < START_FAILURES)
         return 0;
     return error_set(error, ERROR_WORKER,
@@ -377,39 +407,36 @@ static int check_starts(const struct compile_pool *pool, struct error *error)
                      "see why");
 }
 
-/* Takes one message of a worker that is idle or has a job. */
+/* Takes one message: returns 1, 0 if it makes no sense, or an error that ends the run. */
 static int take_message(struct compile_pool *pool, struct compile_worker *worker,
                         const json_t *message, struct error *error)
 {
     worker->source.deadline_ns = EVENT_NEVER;
     if (worker->job != NULL)
         return take_result(pool, worker, message, error);
-    int status = message_error(message, error);
-    if (status == 0)
-        take_greeting(pool, worker, message);
-    return status;
+    return worker->ready ? 0 : take_greeting(pool, worker, message, error);
 }
 
-/* Takes what a worker has sent, and gives it its next job. Returns 0, or an error that ends the run:
- * the library is missing, or the cache fails. */
+/* Takes what a worker has sent and gives it its next job. Returns 0, or an error that ends the run:
+ * there is no NVRTC, workers do not start, or the cache fails. */
 static int take_messages(struct event_source *source, struct error *error)
 {
     struct compile_worker *worker = source->owner;
     struct compile_pool *pool = worker->pool;
     json_t *message;
     int status = channel_fill(&worker->worker.channel, NULL);
-    if (status != 1) {
-        lose_worker(pool, worker, NULL);
-        return check_starts(pool, error);
-    }
+    if (status != 1)
+        return lose_worker(pool, worker, NULL, error);
     while ((status = channel_next(&worker->worker.channel, &message, NULL)) == 1) {
         status = take_message(pool, worker, message, error);
         json_decref(message);
         if (status < 0)
             return status;
+        if (status == 0)
+            return lose_worker(pool, worker, "sent an invalid message", error);
     }
     if (status < 0)
-        lose_worker(pool, worker, "sent an invalid message");
+        return lose_worker(pool, worker, "sent an invalid message", error);
     return dispatch(&pool->source, error);
 }
 
@@ -420,8 +447,7 @@ static int expire(struct event_source *source, struct error *error)
     char reason[64];
     (void)snprintf(reason, sizeof reason, "did not end within %g s",
                    worker->ready ? pool->timeout_s : ready_timeout_s());
-    lose_worker(pool, worker, reason);
-    return check_starts(pool, error);
+    return lose_worker(pool, worker, reason, error);
 }
 
 /* -- handing out jobs ----------------------------------------------------------------------------
