@@ -74,5 +74,5 @@ double clock_kernel_ns(const struct time_model *model, const struct launch *laun
     ns *= 1 + model->drift * now_ns / 1e9;
     if (clock_is_throttled(model))
         ns *= model->throttle_factor;
-    return fmax(ns, 32);
+    return fmax(ns, SHORTEST_NS);
 }

@@ -678,7 +678,7 @@ static void run_launch(CUfunction function, const struct launch *work, void **pa
     const struct kernel *kernel = function->kernel;
     double own_ns = kernel_own_ns(kernel, parameters);
     double ns = own_ns >= 0 ? own_ns : clock_kernel_ns(&control()->time, work);
-    clock_advance(ns > saved_ns ? ns - saved_ns : 0);
+    clock_advance(fmax(ns - saved_ns, fmin(ns, SHORTEST_NS)));
     if (stream_stopped())
         return;
     CUresult fault = CUDA_SUCCESS;

@@ -43,6 +43,8 @@ struct fault {
 #define ENTRY_TIMES_MAX 16
 #define PROCESSES_MAX 64
 
+#define SHORTEST_NS 32.0 /* no launch takes less */
+
 /* How long a launch takes: see clock_kernel_ns(). */
 struct time_model {
     double base_ns;
