@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/statistics.h"
+#include "tune/gpu_reply.h"
 #include "tune/gpu_worker.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 enum {
     LOAD_TIMEOUT_S = 60,
     RETAKES = 16, /* of throttled samples; each reading without throttling gives one back */
-    RETAKE_PAUSE_NS = 60000000, /* longer than a reading of the watch is good for */
+    RETAKE_PAUSE_NS = 60000000, /* longer than a reading of the GPU's state is valid */
     KILL_LIMIT = 3,             /* in a row, from outside; then the variant is to blame after all */
 };
 
@@ -101,21 +102,6 @@ static void set_answer(struct gpu_client_answer *answer, enum outcome outcome, c
     (void)snprintf(answer->reason, sizeof answer->reason, "%s", reason);
 }
 
-/* {"event":"failed",…}: returns whether it is one, and fills the answer. */
-static bool take_failure(const json_t *reply, struct gpu_client_answer *answer, bool *lost)
-{
-    const char *event = json_string_value(json_object_get(reply, "event"));
-    const char *name = json_string_value(json_object_get(reply, "outcome"));
-    const char *reason = json_string_value(json_object_get(reply, "reason"));
-    if (event == NULL || strcmp(event, "failed") != 0)
-        return false;
-    int outcome = name != NULL ? outcome_from_name(name) : -1;
-    set_answer(answer, outcome >= 0 ? (enum outcome)outcome : OUTCOME_FAULT,
-               reason != NULL ? reason : "");
-    *lost = json_is_true(json_object_get(reply, "lost"));
-    return true;
-}
-
 static void forget_oldest_trial(struct gpu_client *client)
 {
     json_decref(client->worker.trials[0]);
@@ -124,7 +110,7 @@ static void forget_oldest_trial(struct gpu_client *client)
             client->worker.trial_count * sizeof *client->worker.trials);
 }
 
-/* A worker has died or passed its deadline: the variant's outcome, and a successor. */
+/* The worker died, passed its deadline or lied: the variant's outcome, and a successor. */
 static int take_loss(struct gpu_client *client, bool timed_out, const char *reason,
                      struct gpu_client_answer *answer, struct error *error)
 {
@@ -133,60 +119,85 @@ static int take_loss(struct gpu_client *client, bool timed_out, const char *reas
         hang_recovery_add(&client->worker.hangs, client->worker.deadline_ns);
     else
         hang_recovery_failed(&client->worker.hangs);
-    if (again)
+    if (again) {
         answer->again = true;
-    else
-        set_answer(answer, timed_out ? OUTCOME_TIMEOUT : OUTCOME_FAULT, reason);
-    if (client->worker.trial_count > 0 && !again)
-        forget_oldest_trial(client); /* its successor gets only those behind it */
+        return gpu_worker_replace(&client->worker, error);
+    }
+    client->kills = 0;
+    set_answer(answer, timed_out ? OUTCOME_TIMEOUT : OUTCOME_FAULT, reason);
+    if (client->worker.trial_count > 0)
+        forget_oldest_trial(client); /* the successor gets only those behind it */
     return gpu_worker_replace(&client->worker, error);
 }
 
+/* {"event":"failed"}: the variant's outcome, and what the worker needs after it. */
+static int take_failure(struct gpu_client *client, const json_t *reply,
+                        struct gpu_client_answer *answer, struct error *error)
+{
+    const char *outcome = json_string_value(json_object_get(reply, "outcome"));
+    const char *reason = json_string_value(json_object_get(reply, "reason"));
+    set_answer(answer, (enum outcome)outcome_from_name(outcome), reason != NULL ? reason : "");
+    hang_recovery_failed(&client->worker.hangs);
+    if (json_is_true(json_object_get(reply, "lost")))
+        return gpu_worker_replace(&client->worker, error);
+    if (json_is_true(json_object_get(reply, "repairs")))
+        return gpu_worker_await_repair(&client->worker, error);
+    return 0;
+}
+
+/* Returns 1; 0, with the worker killed and a reason, if its reply makes no sense; or the error that
+ * the reply is. */
+static int check_reply(struct gpu_client *client, const json_t *request, const json_t *reply,
+                       char reason[WORKER_REASON_BYTES], struct error *error)
+{
+    int status = message_error(reply, error);
+    if (status != 0)
+        return status;
+    const char *flaw = gpu_reply_flaw(request, reply);
+    if (flaw == NULL)
+        return 1;
+    (void)snprintf(reason, WORKER_REASON_BYTES, "sent an invalid reply: '%s'", flaw);
+    return gpu_worker_kill(&client->worker, error);
+}
+
 /*
- * The reply to the request sent longest ago, which is NULL where the variant is at fault: `answer`
- * says how. A worker that passes the deadline gives a timeout, one that dies a fault, unless it was
- * killed from outside.
+ * The reply to `request`, the oldest under way; NULL if the variant is at fault or to be asked for
+ * again, as `answer` says. A worker that passes the deadline is a timeout; one that dies, unless it
+ * was killed from outside, or whose reply makes no sense is a fault.
  */
-static int take_reply(struct gpu_client *client, double timeout_s, double patience_s,
-                      const char *event, json_t **reply, struct gpu_client_answer *answer,
+static int take_reply(struct gpu_client *client, const json_t *request, double timeout_s,
+                      double patience_s, json_t **reply, struct gpu_client_answer *answer,
                       struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
     bool timed_out;
-    bool lost = false;
     json_t *message;
     *reply = NULL;
     client->spoilt = false;
     set_answer(answer, OUTCOME_MEASURED, "");
     int status = gpu_worker_receive(&client->worker, timeout_s, patience_s, &message, &timed_out,
                                     reason, error);
-    if (status < 0)
-        return status;
-    if (status == 0)
-        return take_loss(client, timed_out, reason, answer, error);
+    if (status == 1)
+        status = check_reply(client, request, message, reason, error);
+    if (status != 1) {
+        json_decref(message);
+        return status < 0 ? status : take_loss(client, timed_out, reason, answer, error);
+    }
     client->kills = 0;
     if (client->worker.trial_count > 0)
         forget_oldest_trial(client);
-    bool failed = take_failure(message, answer, &lost);
-    bool repairs = json_is_true(json_object_get(message, "repairs"));
-    if (!lost && patience_s > 0)
+    if (patience_s > 0 && !json_is_true(json_object_get(message, "lost")))
         client->spoilt = standby_worker_settle(&client->worker.standby, client->worker.took_s);
-    if (failed) {
-        hang_recovery_failed(&client->worker.hangs);
-        json_decref(message);
-        return lost      ? gpu_worker_replace(&client->worker, error)
-               : repairs ? gpu_worker_await_repair(&client->worker, error)
-                         : 0;
-    }
-    status = gpu_worker_expect(message, event, error);
-    if (status == 0)
+    if (!gpu_reply_failed(message)) {
         *reply = message;
-    else
-        json_decref(message);
+        return 0;
+    }
+    status = take_failure(client, message, answer, error);
+    json_decref(message);
     return status;
 }
 
-/* What was measured beside a spare, or found no room there, is to be asked for again. */
+/* What was measured beside a standby, or found no memory there, is to be asked for again. */
 static void drop_spoilt(const struct gpu_client *client, json_t **reply,
                         struct gpu_client_answer *answer)
 {
@@ -207,50 +218,34 @@ static void send_request(struct gpu_client *client, json_t *request)
     client->worker.standby.gone = false;
     hang_recovery_busy(&client->worker.hangs, clock_ns());
     /* a worker that is gone shows in the reply */
-    (void)channel_send(&client->worker.process.channel, request, NULL);
+    (void)channel_send(&client->worker.process.channel, json_incref(request), NULL);
 }
 
-/* One request and its reply. */
-static int call(struct gpu_client *client, json_t *request, double timeout_s, const char *event,
+/* One request, which is released, and its reply. */
+static int call(struct gpu_client *client, json_t *request, double timeout_s, double patience_s,
                 json_t **reply, struct gpu_client_answer *answer, struct error *error)
 {
     send_request(client, request);
-    return take_reply(client, timeout_s, 0, event, reply, answer, error);
-}
-
-/* One that runs a variant, whose deadline a spare may have to wait for. */
-static int call_running(struct gpu_client *client, json_t *request, double timeout_s,
-                        const char *event, json_t **reply, struct gpu_client_answer *answer,
-                        struct error *error)
-{
-    send_request(client, request);
-    int status =
-        take_reply(client, timeout_s, standby_worker_patience_s(&client->worker.standby, timeout_s),
-                   event, reply, answer, error);
+    int status = take_reply(client, request, timeout_s, patience_s, reply, answer, error);
     drop_spoilt(client, reply, answer);
+    json_decref(request);
     return status;
 }
 
-static void take_figures(const json_t *reply, struct result *result)
+/* One that runs a variant, which may take until its deadline. */
+static int call_running(struct gpu_client *client, json_t *request, double timeout_s,
+                        json_t **reply, struct gpu_client_answer *answer, struct error *error)
 {
-    struct kernel_stats *figures = &result->stats;
-    figures->registers = (int)gpu_worker_member(reply, "registers");
-    figures->stack_bytes = gpu_worker_member(reply, "stack_bytes");
-    figures->static_shared_bytes = gpu_worker_member(reply, "static_shared_bytes");
-    figures->dynamic_shared_bytes = gpu_worker_member(reply, "dynamic_shared_bytes");
-    figures->block_threads = (int)gpu_worker_member(reply, "block_threads");
-    figures->grid_blocks = gpu_worker_member(reply, "grid_blocks");
-    figures->blocks_per_sm = (int)gpu_worker_member(reply, "blocks_per_sm");
-    result->bytes = json_number_value(json_object_get(reply, "bytes"));
-    result->operations = json_number_value(json_object_get(reply, "operations"));
+    double patience_s = standby_worker_patience_s(&client->worker.standby, timeout_s);
+    return call(client, request, timeout_s, patience_s, reply, answer, error);
 }
 
-static void take_loaded(const json_t *reply, struct result *result,
-                        struct gpu_client_answer *answer)
+static void store_loaded(const json_t *reply, struct result *result,
+                         struct gpu_client_answer *answer)
 {
-    const char *entry = json_string_value(json_object_get(reply, "entry"));
-    take_figures(reply, result);
-    (void)snprintf(answer->entry, sizeof answer->entry, "%s", entry != NULL ? entry : "");
+    gpu_reply_store_figures(reply, result);
+    (void)snprintf(answer->entry, sizeof answer->entry, "%s",
+                   json_string_value(json_object_get(reply, "entry")));
 }
 
 int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
@@ -260,17 +255,16 @@ int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
     json_t *reply;
     json_t *request = json_pack("{s:s, s:I, s:s, s:o}", "do", "load", "id", (json_int_t)id, "cubin",
                                 cubin, "parameters", bindings_to_json(parameters));
-    int status =
-        call(client, request, worker_timeout_s(LOAD_TIMEOUT_S), "loaded", &reply, answer, error);
+    int status = call(client, request, worker_timeout_s(LOAD_TIMEOUT_S), 0, &reply, answer, error);
     if (reply != NULL)
-        take_loaded(reply, result, answer);
+        store_loaded(reply, result, answer);
     json_decref(reply);
     return status;
 }
 
 static void note_run(struct gpu_client *client, const json_t *reply)
 {
-    double run_s = (double)gpu_worker_member(reply, "run_ns") * 1e-9;
+    double run_s = (double)gpu_reply_integer(reply, "run_ns") * 1e-9;
     client->slowest_s = run_s > client->slowest_s ? run_s : client->slowest_s;
 }
 
@@ -288,8 +282,7 @@ int gpu_client_verify(struct gpu_client *client, int64_t id, int runs,
     json_t *reply;
     json_t *request =
         json_pack("{s:s, s:I, s:i}", "do", "verify", "id", (json_int_t)id, "runs", runs);
-    int status =
-        call_running(client, request, launch_timeout(client), "verified", &reply, answer, error);
+    int status = call_running(client, request, launch_timeout(client), &reply, answer, error);
     if (reply != NULL)
         note_run(client, reply);
     json_decref(reply);
@@ -299,9 +292,9 @@ int gpu_client_verify(struct gpu_client *client, int64_t id, int runs,
 static void note_reading(struct gpu_client *client, const json_t *reply)
 {
     struct gpu_conditions *conditions = &client->conditions;
-    int others = (int)gpu_worker_member(reply, "other_processes");
+    int others = (int)gpu_reply_integer(reply, "other_processes");
     conditions->known = true;
-    conditions->sm_clock_mhz += (double)gpu_worker_member(reply, "sm_clock_mhz");
+    conditions->sm_clock_mhz += (double)gpu_reply_integer(reply, "sm_clock_mhz");
     client->readings++;
     if (others > conditions->other_processes)
         conditions->other_processes = others;
@@ -309,9 +302,9 @@ static void note_reading(struct gpu_client *client, const json_t *reply)
         client->retakes--;
 }
 
-/* Notes what the watch saw; whether the samples are to be taken again goes to `answer->again`. */
-static int take_watch(struct gpu_client *client, const json_t *reply,
-                      struct gpu_client_answer *answer, struct error *error)
+/* Notes what was seen on the GPU; throttled samples are to be taken again, after a pause. */
+static int note_conditions(struct gpu_client *client, const json_t *reply,
+                           struct gpu_client_answer *answer, struct error *error)
 {
     struct gpu_conditions *conditions = &client->conditions;
     const char *monitor_error = json_string_value(json_object_get(reply, "monitor_error"));
@@ -350,8 +343,8 @@ static void take_samples(struct gpu_client *client, const json_t *reply, double 
                          size_t *count, int *runs)
 {
     double empty_ns = json_number_value(json_object_get(reply, "empty_batch_ns"));
-    (void)gpu_worker_read_numbers(json_object_get(reply, "samples_ns"), samples_ns, count);
-    *runs = (int)gpu_worker_member(reply, "runs");
+    gpu_reply_append_times(reply, "samples_ns", samples_ns, count);
+    *runs = (int)gpu_reply_integer(reply, "runs");
     if (*runs > 1)
         client->empty_batch_ns = empty_ns;
 }
@@ -374,11 +367,11 @@ int gpu_client_measure(struct gpu_client *client, int64_t id,
     double launches = (double)sampling->count * (sampling->batched ? MOST_RUNS : 1);
     double timeout_s = launch_timeout(client) + 2 * client->slowest_s * launches;
     *runs = 0;
-    int status = call_running(client, request, timeout_s, "measured", &reply, answer, error);
+    int status = call_running(client, request, timeout_s, &reply, answer, error);
     if (reply != NULL)
         hang_recovery_measured(&client->worker.hangs, clock_ns());
     if (reply != NULL)
-        status = take_watch(client, reply, answer, error);
+        status = note_conditions(client, reply, answer, error);
     if (reply != NULL && !answer->again)
         take_samples(client, reply, samples_ns, sample_count, runs);
     json_decref(reply);
@@ -390,7 +383,7 @@ int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error
     json_t *reply;
     struct gpu_client_answer answer;
     int status = call(client, json_pack("{s:s, s:I}", "do", "unload", "id", (json_int_t)id),
-                      worker_timeout_s(LOAD_TIMEOUT_S), "unloaded", &reply, &answer, error);
+                      worker_timeout_s(LOAD_TIMEOUT_S), 0, &reply, &answer, error);
     json_decref(reply);
     return status;
 }
@@ -405,7 +398,7 @@ void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
     json_t *request = json_pack("{s:s, s:s, s:o, s:I, s:f, s:f}", "do", "trial", "cubin", cubin,
                                 "parameters", bindings_to_json(parameters), "samples",
                                 (json_int_t)samples, "enough_ns", enough_ns, "short_ns", short_ns);
-    client->worker.trials[client->worker.trial_count++] = json_incref(request);
+    client->worker.trials[client->worker.trial_count++] = request;
     send_request(client, request);
 }
 
@@ -418,25 +411,25 @@ int gpu_client_trial_take(struct gpu_client *client, struct result *result,
     *times = (struct trial_times){0};
     do {
         double timeout_s = launch_timeout(client);
-        status = take_reply(client, timeout_s,
-                            standby_worker_patience_s(&client->worker.standby, timeout_s), "tried",
-                            &reply, answer, error);
+        status = take_reply(client, client->worker.trials[0], timeout_s,
+                            standby_worker_patience_s(&client->worker.standby, timeout_s), &reply,
+                            answer, error);
     } while (status == 0 && answer->again);
     drop_spoilt(client, &reply, answer);
     if (reply == NULL)
         return status;
     hang_recovery_measured(&client->worker.hangs, clock_ns());
-    take_loaded(reply, result, answer);
-    status = take_watch(client, reply, answer, error);
-    if (!answer->again && gpu_worker_member(reply, "runs") != result->runs)
+    store_loaded(reply, result, answer);
+    status = note_conditions(client, reply, answer, error);
+    if (!answer->again && gpu_reply_integer(reply, "runs") != result->runs)
         result->sample_count = 0; /* samples of one kind only */
     if (!answer->again)
         take_samples(client, reply, &result->samples_ns, &result->sample_count, &result->runs);
     answer->single_ns = json_number_value(json_object_get(reply, "single_ns"));
     note_run(client, reply);
-    times->load_ns = gpu_worker_member(reply, "load_ns");
-    times->verify_ns = gpu_worker_member(reply, "run_ns") + gpu_worker_member(reply, "again_ns");
-    times->measure_ns = gpu_worker_member(reply, "measure_ns");
+    times->load_ns = gpu_reply_integer(reply, "load_ns");
+    times->verify_ns = gpu_reply_integer(reply, "run_ns") + gpu_reply_integer(reply, "again_ns");
+    times->measure_ns = gpu_reply_integer(reply, "measure_ns");
     json_decref(reply);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/statistics.h"
+#include "tune/gpu_reply.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,41 +40,56 @@ static void start_standby(struct gpu_worker *worker)
                          worker->trial_count > 0 ? worker->trial_count : 1);
 }
 
+int gpu_worker_kill(struct gpu_worker *worker, struct error *error)
+{
+    if (worker_stop(&worker->process))
+        return 0;
+    return error_set(error, ERROR_DEVICE,
+                     "the killed GPU worker did not exit; the driver may be hung: reset the GPU or "
+                     "restart the machine");
+}
+
+/* Waits until there is something to read: 1; 0 at the deadline; or an error. From `overdue_ns` on
+ * with a standby. */
+static int await_input(struct gpu_worker *worker, int64_t overdue_ns, struct error *error)
+{
+    int in = worker->process.channel.in;
+    if (overdue_ns < worker->deadline_ns && worker->standby.worker.pid == 0) {
+        int status = event_loop_wait(worker->loop, in, overdue_ns, error);
+        if (status != 0)
+            return status;
+        start_standby(worker);
+    }
+    return event_loop_wait(worker->loop, in, worker->deadline_ns, error);
+}
+
 int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patience_s,
                        json_t **message, bool *timed_out, char reason[WORKER_REASON_BYTES],
                        struct error *error)
 {
     int64_t start = clock_ns();
-    int64_t until = start + (int64_t)(patience_s * 1e9);
     struct channel *channel = &worker->process.channel;
     *timed_out = false;
     worker->killed = false;
     worker->deadline_ns = start + (int64_t)(timeout_s * 1e9);
-    if (patience_s <= 0 || patience_s >= timeout_s)
-        until = worker->deadline_ns;
+    int64_t overdue_ns = patience_s > 0 ? start + (int64_t)(patience_s * 1e9) : EVENT_NEVER;
     for (;;) {
-        int status = channel_next(channel, message, error);
+        int status = channel_next(channel, message, NULL);
         worker->took_s = (double)(clock_ns() - start) * 1e-9;
-        if (status != 0)
+        if (status > 0)
             return status;
-        status = event_loop_wait(worker->loop, channel->in, until, error);
-        if (status < 0)
-            return status;
-        if (status == 0 && until < worker->deadline_ns) {
-            start_standby(worker);
-            until = worker->deadline_ns;
-            continue;
+        if (status < 0) {
+            (void)snprintf(reason, WORKER_REASON_BYTES, "sent an invalid message");
+            return gpu_worker_kill(worker, error);
         }
+        status = await_input(worker, overdue_ns, error);
         if (status == 0) {
             *timed_out = true;
-            if (!worker_stop(&worker->process))
-                return error_set(error, ERROR_DEVICE,
-                                 "the driver does not let go of a device worker that was killed; "
-                                 "reset the GPU, or restart the machine");
             (void)snprintf(reason, WORKER_REASON_BYTES, "did not end within %.3g s", timeout_s);
-            return 0;
+            return gpu_worker_kill(worker, error);
         }
-        status = channel_fill(channel, error);
+        if (status > 0)
+            status = channel_fill(channel, error);
         if (status < 0)
             return status;
         if (status == 0) {
@@ -151,20 +167,6 @@ int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
     return 0;
 }
 
-int64_t gpu_worker_member(const json_t *reply, const char *key)
-{
-    return json_integer_value(json_object_get(reply, key));
-}
-
-int gpu_worker_read_numbers(const json_t *array, double **values, size_t *count)
-{
-    size_t index;
-    json_t *number;
-    json_array_foreach((json_t *)(uintptr_t)array, index, number) * ARRAY_APPEND(*values, *count) =
-        json_number_value(number);
-    return 0;
-}
-
 /*
  * Sends the open request to a worker that has greeted and takes its reply; as gpu_worker_receive(). A
  * request that cannot be sent is no error here: why the worker is gone shows in what it has sent,
@@ -188,8 +190,25 @@ static int try_open(struct gpu_worker *worker, json_t **reply, char reason[WORKE
     return status;
 }
 
-/* Opens device->request; the empty kernel's median time, if wanted. A worker that dies of it gets
- * one successor. */
+static int take_opened(struct gpu_worker *worker, const json_t *reply, double *empty_ns,
+                       struct error *error)
+{
+    double *samples = NULL;
+    size_t count = 0;
+    int status = gpu_worker_expect(reply, "opened", error);
+    if (status == 0 && !gpu_reply_has_times(reply, "empty_ns", 1, SIZE_MAX))
+        status = error_set(error, ERROR_WORKER, "the GPU worker sent an invalid reply: 'empty_ns'");
+    if (status != 0)
+        return status;
+    worker->roomy = gpu_reply_integer(reply, "needs_bytes") + STANDBY_ROOM_BYTES <=
+                    gpu_reply_integer(reply, "free_bytes");
+    gpu_reply_append_times(reply, "empty_ns", &samples, &count);
+    if (empty_ns != NULL)
+        *empty_ns = statistics_median(samples, count);
+    free(samples);
+    return 0;
+}
+
 int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
@@ -202,24 +221,15 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
                          reason);
     if (status < 0)
         return status;
-    status = gpu_worker_expect(reply, "opened", error);
-    worker->roomy = gpu_worker_member(reply, "needs_bytes") + STANDBY_ROOM_BYTES <=
-                    gpu_worker_member(reply, "free_bytes");
-    if (status == 0 && empty_ns != NULL) {
-        double *samples = NULL;
-        size_t count = 0;
-        (void)gpu_worker_read_numbers(json_object_get(reply, "empty_ns"), &samples, &count);
-        *empty_ns = count > 0 ? statistics_median(samples, count) : 0;
-        free(samples);
-    }
+    status = take_opened(worker, reply, empty_ns, error);
     json_decref(reply);
     return status;
 }
 
 /*
- * The spare, if there is one, becomes the worker: 1 with the problem open; 0 where it is still to be
- * opened, by the spare or, if that is no good, by another one; or an error. That its context works
- * is tried now: it may have gone with the other one's.
+ * The standby, if there is one, becomes the worker: 1 with the problem open; 0 if it is still to be
+ * opened, by the standby or, if that fails, by another one; or an error. Its context may have gone
+ * with the other one's, so it is asked to wait for it.
  */
 static int promote_standby(struct gpu_worker *worker, struct error *error)
 {
@@ -266,10 +276,11 @@ static int reopen(struct gpu_worker *worker, struct error *error)
 
 int gpu_worker_replace(struct gpu_worker *worker, struct error *error)
 {
-    worker_stop(&worker->process);
+    int status = gpu_worker_kill(worker, error);
     worker->greeted = false;
     worker->losses++;
-    int status = promote_standby(worker, error);
+    if (status == 0)
+        status = promote_standby(worker, error);
     status = status == 0 ? reopen(worker, error) : status < 0 ? status : 0;
     if (worker->trial_count == 0)
         hang_recovery_idle(&worker->hangs, clock_ns());

@@ -51,10 +51,13 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
 /* Forgets the requests under way and stops the standby: another problem follows. */
 void gpu_worker_clear(struct gpu_worker *worker);
 
+/* Kills the process. Returns 0, or ERROR_DEVICE if the driver keeps it. */
+int gpu_worker_kill(struct gpu_worker *worker, struct error *error);
+
 /*
- * The worker's next message: returns 1 with it; 0 where the worker died or passed the deadline,
- * with `reason` set and the worker buried; or an error. After `patience_s` a spare is started; 0
- * where it is no variant that is waited for.
+ * The worker's next message: returns 1 with it; 0 with a NULL message and the `reason` if the worker
+ * died, sent what is not a message or passed the deadline, and is gone; or an error. After
+ * `patience_s` (0: never) a standby is started.
  */
 int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patience_s,
                        json_t **message, bool *timed_out, char reason[WORKER_REASON_BYTES],
@@ -74,11 +77,5 @@ int gpu_worker_replace(struct gpu_worker *worker, struct error *error);
  * for that is a problem's, not the next variant's. One that fails to is replaced.
  */
 int gpu_worker_await_repair(struct gpu_worker *worker, struct error *error);
-
-/* A whole number of a reply; 0 where there is none. */
-int64_t gpu_worker_member(const json_t *reply, const char *key);
-
-/* Appends the numbers of a reply's array. */
-int gpu_worker_read_numbers(const json_t *array, double **values, size_t *count);
 
 #endif

@@ -1,0 +1,695 @@
+/*
+ * The GPU client with scripted device workers: what becomes of a variant, of the worker and of what
+ * is queued behind it when a worker dies, hangs, lies or answers late.
+ */
+#include "tune/gpu_client.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "unit/scratch.h"
+#include "unit/scripted_worker.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SAMPLES = 3 };
+
+/* Seconds after which a request that is never answered is given up. */
+#define HANG_S "0.4"
+
+struct fixture {
+    struct event_loop loop;
+    struct gpu_client *client;
+    struct bindings values;
+    struct gpu_problem problem;
+    struct error error;
+    struct gpu_client_answer answer; /* the last one */
+    struct result result;            /* likewise, of a trial or a load */
+};
+
+static void start(struct fixture *fixture, const char *script, double launch_timeout_s)
+{
+    *fixture = (struct fixture){0};
+    scripted_worker_script(script);
+    fixture->problem = (struct gpu_problem){.template_path = "template.ini",
+                                            .template_hash = "hash",
+                                            .values = &fixture->values,
+                                            .support_cubin = "support",
+                                            .launch_timeout_s = launch_timeout_s};
+    assert_int_equal(gpu_client_new(&fixture->client, 0, &fixture->loop, &fixture->error), 0);
+}
+
+static void open_problem(struct fixture *fixture)
+{
+    double empty_ns = 0;
+    int status = gpu_client_open(fixture->client, &fixture->problem, &empty_ns, &fixture->error);
+    if (status != 0)
+        print_message("%s\n", fixture->error.message);
+    assert_int_equal(status, 0);
+    assert_true(empty_ns == 2010);
+}
+
+static void end(struct fixture *fixture)
+{
+    gpu_client_free(fixture->client);
+    event_loop_release(&fixture->loop);
+    bindings_release(&fixture->values);
+    result_release(&fixture->result);
+    (void)unsetenv("AUTOTUNE_WORKER_TIMEOUT_S");
+    (void)unlink("requests");
+}
+
+static void send(struct fixture *fixture, int us)
+{
+    struct bindings parameters = {0};
+    bindings_set(&parameters, "us", value_integer(us));
+    gpu_client_trial_send(fixture->client, "cubin", &parameters, SAMPLES, 0, 0);
+    bindings_release(&parameters);
+}
+
+static int take(struct fixture *fixture)
+{
+    struct trial_times times;
+    result_release(&fixture->result);
+    fixture->result = (struct result){0};
+    return gpu_client_trial_take(fixture->client, &fixture->result, &times, &fixture->answer,
+                                 &fixture->error);
+}
+
+static int load(struct fixture *fixture, int64_t id, int us)
+{
+    struct bindings parameters = {0};
+    bindings_set(&parameters, "us", value_integer(us));
+    int status = gpu_client_load(fixture->client, id, "cubin", &parameters, &fixture->result,
+                                 &fixture->answer, &fixture->error);
+    bindings_release(&parameters);
+    return status;
+}
+
+static int measure(struct fixture *fixture, int64_t id, double **samples_ns, size_t *count)
+{
+    const struct gpu_client_sampling sampling = {.count = SAMPLES};
+    int runs;
+    return gpu_client_measure(fixture->client, id, &sampling, samples_ns, count, &runs,
+                              &fixture->answer, &fixture->error);
+}
+
+/* Makes one request, by name, about variant 1, which is loaded for all but "load" and "trial". */
+static int make_request(struct fixture *fixture, const char *request)
+{
+    double *samples_ns = NULL;
+    size_t count = 0;
+    int status = 0;
+    if (strcmp(request, "trial") == 0) {
+        send(fixture, 20);
+        return take(fixture);
+    }
+    if (strcmp(request, "load") != 0)
+        assert_int_equal(load(fixture, 1, 20), 0);
+    if (strcmp(request, "load") == 0)
+        status = load(fixture, 1, 20);
+    else if (strcmp(request, "verify") == 0)
+        status = gpu_client_verify(fixture->client, 1, 1, &fixture->answer, &fixture->error);
+    else if (strcmp(request, "measure") == 0)
+        status = measure(fixture, 1, &samples_ns, &count);
+    else
+        fail_msg("unknown request %s", request);
+    free(samples_ns);
+    return status;
+}
+
+static void assert_answer(const struct fixture *fixture, enum outcome outcome, const char *reason)
+{
+    assert_string_equal(fixture->answer.reason, reason);
+    assert_string_equal(outcome_name(fixture->answer.outcome), outcome_name(outcome));
+    assert_false(fixture->answer.again);
+}
+
+/* A trial measures the variant of 20 µs. */
+static void assert_works(struct fixture *fixture)
+{
+    assert_int_equal(make_request(fixture, "trial"), 0);
+    assert_answer(fixture, OUTCOME_MEASURED, "");
+    assert_int_equal(fixture->result.sample_count, SAMPLES);
+    assert_int_equal(fixture->result.runs, 1);
+    assert_int_equal(fixture->result.stats.registers, SCRIPTED_REGISTERS);
+    assert_true(fixture->result.samples_ns[0] > 19900 && fixture->result.samples_ns[0] < 20100);
+}
+
+/* One request meets `action`: it has this outcome, which costs so many workers, and the next variant
+ * is measured by whoever is there then. */
+static void assert_outcome(const char *request, const char *action, double launch_timeout_s,
+                           enum outcome outcome, const char *reason, unsigned losses)
+{
+    struct fixture fixture;
+    char *script = alloc_format("%s 1 %s\n", request, action);
+    start(&fixture, script, launch_timeout_s);
+    open_problem(&fixture);
+    int status = make_request(&fixture, request);
+    if (status != 0)
+        print_message("%s: %s\n", script, fixture.error.message);
+    assert_int_equal(status, 0);
+    assert_answer(&fixture, outcome, reason);
+    assert_int_equal(gpu_client_losses(fixture.client), losses);
+    assert_int_equal(scripted_worker_count("open"), losses + 1);
+    assert_works(&fixture);
+    end(&fixture);
+    free(script);
+}
+
+/* -- starting ------------------------------------------------------------------------------------
+ */
+
+static void a_worker_that_behaves_describes_its_gpu(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct gpu gpu;
+    start(&fixture, "", 10);
+    assert_int_equal(gpu_client_gpu(fixture.client, &gpu, &fixture.error), 0);
+    assert_string_equal(gpu.name, "Scripted GPU");
+    open_problem(&fixture);
+    assert_works(&fixture);
+    assert_int_equal(gpu_client_losses(fixture.client), 0);
+    assert_int_equal(scripted_worker_count("device"), 1);
+    end(&fixture);
+}
+
+/* The greeting fails, after so many workers. */
+static void assert_no_gpu(const char *script, enum error_code code, const char *message,
+                          size_t workers)
+{
+    struct fixture fixture;
+    struct gpu gpu;
+    start(&fixture, script, 10);
+    assert_int_equal(gpu_client_gpu(fixture.client, &gpu, &fixture.error), code);
+    assert_non_null(strstr(fixture.error.message, message));
+    assert_int_equal(scripted_worker_count("device"), workers);
+    end(&fixture);
+}
+
+static void a_worker_that_dies_at_its_greeting_has_two_successors(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "device 1-2 die 3\n", 10);
+    open_problem(&fixture);
+    assert_works(&fixture);
+    end(&fixture);
+    assert_no_gpu("device * die 3\n", ERROR_WORKER, "ended with status 3 before it was ready", 3);
+    assert_no_gpu("device * half 0\n", ERROR_WORKER, "ended with status 0 before it was ready", 3);
+    assert_no_gpu("device * say hello\n", ERROR_WORKER, "before it was ready", 3);
+    (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", HANG_S, 1);
+    assert_no_gpu("device * hang\n", ERROR_WORKER, "did not end within 0.4 s", 3);
+}
+
+static void a_greeting_that_is_wrong_ends_the_run(void **state)
+{
+    (void)state;
+    assert_no_gpu("device * error -4\n", ERROR_DEVICE, "scripted", 1);
+    assert_no_gpu("device * without gpu\n", ERROR_WORKER, "device description", 1);
+    assert_no_gpu("device * merge {\"event\":\"opened\"}\n", ERROR_WORKER, "'opened'", 1);
+}
+
+/* -- opening a problem ---------------------------------------------------------------------------
+ */
+
+static void assert_not_opened(const char *script, enum error_code code, const char *message)
+{
+    struct fixture fixture;
+    double empty_ns;
+    start(&fixture, script, 10);
+    assert_int_equal(gpu_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error),
+                     code);
+    assert_non_null(strstr(fixture.error.message, message));
+    end(&fixture);
+}
+
+static void a_worker_that_dies_of_the_problem_has_one_successor(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    const char *const scripts[] = {"open 1 die 3\n", "open 1 signal 9\n", "open 1 say hello\n"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        start(&fixture, scripts[i], 10);
+        open_problem(&fixture);
+        assert_works(&fixture);
+        assert_int_equal(scripted_worker_count("device"), 2);
+        end(&fixture);
+    }
+    assert_not_opened("open * die 3\n", ERROR_WORKER,
+                      "ended with status 3 while it prepared the problem");
+    (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", HANG_S, 1);
+    assert_not_opened("open * hang\n", ERROR_WORKER,
+                      "did not end within 0.4 s while it prepared the problem");
+}
+
+static void a_problem_that_is_answered_wrongly_ends_the_run(void **state)
+{
+    (void)state;
+    assert_not_opened("open * say {\"event\":\"loaded\"}\n", ERROR_WORKER, "'loaded'");
+    assert_not_opened("open * merge {\"empty_ns\":[]}\n", ERROR_WORKER, "'empty_ns'");
+    assert_not_opened("open * merge {\"empty_ns\":[1,null]}\n", ERROR_WORKER, "'empty_ns'");
+    assert_not_opened("open * without empty_ns\n", ERROR_WORKER, "'empty_ns'");
+    assert_not_opened("open * error -3\n", ERROR_CONFIG, "scripted");
+}
+
+/* A problem for which there is no memory leaves the worker as it is, for another problem. */
+static void after_no_memory_another_problem_may_be_opened(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    double empty_ns;
+    start(&fixture, "open 1 error -9\n", 10);
+    assert_int_equal(gpu_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error),
+                     ERROR_MEMORY);
+    open_problem(&fixture);
+    assert_works(&fixture);
+    assert_int_equal(scripted_worker_count("device"), 1);
+    end(&fixture);
+}
+
+/* What the last worker held may not be free at once. */
+static void a_successor_waits_for_memory(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "trial 1 die 3\nopen 2-3 error -9\n", 10);
+    open_problem(&fixture);
+    assert_int_equal(make_request(&fixture, "trial"), 0);
+    assert_answer(&fixture, OUTCOME_FAULT, "ended with status 3");
+    assert_int_equal(scripted_worker_count("open"), 4);
+    assert_works(&fixture);
+    end(&fixture);
+}
+
+/* -- requests about a variant --------------------------------------------------------------------
+ */
+
+static const char *const requests[] = {"load", "verify", "measure", "trial"};
+
+enum { REQUESTS = sizeof requests / sizeof *requests };
+
+static void a_worker_that_dies_is_the_variant_s_fault(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REQUESTS; i++) {
+        assert_outcome(requests[i], "die 3", 10, OUTCOME_FAULT, "ended with status 3", 1);
+        assert_outcome(requests[i], "signal 11", 10, OUTCOME_FAULT,
+                       "was killed by signal 11 (Segmentation fault)", 1);
+        assert_outcome(requests[i], "half 0", 10, OUTCOME_FAULT, "ended with status 0", 1);
+    }
+}
+
+static void a_worker_that_hangs_is_a_timeout(void **state)
+{
+    (void)state;
+    (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", HANG_S, 1);
+    assert_outcome("load", "hang", 10, OUTCOME_TIMEOUT, "did not end within 0.4 s", 1);
+    for (size_t i = 1; i < REQUESTS; i++)
+        assert_outcome(requests[i], "hang", 0.4, OUTCOME_TIMEOUT, "did not end within 0.4 s", 1);
+}
+
+static void late_is_in_time_before_the_deadline(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REQUESTS; i++)
+        assert_outcome(requests[i], "late 100", 10, OUTCOME_MEASURED, "", 0);
+}
+
+static void a_variant_that_fails_keeps_the_worker(void **state)
+{
+    (void)state;
+    assert_outcome("load", "fail load_error", 10, OUTCOME_LOAD_ERROR, "scripted", 0);
+    assert_outcome("verify", "fail wrong_result", 10, OUTCOME_WRONG_RESULT, "scripted", 0);
+    assert_outcome("measure", "fail launch_error", 10, OUTCOME_LAUNCH_ERROR, "scripted", 0);
+    assert_outcome("trial", "fail not_resident", 10, OUTCOME_NOT_RESIDENT, "scripted", 0);
+}
+
+static void a_variant_that_loses_the_context_costs_the_worker(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REQUESTS; i++)
+        assert_outcome(requests[i], "lose fault", 10, OUTCOME_FAULT, "scripted", 1);
+}
+
+static void what_a_variant_damaged_is_repaired(void **state)
+{
+    (void)state;
+    assert_outcome("trial", "repair {\"event\":\"repaired\"}", 10, OUTCOME_WRONG_RESULT, "scripted",
+                   0);
+    assert_outcome("trial", "repair {\"event\":\"tried\"}", 10, OUTCOME_WRONG_RESULT, "scripted",
+                   1);
+    assert_outcome("trial", "repair hello", 10, OUTCOME_WRONG_RESULT, "scripted", 1);
+}
+
+static void an_error_ends_the_run(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REQUESTS; i++) {
+        struct fixture fixture;
+        char *script = alloc_format("%s 1 error -3\n", requests[i]);
+        start(&fixture, script, 10);
+        open_problem(&fixture);
+        assert_int_equal(make_request(&fixture, requests[i]), ERROR_CONFIG);
+        assert_string_equal(fixture.error.message, "scripted");
+        end(&fixture);
+        free(script);
+    }
+}
+
+/* -- lies: a fault of the variant, which may have written into the worker's memory ---------------
+ */
+
+static void assert_lie(const char *request, const char *action, const char *flaw)
+{
+    char *reason = flaw != NULL ? alloc_format("sent an invalid reply: '%s'", flaw)
+                                : alloc_string("sent an invalid message");
+    assert_outcome(request, action, 10, OUTCOME_FAULT, reason, 1);
+    free(reason);
+}
+
+static void nonsense_is_a_fault(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REQUESTS; i++) {
+        assert_lie(requests[i], "say hello", NULL);
+        assert_lie(requests[i], "say [1, 2]", NULL);
+        assert_lie(requests[i], "say {}", "event");
+        assert_lie(requests[i], "say {\"event\":\"closed\"}", "event");
+    }
+}
+
+static void a_failure_that_is_none_is_a_fault(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REQUESTS; i++) {
+        assert_lie(requests[i], "fail measured", "outcome");
+        assert_lie(requests[i], "fail compiled", "outcome");
+        assert_lie(requests[i], "fail abducted", "outcome");
+    }
+}
+
+static void wrong_samples_are_a_fault(void **state)
+{
+    (void)state;
+    static const char *const samples[] = {"[]",
+                                          "[20000,20000]",
+                                          "[20000,20000,20000,20000]",
+                                          "[20000,20000,null]",
+                                          "[20000,20000,-20000]",
+                                          "[20000,0,20000]",
+                                          "[20000,\"20000\",20000]",
+                                          "20000"};
+    const char *const takers[] = {"measure", "trial"};
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t j = 0; j < sizeof samples / sizeof *samples; j++) {
+            char *action = alloc_format("merge {\"samples_ns\":%s}", samples[j]);
+            assert_lie(takers[i], action, "samples_ns");
+            free(action);
+        }
+        assert_lie(takers[i], "without samples_ns", "samples_ns");
+        assert_lie(takers[i], "without runs", "runs");
+        assert_lie(takers[i], "merge {\"runs\":0}", "runs");
+        assert_lie(takers[i], "merge {\"runs\":32}", "runs"); /* nobody asked for a batch */
+        assert_lie(takers[i], "merge {\"runs\":1.5}", "runs");
+    }
+    assert_lie("trial", "without single_ns", "single_ns");
+    assert_lie("trial", "merge {\"single_ns\":-1}", "single_ns");
+}
+
+static void wrong_figures_are_a_fault(void **state)
+{
+    (void)state;
+    const char *const describers[] = {"load", "trial"};
+    for (size_t i = 0; i < 2; i++) {
+        assert_lie(describers[i], "without registers", "registers");
+        assert_lie(describers[i], "merge {\"registers\":-1}", "registers");
+        assert_lie(describers[i], "merge {\"registers\":4294967296}", "registers");
+        assert_lie(describers[i], "merge {\"grid_blocks\":\"many\"}", "grid_blocks");
+        assert_lie(describers[i], "merge {\"bytes\":-1}", "bytes");
+        assert_lie(describers[i], "without entry", "entry");
+    }
+    assert_lie("verify", "without run_ns", "run_ns");
+    assert_lie("verify", "merge {\"run_ns\":-5}", "run_ns");
+}
+
+/* -- unloading -----------------------------------------------------------------------------------
+ */
+
+static void unloading_may_cost_the_worker(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {"unload 1 die 3\n", "unload 1 say hello\n",
+                                          "unload 1 say {\"event\":\"loaded\"}\n"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        struct fixture fixture;
+        start(&fixture, scripts[i], 10);
+        open_problem(&fixture);
+        assert_int_equal(load(&fixture, 1, 20), 0);
+        assert_int_equal(gpu_client_unload(fixture.client, 1, &fixture.error), 0);
+        assert_int_equal(gpu_client_losses(fixture.client), 1);
+        assert_works(&fixture);
+        end(&fixture);
+    }
+}
+
+/* -- killed from outside -------------------------------------------------------------------------
+ */
+
+static void what_a_kill_from_outside_stopped_is_asked_again(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REQUESTS; i++) {
+        struct fixture fixture;
+        char *script = alloc_format("%s 1 signal 9\n", requests[i]);
+        start(&fixture, script, 10);
+        open_problem(&fixture);
+        assert_int_equal(make_request(&fixture, requests[i]), 0);
+        assert_int_equal(fixture.answer.outcome, OUTCOME_MEASURED);
+        /* a trial was sent again already */
+        assert_int_equal(fixture.answer.again, strcmp(requests[i], "trial") != 0);
+        assert_int_equal(gpu_client_losses(fixture.client), 1);
+        assert_works(&fixture);
+        end(&fixture);
+        free(script);
+    }
+}
+
+static void three_kills_in_a_row_are_the_variant_s_fault(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "trial:us=20 1-3 signal 9\ntrial:us=30 1-2 signal 9\n", 10);
+    open_problem(&fixture);
+    send(&fixture, 20);
+    send(&fixture, 30);
+    assert_int_equal(take(&fixture), 0);
+    assert_answer(&fixture, OUTCOME_FAULT, "was killed by signal 9 (Killed)");
+    assert_int_equal(take(&fixture), 0); /* the next one has its own three */
+    assert_answer(&fixture, OUTCOME_MEASURED, "");
+    assert_int_equal(gpu_client_losses(fixture.client), 5);
+    end(&fixture);
+}
+
+/* -- trials queued behind each other -------------------------------------------------------------
+ */
+
+/* The first of two trials meets the action; the second is answered by the successor. */
+static void assert_queue_survives(const char *action, double timeout_s, enum outcome outcome)
+{
+    struct fixture fixture;
+    char *script = alloc_format("trial 1 %s\n", action);
+    start(&fixture, script, timeout_s);
+    open_problem(&fixture);
+    send(&fixture, 20);
+    send(&fixture, 30);
+    assert_int_equal(take(&fixture), 0);
+    assert_int_equal(fixture.answer.outcome, outcome);
+    send(&fixture, 40);
+    for (int us = 30; us <= 40; us += 10) {
+        assert_int_equal(take(&fixture), 0);
+        assert_answer(&fixture, OUTCOME_MEASURED, "");
+        assert_true(fixture.result.samples_ns[0] > us * 990 &&
+                    fixture.result.samples_ns[0] < us * 1010);
+    }
+    end(&fixture);
+    free(script);
+}
+
+static void trials_behind_are_answered_in_order(void **state)
+{
+    (void)state;
+    assert_queue_survives("late 50", 10, OUTCOME_MEASURED);
+    assert_queue_survives("fail wrong_result", 10, OUTCOME_WRONG_RESULT);
+    assert_queue_survives("repair {\"event\":\"repaired\"}", 10, OUTCOME_WRONG_RESULT);
+    assert_queue_survives("repair hello", 10, OUTCOME_WRONG_RESULT);
+    assert_queue_survives("lose fault", 10, OUTCOME_FAULT);
+    assert_queue_survives("die 3", 10, OUTCOME_FAULT);
+    assert_queue_survives("signal 9", 10, OUTCOME_MEASURED);
+    assert_queue_survives("say hello", 10, OUTCOME_FAULT);
+    assert_queue_survives("merge {\"samples_ns\":[1]}", 10, OUTCOME_FAULT);
+    assert_queue_survives("hang", 0.4, OUTCOME_TIMEOUT);
+}
+
+/* -- the standby ---------------------------------------------------------------------------------
+ */
+
+static void the_standby_takes_over_from_one_that_hangs(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "trial 1 hang\n", 0.4);
+    open_problem(&fixture);
+    send(&fixture, 20);
+    send(&fixture, 30);
+    assert_int_equal(take(&fixture), 0);
+    assert_answer(&fixture, OUTCOME_TIMEOUT, "did not end within 0.4 s");
+    assert_int_equal(take(&fixture), 0);
+    assert_answer(&fixture, OUTCOME_MEASURED, "");
+    assert_int_equal(scripted_worker_count("device"), 2);
+    assert_int_equal(scripted_worker_count("open"), 2);
+    assert_int_equal(scripted_worker_count("wait"), 1); /* only a standby is asked to */
+    assert_int_equal(gpu_client_hangs(fixture.client).count, 1);
+    assert_int_equal(gpu_client_hangs(fixture.client).recoveries, 1);
+    end(&fixture);
+}
+
+static void a_standby_that_is_no_good_is_replaced(void **state)
+{
+    (void)state;
+    static const char *const faults[] = {"device 2 die 3",    "device 2 say hello",
+                                         "device 2 error -4", "open 2 signal 11",
+                                         "open 2 error -9",   "wait 1 say {\"event\":\"opened\"}"};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct fixture fixture;
+        char *script = alloc_format("trial 1 hang\n%s\n", faults[i]);
+        start(&fixture, script, 0.4);
+        open_problem(&fixture);
+        assert_int_equal(make_request(&fixture, "trial"), 0);
+        assert_answer(&fixture, OUTCOME_TIMEOUT, "did not end within 0.4 s");
+        assert_int_equal(scripted_worker_count("device"), 3);
+        assert_works(&fixture);
+        end(&fixture);
+        free(script);
+    }
+}
+
+/* Beside the hanging one there is no room for its buffers: it opens the problem afterwards. */
+static void a_standby_without_room_has_its_context_only(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "trial 1 hang\nopen 1 merge {\"free_bytes\":0}\nopen 2 late 1\n", 0.4);
+    open_problem(&fixture);
+    assert_int_equal(make_request(&fixture, "trial"), 0);
+    assert_int_equal(scripted_worker_count("device"), 2);
+    assert_int_equal(scripted_worker_count("wait"), 1);
+    assert_int_equal(scripted_worker_count("open"), 2);
+    assert_works(&fixture);
+    end(&fixture);
+}
+
+/* What was under way beside a standby counts for nothing, whatever it says of memory. */
+static void beside_a_merely_slow_one_the_standby_is_stopped(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "trial 1 late 600\ntrial 2 fail load_error\n", 2);
+    open_problem(&fixture);
+    send(&fixture, 20);
+    send(&fixture, 30);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(take(&fixture), 0);
+        assert_int_equal(fixture.answer.outcome, OUTCOME_MEASURED);
+        assert_true(fixture.answer.again);
+        assert_int_equal(fixture.result.sample_count, 0);
+    }
+    assert_works(&fixture);
+    assert_int_equal(scripted_worker_count("device"), 2);
+    assert_int_equal(gpu_client_losses(fixture.client), 0);
+    end(&fixture);
+}
+
+/* -- throttling ----------------------------------------------------------------------------------
+ */
+
+static void throttled_samples_are_taken_again(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    double *samples_ns = NULL;
+    size_t count = 0;
+    start(&fixture, "measure 1-2 merge {\"throttled\":true,\"sm_clock_mhz\":900}\n", 10);
+    open_problem(&fixture);
+    assert_int_equal(load(&fixture, 1, 20), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(measure(&fixture, 1, &samples_ns, &count), 0);
+        assert_int_equal(fixture.answer.again, i < 2);
+    }
+    assert_int_equal(count, SAMPLES);
+    struct gpu_conditions conditions = gpu_client_conditions(fixture.client);
+    assert_int_equal(conditions.dropped_samples, 2 * SAMPLES);
+    assert_int_equal(conditions.throttled_samples, 0);
+    assert_true(conditions.sm_clock_mhz == 900);
+    free(samples_ns);
+    end(&fixture);
+}
+
+static void throttling_without_an_end_is_put_up_with(void **state)
+{
+    (void)state;
+    enum { RETAKES = 16 };
+    struct fixture fixture;
+    start(&fixture, "trial * merge {\"throttled\":true}\n", 10);
+    open_problem(&fixture);
+    for (int i = 0; i < RETAKES; i++) {
+        assert_int_equal(make_request(&fixture, "trial"), 0);
+        assert_true(fixture.answer.again);
+        assert_int_equal(fixture.result.sample_count, 0);
+    }
+    assert_works(&fixture);
+    assert_int_equal(gpu_client_conditions(fixture.client).throttled_samples, SAMPLES);
+    end(&fixture);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(a_worker_that_behaves_describes_its_gpu),
+        SCRATCH_TEST(a_worker_that_dies_at_its_greeting_has_two_successors),
+        SCRATCH_TEST(a_greeting_that_is_wrong_ends_the_run),
+        SCRATCH_TEST(a_worker_that_dies_of_the_problem_has_one_successor),
+        SCRATCH_TEST(a_problem_that_is_answered_wrongly_ends_the_run),
+        SCRATCH_TEST(after_no_memory_another_problem_may_be_opened),
+        SCRATCH_TEST(a_successor_waits_for_memory),
+        SCRATCH_TEST(a_worker_that_dies_is_the_variant_s_fault),
+        SCRATCH_TEST(a_worker_that_hangs_is_a_timeout),
+        SCRATCH_TEST(late_is_in_time_before_the_deadline),
+        SCRATCH_TEST(a_variant_that_fails_keeps_the_worker),
+        SCRATCH_TEST(a_variant_that_loses_the_context_costs_the_worker),
+        SCRATCH_TEST(what_a_variant_damaged_is_repaired),
+        SCRATCH_TEST(an_error_ends_the_run),
+        SCRATCH_TEST(nonsense_is_a_fault),
+        SCRATCH_TEST(a_failure_that_is_none_is_a_fault),
+        SCRATCH_TEST(wrong_samples_are_a_fault),
+        SCRATCH_TEST(wrong_figures_are_a_fault),
+        SCRATCH_TEST(unloading_may_cost_the_worker),
+        SCRATCH_TEST(what_a_kill_from_outside_stopped_is_asked_again),
+        SCRATCH_TEST(three_kills_in_a_row_are_the_variant_s_fault),
+        SCRATCH_TEST(trials_behind_are_answered_in_order),
+        SCRATCH_TEST(the_standby_takes_over_from_one_that_hangs),
+        SCRATCH_TEST(a_standby_that_is_no_good_is_replaced),
+        SCRATCH_TEST(a_standby_without_room_has_its_context_only),
+        SCRATCH_TEST(beside_a_merely_slow_one_the_standby_is_stopped),
+        SCRATCH_TEST(throttled_samples_are_taken_again),
+        SCRATCH_TEST(throttling_without_an_end_is_put_up_with),
+    };
+    if (argc > 1)
+        return scripted_worker_main(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

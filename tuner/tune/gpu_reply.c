@@ -1,0 +1,164 @@
+#include "tune/gpu_reply.h"
+
+#include "base/alloc.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { MOST_RUNS = 100 }; /* more than a batch has */
+
+/* X(member of struct kernel_stats and of the reply, its type, its most) */
+#define FIGURES(X)                                                                                 \
+    X(registers, int, INT_MAX)                                                                     \
+    X(stack_bytes, int64_t, INT64_MAX)                                                             \
+    X(static_shared_bytes, int64_t, INT64_MAX)                                                     \
+    X(dynamic_shared_bytes, int64_t, INT64_MAX)                                                    \
+    X(block_threads, int, INT_MAX)                                                                 \
+    X(grid_blocks, int64_t, INT64_MAX)                                                             \
+    X(blocks_per_sm, int, INT_MAX)
+
+/* What the answer to each request about a variant has. */
+static const struct kind {
+    const char *request;
+    const char *event;
+    bool figures;
+    bool samples;
+    const char *durations[4];
+} kinds[] = {
+    {.request = "load", .event = "loaded", .figures = true},
+    {.request = "verify", .event = "verified", .durations = {"run_ns"}},
+    {.request = "measure", .event = "measured", .samples = true},
+    {.request = "unload", .event = "unloaded"},
+    {.request = "trial",
+     .event = "tried",
+     .figures = true,
+     .samples = true,
+     .durations = {"load_ns", "run_ns", "measure_ns", "again_ns"}},
+};
+
+static const char *text_of(const json_t *message, const char *key)
+{
+    const char *text = json_string_value(json_object_get(message, key));
+    return text != NULL ? text : "";
+}
+
+static double number_of(const json_t *message, const char *key)
+{
+    return json_number_value(json_object_get(message, key));
+}
+
+int64_t gpu_reply_integer(const json_t *reply, const char *key)
+{
+    return json_integer_value(json_object_get(reply, key));
+}
+
+static bool is_integer(const json_t *reply, const char *key, int64_t least, int64_t most)
+{
+    int64_t value = gpu_reply_integer(reply, key);
+    return json_is_integer(json_object_get(reply, key)) && value >= least && value <= most;
+}
+
+static bool is_number(const json_t *reply, const char *key)
+{
+    return json_is_number(json_object_get(reply, key)) && number_of(reply, key) >= 0;
+}
+
+bool gpu_reply_has_times(const json_t *reply, const char *key, size_t least, size_t most)
+{
+    size_t index;
+    json_t *time;
+    json_t *times = json_object_get(reply, key);
+    json_array_foreach(times, index, time)
+    {
+        if (!(json_number_value(time) > 0)) /* 0 of what is not a number */
+            return false;
+    }
+    return json_array_size(times) >= least && json_array_size(times) <= most;
+}
+
+void gpu_reply_append_times(const json_t *reply, const char *key, double **times_ns, size_t *count)
+{
+    size_t index;
+    json_t *time;
+    json_array_foreach(json_object_get(reply, key), index, time)
+    {
+        *ARRAY_APPEND(*times_ns, *count) = json_number_value(time);
+    }
+}
+
+bool gpu_reply_failed(const json_t *reply)
+{
+    return strcmp(text_of(reply, "event"), "failed") == 0;
+}
+
+/* A failure has an outcome that is one. */
+static const char *failure_flaw(const json_t *reply)
+{
+    int outcome = outcome_from_name(text_of(reply, "outcome"));
+    return outcome >= 0 && outcome != OUTCOME_MEASURED && outcome != OUTCOME_COMPILED ? NULL
+                                                                                      : "outcome";
+}
+
+static const char *figures_flaw(const json_t *reply)
+{
+#define X(member, type, most)                                                                      \
+    if (!is_integer(reply, #member, 0, most))                                                      \
+        return #member;
+    FIGURES(X)
+#undef X
+    if (!is_number(reply, "bytes"))
+        return "bytes";
+    if (!is_number(reply, "operations"))
+        return "operations";
+    return json_is_string(json_object_get(reply, "entry")) ? NULL : "entry";
+}
+
+void gpu_reply_store_figures(const json_t *reply, struct result *result)
+{
+#define X(member, type, most) result->stats.member = (type)gpu_reply_integer(reply, #member);
+    FIGURES(X)
+#undef X
+    result->bytes = number_of(reply, "bytes");
+    result->operations = number_of(reply, "operations");
+}
+
+static const char *samples_flaw(const json_t *request, const json_t *reply)
+{
+    size_t wanted = (size_t)gpu_reply_integer(request, "samples");
+    bool one_may_do = number_of(request, "enough_ns") > 0;
+    bool may_be_batched =
+        json_is_true(json_object_get(request, "batched")) || number_of(request, "short_ns") > 0;
+    if (!gpu_reply_has_times(reply, "samples_ns", one_may_do ? 1 : wanted, wanted))
+        return "samples_ns";
+    if (!is_integer(reply, "runs", 1, may_be_batched ? MOST_RUNS : 1))
+        return "runs";
+    if (!is_number(reply, "single_ns"))
+        return "single_ns";
+    return is_number(reply, "empty_batch_ns") ? NULL : "empty_batch_ns";
+}
+
+static const char *flaw_of_kind(const struct kind *kind, const json_t *request, const json_t *reply)
+{
+    const char *flaw = NULL;
+    enum { DURATIONS = sizeof kind->durations / sizeof *kind->durations };
+    if (strcmp(text_of(reply, "event"), kind->event) != 0)
+        return "event";
+    if (kind->figures)
+        flaw = figures_flaw(reply);
+    if (kind->samples && flaw == NULL)
+        flaw = samples_flaw(request, reply);
+    for (size_t i = 0; i < DURATIONS && kind->durations[i] != NULL && flaw == NULL; i++)
+        if (!is_integer(reply, kind->durations[i], 0, INT64_MAX))
+            flaw = kind->durations[i];
+    return flaw;
+}
+
+const char *gpu_reply_flaw(const json_t *request, const json_t *reply)
+{
+    if (gpu_reply_failed(reply))
+        return failure_flaw(reply);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(text_of(request, "do"), kinds[i].request) == 0)
+            return flaw_of_kind(&kinds[i], request, reply);
+    return "event";
+}
