@@ -1,0 +1,204 @@
+/* The screening with scripted workers: each variant gets its outcome, whatever happens on the way. */
+#include "tune/screening.h"
+
+#include "unit/tune/tuning_fixture.h"
+
+/* Screens to the end; the outcome of every variant must be known then. */
+static void screen(struct tuning_fixture *fixture)
+{
+    fixture_open(fixture);
+    fixture_check(fixture, screening_hold(&fixture->tuning, &fixture->job, &fixture->error));
+    assert_int_equal(fixture->job.known_count, fixture->job.study.result_count);
+    for (size_t i = 0; i < fixture->job.study.result_count; i++)
+        assert_true(fixture->job.known[i]);
+}
+
+static void every_variant_has_its_time(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_start(&fixture, "", "us = 20, 21, 22, 23, 24, 25", 10);
+    screen(&fixture);
+    for (int us = 20; us <= 25; us++) {
+        const struct result *result = fixture_result(&fixture, us);
+        fixture_assert_measured(&fixture, us);
+        assert_int_equal(result->sample_count, 3);
+        assert_int_equal(result->runs, 1);
+        assert_int_equal(result->stats.registers, SCRIPTED_REGISTERS);
+        assert_true(result->stats.known);
+    }
+    fixture_end(&fixture);
+}
+
+static void each_failure_is_its_variant_s_alone(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_start(&fixture,
+                  "compile:us=20 * refuse scripted.cu(1): error: no\n"
+                  "compile:us=21 * die 3\n"
+                  "trial:us=22 * fail load_error\n"
+                  "trial:us=23 * fail not_resident\n"
+                  "trial:us=24 * repair {\"event\":\"repaired\"}\n"
+                  "trial:us=25 * fail launch_error\n"
+                  "trial:us=26 * lose fault\n"
+                  "trial:us=27 * signal 11\n"
+                  "trial:us=28 * hang\n"
+                  "trial:us=29 * say hello\n",
+                  "us = 20..31\nconstraint = us < 31 or registers < 10", 0.5);
+    screen(&fixture);
+    fixture_assert_outcome(&fixture, 20, OUTCOME_COMPILE_ERROR, "scripted.cu(1): error: no");
+    fixture_assert_outcome(&fixture, 21, OUTCOME_COMPILE_ERROR, "the compiler ended with status 3");
+    fixture_assert_outcome(&fixture, 22, OUTCOME_LOAD_ERROR, "scripted");
+    fixture_assert_outcome(&fixture, 23, OUTCOME_NOT_RESIDENT, "scripted");
+    fixture_assert_outcome(&fixture, 24, OUTCOME_WRONG_RESULT, "scripted");
+    fixture_assert_outcome(&fixture, 25, OUTCOME_LAUNCH_ERROR, "scripted");
+    fixture_assert_outcome(&fixture, 26, OUTCOME_FAULT, "scripted");
+    fixture_assert_outcome(&fixture, 27, OUTCOME_FAULT,
+                           "was killed by signal 11 (Segmentation fault)");
+    fixture_assert_outcome(&fixture, 28, OUTCOME_TIMEOUT, "did not end within 0.5 s");
+    fixture_assert_outcome(&fixture, 29, OUTCOME_FAULT, "sent an invalid message");
+    fixture_assert_measured(&fixture, 30);
+    fixture_assert_outcome(&fixture, 31, OUTCOME_CONSTRAINT, "us < 31 or registers < 10");
+    assert_int_equal(gpu_client_losses(fixture.tuning.client), 4);
+    fixture_end(&fixture);
+}
+
+static void lies_are_faults_and_leave_no_samples(void **state)
+{
+    (void)state;
+    static const char *const lies[] = {"[]", "[1]", "[0,0,0]", "[-1,-1,-1]", "[null,null,null]"};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        struct tuning_fixture fixture;
+        char *script = alloc_format("trial:us=20 * merge {\"samples_ns\":%s}\n", lies[i]);
+        fixture_start(&fixture, script, "us = 20, 30", 10);
+        screen(&fixture);
+        /* enough for one sample of a variant that is far too slow, and this is not one */
+        fixture_assert_outcome(&fixture, 20, OUTCOME_FAULT, "sent an invalid reply: 'samples_ns'");
+        assert_int_equal(fixture_result(&fixture, 20)->sample_count, 0);
+        fixture_assert_measured(&fixture, 30);
+        fixture_end(&fixture);
+        free(script);
+    }
+}
+
+static void what_was_stopped_or_throttled_is_tried_again(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_start(&fixture,
+                  "trial:us=20 1 signal 9\n"
+                  "trial:us=21 1 merge {\"throttled\":true}\n"
+                  "trial:us=22 1-2 signal 9\n",
+                  "us = 20, 21, 22, 23", 10);
+    screen(&fixture);
+    for (int us = 20; us <= 23; us++) {
+        fixture_assert_measured(&fixture, us);
+        assert_int_equal(fixture_result(&fixture, us)->sample_count, 3);
+    }
+    assert_int_equal(scripted_worker_count("trial:us=21"), 2);
+    fixture_end(&fixture);
+}
+
+static void compilers_that_are_late_or_die_hold_nothing_up(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_start(&fixture,
+                  "compiler 2 die 3\n"
+                  "compile:us=21 * late 200\n"
+                  "compile:us=22 1 signal 9\n",
+                  "us = 20, 21, 22, 23", 10);
+    screen(&fixture);
+    for (int us = 20; us <= 23; us++)
+        fixture_assert_measured(&fixture, us);
+    fixture_end(&fixture);
+}
+
+/* A first sample twice as long as the best is enough. */
+static void the_hopeless_get_one_sample(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    /* the fast one is compiled, and so tried, first */
+    fixture_start(&fixture, "compile:us=50 * late 200\n", "us = 20, 50", 10);
+    screen(&fixture);
+    assert_int_equal(fixture_result(&fixture, 20)->sample_count, 3);
+    assert_int_equal(fixture_result(&fixture, 50)->sample_count, 1);
+    fixture_end(&fixture);
+}
+
+/* Below 10 us in batches, and so is what could be compared with these. */
+static void what_can_be_compared_is_batched_alike(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_start(&fixture, "", "us = 6, 15, 30", 10);
+    screen(&fixture);
+    assert_int_equal(fixture_result(&fixture, 6)->runs, SCRIPTED_RUNS);
+    assert_int_equal(fixture_result(&fixture, 15)->runs, SCRIPTED_RUNS);
+    assert_int_equal(fixture_result(&fixture, 15)->sample_count, 3); /* none of the single ones */
+    assert_int_equal(fixture_result(&fixture, 30)->runs, 1);
+    fixture_end(&fixture);
+}
+
+/* The second attempt fails: the variant has no samples of the first any more. */
+static void a_variant_may_fail_when_it_is_tried_again(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_start(&fixture, "trial:us=15 2 die 3\n", "us = 6, 15", 10);
+    screen(&fixture);
+    fixture_assert_outcome(&fixture, 15, OUTCOME_FAULT, "ended with status 3");
+    fixture_assert_measured(&fixture, 6);
+    fixture_end(&fixture);
+}
+
+/* Two places in the finals, five that could win: a closer look at these. */
+static void a_closer_look_if_too_many_could_win(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_start(&fixture, "", "us = 20, 20.01, 20.02, 20.03, 20.04, 30", 10);
+    fixture.tuning.rules.finalists = 2;
+    screen(&fixture);
+    assert_int_equal(fixture_result(&fixture, 20)->sample_count, 9);
+    assert_int_equal(fixture_result(&fixture, 20.04)->sample_count, 9);
+    assert_int_equal(fixture_result(&fixture, 30)->sample_count, 3);
+    fixture_end(&fixture);
+}
+
+static void an_error_ends_it(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {"trial 2 error -3\n", "compile:us=22 * error -6\n",
+                                          "trial 2 die 3\nopen 2 error -3\n"};
+    const enum error_code codes[] = {ERROR_CONFIG, ERROR_RECORD, ERROR_CONFIG};
+    for (size_t i = 0; i < 3; i++) {
+        struct tuning_fixture fixture;
+        fixture_start(&fixture, scripts[i], "us = 20, 21, 22, 23", 10);
+        fixture_open(&fixture);
+        assert_int_equal(screening_hold(&fixture.tuning, &fixture.job, &fixture.error), codes[i]);
+        assert_string_equal(fixture.error.message, "scripted");
+        fixture_end(&fixture);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(every_variant_has_its_time),
+        SCRATCH_TEST(each_failure_is_its_variant_s_alone),
+        SCRATCH_TEST(lies_are_faults_and_leave_no_samples),
+        SCRATCH_TEST(what_was_stopped_or_throttled_is_tried_again),
+        SCRATCH_TEST(compilers_that_are_late_or_die_hold_nothing_up),
+        SCRATCH_TEST(the_hopeless_get_one_sample),
+        SCRATCH_TEST(what_can_be_compared_is_batched_alike),
+        SCRATCH_TEST(a_variant_may_fail_when_it_is_tried_again),
+        SCRATCH_TEST(a_closer_look_if_too_many_could_win),
+        SCRATCH_TEST(an_error_ends_it),
+    };
+    if (argc > 1)
+        return scripted_worker_main(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/*
+ * One job of a sweep in the current folder, with all that tuning it takes: compile pool, GPU client
+ * and record, with scripted workers (scripted_worker.h).
+ */
+#ifndef AUTOTUNE_TEST_TUNING_FIXTURE_H
+#define AUTOTUNE_TEST_TUNING_FIXTURE_H
+
+#include "base/alloc.h"
+#include "tune/tune_job.h"
+#include "unit/scratch.h"
+#include "unit/scripted_worker.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct tuning_fixture {
+    struct event_loop loop;
+    struct sweep sweep;
+    struct environment environment;
+    struct tuning_job job;
+    struct progress progress;
+    struct timings timings;
+    struct tuning tuning;
+    struct compile_job *support;
+    struct error error;
+};
+
+/* A template "scripted" whose variants take `us` microseconds, and a sweep of it with `rest` in its
+ * section: "us = 20, 30". */
+static inline void fixture_files(const char *rest, double launch_timeout_s)
+{
+    char *sweep =
+        alloc_format("[sweep]\ntemplates = .\ntuned = results/tuned.ini\nresults = results\n"
+                     "launch_timeout_s = %g\ncompile_timeout_s = 5\n[scripted]\n%s\n",
+                     launch_timeout_s, rest);
+    assert_int_equal(scratch_write("sweep.ini", sweep), 0);
+    assert_int_equal(scratch_write("scripted.cu", "/* for a scripted compiler */\n"), 0);
+    assert_int_equal(scratch_write("scripted.ini", "[kernel]\n"
+                                                   "description = takes `us` microseconds\n"
+                                                   "[parameters]\n"
+                                                   "us = 20\n"
+                                                   "[problem]\n"
+                                                   "n = 1\n"
+                                                   "[buffer.out]\n"
+                                                   "type = float\n"
+                                                   "length = n\n"
+                                                   "access = write\n"
+                                                   "[launch.main]\n"
+                                                   "entry = kernel\n"
+                                                   "grid = 64\n"
+                                                   "block = 128\n"
+                                                   "arguments = out\n"
+                                                   "[expect.out]\n"
+                                                   "reference = constant(0)\n"
+                                                   "compare = exact\n"),
+                     0);
+    free(sweep);
+}
+
+static inline void fixture_check(const struct tuning_fixture *fixture, int status)
+{
+    if (status != 0)
+        print_message("%s\n", fixture->error.message);
+    assert_int_equal(status, 0);
+}
+
+/* Everything until the first variant can be tried. Two compile workers; short finals. */
+static inline void fixture_start(struct tuning_fixture *fixture, const char *script,
+                                 const char *rest, double launch_timeout_s)
+{
+    const struct compile_pool_options options = {
+        .workers = 2, .compile_timeout_s = 5, .cache_folder = "cache"};
+    *fixture = (struct tuning_fixture){0};
+    struct tuning *tuning = &fixture->tuning;
+    struct error *error = &fixture->error;
+    struct tuning_job *job = &fixture->job;
+    scripted_worker_script(script);
+    fixture_files(rest, launch_timeout_s);
+    fixture_check(fixture, sweep_load(&fixture->sweep, "sweep.ini", NULL, 0, error));
+    fixture_check(fixture, compile_pool_new(&tuning->pool, &fixture->loop, &options, error));
+    fixture_check(fixture, gpu_client_new(&tuning->client, 0, &fixture->loop, error));
+    fixture_check(fixture, gpu_client_gpu(tuning->client, &fixture->environment.gpu, error));
+    fixture_check(fixture,
+                  compile_pool_set_arch(tuning->pool, fixture->environment.gpu.arch, error));
+    fixture_check(fixture, record_open(&tuning->record, "record.sqlite", error));
+    fixture_check(fixture, tune_job_request_support(tuning->pool, &tuning->support, error));
+    tuning_job_init(job, &fixture->sweep.kernels[0], &fixture->sweep.kernels[0].problems[0],
+                    &fixture->environment);
+    fixture_check(fixture,
+                  record_begin(tuning->record, &job->study, false, &job->record_id, error));
+    fixture_check(fixture, tuning_job_enumerate(job, error));
+    fixture_check(fixture, tuning_job_compile(job, tuning->pool, error));
+    progress_start(&fixture->progress, job->study.result_count, true);
+    timings_start(&fixture->timings);
+    tuning->progress = &fixture->progress;
+    tuning->timings = &fixture->timings;
+    tuning->launch_timeout_s = launch_timeout_s;
+    tuning->rules = race_rules_complete(
+        (struct race_rules){.minimum_rounds = 4, .maximum_rounds = 12, .resamples = 100});
+}
+
+/* The GPU client has the job's problem open, as tune_job() leaves it to screening and finals. */
+static inline void fixture_open(struct tuning_fixture *fixture)
+{
+    double empty_ns;
+    const struct template *template = &fixture->job.kernel->template;
+    const struct gpu_problem problem = {.template_path = template->path,
+                                        .template_hash = template->hash,
+                                        .values = fixture->job.problem,
+                                        .support_cubin = "support",
+                                        .launch_timeout_s = fixture->tuning.launch_timeout_s};
+    fixture_check(fixture,
+                  gpu_client_open(fixture->tuning.client, &problem, &empty_ns, &fixture->error));
+}
+
+static inline void fixture_end(struct tuning_fixture *fixture)
+{
+    record_close(fixture->tuning.record);
+    gpu_client_free(fixture->tuning.client);
+    compile_pool_free(fixture->tuning.pool);
+    event_loop_release(&fixture->loop);
+    tuning_job_release(&fixture->job);
+    sweep_release(&fixture->sweep);
+    assert_int_equal(system("rm -rf cache requests record.sqlite*"), 0);
+}
+
+static inline double fixture_us(const struct result *result)
+{
+    const struct value *us = bindings_find(&result->parameters, "us");
+    return us->kind == VALUE_INTEGER ? (double)us->as.integer : us->as.real;
+}
+
+/* The variant that takes so long. */
+static inline const struct result *fixture_result(const struct tuning_fixture *fixture, double us)
+{
+    const struct study *study = &fixture->job.study;
+    for (size_t i = 0; i < study->result_count; i++)
+        if (fixture_us(&study->results[i]) == us)
+            return &study->results[i];
+    fail_msg("no variant takes %g us", us);
+    return NULL;
+}
+
+static inline void fixture_assert_outcome(const struct tuning_fixture *fixture, double us,
+                                          enum outcome outcome, const char *reason)
+{
+    const struct result *result = fixture_result(fixture, us);
+    assert_string_equal(outcome_name(result->outcome), outcome_name(outcome));
+    assert_string_equal(result->reason != NULL ? result->reason : "", reason);
+}
+
+/* It was measured, at what it takes to 0.1 %. */
+static inline void fixture_assert_measured(const struct tuning_fixture *fixture, double us)
+{
+    const struct result *result = fixture_result(fixture, us);
+    fixture_assert_outcome(fixture, us, OUTCOME_MEASURED, "");
+    assert_true(result->time.median_ns > us * 999 && result->time.median_ns < us * 1001);
+}
+
+static inline void fixture_assert_winner(const struct tuning_fixture *fixture, double us)
+{
+    const struct study *study = &fixture->job.study;
+    assert_true(study->has_winner);
+    assert_true(fixture_us(&study->results[study->winner]) == us);
+    fixture_assert_measured(fixture, us);
+}
+
+#endif
