@@ -13,26 +13,6 @@ enum {
     COPY_ROUNDS = 4 /* for which a copy of the code serves: loading one takes as long as a round */
 };
 
-/* The driver's figures take the place of the compiler's; what only the compiler knows stays. */
-static int load(struct tuning *tuning, struct tuning_job *job, size_t index,
-                struct gpu_client_answer *answer, struct error *error)
-{
-    struct result *result = &job->study.results[index];
-    const struct kernel_stats_source source = tuning_job_stats_source(job, index);
-    timings_stage(tuning->timings, TIMING_LOAD);
-    int status = gpu_client_load(tuning->client, (int64_t)index, job->compile_jobs[index]->path,
-                                 &result->parameters, result, answer, error);
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED && !answer->again)
-        kernel_stats_limit(&source, answer->entry, &result->stats);
-    return status;
-}
-
-static int unload(struct tuning *tuning, size_t index, struct error *error)
-{
-    timings_stage(tuning->timings, TIMING_LOAD);
-    return gpu_client_unload(tuning->client, (int64_t)index, error);
-}
-
 struct finals {
     struct tuning *tuning;
     struct tuning_job *job;
@@ -41,13 +21,15 @@ struct finals {
     double **rounds_ns;           /* what the contenders' samples point to */
     double **samples_ns;          /* raw */
     size_t *sample_counts;
-    int *runs; /* of which a sample is the mean: as in the screening, or 1 for all */
+    int *runs;       /* of which a sample is the mean: as in the screening, or 1 for all */
+    bool *loaded;    /* in the present worker */
+    unsigned losses; /* of workers, when `loaded` was true */
     size_t count;
     uint64_t random;
 };
 
-/* Figures of batches and of single runs do not compare: where one who could win cannot be batched,
- * for want of memory, the finals begin anew with single runs for all. */
+/* Times of batches and of single runs do not compare: if one that could win cannot be batched, for
+ * want of memory, the finals begin anew with single runs for all. */
 static void give_up_batches(struct finals *finals)
 {
     for (size_t i = 0; i < finals->count; i++) {
@@ -59,7 +41,7 @@ static void give_up_batches(struct finals *finals)
     }
 }
 
-/* Whether some are batched and others, who could win, are not. */
+/* Whether some are batched and others that could win are not. */
 static bool is_mixed(const struct finals *finals)
 {
     bool batched = false;
@@ -94,6 +76,7 @@ static void choose_finalists(struct finals *finals)
     finals->rounds_ns = alloc_zeroed(finals->count, sizeof *finals->rounds_ns);
     finals->samples_ns = alloc_zeroed(finals->count, sizeof *finals->samples_ns);
     finals->sample_counts = alloc_zeroed(finals->count, sizeof *finals->sample_counts);
+    finals->loaded = alloc_zeroed(finals->count, sizeof *finals->loaded);
     if (is_mixed(finals))
         give_up_batches(finals);
 }
@@ -109,6 +92,7 @@ static void finals_release(struct finals *finals)
     free(finals->sample_counts);
     free(finals->contenders);
     free(finals->runs);
+    free(finals->loaded);
     free(finals->indices);
 }
 
@@ -132,26 +116,51 @@ static int ensure_job(struct finals *finals, size_t index, struct error *error)
     return status != 0 ? status : compile_pool_wait(tuning->pool, job->compile_jobs[index], error);
 }
 
-/* Loads whoever is in; again for all where the worker was lost on the way. */
+/* A worker that is lost takes the variants with it that it had loaded. Returns whether one was lost
+ * since the last call. */
+static bool note_losses(struct finals *finals)
+{
+    unsigned losses = gpu_client_losses(finals->tuning->client);
+    bool lost = losses != finals->losses;
+    finals->losses = losses;
+    for (size_t i = 0; i < finals->count && lost; i++)
+        finals->loaded[i] = false;
+    return lost;
+}
+
+/* The driver's figures take the place of the compiler's; what only the compiler knows stays. */
+static int load(struct finals *finals, size_t contender, struct error *error)
+{
+    struct tuning *tuning = finals->tuning;
+    size_t index = finals->indices[contender];
+    struct result *result = &finals->job->study.results[index];
+    struct gpu_client_answer answer;
+    int status = ensure_job(finals, index, error);
+    if (status != 0)
+        return status;
+    const struct kernel_stats_source source = tuning_job_stats_source(finals->job, index);
+    timings_stage(tuning->timings, TIMING_LOAD);
+    status = gpu_client_load(tuning->client, (int64_t)index, finals->job->compile_jobs[index]->path,
+                             &result->parameters, result, &answer, error);
+    if (status != 0 || answer.again)
+        return status;
+    if (answer.outcome != OUTCOME_MEASURED) {
+        disqualify(finals, contender, &answer);
+        return 0;
+    }
+    kernel_stats_limit(&source, answer.entry, &result->stats);
+    finals->loaded[contender] = true;
+    return 0;
+}
+
+/* Loads those that are in and not loaded: all of them again if the worker is lost on the way. */
 static int load_finalists(struct finals *finals, struct error *error)
 {
-    unsigned losses;
     int status = 0;
-    do {
-        losses = gpu_client_losses(finals->tuning->client);
-        for (size_t i = 0; i < finals->count && status == 0; i++) {
-            struct gpu_client_answer answer;
-            if (finals->contenders[i].out)
-                continue;
-            status = ensure_job(finals, finals->indices[i], error);
-            if (status == 0)
-                status = load(finals->tuning, finals->job, finals->indices[i], &answer, error);
-            if (status == 0 && answer.outcome != OUTCOME_MEASURED)
-                disqualify(finals, i, &answer);
-            if (gpu_client_losses(finals->tuning->client) != losses)
-                break;
-        }
-    } while (status == 0 && gpu_client_losses(finals->tuning->client) != losses);
+    (void)note_losses(finals);
+    for (size_t i = 0; i < finals->count && status == 0; i = note_losses(finals) ? 0 : i + 1)
+        if (!finals->contenders[i].out && !finals->loaded[i])
+            status = load(finals, i, error);
     return status;
 }
 
@@ -165,42 +174,48 @@ static void append_samples(struct finals *finals, size_t contender, const double
         *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = samples[i];
 }
 
-/* One round: whoever is in is measured once, in shuffled order; every few rounds of another copy of
- * the code. `*anew`: the finals are to begin anew. */
+/* Takes a contender's samples of a round: `*again` if it is to be asked again, `*anew` if it cannot be
+ * batched, so that the finals begin anew. */
+static int measure(struct finals *finals, size_t contender, unsigned round, bool *again, bool *anew,
+                   struct error *error)
+{
+    struct gpu_client_answer answer;
+    double *samples = NULL;
+    size_t count = 0;
+    int runs;
+    bool batched = finals->runs[contender] > 1;
+    const struct gpu_client_sampling sampling = {
+        .count = FINAL_SAMPLES, .copy = round / COPY_ROUNDS, .batched = batched};
+    timings_stage(finals->tuning->timings, TIMING_FINALS);
+    int status = gpu_client_measure(finals->tuning->client, (int64_t)finals->indices[contender],
+                                    &sampling, &samples, &count, &runs, &answer, error);
+    *again = status == 0 && answer.again;
+    if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+        disqualify(finals, contender, &answer);
+    else if (status == 0 && !answer.again && (runs > 1) != batched)
+        *anew = true;
+    else if (status == 0 && !answer.again)
+        append_samples(finals, contender, samples, count);
+    free(samples);
+    return status;
+}
+
+/* One round: everyone who is in is measured once, in shuffled order; every few rounds another copy of
+ * the code. `*anew`: the finals begin anew. */
 static int run_round(struct finals *finals, unsigned round, bool *anew, struct error *error)
 {
-    struct tuning *tuning = finals->tuning;
     size_t *order = alloc_zeroed(finals->count, sizeof *order);
+    bool again = false;
     int status = 0;
     *anew = false;
     for (size_t i = 0; i < finals->count; i++)
         order[i] = i;
     statistics_shuffle(order, finals->count, &finals->random);
-    timings_stage(tuning->timings, TIMING_FINALS);
-    for (size_t i = 0; i < finals->count && status == 0; i++) {
-        size_t who = order[i];
-        struct gpu_client_answer answer;
-        double *samples = NULL;
-        size_t count = 0;
-        int runs;
-        unsigned losses = gpu_client_losses(tuning->client);
-        if (finals->contenders[who].out)
-            continue;
-        const struct gpu_client_sampling sampling = {
-            .count = FINAL_SAMPLES, .copy = round / COPY_ROUNDS, .batched = finals->runs[who] > 1};
-        status = gpu_client_measure(tuning->client, (int64_t)finals->indices[who], &sampling,
-                                    &samples, &count, &runs, &answer, error);
-        if (status == 0 && answer.outcome != OUTCOME_MEASURED)
-            disqualify(finals, who, &answer);
-        else if (status == 0 && answer.again)
-            i--;
-        else if (status == 0 && (runs > 1) != (finals->runs[who] > 1))
-            *anew = true;
-        else if (status == 0)
-            append_samples(finals, who, samples, count);
-        free(samples);
-        if (status == 0 && gpu_client_losses(tuning->client) != losses)
-            status = load_finalists(finals, error);
+    for (size_t i = 0; i < finals->count && status == 0 && !*anew; i += !again) {
+        again = false;
+        status = load_finalists(finals, error); /* which may put it out */
+        if (status == 0 && !finals->contenders[order[i]].out)
+            status = measure(finals, order[i], round, &again, anew, error);
     }
     if (*anew)
         give_up_batches(finals);
@@ -211,21 +226,20 @@ static int run_round(struct finals *finals, unsigned round, bool *anew, struct e
 /* The last word on correctness: a rare race may show only after many runs. */
 static int verify_finalists(struct finals *finals, struct error *error)
 {
-    struct tuning *tuning = finals->tuning;
+    struct gpu_client_answer answer;
+    bool again = false;
     int status = 0;
-    timings_stage(tuning->timings, TIMING_VERIFY);
-    for (size_t i = 0; i < finals->count && status == 0; i++) {
-        struct gpu_client_answer answer;
-        unsigned losses = gpu_client_losses(tuning->client);
-        if (finals->contenders[i].out)
+    for (size_t i = 0; i < finals->count && status == 0; i += !again) {
+        again = false;
+        status = load_finalists(finals, error);
+        if (status != 0 || finals->contenders[i].out)
             continue;
-        status = gpu_client_verify(tuning->client, (int64_t)finals->indices[i], 1, &answer, error);
+        timings_stage(finals->tuning->timings, TIMING_VERIFY);
+        status = gpu_client_verify(finals->tuning->client, (int64_t)finals->indices[i], 1, &answer,
+                                   error);
+        again = status == 0 && answer.again;
         if (status == 0 && answer.outcome != OUTCOME_MEASURED)
             disqualify(finals, i, &answer);
-        else if (status == 0 && answer.again)
-            i--;
-        if (status == 0 && gpu_client_losses(tuning->client) != losses)
-            status = load_finalists(finals, error);
     }
     return status;
 }
@@ -280,16 +294,15 @@ static int store_finalists(struct finals *finals, struct error *error)
     return status;
 }
 
-/* A worker that is lost now takes them all with it. */
 static int unload_finalists(struct finals *finals, struct error *error)
 {
     int status = 0;
-    unsigned losses = gpu_client_losses(finals->tuning->client);
-    for (size_t i = 0;
-         i < finals->count && status == 0 && gpu_client_losses(finals->tuning->client) == losses;
-         i++)
-        if (finals->job->study.results[finals->indices[i]].outcome == OUTCOME_MEASURED)
-            status = unload(finals->tuning, finals->indices[i], error);
+    timings_stage(finals->tuning->timings, TIMING_LOAD);
+    for (size_t i = 0; i < finals->count && status == 0; i++) {
+        (void)note_losses(finals);
+        if (finals->loaded[i])
+            status = gpu_client_unload(finals->tuning->client, (int64_t)finals->indices[i], error);
+    }
     return status;
 }
 
@@ -300,9 +313,7 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
     struct verdict verdict = {0};
     study->has_winner = false;
     choose_finalists(&finals);
-    int status = load_finalists(&finals, error);
-    if (status == 0)
-        status = run_rounds(&finals, &verdict, error);
+    int status = run_rounds(&finals, &verdict, error);
     if (status == 0)
         status = verify_finalists(&finals, error);
     if (status == 0 && count_in(&finals) > 0) {

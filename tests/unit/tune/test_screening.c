@@ -142,7 +142,6 @@ static void what_can_be_compared_is_batched_alike(void **state)
     fixture_end(&fixture);
 }
 
-/* The second attempt fails: the variant has no samples of the first any more. */
 static void a_variant_may_fail_when_it_is_tried_again(void **state)
 {
     (void)state;

@@ -1,0 +1,326 @@
+/*
+ * The finals with scripted workers: the fastest variant that is right wins, whatever happens on the
+ * way. Finals look at the standings after 4, 5, 7 and 12 rounds, of 3 samples each.
+ */
+#include "tune/finals.h"
+
+#include "tune/screening.h"
+#include "unit/tune/tuning_fixture.h"
+
+enum { ROUND_SAMPLES = 3, MOST_SAMPLES = 12 * ROUND_SAMPLES };
+
+/* Two that noise keeps from being told apart within 12 rounds, and one that is ruled out at the
+ * first look. */
+#define CLOSE_AND_SLOW "us = 20, 20.0002, 25"
+#define CLOSE_AND_SLOW_BATCHES "us = 6, 6.0001, 7"
+
+static int hold(struct tuning_fixture *fixture, const char *script, const char *rest,
+                double launch_timeout_s)
+{
+    fixture_start(fixture, script, rest, launch_timeout_s);
+    fixture->tuning.rules.everyone = true; /* in the finals, however slow */
+    fixture->tuning.rules.tie_tolerance = 1e-9;
+    fixture_open(fixture);
+    fixture_check(fixture, screening_hold(&fixture->tuning, &fixture->job, &fixture->error));
+    return finals_hold(&fixture->tuning, &fixture->job, &fixture->error);
+}
+
+static size_t samples_of(const struct tuning_fixture *fixture, double us)
+{
+    return fixture_result(fixture, us)->sample_count;
+}
+
+/* -- workers that behave -------------------------------------------------------------------------
+ */
+
+static void the_fastest_wins(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_check(&fixture, hold(&fixture, "", "us = 23, 21, 20, 22", 10));
+    fixture_assert_winner(&fixture, 20);
+    for (int us = 20; us <= 23; us++) {
+        fixture_assert_measured(&fixture, us);
+        assert_true(fixture_result(&fixture, us)->finalist);
+        assert_int_equal(samples_of(&fixture, us), 4 * ROUND_SAMPLES);
+        assert_int_equal(fixture_result(&fixture, us)->tied, us == 20);
+    }
+    assert_int_equal(scripted_worker_count("verify"), 1); /* of the winner alone */
+    assert_int_equal(scripted_worker_count("load"), 4);
+    assert_int_equal(scripted_worker_count("unload"), 4);
+    fixture_end(&fixture);
+}
+
+static void equals_are_a_tie(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_check(&fixture, hold(&fixture, "", "us = 20, 20.001, 30", 10));
+    assert_true(fixture_result(&fixture, 20)->tied);
+    assert_true(fixture_result(&fixture, 20.001)->tied);
+    assert_false(fixture_result(&fixture, 30)->tied);
+    fixture_assert_winner(&fixture, 20); /* the first of equals in registers and threads */
+    fixture_end(&fixture);
+}
+
+static void the_undecided_have_all_rounds(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_check(&fixture, hold(&fixture, "", CLOSE_AND_SLOW, 10));
+    assert_int_equal(samples_of(&fixture, 20), MOST_SAMPLES);
+    assert_int_equal(samples_of(&fixture, 20.0002), MOST_SAMPLES);
+    assert_int_equal(samples_of(&fixture, 25), 4 * ROUND_SAMPLES);
+    fixture_end(&fixture);
+}
+
+/* -- a worker is lost, and the variants are right ------------------------------------------------
+ */
+
+/* At this point the worker is killed from outside: the finals are as without that. */
+static void assert_unharmed(const char *script)
+{
+    struct tuning_fixture fixture;
+    fixture_check(&fixture, hold(&fixture, script, CLOSE_AND_SLOW, 10));
+    assert_int_equal(gpu_client_losses(fixture.tuning.client), 1);
+    assert_true(fixture.job.study.has_winner);
+    assert_int_equal(samples_of(&fixture, 20), MOST_SAMPLES);
+    assert_int_equal(samples_of(&fixture, 20.0002), MOST_SAMPLES);
+    assert_int_equal(samples_of(&fixture, 25), 4 * ROUND_SAMPLES);
+    fixture_assert_measured(&fixture, 25);
+    fixture_end(&fixture);
+}
+
+static void a_kill_from_outside_changes_nothing(void **state)
+{
+    (void)state;
+    assert_unharmed("load 1 signal 9\n");
+    assert_unharmed("load 3 signal 9\n");
+    assert_unharmed("measure 1 signal 9\n");
+    assert_unharmed("measure:us=25 3 signal 9\n");
+}
+
+/* When one was ruled out already, only the others are loaded again. */
+static void a_kill_after_one_was_ruled_out_changes_nothing(void **state)
+{
+    (void)state;
+    assert_unharmed("measure:us=20 9 signal 9\n");
+    assert_unharmed("verify 1 signal 9\n");
+    assert_unharmed("verify 2 signal 9\n");
+    assert_unharmed("unload 1 signal 9\n");
+    assert_unharmed("unload 3 signal 9\n");
+}
+
+static void throttled_samples_are_taken_again_in_their_round(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_check(&fixture,
+                  hold(&fixture, "measure 2-3 merge {\"throttled\":true}\n", CLOSE_AND_SLOW, 10));
+    assert_int_equal(samples_of(&fixture, 20), MOST_SAMPLES);
+    assert_int_equal(samples_of(&fixture, 25), 4 * ROUND_SAMPLES);
+    fixture_end(&fixture);
+}
+
+/* -- a finalist fails ----------------------------------------------------------------------------
+ */
+
+/* The fastest meets the script: it has this outcome, and the next one wins. */
+static void assert_second_wins(const char *script, enum outcome outcome, const char *reason)
+{
+    struct tuning_fixture fixture;
+    fixture_check(&fixture, hold(&fixture, script, CLOSE_AND_SLOW, 0.5));
+    fixture_assert_outcome(&fixture, 20, outcome, reason);
+    fixture_assert_winner(&fixture, 20.0002);
+    fixture_assert_measured(&fixture, 25);
+    fixture_end(&fixture);
+}
+
+static void a_finalist_that_fails_is_out(void **state)
+{
+    (void)state;
+    assert_second_wins("load:us=20 1 fail load_error\n", OUTCOME_LOAD_ERROR, "scripted");
+    assert_second_wins("measure:us=20 2 fail launch_error\n", OUTCOME_LAUNCH_ERROR, "scripted");
+    assert_second_wins("verify:us=20 1 fail wrong_result\n", OUTCOME_WRONG_RESULT, "scripted");
+}
+
+static void a_finalist_that_costs_the_worker_is_out(void **state)
+{
+    (void)state;
+    const char *const requests[] = {"load:us=20 1", "measure:us=20 1", "measure:us=20 9",
+                                    "verify:us=20 1"};
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        char *lost = alloc_format("%s lose fault\n", requests[i]);
+        char *dead = alloc_format("%s die 3\n", requests[i]);
+        assert_second_wins(lost, OUTCOME_FAULT, "scripted");
+        assert_second_wins(dead, OUTCOME_FAULT, "ended with status 3");
+        free(lost);
+        free(dead);
+    }
+    assert_second_wins("measure:us=20 2 hang\n", OUTCOME_TIMEOUT, "did not end within 0.5 s");
+    assert_second_wins("verify:us=20 1 hang\n", OUTCOME_TIMEOUT, "did not end within 0.5 s");
+}
+
+static void a_liar_does_not_win(void **state)
+{
+    (void)state;
+    const char *reason = "sent an invalid reply: 'samples_ns'";
+    assert_second_wins("measure:us=20 5 merge {\"samples_ns\":[]}\n", OUTCOME_FAULT, reason);
+    assert_second_wins("measure:us=20 5 merge {\"samples_ns\":[1,1]}\n", OUTCOME_FAULT, reason);
+    assert_second_wins("measure:us=20 * merge {\"samples_ns\":[-1,-1,-1]}\n", OUTCOME_FAULT,
+                       reason);
+    assert_second_wins("measure:us=20 * merge {\"samples_ns\":[null,null,null]}\n", OUTCOME_FAULT,
+                       reason);
+    assert_second_wins("load:us=20 * without registers\n", OUTCOME_FAULT,
+                       "sent an invalid reply: 'registers'");
+    assert_second_wins("verify:us=20 * say {\"event\":\"measured\"}\n", OUTCOME_FAULT,
+                       "sent an invalid reply: 'event'");
+    assert_second_wins("measure:us=20 3 say hello\n", OUTCOME_FAULT, "sent an invalid message");
+}
+
+static void the_last_one_left_wins(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_check(&fixture,
+                  hold(&fixture, "measure:us=20 2 die 3\nmeasure:us=20.0002 3 lose fault\n",
+                       CLOSE_AND_SLOW, 10));
+    fixture_assert_outcome(&fixture, 20, OUTCOME_FAULT, "ended with status 3");
+    fixture_assert_outcome(&fixture, 20.0002, OUTCOME_FAULT, "scripted");
+    fixture_assert_winner(&fixture, 25);
+    fixture_end(&fixture);
+}
+
+static void if_everyone_fails_nobody_wins(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {"load * fail load_error\n", "measure * die 3\n",
+                                          "verify * fail wrong_result\n"};
+    static const char *const variants[] = {CLOSE_AND_SLOW, CLOSE_AND_SLOW, "us = 20"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        struct tuning_fixture fixture;
+        fixture_check(&fixture, hold(&fixture, scripts[i], variants[i], 10));
+        assert_false(fixture.job.study.has_winner);
+        assert_int_equal(study_count(&fixture.job.study, OUTCOME_MEASURED), 0);
+        fixture_end(&fixture);
+    }
+}
+
+/* The winner fails its last verification; the finals are held again among those it had ruled out. */
+static void finals_are_held_again_among_those_left(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_start(&fixture, "verify:us=20 * fail wrong_result\n", "us = 20, 20.3, 25", 10);
+    fixture_check(&fixture, tune_job(&fixture.tuning, &fixture.job, &fixture.error));
+    fixture_assert_outcome(&fixture, 20, OUTCOME_WRONG_RESULT, "scripted");
+    fixture_assert_winner(&fixture, 20.3);
+    assert_true(fixture.job.study.complete);
+    fixture_end(&fixture);
+}
+
+static void an_error_ends_it(void **state)
+{
+    (void)state;
+    static const char *const requests[] = {"load", "measure", "verify", "unload"};
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        struct tuning_fixture fixture;
+        char *script = alloc_format("%s 2 error -4\n", requests[i]);
+        assert_int_equal(hold(&fixture, script, CLOSE_AND_SLOW, 10), ERROR_DEVICE);
+        assert_string_equal(fixture.error.message, "scripted");
+        fixture_end(&fixture);
+        free(script);
+    }
+}
+
+/* -- batches -------------------------------------------------------------------------------------
+ */
+
+static void assert_all_single(struct tuning_fixture *fixture)
+{
+    for (size_t i = 0; i < fixture->job.study.result_count; i++) {
+        const struct result *result = &fixture->job.study.results[i];
+        if (result->outcome != OUTCOME_MEASURED)
+            continue;
+        assert_int_equal(result->runs, 1);
+        assert_in_range(result->sample_count, 4 * ROUND_SAMPLES, MOST_SAMPLES);
+        fixture_assert_measured(fixture, fixture_us(result));
+    }
+}
+
+static void short_variants_are_measured_in_batches(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_check(&fixture, hold(&fixture, "", CLOSE_AND_SLOW_BATCHES, 10));
+    assert_int_equal(fixture_result(&fixture, 6)->runs, SCRIPTED_RUNS);
+    assert_int_equal(fixture_result(&fixture, 6.0001)->runs, SCRIPTED_RUNS);
+    assert_int_equal(samples_of(&fixture, 7), 4 * ROUND_SAMPLES);
+    fixture_end(&fixture);
+}
+
+static void if_one_cannot_be_batched_all_begin_anew(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_check(&fixture, hold(&fixture, "measure:us=6.0001 2 merge {\"runs\":1}\n",
+                                 CLOSE_AND_SLOW_BATCHES, 10));
+    assert_all_single(&fixture);
+    fixture_assert_measured(&fixture, 7);
+    assert_true(fixture.job.study.has_winner);
+    fixture_end(&fixture);
+}
+
+/* One was ruled out, the worker was lost, and then all begin anew: also the one that the new worker
+ * has not loaded. */
+static void who_begins_anew_is_loaded(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_check(&fixture, hold(&fixture,
+                                 "measure:us=6 6 signal 9\n"
+                                 "measure:us=6.0001 8 merge {\"runs\":1}\n",
+                                 CLOSE_AND_SLOW_BATCHES, 10));
+    assert_int_equal(gpu_client_losses(fixture.tuning.client), 1);
+    assert_all_single(&fixture);
+    fixture_assert_measured(&fixture, 7);
+    fixture_end(&fixture);
+}
+
+/* A batch that nobody asked for must not begin the finals anew for ever. */
+static void a_batch_instead_of_single_runs_is_a_fault(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_check(&fixture,
+                  hold(&fixture, "measure:us=20 * merge {\"runs\":32}\n", CLOSE_AND_SLOW, 10));
+    fixture_assert_outcome(&fixture, 20, OUTCOME_FAULT, "sent an invalid reply: 'runs'");
+    fixture_assert_winner(&fixture, 20.0002);
+    fixture_end(&fixture);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(the_fastest_wins),
+        SCRATCH_TEST(equals_are_a_tie),
+        SCRATCH_TEST(the_undecided_have_all_rounds),
+        SCRATCH_TEST(a_kill_from_outside_changes_nothing),
+        SCRATCH_TEST(a_kill_after_one_was_ruled_out_changes_nothing),
+        SCRATCH_TEST(throttled_samples_are_taken_again_in_their_round),
+        SCRATCH_TEST(a_finalist_that_fails_is_out),
+        SCRATCH_TEST(a_finalist_that_costs_the_worker_is_out),
+        SCRATCH_TEST(a_liar_does_not_win),
+        SCRATCH_TEST(the_last_one_left_wins),
+        SCRATCH_TEST(if_everyone_fails_nobody_wins),
+        SCRATCH_TEST(finals_are_held_again_among_those_left),
+        SCRATCH_TEST(an_error_ends_it),
+        SCRATCH_TEST(short_variants_are_measured_in_batches),
+        SCRATCH_TEST(if_one_cannot_be_batched_all_begin_anew),
+        SCRATCH_TEST(who_begins_anew_is_loaded),
+        SCRATCH_TEST(a_batch_instead_of_single_runs_is_a_fault),
+    };
+    if (argc > 1)
+        return scripted_worker_main(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
