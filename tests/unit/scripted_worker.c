@@ -257,6 +257,12 @@ static json_t *hang(struct player *player)
     return NULL;
 }
 
+static json_t *interrupt(struct player *player)
+{
+    (void)kill(getppid(), SIGINT);
+    return hang(player);
+}
+
 static json_t *answer_and_hang(struct player *player)
 {
     (void)channel_send(&player->channel, answer(player), NULL);
@@ -339,6 +345,7 @@ static const struct {
     {"die", die},              /* STATUS: exits */
     {"signal", raise_signal},  /* NUMBER: dies of it; 9 is a kill from outside */
     {"hang", hang},            /* never answers */
+    {"interrupt", interrupt},  /* sends the coordinator a Ctrl-C */
     {"deaf", answer_and_hang}, /* answers, and then reads no more */
     {"late", be_late},         /* MS, below 1000: answers then */
     {"say", say},              /* TEXT: that line is the reply */

@@ -1,0 +1,441 @@
+/* Whole runs of a small sweep with scripted workers, in a folder of their own. */
+#include "tune/run.h"
+
+#include "base/interrupt.h"
+#include "unit/tune/tuning_fixture.h"
+
+#include <sys/wait.h>
+
+struct observed {
+    char notices[2048]; /* one after the other, a line each */
+    size_t studies;
+    size_t tuned_entries[8]; /* in the tuned INI when that study was done */
+    size_t fail_at;          /* the study that cannot be reported, from 1; 0: none */
+    struct run *run;         /* for reading, until it is released */
+    struct error error;
+};
+
+static size_t count_tuned_entries(void)
+{
+    size_t count = 0;
+    char *text = scratch_read("results/tuned.ini");
+    for (const char *at = text; at != NULL && (at = strstr(at, "\nkernel = ")) != NULL; at++)
+        count++;
+    free(text);
+    return count;
+}
+
+static void notice(void *user, const struct error *error)
+{
+    struct observed *observed = user;
+    size_t used = strlen(observed->notices);
+    (void)snprintf(observed->notices + used, sizeof observed->notices - used, "%s\n",
+                   error->message);
+}
+
+static int study_done(void *user, const struct study *study, struct error *error)
+{
+    struct observed *observed = user;
+    assert_true(study->complete);
+    observed->tuned_entries[observed->studies++] = count_tuned_entries();
+    if (observed->studies == observed->fail_at)
+        return error_set(error, ERROR_RECORD, "no report");
+    return 0;
+}
+
+/* What a run came to. */
+struct end {
+    int status;  /* of run_sweep() */
+    int winners; /* of run_check_winners(), if that succeeded */
+    size_t refused;
+    struct study study; /* the first one */
+};
+
+static void release(struct end *end)
+{
+    study_release(&end->study);
+}
+
+/* Runs the sweep in the current folder with these options. */
+static struct end run_with(struct run_options options, struct observed *observed)
+{
+    struct run run;
+    struct sweep sweep;
+    struct end end = {0};
+    options.command = "test";
+    options.workers = 2;
+    options.user = observed;
+    options.notice = notice;
+    options.study_done = study_done;
+    (void)setenv("AUTOTUNE_CACHE", "cache", 1);
+    assert_int_equal(sweep_load(&sweep, "sweep.ini", NULL, 0, &observed->error), 0);
+    run_init(&run, &options);
+    end.status = run_sweep(&run, &sweep, &observed->error);
+    if (end.status == 0)
+        end.winners = run_check_winners(&run, &observed->error);
+    end.refused = run.refused_count;
+    if (run.job_count > 0) {
+        end.study = run.jobs[0].study;
+        run.jobs[0].study = (struct study){0};
+    }
+    run_release(&run);
+    sweep_release(&sweep);
+    return end;
+}
+
+static struct end run(const char *script, const char *rest, struct observed *observed)
+{
+    *observed = (struct observed){0};
+    scripted_worker_script(script);
+    fixture_files(rest, 0.5);
+    return run_with((struct run_options){.quiet = false}, observed);
+}
+
+static void check_end(const struct end *end, const struct observed *observed)
+{
+    if (end->status != 0 || end->winners != 0)
+        print_message("%s\n", observed->error.message);
+    assert_int_equal(end->status, 0);
+    assert_int_equal(end->winners, 0);
+}
+
+static double winner_us(const struct end *end)
+{
+    assert_true(end->study.has_winner);
+    return fixture_us(&end->study.results[end->study.winner]);
+}
+
+static void clear_folder(void)
+{
+    assert_int_equal(system("rm -rf cache results requests"), 0);
+}
+
+/* -- a run ---------------------------------------------------------------------------------------
+ */
+
+static void every_outcome_once(void **state)
+{
+    (void)state;
+    struct observed observed;
+    struct end end = run("compile:us=20 * refuse scripted.cu(1): error: no\n"
+                         "trial:us=21 * fail load_error\n"
+                         "trial:us=22 * fail not_resident\n"
+                         "trial:us=23 * fail wrong_result\n"
+                         "trial:us=24 * fail launch_error\n"
+                         "trial:us=25 * die 3\n"
+                         "trial:us=26 * hang\n",
+                         "us = 20..28\nconstraint = us < 28 or registers < 10", &observed);
+    check_end(&end, &observed);
+    assert_int_equal(observed.studies, 1);
+    assert_int_equal(end.study.result_count, 9);
+    for (int i = 0; i < OUTCOME_COUNT; i++)
+        assert_int_equal(study_count(&end.study, (enum outcome)i), i != OUTCOME_COMPILED);
+    assert_true(winner_us(&end) == 27);
+    assert_int_equal(observed.tuned_entries[0], 1);
+    assert_string_equal(observed.notices, "");
+    release(&end);
+}
+
+/* Each of these ends a worker once, from outside: nothing of it is left in the results. */
+static void a_kill_at_any_request_changes_nothing(void **state)
+{
+    (void)state;
+    static const char *const requests[] = {"compiler", "compile", "device", "open",  "trial",
+                                           "load",     "measure", "verify", "unload"};
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        struct observed observed;
+        char *script = alloc_format("%s 1 signal 9\n", requests[i]);
+        struct end end = run(script, "us = 20, 24, 25", &observed);
+        check_end(&end, &observed);
+        assert_true(winner_us(&end) == 20);
+        assert_int_equal(study_count(&end.study, OUTCOME_MEASURED), 3);
+        release(&end);
+        clear_folder();
+        free(script);
+    }
+}
+
+/* And each of these is a worker's own end: it costs one variant at most. */
+static void a_death_at_any_request_costs_one_variant(void **state)
+{
+    (void)state;
+    static const char *const requests[] = {"compiler 1", "compile 2", "device 1",
+                                           "open 1",     "trial 1",   "load 1",
+                                           "measure 1",  "verify 1",  "unload 1"};
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        struct observed observed;
+        char *script = alloc_format("%s die 3\n", requests[i]);
+        struct end end = run(script, "us = 20, 20.01, 20.02", &observed);
+        check_end(&end, &observed);
+        assert_in_range(study_count(&end.study, OUTCOME_MEASURED), 2, 3);
+        assert_true(end.study.has_winner);
+        assert_int_equal(count_tuned_entries(), 1);
+        release(&end);
+        clear_folder();
+        free(script);
+    }
+}
+
+static void the_tuned_ini_gains_each_study_as_it_is_done(void **state)
+{
+    (void)state;
+    struct observed observed;
+    struct end end = run("", "n = 1, 2, 3\nus = 20, 30", &observed);
+    check_end(&end, &observed);
+    assert_int_equal(observed.studies, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(observed.tuned_entries[i], i + 1);
+    release(&end);
+}
+
+static void if_nothing_is_valid_there_is_no_tuned_ini(void **state)
+{
+    (void)state;
+    struct observed observed;
+    struct end end = run("trial * fail wrong_result\n", "us = 20, 30", &observed);
+    assert_int_equal(end.status, 0);
+    assert_int_equal(end.winners, ERROR_NOTHING_VALID);
+    assert_non_null(strstr(observed.error.message, "'scripted'"));
+    assert_int_equal(observed.studies, 1);
+    assert_int_equal(count_tuned_entries(), 0);
+    release(&end);
+}
+
+static void static_mode_needs_no_gpu(void **state)
+{
+    (void)state;
+    struct observed observed = {0};
+    scripted_worker_script("compile:us=30 * die 3\n");
+    fixture_files("us = 20, 30", 0.5);
+    struct end end = run_with((struct run_options){.arch = "sm_90"}, &observed);
+    check_end(&end, &observed);
+    assert_int_equal(study_count(&end.study, OUTCOME_COMPILED), 1);
+    assert_int_equal(study_count(&end.study, OUTCOME_COMPILE_ERROR), 1);
+    assert_int_equal(scripted_worker_count("device"), 0);
+    assert_int_equal(count_tuned_entries(), 0);
+    release(&end);
+}
+
+/* -- a second run --------------------------------------------------------------------------------
+ */
+
+static void a_second_run_has_nothing_to_do(void **state)
+{
+    (void)state;
+    struct observed observed;
+    struct end end = run("", "n = 1, 2\nus = 20, 30", &observed);
+    check_end(&end, &observed);
+    release(&end);
+    size_t trials = scripted_worker_count("trial");
+    size_t compiled = scripted_worker_count("compile");
+    end = run("open * error -3\n", "n = 1, 2\nus = 20, 30", &observed);
+    check_end(&end, &observed);
+    assert_true(winner_us(&end) == 20);
+    assert_int_equal(scripted_worker_count("trial"), trials);
+    assert_int_equal(scripted_worker_count("compile"), compiled);
+    assert_int_equal(observed.studies, 2);
+    assert_int_equal(count_tuned_entries(), 2);
+    assert_non_null(strstr(observed.notices, "nothing to do"));
+    release(&end);
+}
+
+static void remeasuring_ignores_the_record(void **state)
+{
+    (void)state;
+    struct observed observed;
+    struct end end = run("", "us = 20, 30", &observed);
+    release(&end);
+    size_t trials = scripted_worker_count("trial");
+    observed = (struct observed){0};
+    end = run_with((struct run_options){.remeasure = true}, &observed);
+    check_end(&end, &observed);
+    assert_int_equal(scripted_worker_count("trial"), 2 * trials);
+    release(&end);
+}
+
+static void a_failed_run_is_taken_up_where_it_ended(void **state)
+{
+    (void)state;
+    struct observed observed;
+    struct end end = run("trial 3 error -4\n", "us = 20, 21, 22, 23", &observed);
+    assert_int_equal(end.status, ERROR_DEVICE);
+    assert_string_equal(observed.error.message, "scripted");
+    assert_int_equal(observed.studies, 0);
+    assert_int_equal(count_tuned_entries(), 0);
+    release(&end);
+    end = run("", "us = 20, 21, 22, 23", &observed);
+    check_end(&end, &observed);
+    assert_true(winner_us(&end) == 20);
+    for (int us = 20; us <= 23; us++) {
+        char trial[32];
+        (void)snprintf(trial, sizeof trial, "trial:us=%d", us);
+        assert_in_range(scripted_worker_count(trial), 1, 2); /* the fourth was queued as well */
+    }
+    assert_in_range(scripted_worker_count("trial"), 5, 6);
+    release(&end);
+}
+
+static void failures_are_known_to_the_second_run(void **state)
+{
+    (void)state;
+    struct observed observed;
+    struct end end = run("trial:us=20 * die 3\nload 1 error -4\n", "us = 20, 21, 22", &observed);
+    assert_int_equal(end.status, ERROR_DEVICE);
+    release(&end);
+    end = run("", "us = 20, 21, 22", &observed);
+    check_end(&end, &observed);
+    assert_true(winner_us(&end) == 21);
+    assert_int_equal(scripted_worker_count("trial:us=20"), 1);
+    assert_int_equal(study_count(&end.study, OUTCOME_FAULT), 1);
+    release(&end);
+}
+
+/* In a process of its own, since an interruption is for good. */
+static int interrupted_run(void)
+{
+    struct observed observed;
+    interrupt_install();
+    struct end end = run("trial 3 interrupt\n", "us = 20, 21, 22, 23", &observed);
+    bool counted = strstr(observed.error.message, "2 of 4 variants are in the record") != NULL;
+    return end.status != ERROR_INTERRUPTED ? 1 : !counted ? 2 : 0;
+}
+
+static void an_interrupted_run_is_taken_up_where_it_ended(void **state)
+{
+    (void)state;
+    struct observed observed;
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(interrupted_run());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(scripted_worker_count("trial"), 3);
+    struct end end = run("", "us = 20, 21, 22, 23", &observed);
+    check_end(&end, &observed);
+    assert_true(winner_us(&end) == 20);
+    assert_int_equal(scripted_worker_count("trial"), 5); /* one twice */
+    release(&end);
+}
+
+/* -- what a run refuses, and what ends it --------------------------------------------------------
+ */
+
+static void a_problem_without_memory_is_refused_and_the_others_go_on(void **state)
+{
+    (void)state;
+    struct observed observed;
+    struct end end = run("open 1 error -9\n", "n = 1, 2\nus = 20, 30", &observed);
+    assert_int_equal(end.status, 0);
+    assert_int_equal(end.winners, ERROR_MEMORY);
+    assert_int_equal(end.refused, 1);
+    assert_int_equal(observed.studies, 1);
+    assert_int_equal(count_tuned_entries(), 1);
+    assert_string_equal(observed.notices, "scripted\n");
+    assert_non_null(strstr(observed.error.message, "1 of 2 problems"));
+    release(&end);
+}
+
+/* The GPU has 141 GB. */
+static void a_problem_larger_than_the_gpu_is_not_even_compiled(void **state)
+{
+    (void)state;
+    struct observed observed;
+    struct end end = run("", "n = 2^40\nus = 20, 30", &observed);
+    assert_int_equal(end.status, 0);
+    assert_int_equal(end.winners, ERROR_MEMORY);
+    assert_int_equal(scripted_worker_count("compile:us=20"), 0);
+    assert_int_equal(scripted_worker_count("open"), 0);
+    assert_int_not_equal(observed.notices[0], '\0');
+    release(&end);
+}
+
+/* Memory that was there at first, and is gone when a new worker opens the problem again. */
+static void memory_that_is_gone_later_refuses_the_problem(void **state)
+{
+    (void)state;
+    struct observed observed;
+    struct end end = run("trial 1 die 3\nopen 2-21 error -9\n", "n = 1, 2\nus = 20, 30", &observed);
+    assert_int_equal(end.status, 0);
+    assert_int_equal(end.winners, ERROR_MEMORY);
+    assert_int_equal(observed.studies, 1);
+    release(&end);
+}
+
+static void a_report_that_fails_ends_the_run(void **state)
+{
+    (void)state;
+    struct observed observed = {.fail_at = 1};
+    scripted_worker_script("");
+    fixture_files("n = 1, 2\nus = 20, 30", 0.5);
+    struct end end = run_with((struct run_options){.quiet = true}, &observed);
+    assert_int_equal(end.status, ERROR_RECORD);
+    assert_string_equal(observed.error.message, "no report");
+    assert_int_equal(observed.studies, 1);
+    assert_int_equal(scripted_worker_count("open"), 1); /* the second problem was not begun */
+    assert_int_equal(count_tuned_entries(), 1);
+    release(&end);
+}
+
+/* Run, and expect this error. */
+static void assert_ends(const char *script, enum error_code code, const char *message)
+{
+    struct observed observed;
+    struct end end = run(script, "us = 20, 30", &observed);
+    assert_int_equal(end.status, code);
+    if (strstr(observed.error.message, message) == NULL)
+        fail_msg("'%s' is not in '%s'", message, observed.error.message);
+    assert_int_equal(count_tuned_entries(), 0);
+    release(&end);
+    clear_folder();
+}
+
+static void workers_that_never_start_end_the_run(void **state)
+{
+    (void)state;
+    assert_ends("device * die 3\n", ERROR_WORKER, "ended with status 3 before it was ready");
+    assert_ends("device * error -4\n", ERROR_DEVICE, "scripted");
+    assert_ends("compiler * die 3\n", ERROR_WORKER, "`autotune worker compile`");
+    assert_ends("compiler * error -4\n", ERROR_DEVICE, "scripted");
+    assert_ends("open * die 3\n", ERROR_WORKER, "while it prepared the problem");
+    assert_ends("compile * refuse error: no\n", ERROR_CONFIG,
+                "the tuner's own kernels does not compile: error: no");
+}
+
+static void results_that_cannot_be_kept_end_the_run(void **state)
+{
+    (void)state;
+    struct observed observed;
+    assert_int_equal(scratch_write("results", "in the way"), 0);
+    struct end end = run("", "us = 20, 30", &observed);
+    assert_int_equal(end.status, ERROR_RECORD);
+    assert_int_equal(scripted_worker_count("trial"), 0);
+    release(&end);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(every_outcome_once),
+        SCRATCH_TEST(a_kill_at_any_request_changes_nothing),
+        SCRATCH_TEST(a_death_at_any_request_costs_one_variant),
+        SCRATCH_TEST(the_tuned_ini_gains_each_study_as_it_is_done),
+        SCRATCH_TEST(if_nothing_is_valid_there_is_no_tuned_ini),
+        SCRATCH_TEST(static_mode_needs_no_gpu),
+        SCRATCH_TEST(a_second_run_has_nothing_to_do),
+        SCRATCH_TEST(remeasuring_ignores_the_record),
+        SCRATCH_TEST(a_failed_run_is_taken_up_where_it_ended),
+        SCRATCH_TEST(failures_are_known_to_the_second_run),
+        SCRATCH_TEST(an_interrupted_run_is_taken_up_where_it_ended),
+        SCRATCH_TEST(a_problem_without_memory_is_refused_and_the_others_go_on),
+        SCRATCH_TEST(a_problem_larger_than_the_gpu_is_not_even_compiled),
+        SCRATCH_TEST(memory_that_is_gone_later_refuses_the_problem),
+        SCRATCH_TEST(a_report_that_fails_ends_the_run),
+        SCRATCH_TEST(workers_that_never_start_end_the_run),
+        SCRATCH_TEST(results_that_cannot_be_kept_end_the_run),
+    };
+    if (argc > 1)
+        return scripted_worker_main(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
