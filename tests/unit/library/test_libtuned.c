@@ -604,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_questions_that_are_none),
         SCRATCH_TEST(test_definitions),
         cmocka_unit_test(test_real_numbers_stay_real),
+        cmocka_unit_test(test_numbers_read_the_same_in_any_locale),
         cmocka_unit_test(test_explanations),
         SCRATCH_TEST(test_bundle),
         cmocka_unit_test(test_no_context_is_an_error),
