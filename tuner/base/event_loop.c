@@ -69,7 +69,7 @@ static bool can_be_read(const struct event_source *source)
     return source->descriptor >= 0 && poll(&descriptor, 1, 0) > 0;
 }
 
-/* Makes the callback that is due. */
+/* Makes the callback that is due, if any. */
 static int serve(struct event_source *source, bool ready, struct error *error)
 {
     bool late = clock_ns() >= source->deadline_ns;
@@ -111,7 +111,7 @@ int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *err
     return status;
 }
 
-static int note(struct event_source *source, struct error *error)
+static int note_readable(struct event_source *source, struct error *error)
 {
     bool *readable = source->owner;
     (void)error;
@@ -123,8 +123,10 @@ int event_loop_wait(struct event_loop *loop, int descriptor, int64_t until_ns, s
 {
     bool readable = false;
     int status = 0;
-    struct event_source source = {
-        .descriptor = descriptor, .deadline_ns = until_ns, .owner = &readable, .readable = note};
+    struct event_source source = {.descriptor = descriptor,
+                                  .deadline_ns = until_ns,
+                                  .owner = &readable,
+                                  .readable = note_readable};
     event_loop_add(loop, &source);
     do
         status = event_loop_step(loop, EVENT_NEVER, error);

@@ -11,7 +11,7 @@
  *     event_loop_remove(&loop, &source);
  *     event_loop_release(&loop);
  *
- * Callbacks may add and remove sources, their own included.
+ * Callbacks may add and remove sources, their own included, but must not run the loop.
  */
 #ifndef AUTOTUNE_EVENT_LOOP_H
 #define AUTOTUNE_EVENT_LOOP_H
@@ -28,20 +28,20 @@
  * to whoever runs the loop. A callback that is NULL is not called.
  */
 struct event_source {
-    int descriptor;      /* watched for input; -1: none */
+    int descriptor;      /* read from; -1: none */
     int64_t deadline_ns; /* on clock_ns(), or EVENT_NEVER */
     void *owner;         /* for the callbacks */
     /* before each wait: the place to hand out work and to set the deadline */
     int (*prepare)(struct event_source *source, struct error *error);
     /* the descriptor can be read, or its other end is closed */
     int (*readable)(struct event_source *source, struct error *error);
-    /* the deadline has passed, and nothing is there to be read */
+    /* the deadline has passed, and there is nothing to read */
     int (*expired)(struct event_source *source, struct error *error);
 };
 
 /* Zeroed is an empty loop. */
 struct event_loop {
-    struct event_source **sources; /* NULL where one was removed during a step */
+    struct event_source **sources; /* NULL: removed since the last step began */
     size_t count;
 };
 
@@ -51,10 +51,10 @@ void event_loop_add(struct event_loop *loop, struct event_source *source);
 void event_loop_remove(struct event_loop *loop, struct event_source *source); /* may be unknown */
 
 /*
- * Sleeps until a source has something, a deadline passes or `until_ns` (on clock_ns()), and makes
- * the callbacks. What arrived in time counts as in time: a source whose deadline passed while
- * others were being served is read before it can expire. Returns 0, a callback's error,
- * ERROR_INTERRUPTED after a signal (interrupt.h), or ERROR_WORKER where waiting fails.
+ * Sleeps until a source can be read, a deadline passes or `until_ns` (on clock_ns()), and makes the
+ * callbacks that are due. A source that can be read is read even if its deadline has passed
+ * meanwhile. Returns 0, a callback's error, ERROR_INTERRUPTED after a signal (interrupt.h), or
+ * ERROR_WORKER if waiting fails.
  */
 int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *error);
 

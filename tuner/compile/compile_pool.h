@@ -1,7 +1,7 @@
 /*
  * The pool of compile workers and the jobs they do. Jobs with the same key are one job; a job whose
- * cubin is in the cache is done at once and needs no worker. A worker that passes its deadline or
- * dies is killed and replaced, and its job is done, with that as its failure.
+ * cubin is in the cache is done at once and needs no worker. A worker that dies, passes its deadline
+ * or sends an invalid message is killed and replaced, and its job is done, with that as its failure.
  *
  * The pool has no thread: it moves on whenever the coordinator waits in the event loop, for this
  * pool or for the GPU.
@@ -25,9 +25,9 @@ struct compile_job {
     char *path; /* of its entry in the cubin cache */
     bool done;
     bool has_cubin;                 /* otherwise `failure` or the compiler's log says why */
-    struct compilation compilation; /* figures and log; no image */
-    char failure[256]; /* the worker's end, not the program's fault; "" where there is none */
-    bool cached;       /* no worker was needed */
+    struct compilation compilation; /* kernels and log; no image */
+    char failure[256];              /* how its worker was lost; "" if it was not */
+    bool cached;                    /* no worker was needed */
     double milliseconds;
 };
 
@@ -40,30 +40,30 @@ struct compile_pool_options {
 
 struct compile_pool;
 
-/* Starts the first worker; the others start with the first jobs that need them. `loop` must outlive
- * the pool. Returns 0 or ERROR_WORKER. */
+/* Starts the first worker; the others start when jobs need them. `loop` must outlive the pool.
+ * Returns 0 or ERROR_WORKER. */
 int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
                      const struct compile_pool_options *options, struct error *error);
 void compile_pool_free(struct compile_pool *pool); /* kills the workers; NULL is allowed */
 
-/* NVRTC's version, and the check that it knows the architecture; these wait for the first worker's
- * greeting. Return 0, ERROR_DEVICE where there is no NVRTC, ERROR_USAGE for an architecture it does
- * not know. */
+/* NVRTC's version, and the architecture to compile for. Both wait for the first worker's greeting.
+ * They return 0, ERROR_DEVICE if there is no NVRTC, ERROR_WORKER if workers do not start, or
+ * ERROR_USAGE for an architecture that NVRTC does not know. */
 int compile_pool_nvrtc_version(struct compile_pool *pool, const char **version,
                                struct error *error);
 int compile_pool_set_arch(struct compile_pool *pool, const char *arch, struct error *error);
 
 /*
- * The job that compiles `source` with `options`, which are copied; new or known. It stays the
- * pool's. `urgent` jobs go before the others. Headers are precompiled where there are enough jobs
- * with any.
+ * The job that compiles `text`, called `name` in messages, with `options`, which are copied; new or
+ * known. It stays the pool's. Urgent jobs go before the others. Headers are precompiled if enough
+ * jobs have any.
  */
 int compile_pool_request(struct compile_pool *pool, const char *name, const char *text,
                          const char *source_hash, const struct options *options, bool urgent,
                          struct compile_job **job, struct error *error);
 
-/* Waits until the job is done. Returns 0, ERROR_INTERRUPTED, or ERROR_WORKER where workers cannot
- * be started. */
+/* Waits until the job is done. Returns 0, ERROR_INTERRUPTED, ERROR_WORKER if workers do not start,
+ * or ERROR_RECORD if the cache cannot be written or read. */
 int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job,
                       struct error *error);
 

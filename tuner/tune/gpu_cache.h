@@ -1,8 +1,8 @@
 /*
- * What a GPU answered the last time. Asking the driver costs a tenth of a second, which a run that has nothing to do
- * need not spend, and a run that has something can spend while it jobs. An entry is found by what the kernel
- * driver's files in /proc say of the GPUs and of itself; where there are none, nothing is kept. What is taken
- * from here must be confirmed before anything is measured.
+ * What a GPU answered the last time. Asking the driver takes a tenth of a second, which a run that
+ * has nothing to do need not spend, and other runs can spend while they prepare. An entry is found by
+ * what the kernel driver's files in /proc say of the GPUs and of itself; without them nothing is
+ * kept. What is read from here must be confirmed before anything is measured.
  */
 #ifndef AUTOTUNE_GPU_CACHE_H
 #define AUTOTUNE_GPU_CACHE_H

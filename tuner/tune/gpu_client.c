@@ -217,8 +217,7 @@ static void send_request(struct gpu_client *client, json_t *request)
         json_object_set_new(request, "recount", json_true());
     client->worker.standby.gone = false;
     hang_recovery_busy(&client->worker.hangs, clock_ns());
-    /* a worker that is gone shows in the reply */
-    (void)channel_send(&client->worker.process.channel, json_incref(request), NULL);
+    gpu_worker_send(&client->worker, json_incref(request));
 }
 
 /* One request, which is released, and its reply. */
@@ -243,7 +242,7 @@ static int call_running(struct gpu_client *client, json_t *request, double timeo
 static void store_loaded(const json_t *reply, struct result *result,
                          struct gpu_client_answer *answer)
 {
-    gpu_reply_store_figures(reply, result);
+    gpu_reply_store_stats(reply, result);
     (void)snprintf(answer->entry, sizeof answer->entry, "%s",
                    json_string_value(json_object_get(reply, "entry")));
 }

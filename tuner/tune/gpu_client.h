@@ -2,11 +2,14 @@
  * The GPU as the coordinator sees it: a device worker that may die. Requests are those of
  * gpu/device_worker.h.
  *
- * Calling sequence: gpu_client_new (the worker starts and makes its context meanwhile), gpu_client_gpu (its
- * greeting), then for each problem gpu_client_open, and for each variant gpu_client_load, gpu_client_verify,
- * gpu_client_measure, gpu_client_unload. A call that finds the variant at fault returns 0 with an outcome
- * other than OUTCOME_MEASURED and its reason; if the worker was lost with it, another has taken its
- * place (standby_worker.h says which) and the problem is open again, but no variant is loaded.
+ * Calling sequence: gpu_client_new (the worker starts, and makes its context meanwhile),
+ * gpu_client_gpu (its greeting), then for each problem gpu_client_open, and for each variant
+ * gpu_client_load, gpu_client_verify, gpu_client_measure, gpu_client_unload.
+ *
+ * A call about a variant that fails returns 0 with the variant's outcome and reason. A worker that
+ * dies or sends a reply that makes no sense (gpu_reply.h) is the variant's fault, one that passes its
+ * deadline a timeout. If the worker was lost, another has taken its place (standby_worker.h says
+ * which) and the problem is open again, but no variant is loaded. An error ends the run.
  */
 #ifndef AUTOTUNE_GPU_CLIENT_H
 #define AUTOTUNE_GPU_CLIENT_H
@@ -35,8 +38,8 @@ void gpu_client_free(struct gpu_client *client); /* NULL is allowed */
 int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *error);
 
 /* Makes the problem's buffers and expected results; `*empty_ns` is the median time of an empty
- * kernel. ERROR_MEMORY where there is no room for them; another problem may be opened then. So does
- * any call for a variant that finds the memory gone when a new worker opens the problem again. */
+ * kernel. Returns ERROR_MEMORY if the GPU has no memory for them, after which another problem may be
+ * opened. A call about a variant returns it, too, if a new worker finds the memory taken. */
 int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem, double *empty_ns,
                     struct error *error);
 
@@ -46,11 +49,11 @@ struct gpu_client_answer {
     char reason[1024];
     char entry[128];  /* of the main launch, after gpu_client_load() */
     double single_ns; /* median of a trial's single samples, also where batches took their place */
-    bool again;       /* nothing came of it, since the worker was killed from outside, the GPU
-                        throttled or a standby worker ran beside it: ask again */
+    bool again;       /* nothing came of it, because the worker was killed from outside, the GPU
+                         throttled or a standby worker ran beside it: ask again */
 };
 
-/* Loads variant `id`; `figures` and the metrics as the driver and the template say. */
+/* Loads variant `id`; stores its statistics and metrics, as driver and template say, in `result`. */
 int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
                     const struct bindings *parameters, struct result *result,
                     struct gpu_client_answer *answer, struct error *error);
@@ -69,8 +72,8 @@ struct gpu_client_sampling {
 /*
  * Takes samples and appends them to `*samples_ns` (grown with realloc); `*runs` is of how many runs
  * each is the mean: 1, or with `batched` that of a batch, where there can be one (batch.h). Samples
- * taken while power, heat or the hardware lowered the clocks are dropped, and `answer->again` set,
- * after a pause; where that goes on and on they are kept. See gpu_client_conditions().
+ * taken while the GPU throttled are dropped and `answer->again` is set, after a pause; if throttling
+ * persists, they are kept. See gpu_client_conditions().
  */
 int gpu_client_measure(struct gpu_client *client, int64_t id,
                        const struct gpu_client_sampling *sampling, double **samples_ns,
@@ -81,11 +84,11 @@ int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error
 
 /*
  * A trial loads, verifies, samples and unloads a variant in one request. Trials are queued
- * (gpu_client_trial_send, at most GPU_TRIALS at once) and answered in order (gpu_client_trial_take), so
- * that the GPU has the next one when it is done with one. A variant whose first sample is above
- * `enough_ns` (0: never) gets no further ones; one whose samples' median is below `short_ns` is
- * sampled in batches instead, where it can be. Where a trial costs the worker, those behind it are
- * sent again to its successor. Other calls must wait until no trial is queued.
+ * (gpu_client_trial_send, at most GPU_TRIALS at once) and answered in order
+ * (gpu_client_trial_take), so that the GPU never waits for the next one. A variant whose first
+ * sample is above `enough_ns` (0: never) gets no further ones; one whose samples' median is below
+ * `short_ns` is sampled in batches instead, if it can be. If a trial costs the worker, those behind
+ * it are sent again to its successor. Other calls must wait until no trial is queued.
  */
 void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
                            const struct bindings *parameters, size_t samples, double enough_ns,
@@ -96,17 +99,17 @@ struct trial_times {
     int64_t load_ns, verify_ns, measure_ns;
 };
 
-/* The answer to the oldest trial: figures and metrics into `result`, and samples, added to those
- * that it has, or in their place where they are of another number of runs. Where its samples had to
- * be dropped, as in gpu_client_measure(), `answer->again` is set. */
+/* The answer to the oldest trial. Statistics and metrics go to `result`, and so do samples: they are
+ * added to those it has, or replace them if these are of another number of runs. If the samples had
+ * to be dropped, as in gpu_client_measure(), `answer->again` is set. */
 int gpu_client_trial_take(struct gpu_client *client, struct result *result,
                           struct trial_times *times, struct gpu_client_answer *answer,
                           struct error *error);
 
-/* An empty kernel's median time in a batch; 0 where the open problem had no batches yet. */
+/* An empty kernel's median time in a batch; 0 if the open problem had no batches yet. */
 double gpu_client_empty_batch_ns(const struct gpu_client *client);
 
-/* How many workers were lost so far: whoever keeps variants loaded compares it. */
+/* How many workers were lost so far. Every variant that one had loaded is gone with it. */
 unsigned gpu_client_losses(const struct gpu_client *client);
 
 /* Kernels that never ended, and how soon after their deadline the next variant's samples were there
@@ -120,7 +123,7 @@ struct hang_times gpu_client_hangs(const struct gpu_client *client);
 /* What was seen while samples of the open problem were taken. */
 struct gpu_conditions gpu_client_conditions(const struct gpu_client *client);
 
-/* Why nothing is seen: there is no NVML; NULL where it is there, or nobody knows yet. */
+/* Why nothing is seen: there is no NVML. NULL if there is, or if it is not known yet. */
 const char *gpu_client_monitor_error(const struct gpu_client *client);
 
 #endif

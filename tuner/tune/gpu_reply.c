@@ -8,7 +8,7 @@
 enum { MOST_RUNS = 100 }; /* more than a batch has */
 
 /* X(member of struct kernel_stats and of the reply, its type, its most) */
-#define FIGURES(X)                                                                                 \
+#define STATS(X)                                                                                   \
     X(registers, int, INT_MAX)                                                                     \
     X(stack_bytes, int64_t, INT64_MAX)                                                             \
     X(static_shared_bytes, int64_t, INT64_MAX)                                                     \
@@ -21,17 +21,17 @@ enum { MOST_RUNS = 100 }; /* more than a batch has */
 static const struct kind {
     const char *request;
     const char *event;
-    bool figures;
+    bool stats;
     bool samples;
     const char *durations[4];
 } kinds[] = {
-    {.request = "load", .event = "loaded", .figures = true},
+    {.request = "load", .event = "loaded", .stats = true},
     {.request = "verify", .event = "verified", .durations = {"run_ns"}},
     {.request = "measure", .event = "measured", .samples = true},
     {.request = "unload", .event = "unloaded"},
     {.request = "trial",
      .event = "tried",
-     .figures = true,
+     .stats = true,
      .samples = true,
      .durations = {"load_ns", "run_ns", "measure_ns", "again_ns"}},
 };
@@ -99,12 +99,12 @@ static const char *failure_flaw(const json_t *reply)
                                                                                       : "outcome";
 }
 
-static const char *figures_flaw(const json_t *reply)
+static const char *stats_flaw(const json_t *reply)
 {
 #define X(member, type, most)                                                                      \
     if (!is_integer(reply, #member, 0, most))                                                      \
         return #member;
-    FIGURES(X)
+    STATS(X)
 #undef X
     if (!is_number(reply, "bytes"))
         return "bytes";
@@ -113,10 +113,10 @@ static const char *figures_flaw(const json_t *reply)
     return json_is_string(json_object_get(reply, "entry")) ? NULL : "entry";
 }
 
-void gpu_reply_store_figures(const json_t *reply, struct result *result)
+void gpu_reply_store_stats(const json_t *reply, struct result *result)
 {
 #define X(member, type, most) result->stats.member = (type)gpu_reply_integer(reply, #member);
-    FIGURES(X)
+    STATS(X)
 #undef X
     result->bytes = number_of(reply, "bytes");
     result->operations = number_of(reply, "operations");
@@ -143,8 +143,8 @@ static const char *flaw_of_kind(const struct kind *kind, const json_t *request, 
     enum { DURATIONS = sizeof kind->durations / sizeof *kind->durations };
     if (strcmp(text_of(reply, "event"), kind->event) != 0)
         return "event";
-    if (kind->figures)
-        flaw = figures_flaw(reply);
+    if (kind->stats)
+        flaw = stats_flaw(reply);
     if (kind->samples && flaw == NULL)
         flaw = samples_flaw(request, reply);
     for (size_t i = 0; i < DURATIONS && kind->durations[i] != NULL && flaw == NULL; i++)

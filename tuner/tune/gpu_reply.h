@@ -28,7 +28,7 @@ bool gpu_reply_has_times(const json_t *reply, const char *key, size_t least, siz
 /* Appends the times of a member to `*times_ns`. */
 void gpu_reply_append_times(const json_t *reply, const char *key, double **times_ns, size_t *count);
 
-/* Stores the kernel's figures, bytes and operations in `result`. */
-void gpu_reply_store_figures(const json_t *reply, struct result *result);
+/* Stores the kernel's statistics, bytes and operations in `result`. */
+void gpu_reply_store_stats(const json_t *reply, struct result *result);
 
 #endif

@@ -22,6 +22,11 @@ enum {
 /* -- messages ------------------------------------------------------------------------------------
  */
 
+void gpu_worker_send(struct gpu_worker *worker, json_t *request)
+{
+    (void)channel_send(&worker->process.channel, request, NULL);
+}
+
 static json_t *open_message(const struct gpu_problem *problem)
 {
     json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s, s:b}", "do", "open", "template",
@@ -36,7 +41,7 @@ static json_t *open_message(const struct gpu_problem *problem)
 static void start_standby(struct gpu_worker *worker)
 {
     standby_worker_start(&worker->standby, worker->ordinal,
-                         worker->roomy ? open_message(&worker->problem) : NULL,
+                         worker->standby_fits ? open_message(&worker->problem) : NULL,
                          worker->trial_count > 0 ? worker->trial_count : 1);
 }
 
@@ -106,7 +111,7 @@ int gpu_worker_expect(const json_t *message, const char *event, struct error *er
         return status;
     const char *actual = json_string_value(json_object_get(message, "event"));
     if (actual == NULL || strcmp(actual, event) != 0)
-        return error_set(error, ERROR_WORKER, "the device worker answers '%s', not '%s'",
+        return error_set(error, ERROR_WORKER, "the GPU worker answered '%s' instead of '%s'",
                          actual != NULL ? actual : "", event);
     return 0;
 }
@@ -136,42 +141,42 @@ void gpu_worker_release(struct gpu_worker *worker)
     hang_recovery_release(&worker->hangs);
 }
 
-/* Starts the worker again where it died before its greeting. */
+/* Returns 1; 0 with the `reason` if the worker is lost; or an error. */
+static int await_greeting(struct gpu_worker *worker, char reason[WORKER_REASON_BYTES],
+                          struct error *error)
+{
+    bool timed_out;
+    json_t *message;
+    int status = gpu_worker_receive(worker, worker_timeout_s(READY_TIMEOUT_S), 0, &message,
+                                    &timed_out, reason, error);
+    if (status != 1)
+        return status;
+    status = gpu_worker_expect(message, "ready", error);
+    if (status == 0)
+        status = gpu_from_json(json_object_get(message, "gpu"), &worker->gpu, error);
+    json_decref(message);
+    return status != 0 ? status : 1;
+}
+
 int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
-    bool timed_out;
-    json_t *message = NULL;
-    for (int attempt = 0; !worker->greeted; attempt++) {
+    for (int failures = 0; !worker->greeted; failures++) {
         int status = 0;
+        if (failures == START_FAILURES)
+            return error_set(error, ERROR_WORKER, "the GPU worker %s before it was ready", reason);
         if (worker->process.pid == 0)
             status = worker_start(&worker->process, "device", worker->ordinal, error);
         if (status == 0)
-            status = gpu_worker_receive(worker, worker_timeout_s(READY_TIMEOUT_S), 0, &message,
-                                        &timed_out, reason, error);
-        if (status == 0 && attempt + 1 >= START_FAILURES)
-            return error_set(error, ERROR_WORKER, "the device worker %s before it was ready",
-                             reason);
+            status = await_greeting(worker, reason, error);
         if (status < 0)
             return status;
-        if (status == 0)
-            continue;
-        status = gpu_worker_expect(message, "ready", error);
-        if (status == 0)
-            status = gpu_from_json(json_object_get(message, "gpu"), &worker->gpu, error);
-        json_decref(message);
-        if (status != 0)
-            return status;
-        worker->greeted = true;
+        worker->greeted = status == 1;
     }
     return 0;
 }
 
-/*
- * Sends the open request to a worker that has greeted and takes its reply; as gpu_worker_receive(). A
- * request that cannot be sent is no error here: why the worker is gone shows in what it has sent,
- * or in its end.
- */
+/* Sends the open request to a worker that has greeted, and takes its reply: as gpu_worker_receive(). */
 static int try_open(struct gpu_worker *worker, json_t **reply, char reason[WORKER_REASON_BYTES],
                     struct error *error)
 {
@@ -183,7 +188,7 @@ static int try_open(struct gpu_worker *worker, json_t **reply, char reason[WORKE
     if (message == NULL)
         return error_set(error, ERROR_CONFIG, "path '%s' is not UTF-8; rename the file",
                          worker->problem.template_path);
-    (void)channel_send(&worker->process.channel, message, NULL);
+    gpu_worker_send(worker, message);
     status = gpu_worker_receive(worker, worker_timeout_s(OPEN_TIMEOUT_S), 0, reply, &timed_out,
                                 reason, error);
     worker->greeted = status != 0;
@@ -200,8 +205,8 @@ static int take_opened(struct gpu_worker *worker, const json_t *reply, double *e
         status = error_set(error, ERROR_WORKER, "the GPU worker sent an invalid reply: 'empty_ns'");
     if (status != 0)
         return status;
-    worker->roomy = gpu_reply_integer(reply, "needs_bytes") + STANDBY_ROOM_BYTES <=
-                    gpu_reply_integer(reply, "free_bytes");
+    worker->standby_fits = gpu_reply_integer(reply, "needs_bytes") + STANDBY_ROOM_BYTES <=
+                           gpu_reply_integer(reply, "free_bytes");
     gpu_reply_append_times(reply, "empty_ns", &samples, &count);
     if (empty_ns != NULL)
         *empty_ns = statistics_median(samples, count);
@@ -217,7 +222,7 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
     if (status == 0)
         status = try_open(worker, &reply, reason, error);
     if (status == 0)
-        return error_set(error, ERROR_WORKER, "the device worker %s while it prepared the problem",
+        return error_set(error, ERROR_WORKER, "the GPU worker %s while it prepared the problem",
                          reason);
     if (status < 0)
         return status;
@@ -228,8 +233,8 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
 
 /*
  * The standby, if there is one, becomes the worker: 1 with the problem open; 0 if it is still to be
- * opened, by the standby or, if that fails, by another one; or an error. Its context may have gone
- * with the other one's, so it is asked to wait for it.
+ * opened, by the standby or, if that fails, by another one; or an error. Its context may have been
+ * lost with the other one's: "wait" shows whether it works.
  */
 static int promote_standby(struct gpu_worker *worker, struct error *error)
 {
@@ -241,7 +246,7 @@ static int promote_standby(struct gpu_worker *worker, struct error *error)
         return 0;
     bool opens = worker->standby.opens;
     worker->process = standby_worker_take(&worker->standby);
-    (void)channel_send(&worker->process.channel, json_pack("{s:s}", "do", "wait"), NULL);
+    gpu_worker_send(worker, json_pack("{s:s}", "do", "wait"));
     for (size_t i = 0; i < 3; i++) {
         if (i == 1 && !opens)
             continue;
@@ -252,8 +257,7 @@ static int promote_standby(struct gpu_worker *worker, struct error *error)
             return status;
         if (status == 0 || gpu_worker_expect(message, events[i], NULL) != 0) {
             json_decref(message);
-            worker_stop(&worker->process);
-            return 0;
+            return gpu_worker_kill(worker, error);
         }
         json_decref(message);
     }
@@ -261,8 +265,8 @@ static int promote_standby(struct gpu_worker *worker, struct error *error)
     return opens;
 }
 
-/* Opens the problem that was open before. What the last worker held may not be free yet, although
- * that has ended: a driver may clear memory first. */
+/* Opens the problem that was open before. The last worker's memory may not be free at once: a driver
+ * may clear it first. */
 static int reopen(struct gpu_worker *worker, struct error *error)
 {
     int status = gpu_worker_open(worker, NULL, error);
@@ -285,7 +289,7 @@ int gpu_worker_replace(struct gpu_worker *worker, struct error *error)
     if (worker->trial_count == 0)
         hang_recovery_idle(&worker->hangs, clock_ns());
     for (size_t i = 0; i < worker->trial_count && status == 0; i++)
-        (void)channel_send(&worker->process.channel, json_incref(worker->trials[i]), NULL);
+        gpu_worker_send(worker, json_incref(worker->trials[i]));
     return status;
 }
 

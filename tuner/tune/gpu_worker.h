@@ -1,6 +1,6 @@
 /*
- * The device worker's process as the coordinator holds it: how it is started, greeted, opened a
- * problem with, waited for and replaced. gpu_client.c's calls about variants rest on it.
+ * The device worker's process as the coordinator sees it: starting it, opening a problem, waiting
+ * for a message, replacing it. gpu_client.c builds the calls about variants on this.
  */
 #ifndef AUTOTUNE_GPU_WORKER_H
 #define AUTOTUNE_GPU_WORKER_H
@@ -32,7 +32,7 @@ struct gpu_worker {
     int64_t deadline_ns; /* of the last reply waited for */
     double took_s;       /* the wait for it */
     struct standby_worker standby;
-    bool roomy; /* the GPU has room for the open problem twice */
+    bool standby_fits; /* the GPU has memory for the open problem twice */
     struct hang_recovery hangs;
 };
 
@@ -41,7 +41,8 @@ int gpu_worker_init(struct gpu_worker *worker, int ordinal, struct event_loop *l
                     struct error *error);
 void gpu_worker_release(struct gpu_worker *worker);
 
-/* Waits for the greeting, which fills worker->gpu. Returns 0, ERROR_DEVICE or ERROR_WORKER. */
+/* Waits for the greeting, which fills worker->gpu. A worker that is lost before has two successors.
+ * Returns 0, ERROR_DEVICE or ERROR_WORKER. */
 int gpu_worker_greet(struct gpu_worker *worker, struct error *error);
 
 /* Opens worker->problem; `*empty_ns` (NULL: not wanted) is the median time of an empty kernel. A
@@ -50,6 +51,9 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
 
 /* Forgets the requests under way and stops the standby: another problem follows. */
 void gpu_worker_clear(struct gpu_worker *worker);
+
+/* Sends a request and releases it. If the worker is gone, its reply shows that. */
+void gpu_worker_send(struct gpu_worker *worker, json_t *request);
 
 /* Kills the process. Returns 0, or ERROR_DEVICE if the driver keeps it. */
 int gpu_worker_kill(struct gpu_worker *worker, struct error *error);
@@ -63,18 +67,18 @@ int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patie
                        json_t **message, bool *timed_out, char reason[WORKER_REASON_BYTES],
                        struct error *error);
 
-/* Whether the message is this event: 0, the error that it is, or ERROR_WORKER. */
+/* Returns 0 if the message is this event, else the error that it is, or ERROR_WORKER. */
 int gpu_worker_expect(const json_t *message, const char *event, struct error *error);
 
 /*
- * A worker that is lost is replaced at once, with the same problem open and the same trials queued.
- * Not before its end: until then its kernel may still be on the GPU.
+ * Replaces a lost worker: the same problem is open and the same trials are queued afterwards. Kills
+ * it first, since its kernel may still be on the GPU. Errors as gpu_client_open().
  */
 int gpu_worker_replace(struct gpu_worker *worker, struct error *error);
 
 /*
- * Waits for a worker that opens the problem anew because a variant wrote where it must not. The time
- * for that is a problem's, not the next variant's. One that fails to is replaced.
+ * Waits for a worker that opens the problem anew because a variant wrote out of bounds; it has the
+ * time that opening a problem has. A worker that fails is replaced.
  */
 int gpu_worker_await_repair(struct gpu_worker *worker, struct error *error);
 

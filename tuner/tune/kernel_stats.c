@@ -90,26 +90,25 @@ static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads
  */
 
 void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
-                        struct kernel_stats *figures)
+                        struct kernel_stats *stats)
 {
     const struct compiled_kernel *kernel = find_kernel(source->compilation, entry);
     struct occupancy occupancy;
     int64_t most = source->gpu->attributes[GPU_max_threads_per_sm];
     int64_t warp = source->gpu->attributes[GPU_warp_size];
-    int64_t warps = warp > 0 ? (figures->block_threads + warp - 1) / warp : 0;
-    figures->known = true;
-    figures->occupancy =
-        most > 0 ? (double)(figures->blocks_per_sm * warps * warp) / (double)most : 0;
-    if (kernel != NULL && compute_occupancy(source->gpu, kernel, figures->block_threads,
-                                            figures->dynamic_shared_bytes, &occupancy, NULL) == 0)
-        figures->limiters = occupancy.limiters;
+    int64_t warps = warp > 0 ? (stats->block_threads + warp - 1) / warp : 0;
+    stats->known = true;
+    stats->occupancy = most > 0 ? (double)(stats->blocks_per_sm * warps * warp) / (double)most : 0;
+    if (kernel != NULL && compute_occupancy(source->gpu, kernel, stats->block_threads,
+                                            stats->dynamic_shared_bytes, &occupancy, NULL) == 0)
+        stats->limiters = occupancy.limiters;
 }
 
 static void take_main(const struct kernel_stats_source *source,
-                      const struct launch_plan *launch_plan, struct kernel_stats *figures)
+                      const struct launch_plan *launch_plan, struct kernel_stats *stats)
 {
     const struct step *step = &launch_plan->steps[launch_plan->main_step];
-    *figures = (struct kernel_stats){
+    *stats = (struct kernel_stats){
         .registers = launch_plan->main.registers,
         .spill_bytes = launch_plan->main.spill_bytes,
         .stack_bytes = launch_plan->main.stack_bytes,
@@ -119,7 +118,7 @@ static void take_main(const struct kernel_stats_source *source,
         .grid_blocks = step_blocks(step),
         .blocks_per_sm = launch_plan->main_blocks_per_sm,
     };
-    kernel_stats_limit(source, step->entry, figures);
+    kernel_stats_limit(source, step->entry, stats);
 }
 
 static int evaluate_metrics(const struct kernel_stats_source *source,
@@ -185,20 +184,19 @@ int kernel_stats_entry(const struct kernel_stats_source *source, const char **en
     return 0;
 }
 
-static void bind_figures(struct bindings *bindings, const struct kernel_stats *figures)
+static void bind_stats(struct bindings *bindings, const struct kernel_stats *stats)
 {
-    bindings_set(bindings, "registers", value_integer(figures->registers));
-    bindings_set(bindings, "spill_bytes", value_integer(figures->spill_bytes));
-    bindings_set(bindings, "static_shared_bytes", value_integer(figures->static_shared_bytes));
+    bindings_set(bindings, "registers", value_integer(stats->registers));
+    bindings_set(bindings, "spill_bytes", value_integer(stats->spill_bytes));
+    bindings_set(bindings, "static_shared_bytes", value_integer(stats->static_shared_bytes));
     bindings_set(bindings, "shared_bytes",
-                 value_integer(figures->static_shared_bytes + figures->dynamic_shared_bytes));
-    bindings_set(bindings, "blocks_per_sm", value_integer(figures->blocks_per_sm));
-    bindings_set(bindings, "block_threads", value_integer(figures->block_threads));
-    bindings_set(bindings, "occupancy", value_real(figures->occupancy));
+                 value_integer(stats->static_shared_bytes + stats->dynamic_shared_bytes));
+    bindings_set(bindings, "blocks_per_sm", value_integer(stats->blocks_per_sm));
+    bindings_set(bindings, "block_threads", value_integer(stats->block_threads));
+    bindings_set(bindings, "occupancy", value_real(stats->occupancy));
 }
 
-int kernel_stats_allowed(const struct kernel_stats_source *source,
-                         const struct kernel_stats *figures,
+int kernel_stats_allowed(const struct kernel_stats_source *source, const struct kernel_stats *stats,
                          const struct expression *const *constraints, size_t count, bool *allowed,
                          size_t *index, struct error *error)
 {
@@ -208,7 +206,7 @@ int kernel_stats_allowed(const struct kernel_stats_source *source,
     struct scope scope = {&local, &parameters};
     int status = 0;
     *allowed = true;
-    bind_figures(&local, figures);
+    bind_stats(&local, stats);
     for (size_t i = 0; i < count && status == 0 && *allowed; i++) {
         if (!constraint_needs_figures(constraints[i]))
             continue;

@@ -1,7 +1,7 @@
 /*
- * The compiled figures of a variant without a GPU: from the compiler's log and the occupancy
- * calculator. Static mode reports them; in a measured run they decide constraints before anything
- * is loaded, and say what limits occupancy.
+ * A variant's registers, memory and occupancy without a GPU: from the compiler's log and the
+ * occupancy calculator. Static mode reports them; in a measured run they decide constraints before
+ * anything is loaded, and say what limits occupancy.
  */
 #ifndef AUTOTUNE_KERNEL_STATS_H
 #define AUTOTUNE_KERNEL_STATS_H
@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-/* What figures are made of. */
+/* What they are computed from. */
 struct kernel_stats_source {
     const struct template *template;
     const struct gpu *gpu;
@@ -38,20 +38,18 @@ int kernel_stats_fill(const struct kernel_stats_source *source, struct result *r
 int kernel_stats_entry(const struct kernel_stats_source *source, const char **entry,
                        struct error *error);
 
-/* Occupancy and its limiter, for figures that have registers, shared memory, block and
- * blocks_per_sm. */
+/* Sets occupancy and its limiter; registers, shared memory, block and blocks_per_sm are set. */
 void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
-                        struct kernel_stats *figures);
+                        struct kernel_stats *stats);
 
 /* The spills of `entry`, in bytes a thread. */
 int64_t kernel_stats_spills(const struct compilation *compilation, const char *entry);
 
 /*
- * Whether the constraints that name figures hold; `*index` is the first that does not. Returns 0 or
+ * Whether the constraints that name such statistics hold; `*index` is the first that does not. Returns 0 or
  * ERROR_CONFIG.
  */
-int kernel_stats_allowed(const struct kernel_stats_source *source,
-                         const struct kernel_stats *figures,
+int kernel_stats_allowed(const struct kernel_stats_source *source, const struct kernel_stats *stats,
                          const struct expression *const *constraints, size_t count, bool *allowed,
                          size_t *index, struct error *error);
 

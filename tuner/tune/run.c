@@ -236,15 +236,15 @@ static int finish_job(struct run *run, struct tuning_job *job, struct error *err
 
 static int check_jobs(struct run *run, struct error *error)
 {
-    struct static_check inspection = {.pool = run->pool,
-                                      .record = run->record,
-                                      .progress = &run->progress,
-                                      .timings = &run->timings};
+    struct static_check check = {.pool = run->pool,
+                                 .record = run->record,
+                                 .progress = &run->progress,
+                                 .timings = &run->timings};
     int status = 0;
     for (size_t i = 0; i < run->job_count && status == 0; i++) {
         struct tuning_job *job = &run->jobs[i];
         if (!tuning_job_is_complete(job))
-            status = static_check_job(&inspection, job, error);
+            status = static_check_job(&check, job, error);
         if (status == 0 && run->options.instructions)
             status = instruction_counts_fill(job, run->pool, error);
         if (status == 0)

@@ -41,7 +41,7 @@ static int keep_screened(struct screening *screening, size_t index, struct error
     return tuning_keep(tuning, screening->job, index, "screening", error);
 }
 
-/* Sends the variant to the GPU, unless the compiler's figures have settled its outcome. */
+/* Sends the variant to the GPU, unless its outcome is known from compiling it. */
 static int begin_trial(struct screening *screening, size_t index, struct error *error)
 {
     struct tuning *tuning = screening->tuning;

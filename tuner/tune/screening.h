@@ -1,6 +1,7 @@
 /*
- * The screening: a few samples of every variant whose outcome is not known, in shuffled order, as its cubin comes
- * from the compiler, in batches where it is short; then a closer look at those who could still win, where they are more than the finals hold.
+ * The screening: a few samples of every variant whose outcome is not known, in shuffled order, as
+ * its cubin comes from the compiler; in batches if it is short. Then, if more could still win than
+ * the finals hold, a closer look at these.
  */
 #ifndef AUTOTUNE_SCREENING_H
 #define AUTOTUNE_SCREENING_H

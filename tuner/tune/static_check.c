@@ -50,12 +50,12 @@ int static_check_variant(struct tuning_job *job, size_t index, bool *go_on, stru
     return status;
 }
 
-static int inspect_one(struct static_check *inspection, struct tuning_job *job, size_t index,
-                       struct error *error)
+static int check_one(struct static_check *check, struct tuning_job *job, size_t index,
+                     struct error *error)
 {
     bool go_on;
-    timings_stage(inspection->timings, TIMING_COMPILE);
-    int status = compile_pool_wait(inspection->pool, job->compile_jobs[index], error);
+    timings_stage(check->timings, TIMING_COMPILE);
+    int status = compile_pool_wait(check->pool, job->compile_jobs[index], error);
     if (status == 0)
         status = static_check_variant(job, index, &go_on, error);
     if (status != 0)
@@ -63,20 +63,20 @@ static int inspect_one(struct static_check *inspection, struct tuning_job *job, 
     if (go_on)
         tuning_job_conclude(job, index, OUTCOME_COMPILED, NULL);
     const struct result *result = &job->study.results[index];
-    timings_stage(inspection->timings, TIMING_RECORD);
-    progress_add(inspection->progress, job->study.kernel, result->outcome, 0);
-    return record_result(inspection->record, job->record_id, result, "screening", error);
+    timings_stage(check->timings, TIMING_RECORD);
+    progress_add(check->progress, job->study.kernel, result->outcome, 0);
+    return record_result(check->record, job->record_id, result, "screening", error);
 }
 
-int static_check_job(struct static_check *inspection, struct tuning_job *job, struct error *error)
+int static_check_job(struct static_check *check, struct tuning_job *job, struct error *error)
 {
     int status = 0;
     for (size_t i = 0; i < job->study.result_count && status == 0; i++)
         if (!job->known[i])
-            status = inspect_one(inspection, job, i, error);
+            status = check_one(check, job, i, error);
     if (status != 0)
         return status;
     job->study.complete = true;
-    timings_stage(inspection->timings, TIMING_RECORD);
-    return record_finish(inspection->record, job->record_id, &job->study, error);
+    timings_stage(check->timings, TIMING_RECORD);
+    return record_finish(check->record, job->record_id, &job->study, error);
 }

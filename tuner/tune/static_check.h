@@ -20,14 +20,14 @@ struct static_check {
     struct timings *timings;
 };
 
-/* What became of a compiled variant, by its figures alone; also the first step of measuring it.
- * `*go_on` says that nothing speaks against running it. Otherwise the variant is concluded. */
+/* Decides what can be decided without running a compiled variant; also the first step of measuring
+ * it. `*go_on` is true if it should run; otherwise it is concluded. */
 int static_check_variant(struct tuning_job *job, size_t index, bool *go_on, struct error *error);
 
 /* The compiler's first error, or how its worker ended. */
 void static_check_compile_reason(const struct compile_job *compile, char *reason, size_t size);
 
 /* Returns 0 with the study complete, ERROR_INTERRUPTED, or the template's or the record's fault. */
-int static_check_job(struct static_check *inspection, struct tuning_job *job, struct error *error);
+int static_check_job(struct static_check *check, struct tuning_job *job, struct error *error);
 
 #endif

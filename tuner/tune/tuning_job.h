@@ -59,7 +59,7 @@ int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct
 int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t index,
                        struct error *error);
 
-/* What the figures of a variant are made of; its compile job must have been requested. */
+/* What a variant's statistics are computed from; its compile job must have been requested. */
 struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index);
 
 /* Ends a variant: stores its outcome with a copy of `reason` (NULL or "": none). */

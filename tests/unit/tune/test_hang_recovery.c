@@ -58,24 +58,24 @@ static void what_fails_next_gives_no_figure(void **state)
 static void a_quarter_of_the_deadline_is_overdue(void **state)
 {
     (void)state;
-    struct standby_worker spare = {0};
-    assert_true(standby_worker_patience_s(&spare, 2) == 0.5);
-    assert_false(standby_worker_settle(&spare, 0.1)); /* none was there */
-    assert_true(standby_worker_patience_s(&spare, 2) == 0.5);
-    assert_false(standby_worker_settle(&spare, 0.4));
-    assert_true(standby_worker_patience_s(&spare, 2) == 0.8);
-    assert_false(standby_worker_settle(&spare, 0.1));
-    assert_true(standby_worker_patience_s(&spare, 2) == 0.8);
-    assert_true(standby_worker_patience_s(&spare, 40) == 10);
+    struct standby_worker standby = {0};
+    assert_true(standby_worker_patience_s(&standby, 2) == 0.5);
+    assert_false(standby_worker_settle(&standby, 0.1)); /* none was there */
+    assert_true(standby_worker_patience_s(&standby, 2) == 0.5);
+    assert_false(standby_worker_settle(&standby, 0.4));
+    assert_true(standby_worker_patience_s(&standby, 2) == 0.8);
+    assert_false(standby_worker_settle(&standby, 0.1));
+    assert_true(standby_worker_patience_s(&standby, 2) == 0.8);
+    assert_true(standby_worker_patience_s(&standby, 40) == 10);
 }
 
 static void all_that_was_under_way_ran_beside_it(void **state)
 {
     (void)state;
-    struct standby_worker spare = {.beside = 2};
-    assert_true(standby_worker_settle(&spare, 1));
-    assert_true(standby_worker_settle(&spare, 1));
-    assert_false(standby_worker_settle(&spare, 1));
+    struct standby_worker standby = {.beside = 2};
+    assert_true(standby_worker_settle(&standby, 1));
+    assert_true(standby_worker_settle(&standby, 1));
+    assert_false(standby_worker_settle(&standby, 1));
 }
 
 int main(void)
