@@ -34,8 +34,7 @@ struct player {
     bool last;             /* the worker ends with this reply */
 };
 
-/* -- what a well-behaved worker answers ----------------------------------------------------------
- */
+/* -- what a well-behaved worker answers ------------------------------------------------------- */
 
 static double number_of(const struct player *player, const char *key)
 {
@@ -212,7 +211,8 @@ static const struct {
     {"wait", wait_for_all},
 };
 
-/* Whether `name`, "trial:us=20", is a request of "trial", or of "trial:us=20". A line's end may follow. */
+/* Whether `name`, "trial:us=20", is a request of "trial", or of "trial:us=20". A line's end may
+ * follow. */
 static bool is_of(const char *name, const char *request)
 {
     size_t length = strlen(request);
@@ -227,8 +227,7 @@ static json_t *answer(struct player *player)
     return error_message(ERROR_WORKER, "unknown request");
 }
 
-/* -- what a script makes of it -------------------------------------------------------------------
- */
+/* -- what a script makes of it ---------------------------------------------------------------- */
 
 static long argument_number(const struct player *player)
 {
@@ -367,8 +366,7 @@ static json_t *act(struct player *player, const char *action)
     return error_message(ERROR_CONFIG, "the script has an unknown action");
 }
 
-/* -- following the script ------------------------------------------------------------------------
- */
+/* -- following the script --------------------------------------------------------------------- */
 
 /* Requests so far are in the file "requests", a line each. How many of its first `bytes` bytes are
  * lines of this one. */
@@ -471,8 +469,7 @@ int scripted_worker_main(char **argv)
     _exit(0); /* what it leaks is not what is tested */
 }
 
-/* -- in the test ---------------------------------------------------------------------------------
- */
+/* -- in the test ------------------------------------------------------------------------------ */
 
 void scripted_worker_script(const char *lines)
 {

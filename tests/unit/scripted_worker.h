@@ -11,9 +11,9 @@
  *     }
  *
  * Without a script they behave. A compile worker writes a cache entry with one kernel, "kernel", of
- * 32 registers. A device worker says that each variant takes `us` microseconds, which is a parameter
- * of the variant, with noise of 0.1 %; below the request's `short_ns`, or if a batch is asked for,
- * samples are of 32 runs.
+ * 32 registers. A device worker says that each variant takes `us` microseconds, which is a
+ * parameter of the variant, with noise of 0.1 %; below the request's `short_ns`, or if a batch is
+ * asked for, samples are of 32 runs.
  *
  * A script is the file "script" in the current folder (scratch.h), with a line for each exception:
  *
@@ -22,10 +22,10 @@
  *     trial 2 die 3               the second trial ends its worker with exit status 3
  *     measure:us=20 * hang        whenever the variant with us = 20 is measured
  *
- * REQUEST is a request's name in compile_worker.h or device_worker.h, or "compiler" or "device", the
- * greetings. WHEN counts these requests from 1, over all workers, so that a worker's successor goes
- * on counting: "2", "2-4", "2-", or "*" for all. The first line that matches is followed. The table
- * of actions is in scripted_worker.c.
+ * REQUEST is a request's name in compile_worker.h or device_worker.h, or "compiler" or "device",
+ * the greetings. WHEN counts these requests from 1, over all workers, so that a worker's successor
+ * goes on counting: "2", "2-4", "2-", or "*" for all. The first line that matches is followed. The
+ * table of actions is in scripted_worker.c.
  */
 #ifndef AUTOTUNE_TEST_SCRIPTED_WORKER_H
 #define AUTOTUNE_TEST_SCRIPTED_WORKER_H

@@ -51,8 +51,7 @@ struct compile_pool {
     struct compile_pool_counts counts;
 };
 
-/* -- workers -------------------------------------------------------------------------------------
- */
+/* -- workers ---------------------------------------------------------------------------------- */
 
 static double ready_timeout_s(void)
 {
@@ -156,8 +155,7 @@ void compile_pool_free(struct compile_pool *pool)
     free(pool);
 }
 
-/* -- jobs ----------------------------------------------------------------------------------------
- */
+/* -- jobs ------------------------------------------------------------------------------------- */
 
 /* Takes the result from the cache; false where it is not there. The image is read as well, so that
  * damage shows while there is a compiler to mend it. */
@@ -272,8 +270,7 @@ struct compile_pool_counts compile_pool_counts(const struct compile_pool *pool)
     return pool->counts;
 }
 
-/* -- messages ------------------------------------------------------------------------------------
- */
+/* -- messages --------------------------------------------------------------------------------- */
 
 static json_t *text_array(char *const *texts, size_t count)
 {
@@ -315,8 +312,8 @@ static bool is_event(const json_t *message, const char *name)
     return event != NULL && strcmp(event, name) == 0;
 }
 
-/* Takes a message of a worker that has not greeted yet: returns 1, 0 if it is not a greeting, or the
- * error that it is. */
+/* Takes a message of a worker that has not greeted yet: returns 1, 0 if it is not a greeting, or
+ * the error that it is. */
 static int take_greeting(struct compile_pool *pool, struct compile_worker *worker,
                          const json_t *message, struct error *error)
 {
@@ -383,9 +380,9 @@ static void fail_lost_job(struct compile_pool *pool, struct queued_job *job, con
 }
 
 /*
- * Removes a worker that died (`reason` NULL), passed its deadline or cannot be trusted. The next job
- * that needs a worker starts another. Returns 0, or ERROR_WORKER once several in a row never became
- * ready.
+ * Removes a worker that died (`reason` NULL), passed its deadline or cannot be trusted. The next
+ * job that needs a worker starts another. Returns 0, or ERROR_WORKER once several in a row never
+ * became ready.
  */
 static int lose_worker(struct compile_pool *pool, struct compile_worker *worker, const char *reason,
                        struct error *error)
@@ -450,8 +447,7 @@ static int expire(struct event_source *source, struct error *error)
     return lose_worker(pool, worker, reason, error);
 }
 
-/* -- handing out jobs ----------------------------------------------------------------------------
- */
+/* -- handing out jobs ------------------------------------------------------------------------- */
 
 static void begin_job(struct compile_pool *pool, struct compile_worker *worker)
 {
@@ -483,8 +479,7 @@ static int dispatch(struct event_source *source, struct error *error)
     return 0;
 }
 
-/* -- waiting -------------------------------------------------------------------------------------
- */
+/* -- waiting ---------------------------------------------------------------------------------- */
 
 int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job, struct error *error)
 {

@@ -1,7 +1,8 @@
 /*
  * The pool of compile workers and the jobs they do. Jobs with the same key are one job; a job whose
- * cubin is in the cache is done at once and needs no worker. A worker that dies, passes its deadline
- * or sends an invalid message is killed and replaced, and its job is done, with that as its failure.
+ * cubin is in the cache is done at once and needs no worker. A worker that dies, passes its
+ * deadline or sends an invalid message is killed and replaced, and its job is done, with that as
+ * its failure.
  *
  * The pool has no thread: it moves on whenever the coordinator waits in the event loop, for this
  * pool or for the GPU.

@@ -174,8 +174,8 @@ static void append_samples(struct finals *finals, size_t contender, const double
         *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = samples[i];
 }
 
-/* Takes a contender's samples of a round. `*again`: ask for them again; `*anew`: it cannot be batched,
- * so the finals begin anew. */
+/* Takes a contender's samples of a round. `*again`: ask for them again; `*anew`: it cannot be
+ * batched, so the finals begin anew. */
 static int measure(struct finals *finals, size_t contender, unsigned round, bool *again, bool *anew,
                    struct error *error)
 {
@@ -200,8 +200,8 @@ static int measure(struct finals *finals, size_t contender, unsigned round, bool
     return status;
 }
 
-/* One round: everyone who is in is measured once, in shuffled order, and every few rounds in another
- * copy of the code. `*anew`: the finals begin anew. */
+/* One round: everyone who is in is measured once, in shuffled order, and every few rounds in
+ * another copy of the code. `*anew`: the finals begin anew. */
 static int run_round(struct finals *finals, unsigned round, bool *anew, struct error *error)
 {
     size_t *order = alloc_zeroed(finals->count, sizeof *order);

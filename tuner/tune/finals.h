@@ -1,6 +1,7 @@
 /*
  * The finals: the variants that could still win are measured in interleaved rounds until
- * race_judge() decides, and verified once more. A finalist that fails now is out, with that outcome.
+ * race_judge() decides, and verified once more. A finalist that fails now is out, with that
+ * outcome.
  */
 #ifndef AUTOTUNE_FINALS_H
 #define AUTOTUNE_FINALS_H

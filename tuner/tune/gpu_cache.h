@@ -1,7 +1,7 @@
 /*
  * What a GPU answered the last time. Asking the driver takes a tenth of a second, which a run that
- * has nothing to do need not spend, and other runs can spend while they prepare. An entry is found by
- * what the kernel driver's files in /proc say of the GPUs and of itself; without them nothing is
+ * has nothing to do need not spend, and other runs can spend while they prepare. An entry is found
+ * by what the kernel driver's files in /proc say of the GPUs and of itself; without them nothing is
  * kept. What is read from here must be confirmed before anything is measured.
  */
 #ifndef AUTOTUNE_GPU_CACHE_H

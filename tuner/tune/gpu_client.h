@@ -7,9 +7,9 @@
  * gpu_client_load, gpu_client_verify, gpu_client_measure, gpu_client_unload.
  *
  * A call about a variant that fails returns 0 with the variant's outcome and reason. A worker that
- * dies or sends a reply that makes no sense (gpu_reply.h) is the variant's fault, one that passes its
- * deadline a timeout. If the worker was lost, another has taken its place (standby_worker.h says
- * which) and the problem is open again, but no variant is loaded. An error ends the run.
+ * dies or sends a reply that makes no sense (gpu_reply.h) is the variant's fault, one that passes
+ * its deadline a timeout. If the worker was lost, another has taken its place (standby_worker.h
+ * says which) and the problem is open again, but no variant is loaded. An error ends the run.
  */
 #ifndef AUTOTUNE_GPU_CLIENT_H
 #define AUTOTUNE_GPU_CLIENT_H
@@ -38,8 +38,8 @@ void gpu_client_free(struct gpu_client *client); /* NULL is allowed */
 int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *error);
 
 /* Makes the problem's buffers and expected results; `*empty_ns` is the median time of an empty
- * kernel. Returns ERROR_MEMORY if the GPU has no memory for them, after which another problem may be
- * opened. A call about a variant returns it, too, if a new worker finds the memory taken. */
+ * kernel. Returns ERROR_MEMORY if the GPU has no memory for them, after which another problem may
+ * be opened. A call about a variant returns it, too, if a new worker finds the memory taken. */
 int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem, double *empty_ns,
                     struct error *error);
 
@@ -53,7 +53,7 @@ struct gpu_client_answer {
                          throttled or a standby worker ran beside it: ask again */
 };
 
-/* Loads variant `id`; stores its statistics and metrics, as driver and template say, in `result`. */
+/* Loads variant `id`; stores its statistics and metrics in `result`. */
 int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
                     const struct bindings *parameters, struct result *result,
                     struct gpu_client_answer *answer, struct error *error);
@@ -72,8 +72,8 @@ struct gpu_client_sampling {
 /*
  * Takes samples and appends them to `*samples_ns` (grown with realloc); `*runs` is of how many runs
  * each is the mean: 1, or with `batched` that of a batch, where there can be one (batch.h). Samples
- * taken while the GPU throttled are dropped and `answer->again` is set, after a pause; if throttling
- * persists, they are kept. See gpu_client_conditions().
+ * taken while the GPU throttled are dropped and `answer->again` is set, after a pause; if
+ * throttling persists, they are kept. See gpu_client_conditions().
  */
 int gpu_client_measure(struct gpu_client *client, int64_t id,
                        const struct gpu_client_sampling *sampling, double **samples_ns,
@@ -99,9 +99,9 @@ struct trial_times {
     int64_t load_ns, verify_ns, measure_ns;
 };
 
-/* The answer to the oldest trial. Statistics and metrics go to `result`, and so do samples: they are
- * added to those it has, or replace them if these are of another number of runs. If the samples had
- * to be dropped, as in gpu_client_measure(), `answer->again` is set. */
+/* The answer to the oldest trial. Statistics and metrics go to `result`, and so do samples: they
+ * are added to those it has, or replace them if these are of another number of runs. If the samples
+ * had to be dropped, as in gpu_client_measure(), `answer->again` is set. */
 int gpu_client_trial_take(struct gpu_client *client, struct result *result,
                           struct trial_times *times, struct gpu_client_answer *answer,
                           struct error *error);

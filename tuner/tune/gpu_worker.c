@@ -19,8 +19,7 @@ enum {
 /* Besides the problem's buffers, a second worker takes a context and what the driver rounds up. */
 #define STANDBY_ROOM_BYTES ((json_int_t)1 << 30)
 
-/* -- messages ------------------------------------------------------------------------------------
- */
+/* -- messages --------------------------------------------------------------------------------- */
 
 void gpu_worker_send(struct gpu_worker *worker, json_t *request)
 {
@@ -116,8 +115,7 @@ int gpu_worker_expect(const json_t *message, const char *event, struct error *er
     return 0;
 }
 
-/* -- starting ------------------------------------------------------------------------------------
- */
+/* -- starting --------------------------------------------------------------------------------- */
 
 int gpu_worker_init(struct gpu_worker *worker, int ordinal, struct event_loop *loop,
                     struct error *error)
@@ -176,7 +174,8 @@ int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
     return 0;
 }
 
-/* Sends the open request to a worker that has greeted, and takes its reply: as gpu_worker_receive(). */
+/* Sends the open request to a worker that has greeted, and takes its reply: as
+ * gpu_worker_receive(). */
 static int try_open(struct gpu_worker *worker, json_t **reply, char reason[WORKER_REASON_BYTES],
                     struct error *error)
 {
@@ -265,8 +264,8 @@ static int promote_standby(struct gpu_worker *worker, struct error *error)
     return opens;
 }
 
-/* Opens the problem that was open before. The last worker's memory may not be free at once: a driver
- * may clear it first. */
+/* Opens the problem that was open before. The last worker's memory may not be free at once: a
+ * driver may clear it first. */
 static int reopen(struct gpu_worker *worker, struct error *error)
 {
     int status = gpu_worker_open(worker, NULL, error);

@@ -59,8 +59,8 @@ void gpu_worker_send(struct gpu_worker *worker, json_t *request);
 int gpu_worker_kill(struct gpu_worker *worker, struct error *error);
 
 /*
- * The worker's next message: returns 1 with it; 0 with a NULL message and the `reason` if the worker
- * died, sent what is not a message or passed the deadline, and is gone; or an error. After
+ * The worker's next message: returns 1 with it; 0 with a NULL message and the `reason` if the
+ * worker died, sent what is not a message or passed the deadline, and is gone; or an error. After
  * `patience_s` (0: never) a standby is started.
  */
 int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patience_s,

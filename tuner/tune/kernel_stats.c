@@ -21,8 +21,7 @@ int64_t kernel_stats_spills(const struct compilation *compilation, const char *e
     return kernel != NULL ? kernel->spill_store_bytes + kernel->spill_load_bytes : 0;
 }
 
-/* -- looking kernels up in the compiler's log
- * ------------------------------------------------------ */
+/* -- looking kernels up in the compiler's log ------------------------------------------------- */
 
 struct log_lookup {
     const struct kernel_stats_source *source;
@@ -86,8 +85,7 @@ static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads
     return status;
 }
 
-/* -- filling -------------------------------------------------------------------------------------
- */
+/* -- filling ---------------------------------------------------------------------------------- */
 
 void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
                         struct kernel_stats *stats)

@@ -46,8 +46,8 @@ void kernel_stats_limit(const struct kernel_stats_source *source, const char *en
 int64_t kernel_stats_spills(const struct compilation *compilation, const char *entry);
 
 /*
- * Whether the constraints that name such statistics hold; `*index` is the first that does not. Returns 0 or
- * ERROR_CONFIG.
+ * Whether the constraints that name such statistics hold; `*index` is the first that does not.
+ * Returns 0 or ERROR_CONFIG.
  */
 int kernel_stats_allowed(const struct kernel_stats_source *source, const struct kernel_stats *stats,
                          const struct expression *const *constraints, size_t count, bool *allowed,

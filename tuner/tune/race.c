@@ -127,8 +127,9 @@ static size_t common_rounds(const struct contender *contenders, size_t count)
 }
 
 /*
- * The mean of each round's times over those who are in; the caller's to free. Not their median: that
- * is one contender's own time, so that of a few close ones each has a median ratio of exactly 1.
+ * The mean of each round's times over those who are in; the caller's to free. Not their median:
+ * that is one contender's own time, so that of a few close ones each has a median ratio of
+ * exactly 1.
  */
 static double *round_levels(const struct contender *contenders, size_t count, size_t rounds)
 {
@@ -190,8 +191,7 @@ static double timer_resolution(const struct contender *contenders, size_t count,
     return median_ns > 0 ? timer_step_ns(contenders, count) / median_ns : 0.0;
 }
 
-/* Puts out who is separated from the leader. True where everyone else still in is equivalent to it.
- */
+/* Rules out who is separated from the leader. True if everyone else still in is equivalent. */
 static bool rule_out(struct contender *contenders, size_t count, size_t leader, double resolution,
                      const struct race_rules *rules)
 {

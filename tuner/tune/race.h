@@ -65,9 +65,9 @@ size_t race_finalists(const struct contender *contenders, size_t count,
                       const struct race_rules *rules, bool *chosen);
 
 /*
- * Whether the finals can be decided after so many rounds: after minimum_rounds, each time 1.4 times as
- * many, and maximum_rounds. Whoever looks after every round finds, sooner or later, the one in which
- * chance separates equals. `rules` are complete.
+ * Whether the finals can be decided after so many rounds: after minimum_rounds, each time 1.4 times
+ * as many, and maximum_rounds. Whoever looks after every round finds, sooner or later, the one in
+ * which chance separates equals. `rules` are complete.
  */
 bool race_looks(size_t rounds, const struct race_rules *rules);
 
@@ -96,9 +96,9 @@ struct verdict {
  * than the tolerance. It is equivalent when 1 - t + s <= l and h <= 1 + t - s. The finals are
  * decided once everyone else is out or equivalent, and at maximum_rounds in any case; whoever is in
  * then forms the tie set. The stated rule picks the winner among those of the tie set with e <= 1 +
- * t / 2, so that, by the estimate, breaking the tie costs no more than half the tolerance.The intervals
- * hold for one comparison at one time: they are not corrected for the number of contenders, nor for
- * the nine looks.
+ * t / 2, so that, by the estimate, breaking the tie costs no more than half the tolerance.The
+ * intervals hold for one comparison at one time: they are not corrected for the number of
+ * contenders, nor for the nine looks.
  *
  * margin.low and .high include s. The bootstrap is seeded by contender and round: the same samples
  * give the same verdict. Where nobody is in, the verdict is undecided and its winner means nothing.

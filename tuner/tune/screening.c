@@ -190,8 +190,7 @@ static int screen_alike(struct tuning *tuning, struct tuning_job *job, struct er
     return status;
 }
 
-/* Where more could still win than the finals hold, a closer look at these decides who goes there.
- */
+/* If more could still win than the finals hold, a closer look decides who goes there. */
 static int screen_closer(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     struct screening screening = {.tuning = tuning, .job = job, .samples = CLOSER_SAMPLES};

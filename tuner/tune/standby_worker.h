@@ -5,14 +5,15 @@
  *
  * It is started once a request that runs kernels is overdue: a quarter of its deadline has passed,
  * and twice the longest time that an answer has taken on this problem. A kernel that never ends
- * gives that much warning: at least 1.5 s are left of a deadline of 2 s. Until then there is no second
- * process that takes time or memory, and no neighbour on the GPU while anything is measured. It
- * fills its buffers beside the spinning kernel, with which the GPU shares its time.
+ * gives that much warning: at least 1.5 s are left of a deadline of 2 s. Until then there is no
+ * second process that takes time or memory, and no neighbour on the GPU while anything is measured.
+ * It fills its buffers beside the spinning kernel, with which the GPU shares its time.
  *
- * The overdue request may be merely slow. When its answer comes, the standby is stopped at once. What
- * was under way beside it (the answer and whatever was queued behind it) counts for nothing and is
- * asked for again: its samples may be too long, and the memory it missed may have been the standby's.
- * Each time the longest answer doubles, so this happens a few times in a problem at most.
+ * The overdue request may be merely slow. When its answer comes, the standby is stopped at once.
+ * What was under way beside it (the answer and whatever was queued behind it) counts for nothing
+ * and is asked for again: its samples may be too long, and the memory it missed may have been the
+ * standby's. Each time the longest answer doubles, so this happens a few times in a problem at
+ * most.
  *
  * It does not help against a kernel that faults, which gives no warning: the successor is started
  * then. A standby made in advance would have to be made while nothing is measured, which costs the
@@ -42,8 +43,8 @@ struct standby_worker {
 double standby_worker_patience_s(const struct standby_worker *standby, double timeout_s);
 
 /*
- * Starts it beside `beside` requests under way. `open` is the request that opens the problem, NULL if
- * there is no memory for that; it is released. If no process can be started, there is none.
+ * Starts it beside `beside` requests under way. `open` is the request that opens the problem, NULL
+ * if there is no memory for that; it is released. If no process can be started, there is none.
  */
 void standby_worker_start(struct standby_worker *standby, const char *ordinal, json_t *open,
                           size_t beside);

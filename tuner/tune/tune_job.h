@@ -1,7 +1,8 @@
 /*
  * Tuning one job on a GPU: every variant is loaded, verified and screened as soon as it is
  * compiled; the variants that could still win are measured in the finals; the verdict goes into the
- * job's study. Everything is recorded as it happens, so a run that was stopped resumes where it was.
+ * job's study. Everything is recorded as it happens, so a run that was stopped resumes where it
+ * was.
  */
 #ifndef AUTOTUNE_TUNE_JOB_H
 #define AUTOTUNE_TUNE_JOB_H

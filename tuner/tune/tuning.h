@@ -32,8 +32,8 @@ struct tuning {
 /*
  * A variant whose single runs have a median below TUNING_SHORT_NS is sampled in batches. Times of
  * batches and of single runs do not compare, because a single run's time includes what it costs to
- * start it. So once one variant of a problem is batched, all below TUNING_COMPARABLE_NS are; what is
- * above that is at least twice as slow.
+ * start it. So once one variant of a problem is batched, all below TUNING_COMPARABLE_NS are; what
+ * is above that is at least twice as slow.
  */
 #define TUNING_SHORT_NS 10000.0
 #define TUNING_COMPARABLE_NS (2 * TUNING_SHORT_NS)

@@ -37,8 +37,7 @@ void tuning_job_release(struct tuning_job *job)
     *job = (struct tuning_job){0};
 }
 
-/* -- results from the record, found by their parameters -------------------------------------------
- */
+/* -- results from the record, found by their parameters --------------------------------------- */
 
 struct stored {
     char *text; /* bindings_text() of the parameters; first, for comparing */
@@ -69,8 +68,7 @@ static void *index_results(struct study *study)
     return tree;
 }
 
-/* The stored result of these parameters, moved out of the record's list; false where there is none.
- */
+/* Moves the stored result of these parameters out of the record's list; false if there is none. */
 static bool take_stored(void *tree, const struct bindings *parameters, struct result *result)
 {
     struct stored wanted = {.text = bindings_text(parameters)};
@@ -86,8 +84,7 @@ static bool take_stored(void *tree, const struct bindings *parameters, struct re
     return true;
 }
 
-/* -- enumerating ---------------------------------------------------------------------------------
- */
+/* -- enumerating ------------------------------------------------------------------------------ */
 
 static int enumerate(struct tuning_job *job, struct space *space, void *tree,
                      struct result **results, size_t *count, struct error *error)
@@ -166,8 +163,7 @@ int tuning_job_check_memory(const struct tuning_job *job, struct error *error)
                             error);
 }
 
-/* -- compiling -----------------------------------------------------------------------------------
- */
+/* -- compiling -------------------------------------------------------------------------------- */
 
 static int request(const struct tuning_job *job, struct compile_pool *pool,
                    const struct bindings *parameters, bool urgent, struct compile_job **compile,

@@ -30,8 +30,7 @@ static size_t samples_of(const struct tuning_fixture *fixture, double us)
     return fixture_result(fixture, us)->sample_count;
 }
 
-/* -- workers that behave -------------------------------------------------------------------------
- */
+/* -- workers that behave ---------------------------------------------------------------------- */
 
 static void the_fastest_wins(void **state)
 {
@@ -74,8 +73,7 @@ static void the_undecided_have_all_rounds(void **state)
     fixture_end(&fixture);
 }
 
-/* -- a worker is lost, and the variants are right ------------------------------------------------
- */
+/* -- a worker is lost, and the variants are right --------------------------------------------- */
 
 /* At this point the worker is killed from outside: the finals are as without that. */
 static void assert_unharmed(const char *script)
@@ -122,8 +120,7 @@ static void throttled_samples_are_taken_again_in_their_round(void **state)
     fixture_end(&fixture);
 }
 
-/* -- a finalist fails ----------------------------------------------------------------------------
- */
+/* -- a finalist fails ------------------------------------------------------------------------- */
 
 /* The fastest meets the script: it has this outcome, and the next one wins. */
 static void assert_second_wins(const char *script, enum outcome outcome, const char *reason)
@@ -206,7 +203,7 @@ static void if_everyone_fails_nobody_wins(void **state)
     }
 }
 
-/* The winner fails its last verification; the finals are held again among those it had ruled out. */
+/* The winner fails its last verification: finals are held again among those it had ruled out. */
 static void finals_are_held_again_among_those_left(void **state)
 {
     (void)state;
@@ -233,8 +230,7 @@ static void an_error_ends_it(void **state)
     }
 }
 
-/* -- batches -------------------------------------------------------------------------------------
- */
+/* -- batches ---------------------------------------------------------------------------------- */
 
 static void assert_all_single(struct tuning_fixture *fixture)
 {

@@ -490,8 +490,7 @@ static void test_same_samples_same_verdict(void **state)
 
 enum { VARIANTS = 100, SCREENING = 5 };
 
-/* One sweep over variants of known true times, 1 % noise and drifting clocks; the winner's regret.
- */
+/* The winner's regret in one sweep of variants with known times, 1 % noise and drifting clocks. */
 static double simulated_regret(uint64_t *random)
 {
     double truth[VARIANTS];

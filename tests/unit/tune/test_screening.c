@@ -1,4 +1,4 @@
-/* The screening with scripted workers: each variant gets its outcome, whatever happens on the way. */
+/* The screening with scripted workers: whatever happens, each variant gets its outcome. */
 #include "tune/screening.h"
 
 #include "unit/tune/tuning_fixture.h"
