@@ -111,8 +111,9 @@ static void add_samples(struct player *player, double us, json_t *reply)
     bool enough = enough_us > 0 && us > enough_us;
     bool batched = json_is_true(json_object_get(player->request, "batched")) ||
                    us < number_of(player, "short_ns") * 1e-3;
+    int count = enough ? 1 : (int)number_of(player, "samples");
     json_t *samples = json_array();
-    for (double i = 0; i < (enough ? 1 : number_of(player, "samples")); i++) {
+    for (int i = 0; i < count; i++) {
         double noise = (double)(statistics_random(&player->random) % 1000) * 1e-6 - 0.0005;
         json_array_append_new(samples, json_real(us * 1e3 * (1 + noise)));
     }
@@ -244,7 +245,7 @@ static json_t *raise_signal(struct player *player)
     const struct rlimit no_core = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &no_core);
     (void)signal((int)argument_number(player), SIG_DFL);
-    (void)raise((int)argument_number(player));
+    (void)kill(getpid(), (int)argument_number(player));
     return NULL;
 }
 

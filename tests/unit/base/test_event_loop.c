@@ -418,7 +418,7 @@ static int interrupted_status(struct fixture *fixture)
 {
     struct error error = {0};
     interrupt_install();
-    (void)raise(SIGINT); /* held back until the loop waits */
+    (void)kill(getpid(), SIGINT); /* held back until the loop waits */
     if (interrupt_requested())
         return 1;
     feed(&fixture->readers[0]);
