@@ -30,7 +30,7 @@ calls() {
     autotune report --format json
     has out '"runs": 32' '"empty_batch_ns": 13'
     autotune report --format html --output page.html
-    has page.html "Times are of batches of 32 runs"
+    has page.html "Each sample is the mean of a batch of 32 runs"
     autotune report --format t4
     has out runs_per_sample
 }

@@ -22,7 +22,7 @@ tune() {
     equal "$(paste -d' ' <(column sm_clock_mhz) <(column dropped_samples) <(column throttled_samples) <(column other_processes) |
         sort -u)" "1755 0 0 0"
     autotune report --format html --output page.html
-    has page.html "The SM clock was 1755 MHz; no throttling was seen; no other process was on the GPU."
+    has page.html "The mean SM clock was 1755 MHz. No throttling was detected. No other process used the GPU."
     autotune report --format t4
     has out '"watched":{"sm_clock_mhz":1755'
     has results/tuned.ini "sm_clock_mhz = 1755"

@@ -72,8 +72,7 @@ int gpu_open(struct gpu *gpu, const char **why)
     return *why == NULL ? 0 : -1;
 }
 
-/* -- cold times ----------------------------------------------------------------------------------
- */
+/* --- cold times --- */
 
 struct sampler {
     struct gpu *gpu;

@@ -43,8 +43,7 @@ static int failed(const char *what)
     return 1;
 }
 
-/* -- the input -----------------------------------------------------------------------------------
- */
+/* --- the input --- */
 
 /* Whole numbers from -8 to 8, whose sums in single precision are exact in any order. */
 static int make_input(struct application *application, int64_t n)
@@ -72,8 +71,7 @@ static double sum_in_double(const float *numbers, int64_t n)
     return sum;
 }
 
-/* -- the tuned reduction -------------------------------------------------------------------------
- */
+/* --- the tuned reduction --- */
 
 struct ours {
     struct application *application;
@@ -197,8 +195,7 @@ static int tuned_sum(struct application *application, int64_t n)
     return code;
 }
 
-/* -- kernels of our own --------------------------------------------------------------------------
- */
+/* --- kernels of our own --- */
 
 static int load_own(struct application *application, const char *source)
 {
@@ -295,8 +292,7 @@ static int barrier_sum(struct application *application, int64_t n)
     return right < phase.blocks;
 }
 
-/* -- the application -----------------------------------------------------------------------------
- */
+/* --- the application --- */
 
 static int open_cub(struct application *application, const char *path)
 {

@@ -429,8 +429,7 @@ CUresult control_call(enum call call)
     return found->error;
 }
 
-/* --- contexts ------------------------------------------------------------------------------------
- */
+/* --- contexts --- */
 
 /* One that is dead and not waited for yet holds nothing any more: it has no executable. */
 static bool is_alive(int pid)

@@ -57,8 +57,7 @@ static struct CUgraph_st *graphs; /* and what is made of them: a CUgraphExec is 
 static const struct CUevent_st *last_polled; /* by the call before this one */
 static uint64_t queries;
 
-/* --- What every call does first -----------------------------------------------------------------
- */
+/* --- What every call does first --- */
 
 static bool is_sticky(CUresult error)
 {
@@ -109,8 +108,7 @@ static CUresult wait_for_all(void)
     return current->broken;
 }
 
-/* --- Errors, versions, entry points --------------------------------------------------------------
- */
+/* --- Errors, versions, entry points --- */
 
 CUresult cuInit(unsigned flags)
 {
@@ -253,8 +251,7 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
     return CUDA_ERROR_NOT_FOUND;
 }
 
-/* --- Devices -------------------------------------------------------------------------------------
- */
+/* --- Devices --- */
 
 CUresult cuDeviceGetCount(int *count)
 {
@@ -372,8 +369,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     return CUDA_SUCCESS;
 }
 
-/* --- Contexts ------------------------------------------------------------------------------------
- */
+/* --- Contexts --- */
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
@@ -765,8 +761,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
     return launch(function, grid, block, stream, parameters);
 }
 
-/* --- Streams ------------------------------------------------------------------------------------
- */
+/* --- Streams --- */
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 {
@@ -790,8 +785,7 @@ CUresult cuStreamSynchronize(CUstream stream)
     return is_stream(stream) ? wait_for_all() : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* --- Graphs: of one stream's launches ------------------------------------------------------------
- */
+/* --- Graphs: of one stream's launches --- */
 
 static bool is_graph(const struct CUgraph_st *graph)
 {
@@ -906,8 +900,7 @@ CUresult cuGraphDestroy(CUgraph graph)
     return free_graph(graph);
 }
 
-/* --- Events -------------------------------------------------------------------------------------
- */
+/* --- Events --- */
 
 CUresult cuEventCreate(CUevent *event, unsigned flags)
 {

@@ -19,7 +19,7 @@
 /* Only driver.c and nvml.c export. */
 #pragma GCC visibility push(hidden)
 
-/* --- control.c: what the environment asks for ------------------------------------------------- */
+/* --- control.c: what the environment asks for --- */
 
 enum call {
     CALL_ANY, /* counts every call */
@@ -106,7 +106,7 @@ void control_note_context(int device, size_t used_bytes);
 void control_forget_context(int device);
 size_t control_other_contexts(int device, size_t *used_bytes, unsigned *pids, size_t room);
 
-/* --- clock.c: virtual time -------------------------------------------------------------------- */
+/* --- clock.c: virtual time --- */
 
 struct launch {
     const char *entry;
@@ -132,8 +132,7 @@ double clock_kernel_ns(const struct time_model *model, const struct launch *laun
 /* Whether it is such a time now. */
 bool clock_is_throttled(const struct time_model *model);
 
-/* --- memory.c: device memory is host memory ----------------------------------------------------
- */
+/* --- memory.c: device memory is host memory --- */
 
 #define DEVICES_MAX 16
 
@@ -146,8 +145,7 @@ size_t memory_free_bytes(int device);
 /* Frees what `device` holds; -1: all. */
 void memory_clear(int device);
 
-/* --- module.c: cubins ---------------------------------------------------------------------------
- */
+/* --- module.c: cubins --- */
 
 struct CUfunc_st { /* the driver's CUfunction */
     char *name;

@@ -9,8 +9,7 @@
 
 enum { GPU_LIMIT = 4096 };
 
-/* -- tuned INI -----------------------------------------------------------------------------------
- */
+/* --- tuned INI --- */
 
 /* What is being read: the table, and the section that is open. */
 struct loading {
@@ -188,8 +187,7 @@ int tuned_load_text(struct tuned_table **table, const char *name, const char *te
     return code;
 }
 
-/* -- files ---------------------------------------------------------------------------------------
- */
+/* --- files --- */
 
 /* "FOLDER/templates/NAME.ini", unless it is loaded already. */
 static int add_bundled_template(struct tuned_table *table, const char *name,

@@ -116,8 +116,7 @@ size_t tuned_explain(const struct tuned_query *query, const struct tuned_match *
     return text.length;
 }
 
-/* -- definitions ---------------------------------------------------------------------------------
- */
+/* --- definitions --- */
 
 static size_t put_upper(char *to, const char *from)
 {
@@ -210,8 +209,7 @@ int tuned_define(const struct tuned_table *table, const struct tuned_query *quer
     return code;
 }
 
-/* -- bundles -------------------------------------------------------------------------------------
- */
+/* --- bundles --- */
 
 /* A binary runs on its own major compute capability, and the same minor or a later one. */
 static bool runs_on(const struct tuned_gpu *tuned, const struct tuned_gpu *gpu)

@@ -20,8 +20,7 @@ static const struct tuned_entry *entry_of(const struct comparison *comparison)
     return comparison->a != NULL ? &comparison->a->entry : &comparison->b->entry;
 }
 
-/* -- table ---------------------------------------------------------------------------------------
- */
+/* --- table --- */
 
 static void cell_time(struct text_table *table, const struct compare_item *item)
 {
@@ -112,8 +111,7 @@ void compare_report_table(FILE *stream, const struct comparison *comparisons, si
     fputc('\n', stream);
 }
 
-/* -- CSV -----------------------------------------------------------------------------------------
- */
+/* --- CSV --- */
 
 static void csv_bindings(FILE *stream, const struct bindings *bindings)
 {
@@ -166,8 +164,7 @@ void compare_report_csv(FILE *stream, const struct comparison *comparisons, size
     }
 }
 
-/* -- JSON ----------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 
 static json_t *real_json(double real)
 {

@@ -39,7 +39,7 @@ static void page_release(struct page *page)
     free(page->roofs);
 }
 
-/* -- the head -- */
+/* --- the head --- */
 
 static bool same_kernel(const struct page *page)
 {
@@ -169,7 +169,7 @@ static void print_head(FILE *stream, const struct page *page)
                       same_gpu(page));
 }
 
-/* -- a study -- */
+/* --- a study --- */
 
 static void print_batches(FILE *stream, const struct study *study)
 {

@@ -15,7 +15,7 @@ enum {
     HEAT_CELLS = 150, /* at most, so that each has room for its number */
 };
 
-/* -- sorted times -- */
+/* --- sorted times --- */
 
 static void draw_intervals(const struct plot *plot, const struct study *study,
                            const size_t *ranking, size_t count)
@@ -89,7 +89,7 @@ static void chart_sorted(const struct charts *charts)
     free(ranking);
 }
 
-/* -- a parameter -- */
+/* --- a parameter --- */
 
 /* The texts of a parameter's values, a new array of new strings. */
 static char **level_texts(const struct parameter_importance *parameter)
@@ -194,7 +194,7 @@ static void chart_parameter(const struct charts *charts,
     free(points);
 }
 
-/* -- the two parameters that matter most -- */
+/* --- the two parameters that matter most --- */
 
 /* The best results of each pair of values. */
 struct heat {
@@ -307,7 +307,7 @@ static void chart_heat(const struct charts *charts)
     free(heat.cells);
 }
 
-/* -- all -- */
+/* --- all --- */
 
 static bool has_ties(const struct study *study)
 {

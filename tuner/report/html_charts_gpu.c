@@ -16,7 +16,7 @@ enum {
     MAX_REGISTERS = 255, /* of a thread */
 };
 
-/* -- roofline -- */
+/* --- roofline --- */
 
 static size_t collect_rates(const struct study *study, struct chart_point *points)
 {
@@ -123,7 +123,7 @@ void chart_roofline(const struct charts *charts)
     free(points);
 }
 
-/* -- time against occupancy -- */
+/* --- time against occupancy --- */
 
 static size_t collect_occupancy(const struct study *study, struct chart_point *points)
 {
@@ -180,7 +180,7 @@ void chart_occupancy(const struct charts *charts)
     free(points);
 }
 
-/* -- occupancy against registers -- */
+/* --- occupancy against registers --- */
 
 /* The limits that are drawn: of blocks of some sizes by their registers, and of the winner by its
  * shared memory. */
@@ -320,7 +320,7 @@ void chart_registers(const struct charts *charts)
     free(points);
 }
 
-/* -- latency against blocks and threads -- */
+/* --- latency against blocks and threads --- */
 
 /* A line of the best variants. */
 struct line {

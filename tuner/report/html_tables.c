@@ -50,7 +50,7 @@ static void cell_integer(FILE *stream, int64_t integer)
     fprintf(stream, "<td>%" PRId64, integer);
 }
 
-/* -- importance -- */
+/* --- importance --- */
 
 static void cell_share(FILE *stream, double share)
 {
@@ -108,7 +108,7 @@ void html_importance(FILE *stream, const struct study *study, const struct impor
     text_table_end(stream);
 }
 
-/* -- occupancy -- */
+/* --- occupancy --- */
 
 static int64_t shared_bytes(const struct kernel_stats *stats)
 {
@@ -199,7 +199,7 @@ void html_headroom(FILE *stream, const struct study *study)
     free(order);
 }
 
-/* -- failures -- */
+/* --- failures --- */
 
 void html_failures(FILE *stream, const struct study *study)
 {
@@ -228,7 +228,7 @@ void html_failures(FILE *stream, const struct study *study)
     text_table_end(stream);
 }
 
-/* -- all variants -- */
+/* --- all variants --- */
 
 /* The columns that a study needs. */
 struct columns {

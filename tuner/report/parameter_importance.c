@@ -26,7 +26,7 @@ bool importance_better(const struct importance *importance, double a, double b)
     return importance->of_time ? a < b : a > b;
 }
 
-/* -- levels -- */
+/* --- levels --- */
 
 static double number_of(struct value value)
 {
@@ -89,7 +89,7 @@ static void count_levels(const struct study *study, const struct importance *imp
     }
 }
 
-/* -- shares of variance -- */
+/* --- shares of variance --- */
 
 /* The compared variants: the number and the parameters' levels of each. */
 struct sample {
@@ -219,7 +219,7 @@ static void find_shares(const struct study *study, struct importance *importance
     free(sample.levels);
 }
 
-/* -- all parameters -- */
+/* --- all parameters --- */
 
 static int compare_parameters(const void *left, const void *right)
 {

@@ -29,7 +29,7 @@ double plot_text_width(const char *text)
     return PLOT_LETTER * (double)plot_letters(text);
 }
 
-/* -- layout: the label of y, keys, axes, ticks, the label of x, from top to bottom -- */
+/* --- layout: the label of y, keys, axes, ticks, the label of x, from top to bottom --- */
 
 /* The width of the longest word of an axis as it is shown; 0 for an axis of numbers. */
 static double words_width(const struct plot_axis *axis, size_t max_letters)
@@ -112,7 +112,7 @@ static void lay_out(struct plot *plot)
         make_room_for_turned(plot);
 }
 
-/* -- axes -- */
+/* --- axes --- */
 
 /* Begins a text; further attributes follow, then svg_text(). */
 static void begin_text(const struct plot *plot, const char *class, double x, double y)
@@ -213,7 +213,7 @@ static void write_axes(const struct plot *plot)
     fputs("\"/>\n", plot->stream);
 }
 
-/* -- keys -- */
+/* --- keys --- */
 
 void plot_write_line_style(const struct plot *plot, const struct plot_line_style *style)
 {

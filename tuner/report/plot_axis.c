@@ -10,7 +10,7 @@ static const double LARGEST = 1e30; /* number on an axis; its inverse counts as 
 static const double LOG_FROM = 4;   /* the factor between its ends that makes an axis logarithmic */
 static const double MARGIN = 0.06;  /* at each end, as a share of the range */
 
-/* -- ranges and scales -- */
+/* --- ranges and scales --- */
 
 void plot_range_add(struct plot_range *range, double number)
 {
@@ -66,7 +66,7 @@ double plot_axis_place(const struct plot_axis *axis, double number)
     return fabs(place) <= 2 ? place : NAN;
 }
 
-/* -- the texts of ticks -- */
+/* --- the texts of ticks --- */
 
 size_t plot_letters_bytes(const char *text, size_t letters)
 {
@@ -129,7 +129,7 @@ static void power_text(int base, int exponent, char text[PLOT_TICK_BYTES])
             snprintf(text + length, PLOT_TICK_BYTES - (size_t)length, "%s", digits[*digit - '0']);
 }
 
-/* -- candidates for ticks -- */
+/* --- candidates for ticks --- */
 
 struct ticks {
     struct plot_tick items[PLOT_MAX_TICKS];
@@ -209,7 +209,7 @@ static struct ticks binary_ticks(const struct plot_axis *axis, int stride)
     return ticks;
 }
 
-/* -- the choice among them -- */
+/* --- the choice among them --- */
 
 static bool has_room(const struct plot_axis *axis, struct plot_room room, const struct ticks *ticks)
 {

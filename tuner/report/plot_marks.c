@@ -10,7 +10,7 @@
 static const double CELL = 0.94; /* the share of its place that a cell fills */
 static const double SMALL = 0.8; /* of the style sheet's class */
 
-/* -- dots -- */
+/* --- dots --- */
 
 /* Half pixels, as plots are wider than their pixels on a wide screen. */
 struct pixel {
@@ -93,7 +93,7 @@ void plot_dot(const struct plot *plot, struct plot_point point, enum colour colo
     fputs("</title></circle>\n", plot->stream);
 }
 
-/* -- lines -- */
+/* --- lines --- */
 
 void plot_line(const struct plot *plot, const struct plot_line_style *style,
                const struct plot_point *points, size_t count)
@@ -124,7 +124,7 @@ void plot_interval(const struct plot *plot, double x, double low, double high, e
     plot_line(plot, &style, ends, 2);
 }
 
-/* -- cells and notes -- */
+/* --- cells and notes --- */
 
 static void write_box(const struct plot *plot, size_t column, size_t row)
 {

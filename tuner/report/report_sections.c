@@ -17,8 +17,7 @@ enum {
     LEVELS_BYTES = 84, /* what the terminal leaves for the values of a parameter */
 };
 
-/* -- headroom -----------------------------------------------------------------------------------
- */
+/* --- headroom --- */
 
 /* Whether an earlier one of the ranked variants has the same figures. */
 static bool is_repeated(const struct study *study, const size_t *ranking, size_t index)
@@ -104,8 +103,7 @@ void report_headroom(FILE *stream, const struct study *study, const size_t *rank
     text_table_free(table);
 }
 
-/* -- importance ------------------------------------------------------------------------------------
- */
+/* --- importance --- */
 
 /* "512 20.13": the value and the best with it. */
 static char *level_text(const struct study *study, const struct importance *importance,

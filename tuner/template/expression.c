@@ -19,8 +19,7 @@ struct expression {
     struct steps steps;
 };
 
-/* -- making --------------------------------------------------------------------------------------
- */
+/* --- making --- */
 
 static int parse(struct expression *expression, struct error *error)
 {
@@ -65,8 +64,7 @@ void expression_free(struct expression *expression)
     free(expression);
 }
 
-/* -- text and names ------------------------------------------------------------------------------
- */
+/* --- text and names --- */
 
 const char *expression_text(const struct expression *expression)
 {
@@ -116,8 +114,7 @@ int expression_check_names(const struct expression *expression, const char *cons
     return 0;
 }
 
-/* -- evaluating ----------------------------------------------------------------------------------
- */
+/* --- evaluating --- */
 
 static int cannot_evaluate(const struct expression *expression, const char *reason,
                            struct error *error)

@@ -7,8 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* -- arguments -----------------------------------------------------------------------------------
- */
+/* --- arguments --- */
 
 static int bad_argument(const struct expression_call *call, size_t index, const char *what)
 {
@@ -34,8 +33,7 @@ static int take_integer(const struct expression_call *call, size_t index, int64_
     return bad_argument(call, index, "must be a whole number; floor() and ceil() round");
 }
 
-/* -- functions -----------------------------------------------------------------------------------
- */
+/* --- functions --- */
 
 /* The first argument that stands to all before it as `wanted` says. */
 static int extreme(const struct expression_call *call, enum order wanted, struct value *result)
@@ -175,8 +173,7 @@ static int call_log2_ceil(const struct expression_call *call, struct value *resu
     return status;
 }
 
-/* -- the table -----------------------------------------------------------------------------------
- */
+/* --- the table --- */
 
 static const struct expression_function functions[] = {
     {"min", 1, SIZE_MAX, call_min},

@@ -19,8 +19,7 @@ struct parser {
     int depth;
 };
 
-/* -- text ----------------------------------------------------------------------------------------
- */
+/* --- text --- */
 
 static unsigned position(const struct parser *parser)
 {
@@ -38,8 +37,7 @@ static void skip_blanks(struct parser *parser)
     parser->next += strspn(parser->next, " \t");
 }
 
-/* -- what is refused -----------------------------------------------------------------------------
- */
+/* --- what is refused --- */
 
 static int unexpected(const struct parser *parser, const char *wanted)
 {
@@ -77,8 +75,7 @@ static void leave(struct parser *parser)
     parser->depth--;
 }
 
-/* -- numbers, words and names --------------------------------------------------------------------
- */
+/* --- numbers, words and names --- */
 
 static size_t number_length(const char *text)
 {
@@ -236,8 +233,7 @@ static int take_name(struct parser *parser, struct operand *operand)
     return status;
 }
 
-/* -- operators -----------------------------------------------------------------------------------
- */
+/* --- operators --- */
 
 static int take_binary(struct parser *parser, int limit, struct operand *left);
 

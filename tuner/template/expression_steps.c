@@ -16,8 +16,7 @@ struct run {
     struct error *error;
 };
 
-/* -- what goes wrong -----------------------------------------------------------------------------
- */
+/* --- what goes wrong --- */
 
 static const char *kind_text(const struct value *value)
 {
@@ -77,8 +76,7 @@ int steps_not_a_condition(const char *text, size_t length, const struct value *v
                      name ? "" : ")", comparison);
 }
 
-/* -- conditions ----------------------------------------------------------------------------------
- */
+/* --- conditions --- */
 
 bool steps_truth(const char *word, bool *truth)
 {
@@ -116,8 +114,7 @@ static int make_condition(const struct run *run, const struct step *step, struct
     return 0;
 }
 
-/* -- numbers -------------------------------------------------------------------------------------
- */
+/* --- numbers --- */
 
 /* Rounded down, so that -7 // 2 is -4, and -7 % 2 is 1: what is left of it has the divisor's sign.
  * `b` is neither 0 nor -1. */
@@ -207,8 +204,7 @@ static int negate(const struct run *run, const struct step *step, struct value *
     return 0;
 }
 
-/* -- comparisons ---------------------------------------------------------------------------------
- */
+/* --- comparisons --- */
 
 static enum order order_words(const char *left, const char *right)
 {
@@ -244,8 +240,7 @@ static int compare(const struct run *run, const struct step *step, struct value 
     return 0;
 }
 
-/* -- running -------------------------------------------------------------------------------------
- */
+/* --- running --- */
 
 /* AND, OR, CHOSEN and BRANCH. */
 static int decide(const struct run *run, const struct step *step, struct value **top, size_t *next)

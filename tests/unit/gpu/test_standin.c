@@ -20,8 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* --- A driver with a control of its own ----------------------------------------------------------
- */
+/* --- A driver with a control of its own --- */
 
 struct fixture {
     void *library;
@@ -180,8 +179,7 @@ static CUresult launch_scale(const struct fixture *fixture, CUfunction function,
                                           parameters, NULL);
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------
- */
+/* --- Finding it --- */
 
 static void test_every_entry_point_is_found(void **state)
 {

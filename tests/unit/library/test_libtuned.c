@@ -473,8 +473,7 @@ static void test_no_context_is_an_error(void **state)
     assert_int_equal(device, -1);
 }
 
-/* -- many ----------------------------------------------------------------------------------------
- */
+/* --- many --- */
 
 enum { MANY_GPUS = 20, MANY_SIZES = 25, MANY_KERNELS = 10 };
 

@@ -13,7 +13,7 @@
 
 enum { SAMPLES = 200 };
 
-/* --- Sets of winners ---------------------------------------------------------------------------- */
+/* --- Sets of winners --- */
 
 static void fill_texts(struct tuned_entry *entry, const char *kernel, const char *gpu)
 {
@@ -91,7 +91,7 @@ static enum compare_status status_of(double a_ns, double b_ns, double spread, do
     return status;
 }
 
-/* --- Times --------------------------------------------------------------------------------------- */
+/* --- Times --- */
 
 static void test_samples_tell_a_difference_from_noise(void **state)
 {
@@ -158,7 +158,7 @@ static void test_false_alarms_are_rare(void **state)
     assert_in_range(alarms, 0, 5);
 }
 
-/* --- What is compared with what ------------------------------------------------------------------ */
+/* --- What is compared with what --- */
 
 static void test_only_the_same_subject_is_compared(void **state)
 {
@@ -233,7 +233,7 @@ static void test_winners_of_one_tie_set_are_tied(void **state)
     release(&sides);
 }
 
-/* --- Texts --------------------------------------------------------------------------------------- */
+/* --- Texts --- */
 
 static void test_differences_are_named(void **state)
 {

@@ -372,8 +372,7 @@ static void test_update_leaves_a_foreign_file_alone(void **state)
     free(text);
 }
 
-/* -- what the tuner and libtuned read ------------------------------------------------------------
- */
+/* --- what the tuner and libtuned read --- */
 
 static uint64_t seed;
 

@@ -890,8 +890,7 @@ static void overflow(void **state)
     free(text);
 }
 
-/* -- against a second opinion --------------------------------------------------------------------
- */
+/* --- against a second opinion --- */
 
 static uint32_t random_below(uint64_t *random, uint32_t bound)
 {
@@ -1027,8 +1026,7 @@ static void sums_of_whole_numbers(void **state)
     bindings_release(&bindings);
 }
 
-/* -- surroundings --------------------------------------------------------------------------------
- */
+/* --- surroundings --- */
 
 static void the_same_in_every_locale(void **state)
 {

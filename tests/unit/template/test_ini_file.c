@@ -270,8 +270,7 @@ static void what_nobody_asked_for_is_known(void **state)
     ini_file_release(&ini);
 }
 
-/* -- files ---------------------------------------------------------------------------------------
- */
+/* --- files --- */
 
 struct file {
     char folder[64];

@@ -152,8 +152,7 @@ static void assert_name(const struct scene *scene, const char *name, int64_t exp
     assert_true(value_equal(*value, value_integer(expected)));
 }
 
-/* -- launches ------------------------------------------------------------------------------------
- */
+/* --- launches --- */
 
 static void launches_in_order(void **state)
 {
@@ -292,8 +291,7 @@ static void the_main_launch(void **state)
     assert_int_equal(scene->launch_plan.main.registers, 32);
 }
 
-/* -- loops ---------------------------------------------------------------------------------------
- */
+/* --- loops --- */
 
 static void loops_are_unrolled(void **state)
 {
@@ -378,8 +376,7 @@ static void loops_end_at_4096(void **state)
                    28, "with launch 'more' a run has more than 4096 launches");
 }
 
-/* -- residency -----------------------------------------------------------------------------------
- */
+/* --- residency --- */
 
 static void blocks_that_must_fit_at_once(void **state)
 {
@@ -426,8 +423,7 @@ static void the_first_launch_that_does_not_fit_is_named(void **state)
                         "launch 'two' has 34 blocks, but 4 SMs hold 8 each");
 }
 
-/* -- what does not fit ---------------------------------------------------------------------------
- */
+/* --- what does not fit --- */
 
 static void numbers_out_of_range(void **state)
 {
@@ -536,8 +532,7 @@ static void errors_of_the_look_ups(void **state)
     assert_null(scene->launch_plan.steps);
 }
 
-/* -- references ----------------------------------------------------------------------------------
- */
+/* --- references --- */
 
 static const char run[] = "[launch.run]\nentry = k\ngrid = 1\nblock = 1\n";
 

@@ -277,8 +277,7 @@ static void points_saturate(void **state)
     space_free(NULL);
 }
 
-/* -- against brute force -------------------------------------------------------------------------
- */
+/* --- against brute force --- */
 
 static uint32_t random_below(uint64_t *random, uint32_t bound)
 {

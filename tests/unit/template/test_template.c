@@ -148,8 +148,7 @@ static void assert_text(const struct expression *expression, const char *text)
     assert_string_equal(expression_text(expression), text);
 }
 
-/* -- what loads ----------------------------------------------------------------------------------
- */
+/* --- what loads --- */
 
 /* The example of kernel_templates/README.md. */
 static const char example[] =
@@ -492,8 +491,7 @@ static void precompiled_headers(void **state)
     free(text);
 }
 
-/* -- what does not -------------------------------------------------------------------------------
- */
+/* --- what does not --- */
 
 static void unknown_sections_and_keys(void **state)
 {
@@ -879,8 +877,7 @@ static void files_that_are_missing(void **state)
     assert_string_equal(error.file, "/nonexistent/t.ini");
 }
 
-/* -- helpers of other modules --------------------------------------------------------------------
- */
+/* --- helpers of other modules --- */
 
 static void values_that_a_parameter_may_have(void **state)
 {

@@ -29,8 +29,7 @@ struct loaded_kernel {
     CUdeviceptr scratch[BUFFERS]; /* of buffers[i]; 0 where it is the caller's */
 };
 
-/* -- values --------------------------------------------------------------------------------------
- */
+/* --- values --- */
 
 static void bind_values(const struct tuned_value *values, size_t count, struct bindings *bindings)
 {
@@ -60,8 +59,7 @@ static int bind_all(struct loaded_kernel *kernel, const struct tuned_query *quer
     return status;
 }
 
-/* -- the binary ----------------------------------------------------------------------------------
- */
+/* --- the binary --- */
 
 /* From the bundle; false where it is not there, or damaged: then it is made again. */
 static bool load_bundled(struct loaded_kernel *kernel, const struct tuned_query *query)
@@ -100,8 +98,7 @@ static int load_built(struct loaded_kernel *kernel, const struct bindings *probl
     return status;
 }
 
-/* -- the launches --------------------------------------------------------------------------------
- */
+/* --- the launches --- */
 
 static int check_step(const struct loaded_kernel *kernel, const struct step *step,
                       struct error *error)
@@ -146,8 +143,7 @@ static int make_launches(struct loaded_kernel *kernel, const struct scope *scope
     return status;
 }
 
-/* -- buffers -------------------------------------------------------------------------------------
- */
+/* --- buffers --- */
 
 static int describe_buffer(struct loaded_kernel *kernel, size_t index, const struct scope *scope,
                            enum element_type *type, struct error *error)
@@ -216,8 +212,7 @@ static int make_buffers(struct loaded_kernel *kernel, const struct scope *scope,
     return status;
 }
 
-/* -- together ------------------------------------------------------------------------------------
- */
+/* --- together --- */
 
 static int load_kernel(struct loaded_kernel *kernel, const struct tuned_query *query, int *code,
                        struct error *error)
@@ -293,8 +288,7 @@ const struct tuned_kernel_buffer *tuned_kernel_buffer(const struct tuned_kernel 
     return NULL;
 }
 
-/* -- launching -----------------------------------------------------------------------------------
- */
+/* --- launching --- */
 
 static int take_buffers(const struct loaded_kernel *kernel, const struct tuned_buffer *buffers,
                         size_t count, CUdeviceptr *pointers, struct tuned_error *error)

@@ -184,8 +184,7 @@ int kernels_find(struct tuned_kernels *kernels, struct tuned_query *query,
                                       "the query has an unknown limit or a bad value");
 }
 
-/* -- the application's own source ----------------------------------------------------------------
- */
+/* --- the application's own source --- */
 
 /* What one tuned_module_get() goes by. */
 struct request {
