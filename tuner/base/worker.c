@@ -38,8 +38,8 @@ static int spawn(pid_t *pid, int socket, const char *role, const char *argument)
     return status;
 }
 
-/* Sending to a worker that does not read must not block the coordinator: such a worker is left to
- * the deadline of what it was sent. */
+/* Limits how long a send may block the coordinator when the worker does not read. The deadline of
+ * the request then ends that worker. */
 static void limit_sending(int socket)
 {
     double timeout_s = worker_timeout_s(SEND_TIMEOUT_S);
