@@ -3,9 +3,9 @@
  * (record/tuned_file.c) and libtuned (library/load.c) use it. They keep different keys, as
  * TUNED_KEYS says.
  *
- * To add a key, add a line to TUNED_KEYS, in the order in which the tuner writes keys, and a member
- * to struct tuned_entry (record/tuned_file.h). If applications read it, add a case to
- * library/load.c.
+ * To add a key, add a line to TUNED_KEYS, in the order in which the tuner writes keys, a member to
+ * struct tuned_entry (record/tuned_file.h), and a row to FORMATS.md. If applications read it, add a
+ * case to library/load.c.
  *
  * libtuned contains this module: it never aborts, prints or allocates.
  */
