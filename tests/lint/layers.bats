@@ -43,12 +43,14 @@ finds() {
     touch tuner/tune/a.h tuner/gpu/b.h tuner/base/c.h
     plant base/error.c '#include "tune/a.h"'
     plant tune/race.c '#  include "gpu/b.h" // as a comment'
+    touch tuner/base/literal.h
+    plant library/lookup.h '#include "base/literal.h"'
     plant library/find.c '#include "base/c.h"'
     plant gpu/driver.h '#include <tune/a.h>'
     plant main.c '#include "gpu/b.h"'
     finds 'tuner/base/error.c:2: base/ may not include "tune/a.h"; it may include itself and include/autotune' \
         'tuner/gpu/driver.h:3: gpu/ may not include "tune/a.h"; it may include base/, template/, record/ and compile/, itself and include/autotune' \
-        'tuner/library/find.c:2: library/ may not include "base/c.h"; it may include itself and include/autotune' \
+        'tuner/library/find.c:2: library/ may not include "base/c.h"; it may include base/ini_reader, base/literal and base/tuned_reader, itself and include/autotune' \
         'tuner/main.c:1: main.c may not include "gpu/b.h"; it may include base/ and command/, itself and include/autotune' \
         'tuner/tune/race.c:2: tune/ may not include "gpu/b.h"; it may include base/, template/, record/ and compile/, itself and include/autotune'
 }

@@ -20,7 +20,7 @@ gpu             base template record compile
 tune            base template record compile
 report          base template record compile
 command         base template record compile gpu tune report
-library
+library         base/ini_reader base/literal base/tuned_reader
 library/kernel  base template record compile gpu
 main.c          base command
 include

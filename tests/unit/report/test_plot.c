@@ -2,9 +2,9 @@
 #include "report/plot.h"
 #include "report/plot_axis.h"
 #include "report/plot_marks.h"
+#include "unit/comma_locale.h"
 
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -437,8 +437,6 @@ static void test_numbers_at_the_limits(void **state)
             const char *text = drawing_text(&drawing);
             assert_null(strstr(text, "nan"));
             assert_null(strstr(text, "inf"));
-            if (strstr(text, "922337"))
-                puts(text);                      /*a*/
             assert_null(strstr(text, "922337")); /* an integer out of its range */
             assert_in_range(drawing.bytes, 500, 10000);
             free(drawing.text);
@@ -462,20 +460,15 @@ static char *draw_anywhere(void)
 static void test_the_same_in_any_locale(void **state)
 {
     (void)state;
-    static const char *const locales[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "tr_TR.UTF-8"};
     char *expected = draw_anywhere();
-    size_t i = 0;
-    while (i < 3 && setlocale(LC_ALL, locales[i]) == NULL)
-        i++;
-    if (i == 3) {
-        free(expected);
-        skip(); /* none is installed */
-    }
+    bool comma = comma_locale_enter();
     char *text = draw_anywhere();
-    assert_non_null(setlocale(LC_ALL, "C"));
+    comma_locale_leave();
     assert_string_equal(text, expected);
     free(text);
     free(expected);
+    if (!comma)
+        skip();
 }
 
 static void test_style_has_every_colour(void **state)
