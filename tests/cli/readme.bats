@@ -93,10 +93,10 @@ as_typed() {
         command=$(sed -n 's,^build/autotune \([a-z][a-z]*\).*,\1,p' <<<"$line")
         "$AUTOTUNE" "${command:-tune}" --help >help
         grep -q "^Usage: autotune \[\?${command:-tune}" help
-        for option in $(sed 's/#.*//' <<<"$line" | grep -o -e ' --[a-z-]*'); do
+        for option in $(grep -o -e ' --[a-z-]*' <<<"${line%%#*}"); do
             case $command$option in
             explain--n | explain--value_type | explain--value) ;; # the problem's values
-            *) grep -q -e " $option[ =]" help || { echo "no $option: $line" && return 1; } ;;
+            *) grep -q -e " ${option}[ =]" help || { echo "no $option: $line" && return 1; } ;;
             esac
         done
         count=$((count + 1))

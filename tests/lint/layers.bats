@@ -84,7 +84,7 @@ finds() {
     touch tuner/helper.c
     mkdir tuner/util tests/unit/helper
     touch tests/unit/test_error.c
-    finds "tuner/helper.c: only main.c and README.md stand beside the folders of tuner/" \
+    finds "tuner/helper.c: only main.c, README.md and FORMATS.md stand beside the folders of tuner/" \
         "tuner/util: a folder that the table in tests/lint/layers.sh does not have" \
         "tests/unit/helper/: there is no tuner/helper" \
         "tests/unit/test_error.c: belongs in the folder of what it tests"

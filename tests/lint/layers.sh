@@ -4,7 +4,7 @@
 #   - a file includes one that its folder may not include (the table below)
 #   - a CUDA header is included outside the folder it belongs in
 #   - modules (a module is NAME.c and NAME.h) include each other in a cycle
-#   - tuner/ holds anything but main.c, README.md and the folders of the table
+#   - tuner/ holds anything but main.c, README.md, FORMATS.md and the folders of the table
 #   - tests/unit has a folder that tuner/ does not have
 set -eu
 cd "${1:-$(dirname "$0")/../..}"
@@ -42,10 +42,10 @@ fail() {
 for entry in tuner/* tuner/.[!.]*; do
     name=${entry#tuner/}
     case $name in
-    main.c | README.md | '*' | '.[!.]*') continue ;;
+    main.c | README.md | FORMATS.md | '*' | '.[!.]*') continue ;;
     esac
     if [ ! -d "$entry" ]; then
-        fail "$entry: only main.c and README.md stand beside the folders of tuner/"
+        fail "$entry: only main.c, README.md and FORMATS.md stand beside the folders of tuner/"
     elif ! printf '%s' "$folders" | grep -q "^$name\\( \\|\$\\)"; then
         fail "$entry: a folder that the table in tests/lint/layers.sh does not have"
     fi
