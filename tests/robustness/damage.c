@@ -80,10 +80,11 @@ static void make_study(struct study *study)
 static void store(const struct study *study)
 {
     struct record *record;
+    struct record_repair repair;
     struct study head;
     struct error error;
     int64_t id;
-    assert_int_equal(record_open(&record, "record.sqlite", &error), 0);
+    assert_int_equal(record_open(&record, "record.sqlite", &repair, &error), 0);
     fixture_subject(&head);
     assert_int_equal(record_begin(record, &head, false, &id, &error), 0);
     for (size_t i = 0; i < study->result_count; i++)
@@ -133,7 +134,7 @@ static void use_damaged(const struct study *written, struct tally *tally)
     struct record *record = NULL;
     struct record_repair repair;
     struct error error = {0};
-    int status = record_open_sound(&record, "record.sqlite", &repair, &error);
+    int status = record_open(&record, "record.sqlite", &repair, &error);
     if (status != 0 && strstr(error.message, "version") == NULL)
         fail_msg("%s", error.message);
     if (status != 0) { /* it says that it is of another version, or of another program */

@@ -6,8 +6,8 @@
  *     record_open, record_begin (once a study), record_result (for each variant as it comes in),
  *     record_finish when the study is complete, record_close
  * Readers use record_open_existing and record_studies. Every row carries a checksum; a row that does
- * not match its own is never believed. The schema has a version (PRAGMA
- * user_version); a file with another one, or that is no SQLite database, is refused and left alone.
+ * not match its own is never believed. The schema has one version (PRAGMA user_version), and records
+ * of other versions are not read.
  *
  * People ask it with the sqlite3 shell: tables study, variant and sample, and two views,
  *     SELECT * FROM best;          the winner of each study
@@ -21,28 +21,27 @@
 #include "base/error.h"
 #include "record/study.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct record;
 
-/* Opens the record at `path`, made where it is not there (its folder must be). */
-int record_open(struct record **record, const char *path, struct error *error);
-
-/* What record_open_sound() had to do. */
+/* What record_open() had to do. */
 struct record_repair {
-    char *set_aside; /* where the file is now that was no record, or was damaged; NULL: none was */
-    size_t
-        dropped; /* studies and variants whose checksums did not match; they are no longer there */
+    char *set_aside; /* new name of a file that could not be used; NULL if there was none */
+    bool was_old; /* because an older autotune wrote it; otherwise it is damaged or not a record */
+    size_t dropped; /* studies and variants removed because their checksums did not match */
 };
 
 /*
- * As record_open(), but for a run, which can measure again what is lost: a file that is damaged or
- * no record is renamed PATH.damaged-N, and a new one begun; damaged rows are dropped. A record of a
- * newer autotune is refused as ever. Free repair->set_aside.
+ * Opens the record at `path` for a run, which can measure again what is lost, and makes it if it
+ * does not exist (its folder must). Renames a file that is damaged or not a record to
+ * PATH.damaged-N, a record of an older autotune to PATH.old-N, and begins a new one; drops damaged
+ * rows. Refuses a record of a newer autotune. Free repair->set_aside.
  */
-int record_open_sound(struct record **record, const char *path, struct record_repair *repair,
-                      struct error *error);
+int record_open(struct record **record, const char *path, struct record_repair *repair,
+                struct error *error);
 
 /* Opens it for reading only: a missing file is an error that says to run a sweep first, and so is a
  * damaged row. */

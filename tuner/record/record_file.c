@@ -14,11 +14,8 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 4
-#define UNBATCHED_VERSION 3 /* as 4, without what batches brought */
-#define UNSEALED_VERSION 2  /* as 3, without checksums */
-#define CHECKED_PAGES                                                                              \
-    16384 /* 64 MiB: larger files' structure is not looked through at every start */
+#define SCHEMA_VERSION 5          /* to be raised whenever the tables or the checksums change */
+#define CHECKED_PAGES 16384 /* 64 MiB: larger files' structure is not checked at every start */
 #define BUSY_MS 10000
 #define CHECKPOINT_PAGES 20000 /* a whole sweep, so that no result waits for the disk */
 
@@ -64,7 +61,7 @@ static const char schema[] =
     " phase TEXT NOT NULL," /* of the times: screening or finals */
     " median_ns REAL, low_ns REAL, high_ns REAL, minimum_ns REAL, relative_iqr REAL,"
     " samples INTEGER NOT NULL,"
-    " runs INTEGER NOT NULL DEFAULT 1," /* of which each sample is the mean: 1, or of a batch */
+    " runs INTEGER NOT NULL," /* of which each sample is the mean: 1, or of a batch */
     " bytes REAL NOT NULL, operations REAL NOT NULL,"
     " registers INTEGER, spill_bytes INTEGER, stack_bytes INTEGER,"
     " static_shared_bytes INTEGER, dynamic_shared_bytes INTEGER,"
@@ -227,54 +224,78 @@ static int identify(sqlite3 *database, int64_t *application, int64_t *version, i
     return status == SQLITE_ROW ? SQLITE_OK : status;
 }
 
-/* What a file turned out to be. */
-struct identity {
-    bool empty;   /* has yet to get its tables */
-    bool damaged; /* or no record at all */
-    int64_t version;
+/* What a file turned out to be, besides a record that can be used. */
+enum file_kind {
+    FILE_USABLE,
+    FILE_EMPTY,   /* has yet to get its tables */
+    FILE_OLD,     /* a record of an older autotune */
+    FILE_DAMAGED, /* or not a record at all */
+    FILE_FAILED   /* SQLite cannot read it now, or the record is of a newer autotune */
 };
 
-/* Refuses what is not a record of this version or of the two before. */
-static int check_identity(struct record *record, struct identity *identity, struct error *error)
+static int refuse_version(const struct record *record, int64_t version, struct error *error)
+{
+    if (version > SCHEMA_VERSION)
+        return error_set_at(error, ERROR_RECORD, record->path, 0,
+                            "a newer autotune wrote this record (version %" PRId64
+                            ", and this one uses version %d); use that autotune, or choose "
+                            "another folder with --results",
+                            version, SCHEMA_VERSION);
+    return error_set_at(error, ERROR_RECORD, record->path, 0,
+                        "an older autotune wrote this record (version %" PRId64
+                        ", and this one uses version %d); run `autotune --config FILE`, which "
+                        "keeps it under another name and measures again",
+                        version, SCHEMA_VERSION);
+}
+
+/* Refuses what is not a record of this version; an empty file is not refused. */
+static int check_identity(struct record *record, enum file_kind *kind, struct error *error)
 {
     int64_t application = 0, version = 0, objects = 0;
     int status = identify(record->database, &application, &version, &objects);
-    *identity = (struct identity){.damaged = status == SQLITE_NOTADB || status == SQLITE_CORRUPT,
-                                  .version = version};
+    *kind = status == SQLITE_NOTADB || status == SQLITE_CORRUPT ? FILE_DAMAGED : FILE_FAILED;
     if (status == SQLITE_NOTADB)
         return error_set_at(error, ERROR_RECORD, record->path, 0,
                             "not a record of autotune: %s; move it away or choose another folder",
                             sqlite3_errmsg(record->database));
     if (status != SQLITE_OK)
         return record_failed(record, error);
-    identity->empty = application == 0 && version == 0 && objects == 0;
-    if (identity->empty)
+    if (application == 0 && version == 0 && objects == 0) {
+        *kind = FILE_EMPTY;
         return 0;
-    identity->damaged = application != APPLICATION_ID;
-    if (identity->damaged)
+    }
+    if (application != APPLICATION_ID || version < 1) {
+        *kind = FILE_DAMAGED;
         return error_set_at(
             error, ERROR_RECORD, record->path, 0,
             "a database, but not a record of autotune; move it away or choose another folder");
-    if (version < UNSEALED_VERSION || version > SCHEMA_VERSION)
-        return error_set_at(error, ERROR_RECORD, record->path, 0,
-                            "record of version %" PRId64 ", and this autotune uses version %d; "
-                            "move it away, or use the autotune that wrote it",
-                            version, SCHEMA_VERSION);
-    return 0;
+    }
+    *kind = version == SCHEMA_VERSION  ? FILE_USABLE
+            : version < SCHEMA_VERSION ? FILE_OLD
+                                       : FILE_FAILED;
+    return *kind == FILE_USABLE ? 0 : refuse_version(record, version, error);
 }
 
-/* Makes the tables, unless another process was faster. */
+/* Over what our tables are declared to be; what people add beside them is theirs. */
+#define SCHEMA_HASH                                                                                \
+    "(SELECT rows_hash(type, name, sql) FROM sqlite_schema"                                        \
+    " WHERE name IN ('study', 'variant', 'sample', 'study_subject'))"
+
+/* Makes the tables and notes how they are declared, unless another process was faster. */
 static int make_tables(struct record *record, struct error *error)
 {
+    static const char seal[] =
+        "CREATE TABLE seal (checksum INTEGER); INSERT INTO seal SELECT " SCHEMA_HASH;
+    enum file_kind kind;
     int result = record_start(record, error);
     if (result != 0)
         return result;
-    struct identity identity;
-    result = check_identity(record, &identity, error);
-    if (result == 0 && identity.empty) {
+    result = check_identity(record, &kind, error);
+    if (result == 0 && kind == FILE_EMPTY) {
         char *pragmas = alloc_format("PRAGMA application_id = %d; PRAGMA user_version = %d;",
                                      APPLICATION_ID, SCHEMA_VERSION);
         if (sqlite3_exec(record->database, schema, NULL, NULL, NULL) != SQLITE_OK ||
+            sqlite3_exec(record->database, seal, NULL, NULL, NULL) != SQLITE_OK ||
             sqlite3_exec(record->database, pragmas, NULL, NULL, NULL) != SQLITE_OK)
             result = record_failed(record, error);
         free(pragmas);
@@ -282,45 +303,7 @@ static int make_tables(struct record *record, struct error *error)
     return record_end(record, result, error);
 }
 
-/* What the version before the checksums lacks. */
-static const char add_checksums[] = "ALTER TABLE study ADD COLUMN checksum INTEGER;"
-                                    "ALTER TABLE variant ADD COLUMN checksum INTEGER";
-
-/* What does not match its checksum goes before the checksums are made anew. */
-static const char drop_unmatched[] =
-    "DELETE FROM study WHERE checksum IS NOT " STUDY_HASH_3 ";"
-    "UPDATE study SET complete = 0, winner = NULL WHERE winner NOT IN (SELECT id FROM variant)"
-    " OR id IN (SELECT study FROM variant WHERE checksum IS NOT " VARIANT_HASH_3 ");"
-    "DELETE FROM variant WHERE checksum IS NOT " VARIANT_HASH_3
-    " OR study NOT IN (SELECT id FROM study);"
-    "DELETE FROM sample WHERE variant NOT IN (SELECT id FROM variant);"
-    "DROP TABLE IF EXISTS seal";
-
-static const char add_batches[] =
-    "ALTER TABLE study ADD COLUMN empty_batch_ns REAL NOT NULL DEFAULT 0;"
-    "ALTER TABLE variant ADD COLUMN runs INTEGER NOT NULL DEFAULT 1;"
-    "UPDATE study SET checksum = " STUDY_HASH ";"
-    "UPDATE variant SET checksum = " VARIANT_HASH ";"
-    "PRAGMA user_version = 4";
-
-/* Brings a record of an earlier version up to date, unless another process was faster. */
-static int upgrade(struct record *record, struct error *error)
-{
-    int result = record_start(record, error);
-    if (result != 0)
-        return result;
-    struct identity identity;
-    result = check_identity(record, &identity, error);
-    const char *first = identity.version == UNSEALED_VERSION ? add_checksums : drop_unmatched;
-    if (result == 0 && identity.version < SCHEMA_VERSION &&
-        (sqlite3_exec(record->database, first, NULL, NULL, NULL) != SQLITE_OK ||
-         sqlite3_exec(record->database, add_batches, NULL, NULL, NULL) != SQLITE_OK))
-        result = record_failed(record, error);
-    return record_end(record, result, error);
-}
-
-/* -- damage --------------------------------------------------------------------------------------
- */
+/* -- damage -- */
 
 /* Whether a check of SQLite's says "ok", or the file is too large for checks at every start. */
 static bool passes(struct record *record, const char *check)
@@ -338,47 +321,19 @@ static bool passes(struct record *record, const char *check)
     return sound;
 }
 
-/* Over what our tables are declared to be; what people add beside them is theirs. */
-#define SCHEMA_HASH                                                                                \
-    "(SELECT rows_hash(type, name, sql) FROM sqlite_schema"                                        \
-    " WHERE name IN ('study', 'variant', 'sample', 'study_subject'))"
-
-/* Whether the tables are declared as they were when the record was made, as far as that is known. */
+/* Whether the tables are declared as they were when the record was made. */
 static bool has_own_schema(struct record *record)
 {
-    int64_t sealed = 0;
     int64_t matches = 0;
-    return query_number(record->database, "SELECT count(*) FROM sqlite_schema WHERE name = 'seal'",
-                        &sealed) == SQLITE_OK &&
-           (sealed == 0 ||
-            (query_number(record->database, "SELECT checksum IS " SCHEMA_HASH " FROM seal",
-                          &matches) == SQLITE_OK &&
-             matches == 1));
+    return query_number(record->database, "SELECT checksum IS " SCHEMA_HASH " FROM seal",
+                        &matches) == SQLITE_OK &&
+           matches == 1;
 }
 
 /* Whether the file's structure is sound, but for indices, which can be made again. */
 static bool is_sound(struct record *record)
 {
     return passes(record, "PRAGMA quick_check(1)") && has_own_schema(record);
-}
-
-/* Remembers how the tables are declared, unless that is done. */
-static int seal_schema(struct record *record, struct error *error)
-{
-    static const char seal[] =
-        "CREATE TABLE IF NOT EXISTS seal (checksum INTEGER);"
-        "INSERT INTO seal SELECT " SCHEMA_HASH " WHERE NOT EXISTS (SELECT 1 FROM seal)";
-    int64_t sealed = 0;
-    if (query_number(record->database, "SELECT count(*) FROM sqlite_schema WHERE name = 'seal'",
-                     &sealed) == SQLITE_OK &&
-        sealed > 0)
-        return 0;
-    int result = record_start(record, error);
-    if (result != 0)
-        return result;
-    if (sqlite3_exec(record->database, seal, NULL, NULL, NULL) != SQLITE_OK)
-        result = record_failed(record, error);
-    return record_end(record, result, error);
 }
 
 /* Makes indices again that do not match their tables. */
@@ -496,40 +451,30 @@ static bool is_damage(const struct record *record)
            status == SQLITE_ERROR;
 }
 
-/* Makes the tables, or brings what is there up to date. */
-static int prepare(struct record *record, const struct identity *identity, struct error *error)
-{
-    int result = 0;
-    if (identity->empty)
-        result = make_tables(record, error);
-    else if (identity->version < SCHEMA_VERSION)
-        result = upgrade(record, error);
-    if (result == 0)
-        result = configure(record, error);
-    return result != 0 ? result : seal_schema(record, error);
-}
-
-/* `*damaged` says whether a failure is the file's own fault. Mends it where `dropped` is not NULL. */
+/* `*kind` says what a file is that was refused. Damaged rows are dropped, and counted in
+ * `*dropped`. */
 static int open_for_writing(struct record **record, const char *path, size_t *dropped,
-                            bool *damaged, struct error *error)
+                            enum file_kind *kind, struct error *error)
 {
-    struct identity identity = {0};
+    *kind = FILE_FAILED;
     int result =
         open_database(record, path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
     if (result != 0)
         return result;
-    result = check_identity(*record, &identity, error);
-    *damaged = identity.damaged;
-    if (result == 0 && !identity.empty && !is_sound(*record)) {
-        *damaged = true;
+    result = check_identity(*record, kind, error);
+    if (result == 0 && *kind == FILE_USABLE && !is_sound(*record)) {
+        *kind = FILE_DAMAGED;
         result = error_set_at(error, ERROR_RECORD, path, 0,
                               "the record is damaged; move it away and tune again");
-    }
-    if (result == 0) {
-        result = prepare(*record, &identity, error);
-        if (result == 0 && dropped != NULL)
+    } else if (result == 0) {
+        if (*kind == FILE_EMPTY)
+            result = make_tables(*record, error);
+        if (result == 0)
+            result = configure(*record, error);
+        if (result == 0)
             result = mend(*record, dropped, error);
-        *damaged = result != 0 && is_damage(*record);
+        if (result != 0)
+            *kind = is_damage(*record) ? FILE_DAMAGED : FILE_FAILED;
     }
     if (result != 0) {
         record_close(*record);
@@ -538,29 +483,23 @@ static int open_for_writing(struct record **record, const char *path, size_t *dr
     return result;
 }
 
-int record_open(struct record **record, const char *path, struct error *error)
-{
-    bool damaged = false;
-    return open_for_writing(record, path, NULL, &damaged, error);
-}
-
-/* Renames the file with its log and the log's index, to PATH.damaged-N: a new string, or NULL with
+/* Renames the file with its log and the log's index, to PATH.SUFFIX-N: a new string, or NULL with
  * errno. */
-static char *rename_away(const char *path)
+static char *rename_away(const char *path, const char *suffix)
 {
-    static const char *const suffixes[] = {"-wal", "-shm", ""};
+    static const char *const parts[] = {"-wal", "-shm", ""};
     char *to = NULL;
     for (int number = 1; number <= 9999; number++) {
-        to = alloc_format("%s.damaged-%d", path, number);
+        to = alloc_format("%s.%s-%d", path, suffix, number);
         if (access(to, F_OK) != 0)
             break;
         free(to);
         to = NULL;
     }
-    for (size_t i = 0; to != NULL && i < sizeof suffixes / sizeof *suffixes; i++) {
-        char *old = alloc_format("%s%s", path, suffixes[i]);
-        char *new = alloc_format("%s%s", to, suffixes[i]);
-        bool failed = rename(old, new) != 0 && suffixes[i][0] == '\0';
+    for (size_t i = 0; to != NULL && i < sizeof parts / sizeof *parts; i++) {
+        char *old = alloc_format("%s%s", path, parts[i]);
+        char *new = alloc_format("%s%s", to, parts[i]);
+        bool failed = rename(old, new) != 0 && parts[i][0] == '\0';
         free(old);
         free(new);
         if (failed) {
@@ -571,22 +510,29 @@ static char *rename_away(const char *path)
     return to;
 }
 
+static bool is_replaceable(enum file_kind kind)
+{
+    return kind == FILE_OLD || kind == FILE_DAMAGED;
+}
+
 /* Sets the file aside and opens a new one, unless another process did meanwhile. */
-static int replace_damaged(struct record **record, const char *path, struct record_repair *repair,
-                           struct error *error)
+static int replace(struct record **record, const char *path, struct record_repair *repair,
+                   struct error *error)
 {
     char *lock_path = alloc_format("%s.lock", path);
     int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     while (lock >= 0 && flock(lock, LOCK_EX) != 0 && errno == EINTR)
         continue;
-    bool damaged = false;
-    int result = open_for_writing(record, path, &repair->dropped, &damaged, error);
-    if (result != 0 && damaged) {
-        repair->set_aside = rename_away(path);
-        result = repair->set_aside == NULL
-                     ? error_set_errno(error, ERROR_RECORD,
-                                       "record '%s' is damaged and cannot be set aside", path)
-                     : open_for_writing(record, path, &repair->dropped, &damaged, error);
+    enum file_kind kind;
+    int result = open_for_writing(record, path, &repair->dropped, &kind, error);
+    if (result != 0 && is_replaceable(kind)) {
+        repair->was_old = kind == FILE_OLD;
+        repair->set_aside = rename_away(path, repair->was_old ? "old" : "damaged");
+        result =
+            repair->set_aside == NULL
+                ? error_set_errno(error, ERROR_RECORD, "record '%s' is %s and cannot be set aside",
+                                  path, repair->was_old ? "from an older autotune" : "damaged")
+                : open_for_writing(record, path, &repair->dropped, &kind, error);
     }
     (void)unlink(lock_path);
     if (lock >= 0)
@@ -595,13 +541,13 @@ static int replace_damaged(struct record **record, const char *path, struct reco
     return result;
 }
 
-int record_open_sound(struct record **record, const char *path, struct record_repair *repair,
-                      struct error *error)
+int record_open(struct record **record, const char *path, struct record_repair *repair,
+                struct error *error)
 {
-    bool damaged = false;
+    enum file_kind kind;
     *repair = (struct record_repair){0};
-    int result = open_for_writing(record, path, &repair->dropped, &damaged, error);
-    return result != 0 && damaged ? replace_damaged(record, path, repair, error) : result;
+    int result = open_for_writing(record, path, &repair->dropped, &kind, error);
+    return result != 0 && is_replaceable(kind) ? replace(record, path, repair, error) : result;
 }
 
 /* "file:PATH?immutable=1": a record in a folder closed for writing, where SQLite cannot keep its
@@ -638,29 +584,25 @@ int record_open_existing(struct record **record, const char *path, struct error 
         return error_set_at(error, ERROR_RECORD, path, 0,
                             "there is no record yet; run `autotune --config FILE` first");
     int result = open_database(record, path, path, SQLITE_OPEN_READONLY, error);
-    struct identity identity = {0};
+    enum file_kind kind = FILE_FAILED;
     int64_t count = 0;
     if (result == 0)
-        result = check_identity(*record, &identity, error);
+        result = check_identity(*record, &kind, error);
     if (result != 0 && *record != NULL && in_closed_folder(*record)) {
         record_close(*record);
         char *name = immutable_name(path);
         result = open_database(record, path, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, error);
         free(name);
         if (result == 0)
-            result = check_identity(*record, &identity, error);
+            result = check_identity(*record, &kind, error);
     }
-    if (result == 0 && !identity.empty && identity.version < SCHEMA_VERSION)
-        result = error_set_at(error, ERROR_RECORD, path, 0,
-                              "the record is of an earlier autotune; run `autotune --config FILE` "
-                              "once, which brings it up to date");
-    if (result == 0 && !identity.empty &&
-        (!is_sound(*record) || count_damaged(*record, &count) != SQLITE_OK || count > 0))
-        result = error_set_at(error, ERROR_RECORD, path, 0,
-                              "the record is damaged; tune again, which keeps what is sound");
-    if (result == 0 && identity.empty)
+    if (result == 0 && kind == FILE_EMPTY)
         result = error_set_at(error, ERROR_RECORD, path, 0,
                               "the record is empty; run `autotune --config FILE` first");
+    else if (result == 0 &&
+             (!is_sound(*record) || count_damaged(*record, &count) != SQLITE_OK || count > 0))
+        result = error_set_at(error, ERROR_RECORD, path, 0,
+                              "the record is damaged; tune again, which keeps what is sound");
     if (result != 0) {
         record_close(*record);
         *record = NULL;

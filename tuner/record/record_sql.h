@@ -7,22 +7,20 @@
 
 /*
  * Checksums over all that a row holds, a variant's with its samples, by record_hash.h's functions. A
- * row is sealed with its checksum at the end of each transaction that changes it. Those of version
- * 3 of the schema lack the columns that came after it.
+ * row is sealed with its checksum at the end of each transaction that changes it.
  */
-#define STUDY_HASH_3                                                                               \
+#define STUDY_HASH                                                                                 \
     "row_hash(id, kernel, problem, gpu, arch, mode, cache, template, template_hash, description,"  \
     " driver, nvrtc, autotune, host, date, command, gpu_details, points, rejected,"                \
-    " empty_kernel_ns, dropped_samples, throttled_samples, sm_clock_mhz, other_processes,"         \
-    " complete, winner)"
-#define VARIANT_HASH_3                                                                             \
+    " empty_kernel_ns, empty_batch_ns, dropped_samples, throttled_samples, sm_clock_mhz,"          \
+    " other_processes, complete, winner)"
+#define VARIANT_HASH                                                                               \
     "row_hash(id, study, parameters, outcome, reason, phase, median_ns, low_ns, high_ns,"          \
-    " minimum_ns, relative_iqr, samples, bytes, operations, registers, spill_bytes, stack_bytes,"  \
-    " static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks, blocks_per_sm,"       \
-    " occupancy, limiters, finalist, tied, (SELECT rows_hash(sample.phase, number, ns)"            \
-    " FROM sample WHERE sample.variant = variant.id))"
-#define STUDY_HASH "row_hash(" STUDY_HASH_3 ", empty_batch_ns)"
-#define VARIANT_HASH "row_hash(" VARIANT_HASH_3 ", runs)"
+    " minimum_ns, relative_iqr, samples, runs, bytes, operations, registers, spill_bytes,"         \
+    " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"         \
+    " blocks_per_sm, occupancy, limiters, finalist, tied,"                                         \
+    " (SELECT rows_hash(sample.phase, number, ns) FROM sample"                                     \
+    " WHERE sample.variant = variant.id))"
 
 /* X(name, SQL) */
 #define STATEMENTS(X)                                                                              \

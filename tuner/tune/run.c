@@ -139,11 +139,11 @@ static int open_record(struct run *run, struct error *error)
     timings_stage(&run->timings, TIMING_RECORD);
     int status = write_file_make_folders(path, error);
     if (status == 0)
-        status = record_open_sound(&run->record, path, &repair, error);
+        status = record_open(&run->record, path, &repair, error);
     if (repair.set_aside != NULL)
-        notify(run,
-               "'%s' was damaged or not a record; it is now '%s', and everything is measured again",
-               path, repair.set_aside);
+        notify(run, "'%s' %s; it is now '%s', and everything is measured again", path,
+               repair.was_old ? "was written by an older autotune" : "was damaged or not a record",
+               repair.set_aside);
     if (repair.dropped > 0)
         notify(run, "'%s': %zu damaged rows were dropped and are measured again", path,
                repair.dropped);

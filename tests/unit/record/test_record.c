@@ -1,5 +1,4 @@
 #include "record/record.h"
-#include "record/record_file.h"
 #include "unit/scratch.h"
 #include "unit/study_fixture.h"
 
@@ -27,8 +26,11 @@ static void check(int result, const struct error *error)
 static struct record *open_record(const char *path)
 {
     struct record *record = NULL;
+    struct record_repair repair;
     struct error error;
-    check(record_open(&record, path, &error), &error);
+    check(record_open(&record, path, &repair, &error), &error);
+    assert_null(repair.set_aside);
+    assert_int_equal(repair.dropped, 0);
     return record;
 }
 
@@ -359,21 +361,41 @@ static void test_reads_the_latest_study_of_each_subject_in_order(void **state)
     record_close(record);
 }
 
-static void assert_refused(const char *path, const char *message)
+/* Readers refuse a file, with this message, and leave it alone. */
+static void assert_unreadable(const char *path, const char *message)
 {
     struct record *record = NULL;
     struct error error = {0};
     char *before = scratch_read(path);
-    assert_int_equal(record_open(&record, path, &error), ERROR_RECORD);
+    assert_int_equal(record_open_existing(&record, path, &error), ERROR_RECORD);
     assert_null(record);
     assert_string_equal(error.file, path);
     assert_non_null(strstr(error.message, message));
-    assert_int_equal(record_open_existing(&record, path, &error), ERROR_RECORD);
-    assert_null(record);
     char *after = scratch_read(path);
     assert_string_equal(after, before);
     free(before);
     free(after);
+}
+
+/* A run begins a new record, and the file is as it was under this new name. */
+static void assert_set_aside(const char *path, const char *expected, bool was_old)
+{
+    struct record *record = NULL;
+    struct record_repair repair;
+    struct error error = {0};
+    char *before = scratch_read(path);
+    check(record_open(&record, path, &repair, &error), &error);
+    record_close(record);
+    assert_string_equal(repair.set_aside, expected);
+    assert_int_equal(repair.was_old, was_old);
+    assert_int_equal(repair.dropped, 0);
+    char *after = scratch_read(expected);
+    assert_string_equal(after, before);
+    free(before);
+    free(after);
+    free(repair.set_aside);
+    check(record_open_existing(&record, path, &error), &error);
+    record_close(record);
 }
 
 static void execute(const char *path, const char *sql)
@@ -384,62 +406,105 @@ static void execute(const char *path, const char *sql)
     assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }
 
-static void test_refuses_foreign_files_and_leaves_them_alone(void **state)
+static void test_foreign_files_are_kept(void **state)
 {
     (void)state;
     assert_int_equal(scratch_write("notes.txt",
                                    "just some notes, long enough to be looked at as a header "
                                    "of a database, which has one hundred bytes of its own\n"),
                      0);
-    assert_refused("notes.txt", "not a record of autotune: file is not a database");
+    assert_unreadable("notes.txt", "not a record of autotune: file is not a database");
+    assert_set_aside("notes.txt", "notes.txt.damaged-1", false);
     execute("other.sqlite", "CREATE TABLE song (title TEXT)");
-    assert_refused("other.sqlite", "a database, but not a record of autotune");
+    assert_unreadable("other.sqlite", "a database, but not a record of autotune");
+    assert_set_aside("other.sqlite", "other.sqlite.damaged-1", false);
+}
+
+static void test_a_newer_record_is_refused_and_left_alone(void **state)
+{
+    (void)state;
+    struct record *record = NULL;
+    struct record_repair repair;
+    struct error error = {0};
     record_close(open_record("newer.sqlite"));
     execute("newer.sqlite", "PRAGMA user_version = 99");
-    assert_refused("newer.sqlite", "record of version 99");
+    char *before = scratch_read("newer.sqlite");
+    assert_int_equal(record_open(&record, "newer.sqlite", &repair, &error), ERROR_RECORD);
+    assert_null(record);
+    assert_null(repair.set_aside);
+    assert_string_equal(error.file, "newer.sqlite");
+    assert_non_null(strstr(error.message, "a newer autotune wrote this record (version 99"));
+    char *after = scratch_read("newer.sqlite");
+    assert_string_equal(after, before);
+    free(before);
+    free(after);
+    assert_unreadable("newer.sqlite", "a newer autotune wrote this record (version 99");
 }
 
-/* The fixture's study in a record as version 3 of the schema left it, changed by `sql`. */
-static void make_version_3(const char *path, struct study *study, const char *sql)
+static void test_an_older_record_is_set_aside_whole(void **state)
 {
-    static const char take_back[] = "ALTER TABLE study DROP COLUMN empty_batch_ns;"
-                                    "ALTER TABLE variant DROP COLUMN runs;"
-                                    "UPDATE study SET checksum = " STUDY_HASH_3 ";"
-                                    "UPDATE variant SET checksum = " VARIANT_HASH_3 ";"
-                                    "DROP TABLE seal; PRAGMA user_version = 3";
-    struct record *record = open_record(path);
-    store(record, study);
-    assert_int_equal(sqlite3_exec(record->database, take_back, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(record->database, sql, NULL, NULL, NULL), SQLITE_OK);
-    record_close(record);
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    for (int i = 1; i <= 2; i++) {
+        char expected[64];
+        struct record *record = open_record("record.sqlite");
+        store(record, &study);
+        record_close(record);
+        execute("record.sqlite", "PRAGMA user_version = 4");
+        assert_unreadable("record.sqlite", "an older autotune wrote this record (version 4");
+        (void)snprintf(expected, sizeof expected, "record.sqlite.old-%d", i);
+        assert_set_aside("record.sqlite", expected, true);
+        assert_int_equal(count_of("record.sqlite", "SELECT count(*) FROM study"), 0);
+        assert_int_equal(count_of(expected, "SELECT count(*) FROM variant"), study.result_count);
+    }
+    study_release(&study);
 }
 
-static void test_brings_an_earlier_record_up_to_date(void **state)
+/* A version that no autotune ever wrote. */
+static void test_a_record_of_an_impossible_version_is_damaged(void **state)
+{
+    (void)state;
+    record_close(open_record("record.sqlite"));
+    execute("record.sqlite", "PRAGMA user_version = -1");
+    assert_set_aside("record.sqlite", "record.sqlite.damaged-1", false);
+}
+
+static void test_a_changed_table_or_a_missing_seal_is_damage(void **state)
+{
+    static const char *const changes[] = {"ALTER TABLE variant DROP COLUMN runs",
+                                          "DELETE FROM seal", "DROP TABLE seal"};
+    char expected[64];
+    (void)state;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        record_close(open_record("record.sqlite"));
+        execute("record.sqlite", changes[i]);
+        (void)snprintf(expected, sizeof expected, "record.sqlite.damaged-%zu", i + 1);
+        assert_unreadable("record.sqlite", "the record is damaged");
+        assert_set_aside("record.sqlite", expected, false);
+    }
+    execute("record.sqlite", "CREATE TABLE mine (note TEXT)");
+    record_close(open_record("record.sqlite"));
+}
+
+/* What does not match its checksum is not believed. */
+static void test_damaged_rows_are_dropped_and_counted(void **state)
 {
     (void)state;
     struct study study;
     struct study resumed;
+    struct record_repair repair;
     struct error error;
     int64_t id = 0;
     fixture_study(&study);
-    make_version_3("sound.sqlite", &study, "");
-    struct record *record = NULL;
-    assert_int_equal(record_open_existing(&record, "sound.sqlite", &error), ERROR_RECORD);
-    assert_non_null(strstr(error.message, "brings it up to date"));
-    record = open_record("sound.sqlite");
-    fixture_subject(&resumed);
-    check(record_begin(record, &resumed, false, &id, &error), &error);
-    for (size_t i = 0; i < study.result_count; i++)
-        study.results[i].runs = 1; /* what there was: single runs */
-    assert_study_equal(&resumed, &study);
-    study_release(&resumed);
+    struct record *record = open_record("record.sqlite");
+    store(record, &study);
     record_close(record);
-    check(record_open_existing(&record, "sound.sqlite", &error), &error);
-    record_close(record);
-
-    /* what did not match its checksum is not believed afterwards */
-    make_version_3("damaged.sqlite", &study, "UPDATE variant SET median_ns = 1 WHERE id = 1");
-    record = open_record("damaged.sqlite");
+    execute("record.sqlite", "UPDATE variant SET median_ns = 1 WHERE id = 1");
+    assert_unreadable("record.sqlite", "the record is damaged; tune again");
+    check(record_open(&record, "record.sqlite", &repair, &error), &error);
+    assert_int_equal(repair.dropped, 1);
+    assert_null(repair.set_aside);
     fixture_subject(&resumed);
     check(record_begin(record, &resumed, false, &id, &error), &error);
     assert_int_equal(resumed.result_count, study.result_count - 1);
@@ -453,12 +518,13 @@ static void test_missing_record_says_what_to_run(void **state)
 {
     (void)state;
     struct record *record = NULL;
+    struct record_repair repair;
     struct error error;
     assert_int_equal(record_open_existing(&record, "record.sqlite", &error), ERROR_RECORD);
     assert_string_equal(error.message,
                         "there is no record yet; run `autotune --config FILE` first");
     assert_int_not_equal(access("record.sqlite", F_OK), 0);
-    assert_int_equal(record_open(&record, "nowhere/record.sqlite", &error), ERROR_RECORD);
+    assert_int_equal(record_open(&record, "nowhere/record.sqlite", &repair, &error), ERROR_RECORD);
     assert_string_equal(error.file, "nowhere/record.sqlite");
 }
 
@@ -486,6 +552,7 @@ static void test_finishing_needs_the_winners_result(void **state)
 static int write_as(int number)
 {
     struct record *record = NULL;
+    struct record_repair repair;
     struct error error = {0};
     struct study study;
     int64_t id = 0;
@@ -494,7 +561,7 @@ static int write_as(int number)
     struct study subject;
     fixture_subject(&subject);
     bindings_copy(&subject.problem, &study.problem);
-    int result = record_open(&record, "record.sqlite", &error);
+    int result = record_open(&record, "record.sqlite", &repair, &error);
     if (result == 0)
         result = record_begin(record, &subject, false, &id, &error);
     for (size_t i = 0; result == 0 && i < study.result_count; i++)
@@ -535,12 +602,13 @@ static void test_results_survive_a_killed_process(void **state)
     pid_t child = fork();
     if (child == 0) {
         struct record *record = NULL;
+        struct record_repair repair;
         struct study study;
         struct study subject;
         int64_t id = 0;
         fixture_study(&study);
         fixture_subject(&subject);
-        int result = record_open(&record, "record.sqlite", NULL);
+        int result = record_open(&record, "record.sqlite", &repair, NULL);
         if (result == 0)
             result = record_begin(record, &subject, false, &id, NULL);
         for (size_t i = 0; result == 0 && i < 4; i++)
@@ -639,8 +707,12 @@ int main(void)
         SCRATCH_TEST(test_keeps_the_samples_of_both_phases),
         SCRATCH_TEST(test_views_answer_a_users_questions),
         SCRATCH_TEST(test_reads_the_latest_study_of_each_subject_in_order),
-        SCRATCH_TEST(test_refuses_foreign_files_and_leaves_them_alone),
-        SCRATCH_TEST(test_brings_an_earlier_record_up_to_date),
+        SCRATCH_TEST(test_foreign_files_are_kept),
+        SCRATCH_TEST(test_a_newer_record_is_refused_and_left_alone),
+        SCRATCH_TEST(test_an_older_record_is_set_aside_whole),
+        SCRATCH_TEST(test_a_record_of_an_impossible_version_is_damaged),
+        SCRATCH_TEST(test_a_changed_table_or_a_missing_seal_is_damage),
+        SCRATCH_TEST(test_damaged_rows_are_dropped_and_counted),
         SCRATCH_TEST(test_missing_record_says_what_to_run),
         SCRATCH_TEST(test_finishing_needs_the_winners_result),
         SCRATCH_TEST(test_several_processes_write_at_once),
