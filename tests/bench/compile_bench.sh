@@ -17,7 +17,7 @@ timed() { # HEADERS SWEEP: prints one line of the CSV
     local start end kernels
     rm -rf "$scratch/cache" "$scratch/results"
     start=$(date +%s%N)
-    AUTOTUNE_CACHE=$scratch/cache "$build/autotune" --config "$2" --allow-path --results "$scratch/results" --quiet \
+    AUTOTUNE_CACHE=$scratch/cache "$build/autotune" --config "$2" --results "$scratch/results" --quiet \
         --arch "$arch" --jobs "$jobs" --format csv >"$scratch/out"
     end=$(date +%s%N)
     kernels=$(find "$scratch/cache/cubin" -type f | wc -l)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Sweeps and templates from strangers: paths that leave the project, options that name files; and two runs that would
-# meet on one GPU.
+# Sweeps and templates from strangers: sweeps that write elsewhere, compiler options that write files; and two runs that
+# would meet on one GPU.
 load helper
 
 # project LINES…: a template `own` in a folder p, whose .ini has these lines in [kernel], and a sweep of it
@@ -11,78 +11,83 @@ project() {
     printf '[own]\nn = 2^10\n' >p/sweep.ini
 }
 
-@test "a source outside of the project is refused, also through a symbolic link" {
-    cp "$sweeps/templates/scale.cu" outside.cu
-    project "source = ../outside.cu"
-    autotune check --config p/sweep.ini
-    exits 2
-    has err own.ini outside.cu --allow-path
-    project
-    ln -sf ../outside.cu p/own.cu
-    autotune check --config p/sweep.ini
-    exits 2
-    has err outside.cu
-    autotune check --config p/sweep.ini --allow-path
-    exits 0
-}
-
-@test "include folders, headers and arrays outside of the project are refused" {
+@test "a template may read any file, as a Makefile may" {
     mkdir other
-    project "include = ../other"
-    autotune check --config p/sweep.ini
-    exits 2
-    has err other
-    echo >other/secret.h
-    project
-    sed -i '1i #include "../other/secret.h"' p/own.cu
-    autotune check --config p/sweep.ini
-    exits 2
-    has err secret.h
-    project
-    sed -i 's|^fill = .*|fill = file(../../../etc/hostname)|' p/own.ini
-    autotune check --config p/sweep.ini
-    exits 2
-    has err etc/hostname
-}
-
-@test "templates outside of the project are refused; those in kernel_templates beside the sweep's folder are not" {
-    project
-    mkdir sweeps
-    printf '[sweep]\ntemplates = ../p\n[own]\nn = 2^10\n' >sweeps/sweep.ini
-    autotune check --config sweeps/sweep.ini
-    exits 2
-    has err own.ini
-    mv p kernel_templates
-    printf '[own]\nn = 2^10\n' >sweeps/sweep.ini
-    autotune check --config sweeps/sweep.ini
+    cp "$sweeps/templates/scale.cu" outside.cu
+    echo >other/own.h
+    project "source = ../outside.cu" "include = other"
+    sed -i '1i #include "own.h"' outside.cu
+    autotune --config p/sweep.ini --format csv
     exits 0
+    equal "$(count outcome measured)" 1
 }
 
-@test "a sweep cannot write outside of the current folder" {
-    for line in "tuned = /tmp/autotune-hostile.ini" "tuned = ../hostile.ini" "results = nowhere/../../x"; do
-        printf '[sweep]\n%s\n[own]\nn = 2^10\n' "$line" >line.ini
+@test "a sweep file cannot write outside the current folder" {
+    mkdir here far
+    echo mine >far/file
+    before=$(find . ! -path './here*' ! -path './cache*')
+    cd here
+    for line in "tuned = /tmp/autotune-hostile.ini" "tuned = ../hostile.ini" "results = nowhere/../../x" \
+        "results = ../x" "tuned = .." "tuned = link/t.ini" "results = link" "results = link/x/y" "tuned = file"; do
+        ln -sfn ../far link
+        ln -sfn ../far/file file
         project
-        mv line.ini p/sweep.ini
-        autotune --config p/sweep.ini
-        exits 2
-        has err --allow-path
+        printf '[sweep]\n%s\n[own]\nn = 2^10\n' "$line" >p/sweep.ini
+        for command in "" check; do
+            # shellcheck disable=SC2086 # no command is no word
+            autotune $command --config p/sweep.ini
+            exits 2
+            has err sweep.ini "outside the current folder" "--${line%% *}"
+        done
         [ ! -e /tmp/autotune-hostile.ini ]
-        [ ! -e ../hostile.ini ]
-        [ ! -e ../x ]
+        [ ! -e results ]
+        [ ! -e nowhere ]
+        equal "$(cd .. && find . ! -path './here*' ! -path './cache*')" "$before"
+        equal "$(cat ../far/file)" mine
     done
-    printf '[sweep]\ntuned = ../x/t.ini\nresults = r\n[own]\nn = 2^10\n' >p/sweep.ini
-    autotune --config p/sweep.ini --tuned own.ini
+    printf '[sweep]\ntuned = ../x/t.ini\nresults = ../r\n[own]\nn = 2^10\n' >p/sweep.ini
+    autotune --config p/sweep.ini --tuned own.ini --results ../far/r
     exits 0
     [ -e own.ini ]
+    [ -e ../far/r/record.sqlite ]
+    [ ! -e ../x ]
+    [ ! -e ../r ]
 }
 
-@test "compiler options that read or write files are refused" {
-    for option in --time=x.csv --create-pch=x -I/etc --pre-include=/etc/hostname -fdevice-time-trace=x; do
-        project "options = $option"
+@test "a link that stays below the current folder may be written to" {
+    project
+    mkdir inside
+    ln -s inside link
+    printf '[sweep]\ntuned = link/t.ini\nresults = link/r\n[own]\nn = 2^10\n' >p/sweep.ini
+    autotune --config p/sweep.ini
+    exits 0
+    [ -e inside/t.ini ]
+    [ -e inside/r/record.sqlite ]
+}
+
+@test "compiler options that write files are refused, wherever the template is used" {
+    for option in --time=x.csv -time=x --create-pch=x --pch -pch-dir=. --fdevice-time-trace=x -fdevice-time-trace=x \
+        "-Xcudafe --list=x" -Xcudafe=--xref=x "-Xnvvm -x" --ptxas-options=--compiler-stats-file=x \
+        "-Xptxas --compiler-stats-file=x" "-Xptxas --compiler-stats-file -Xptxas x" -Xptxas=-optf=x -Xptxas=-o=x; do
+        project "options = -lineinfo $option"
         autotune check --config p/sweep.ini
         exits 2
-        has err "$option"
+        has err own.ini:2 "makes the compiler write files"
+        autotune emit --kernel own --templates p --source
+        exits 2
+        has err "write files"
     done
+    [ ! -e x ]
+}
+
+@test "compiler options that read files or tune the compiler are passed on" {
+    mkdir other
+    echo '#define FOUND 1' >other/found.h
+    project "options = -I$PWD/other --pre-include=found.h -Xptxas -dlcm=ca --ptxas-options=-O2 --ptxas-options=-warn-spills"
+    sed -i '1i #if !FOUND\n#error not found\n#endif' p/own.cu
+    autotune --config p/sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 1
 }
 
 @test "a pipe for a source does not wait for its writer" {

@@ -130,7 +130,7 @@ test = latency
 block_size = 256
 barrier = lock, cooperative
 INI
-    "$build/autotune" --allow-path --config "$work/sweep.ini" --results "$work/results" --tuned "$work/tuned.ini" \
+    "$build/autotune" --config "$work/sweep.ini" --results "$work/results" --tuned "$work/tuned.ini" \
         --quiet --top 1 >"$work/tables"
 }
 

@@ -51,7 +51,7 @@ wanted() {
 # have no valid variant, like those that must be wrong, ends with status 0 or 1; what counts is the outcomes.
 sweep() {
     mkdir -p "$2"
-    timeout 300 "$autotune" --allow-path --config "$1" --results "$2" --tuned "$3" --remeasure --quiet --top 5 >"$2/table.txt"
+    timeout 300 "$autotune" --config "$1" --results "$2" --tuned "$3" --remeasure --quiet --top 5 >"$2/table.txt"
     [ $? -le 1 ] && python3 "$source/tests/gpu/families.py" "$autotune" "$2"
 }
 
@@ -237,7 +237,7 @@ END
 # sanitized TOOL CONFIG FOLDER: a sweep whose device worker runs under compute-sanitizer's TOOL.
 sanitized() {
     timeout 280 compute-sanitizer --tool "$1" --target-processes all \
-        "$autotune" --allow-path --config "$2" --results "$3" --tuned "$3/tuned.ini" --quiet --top 1 >"$3/log" 2>&1
+        "$autotune" --config "$2" --results "$3" --tuned "$3/tuned.ini" --quiet --top 1 >"$3/log" 2>&1
     [ $? -le 1 ] && grep -q SUMMARY "$3/log"
 }
 

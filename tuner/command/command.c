@@ -1,8 +1,7 @@
 #include "command/command.h"
 
-#include "template/paths.h"
-
 #include "base/alloc.h"
+#include "template/output_path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,7 +159,9 @@ int command_load_sweep(const struct command_options *options, struct sweep *swee
         count++;
     int status =
         sweep_load(sweep, options->config, (const char *const *)options->kernels, count, error);
-    if (status == 0 && !options->allow_path)
-        status = paths_check(sweep, options->tuned == NULL, options->results == NULL, error);
+    if (status == 0 && options->tuned == NULL)
+        status = output_path_check(sweep->tuned, "tuned", sweep->path, error);
+    if (status == 0 && options->results == NULL)
+        status = output_path_check(sweep->results, "results", sweep->path, error);
     return status;
 }

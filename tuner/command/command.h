@@ -33,7 +33,6 @@ struct command_options {
     int sass;
     int exhaustive;
     int no_wait;
-    int allow_path;
     int top;
 };
 
@@ -78,7 +77,7 @@ void command_arguments_release(char **arguments); /* NULL is allowed */
 int command_check(const struct command_options *options, bool needs_config,
                   enum report_format *format, struct error *error);
 
-/* Loads --config's sweep with --kernel's choice, and checks the paths in it (paths.h). */
+/* Loads --config's sweep with --kernel's choice, and checks where it would write (output_path.h). */
 int command_load_sweep(const struct command_options *options, struct sweep *sweep,
                        struct error *error);
 

@@ -70,10 +70,7 @@ int command_check_sweep(int argc, const char **argv, struct error *error)
         option_text("arch", 'a', &options.arch,
                     "the architecture whose attributes the constraints use (default: sm_90)",
                     "sm_XX"),
-        option_kernels(&options),
-        option_flag("allow-path", 0, &options.allow_path,
-                    "let the sweep and its templates name files anywhere; only if you trust them"),
-        POPT_TABLEEND};
+        option_kernels(&options), POPT_TABLEEND};
     struct sweep sweep = {0};
     enum report_format format;
     struct gpu gpu;

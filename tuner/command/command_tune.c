@@ -123,8 +123,6 @@ int command_tune(int argc, const char **argv, struct error *error)
         option_flag("quiet", 'q', &options.quiet, "no progress on stderr"),
         option_flag("no-wait", 0, &options.no_wait,
                     "fail if another run is using the GPU (default: wait for it)"),
-        option_flag("allow-path", 0, &options.allow_path,
-                    "let the sweep and its templates name files anywhere; only if you trust them"),
         option_flag("sass", 0, &options.sass,
                     "with --arch: also count instructions (loads by width, barriers, atomics); "
                     "needs nvdisasm or cuobjdump"),

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/suggestion.h"
+#include "template/compiler_option.h"
 #include "template/loader.h"
 #include "template/template_buffers.h"
 #include "template/template_expectations.h"
@@ -145,14 +146,21 @@ static int read_precompiled_headers(struct loader *loader)
     return status;
 }
 
-static void read_options(struct template *template, const char *text)
+static int read_options(const struct loader *loader, const struct ini_entry *entry)
 {
+    struct template *template = loader->template;
     char **parts;
-    size_t count = text_split(text, ' ', &parts);
-    for (size_t i = 0; i < count; i++)
-        if (parts[i][0] != '\0') /* between two blanks */
+    size_t count = text_split(entry->value, ' ', &parts);
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++) {
+        if (compiler_option_writes_files(parts[i]))
+            status = loader_fail(loader, entry->line,
+                                 "option '%s' makes the compiler write files; remove it", parts[i]);
+        else if (parts[i][0] != '\0') /* between two blanks */
             *ARRAY_APPEND(template->options, template->option_count) = alloc_string(parts[i]);
+    }
     text_split_release(parts, count);
+    return status;
 }
 
 /* [kernel]: the source with its include folders, options, description, cache state. */
@@ -168,12 +176,10 @@ static int read_kernel(struct loader *loader)
     char *path = loader_resolve_path(loader, source != NULL ? source->value : file);
     char **folders = NULL;
     size_t folder_count = include != NULL ? text_split(include->value, ',', &folders) : 0;
-    if (options != NULL)
-        read_options(template, options->value);
     template->description = description != NULL ? description->value : "";
     template->cold = cache == NULL || strcmp(cache->value, "warm") != 0;
-    int status = 0;
-    if (cache != NULL && template->cold && strcmp(cache->value, "cold") != 0)
+    int status = options != NULL ? read_options(loader, options) : 0;
+    if (status == 0 && cache != NULL && template->cold && strcmp(cache->value, "cold") != 0)
         status =
             loader_fail(loader, cache->line, "cache '%s' is neither cold nor warm", cache->value);
     if (status == 0)

@@ -1,0 +1,80 @@
+#include "template/compiler_option.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Each of these made NVRTC 13.0 or its ptxas create a file, or has it read options from one. */
+static void test_options_that_write_files(void **state)
+{
+    static const char *const options[] = {
+        "--time=x.csv",
+        "-time=x.csv",
+        "--create-pch=x",
+        "-create-pch=x",
+        "--pch",
+        "-pch",
+        "--pch-dir=.",
+        "--fdevice-time-trace=x",
+        "-fdevice-time-trace=x",
+        "-Xcudafe",
+        "-Xcudafe=--list=x",
+        "-Xnvvm",
+        "--ptxas-options=--compiler-stats-file=x",
+        "-ptxas-options=--compiler-stats-file=x",
+        "--ptxas-options=--compiler-stats-file",
+        "-Xptxas=--compiler-stats-file=x",
+        "--compiler-stats-file=x", /* behind -Xptxas as a word of its own */
+        "--ptxas-options=-optf=x",
+        "-Xptxas=--options-file=x",
+        "-Xptxas=-o=x",
+        "--output-file=x",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (!compiler_option_writes_files(options[i]))
+            fail_msg("'%s' is allowed", options[i]);
+}
+
+static void test_other_options(void **state)
+{
+    static const char *const options[] = {
+        "",
+        "-",
+        "--",
+        "time", /* as in `-D time` */
+        "-DTIME=1",
+        "-Dtime=x",
+        "-lineinfo",
+        "-I/usr/include",
+        "--include-path=pch",
+        "--pre-include=x.h",
+        "--use-pch=x",
+        "--pch-messages=false",
+        "--use_fast_math",
+        "-opt-info=inline",
+        "-Xptxas",
+        "-Xptxas=-O3",
+        "-dlcm=ca",
+        "--ptxas-options=",
+        "--ptxas-options=-v",
+        "--ptxas-options=--warn-on-spills",
+        "--ptxas-options=--opt-level=2",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (compiler_option_writes_files(options[i]))
+            fail_msg("'%s' is refused", options[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_options_that_write_files),
+        cmocka_unit_test(test_other_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

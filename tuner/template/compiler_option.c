@@ -1,0 +1,42 @@
+#include "template/compiler_option.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Names without their dashes, as found with NVRTC 13.0. */
+static const char *const writers[] = {
+    "create-pch",
+    "pch",
+    "pch-dir",
+    "time",
+    "fdevice-time-trace",
+    "Xcudafe", /* undocumented: passes on --list, --xref, --error_output, … */
+    "Xnvvm",   /* undocumented as well */
+    /* of ptxas, which --ptxas-options and -Xptxas pass on; a file of options can hold any other */
+    "compiler-stats-file",
+    "o",
+    "output-file",
+    "options-file",
+    "optf",
+};
+
+/* `text` behind `prefix`, or `text` itself if it does not begin so. */
+static const char *skip(const char *text, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return strncmp(text, prefix, length) == 0 ? text + length : text;
+}
+
+bool compiler_option_writes_files(const char *option)
+{
+    if (option[0] != '-')
+        return false;
+    const char *name = skip(option + strspn(option, "-"), "ptxas-options=");
+    name = skip(name, "Xptxas=");
+    name += strspn(name, "-");
+    size_t length = strcspn(name, "=");
+    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
+        if (strlen(writers[i]) == length && strncmp(name, writers[i], length) == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,13 @@
+/*
+ * Options that a template may not pass to NVRTC: those that make the compiler write files. A template
+ * may read whatever it names, since `#include` can as well.
+ */
+#ifndef AUTOTUNE_COMPILER_OPTION_H
+#define AUTOTUNE_COMPILER_OPTION_H
+
+#include <stdbool.h>
+
+/* `option` is one word of the template's `options`. */
+bool compiler_option_writes_files(const char *option);
+
+#endif
