@@ -8,6 +8,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { READY_TIMEOUT_S = 60, START_FAILURES = 3 };
@@ -48,7 +49,7 @@ struct compile_pool {
     struct queued_job *last;
     size_t queue_count;
     size_t queued_with_headers; /* of the queue */
-    struct compile_pool_counts counts;
+    size_t done_count;
 };
 
 /* -- workers ---------------------------------------------------------------------------------- */
@@ -169,7 +170,7 @@ static bool take_from_cache(struct compile_pool *pool, struct queued_job *job)
     job->job.compilation.cubin = NULL;
     job->job.has_cubin = job->job.compilation.cubin_bytes > 0;
     job->job.done = true;
-    pool->counts.done++;
+    pool->done_count++;
     return true;
 }
 
@@ -177,7 +178,7 @@ static void fail_job(struct compile_pool *pool, struct queued_job *job, const ch
 {
     (void)snprintf(job->job.failure, sizeof job->job.failure, "%.250s", reason);
     job->job.done = true;
-    pool->counts.done++;
+    pool->done_count++;
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -251,13 +252,10 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     *ARRAY_APPEND(pool->jobs, pool->job_count) = new;
     if (tsearch(new, &pool->by_key, compare_keys) == NULL)
         abort();
-    pool->counts.jobs++;
     *job = &new->job;
     new->job.cached = take_from_cache(pool, new);
-    if (new->job.cached) {
-        pool->counts.cached++;
+    if (new->job.cached)
         return 0;
-    }
     new->name = alloc_string(name);
     new->text = alloc_string(text);
     options_copy(&new->options, options);
@@ -265,9 +263,16 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     return 0;
 }
 
-struct compile_pool_counts compile_pool_counts(const struct compile_pool *pool)
+uint64_t compile_pool_written_bytes(const struct compile_pool *pool)
 {
-    return pool->counts;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < pool->job_count; i++) {
+        const struct compile_job *job = &pool->jobs[i]->job;
+        struct stat information;
+        if (job->done && !job->cached && stat(job->path, &information) == 0)
+            bytes += (uint64_t)information.st_size;
+    }
+    return bytes;
 }
 
 /* -- messages --------------------------------------------------------------------------------- */
@@ -491,9 +496,9 @@ int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job, 
 
 int compile_pool_wait_any(struct compile_pool *pool, struct error *error)
 {
-    size_t done = pool->counts.done;
+    size_t done = pool->done_count;
     int status = 0;
-    while (pool->counts.done == done && status == 0)
+    while (pool->done_count == done && status == 0)
         status = event_loop_step(pool->loop, EVENT_NEVER, error);
     return status;
 }

@@ -71,10 +71,7 @@ int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job,
 /* Waits until any job is done that is not done now; one must be. Errors as compile_pool_wait(). */
 int compile_pool_wait_any(struct compile_pool *pool, struct error *error);
 
-/* How many jobs there are, are done, were found in the cache. */
-struct compile_pool_counts {
-    size_t jobs, done, cached;
-};
-struct compile_pool_counts compile_pool_counts(const struct compile_pool *pool);
+/* The size of the entries that this pool's workers have written to the cubin cache. */
+uint64_t compile_pool_written_bytes(const struct compile_pool *pool);
 
 #endif

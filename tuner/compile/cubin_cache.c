@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -24,6 +25,8 @@ enum { LINE_START_BYTES = sizeof line_start - 1, HASH_DIGITS = HASH_BYTES - 1 };
 
 /* Most headers fit into the first read. */
 enum { FIRST_READ_BYTES = 4096 };
+
+enum { USE_RESOLUTION_S = 60 * 60 };
 
 /* X(member of struct compiled_kernel, its type, its most) */
 #define KERNEL_FIGURES(X)                                                                          \
@@ -91,6 +94,7 @@ char *cubin_cache_path(const char *folder, const char *key)
 struct entry {
     int file;
     size_t file_bytes;
+    time_t used; /* the last time, as far as its file says */
     char *bytes;
     size_t count;
 };
@@ -121,6 +125,7 @@ static int read_entry(struct entry *entry, bool with_image, size_t *line_length)
     if (fstat(entry->file, &information) != 0)
         return -1;
     entry->file_bytes = (size_t)information.st_size;
+    entry->used = information.st_mtime;
     size_t wanted = with_image ? entry->file_bytes : FIRST_READ_BYTES;
     for (;; wanted *= 2) {
         if (read_to(entry, wanted) != 0)
@@ -200,6 +205,14 @@ static bool parse_entry(const struct entry *entry, size_t line_length, bool with
     return good;
 }
 
+/* The file's date is that of its last use, to the hour: nearly always there is nothing to do. A cache
+ * that cannot be written stays as it is. */
+static void mark_used(const struct entry *entry)
+{
+    if (time(NULL) - entry->used > USE_RESOLUTION_S)
+        (void)futimens(entry->file, NULL);
+}
+
 int cubin_cache_read(const char *path, bool with_image, struct compilation *compilation,
                      bool *found, struct error *error)
 {
@@ -216,6 +229,7 @@ int cubin_cache_read(const char *path, bool with_image, struct compilation *comp
         status = error_set_errno(error, ERROR_RECORD, "cannot read cache entry '%s'", path);
     } else if (parse_entry(&entry, line_length, with_image, compilation)) {
         *found = true;
+        mark_used(&entry);
     } else {
         compilation_release(compilation);
         (void)unlink(path); /* where that fails, the next write replaces it */

@@ -4,7 +4,7 @@
  * log, the cubin's length and checksum), then the cubin itself. Entries are written beside and
  * renamed, so readers in other processes see a whole entry or none; one that is damaged is as good
  * as none, and is removed. A refused program is kept as well, without a cubin, so that it is not
- * tried again.
+ * tried again. An entry's file has the date of its last use, to the hour, for cubin_cache_limit.h.
  */
 #ifndef AUTOTUNE_CUBIN_CACHE_H
 #define AUTOTUNE_CUBIN_CACHE_H

@@ -27,15 +27,26 @@ notify(const struct run *run, const char *format, ...)
     run->options.notice(run->options.user, &notice);
 }
 
+/* Last, since there may be much to remove. */
+static void end_cache_use(struct run *run)
+{
+    struct error error;
+    uint64_t written = run->pool != NULL ? compile_pool_written_bytes(run->pool) : 0;
+    if (cubin_cache_use_end(&run->cache_use, run->cache, written, run->cache_limit_bytes, &error) !=
+        0)
+        notify(run, "the cubin cache was not trimmed to its limit: %s", error.message);
+}
+
 void run_release(struct run *run)
 {
     for (size_t i = 0; i < run->job_count; i++)
         tuning_job_release(&run->jobs[i]);
     free(run->jobs);
     free(run->environment.command);
-    free(run->cache);
     record_close(run->record);
     gpu_client_free(run->client);
+    end_cache_use(run);
+    free(run->cache);
     compile_pool_free(run->pool);
     event_loop_release(&run->loop);
     gpu_lock_release(&run->lock);
@@ -59,11 +70,15 @@ static void describe_run(struct run *run)
 
 static int start_workers(struct run *run, struct error *error)
 {
+    int status = cubin_cache_limit(&run->cache_limit_bytes, error);
+    if (status != 0)
+        return status;
     run->cache = cubin_cache_default_folder();
+    cubin_cache_use_begin(&run->cache_use, run->cache);
     struct compile_pool_options options = {.workers = run->options.workers,
                                            .compile_timeout_s = run->sweep->compile_timeout_s,
                                            .cache_folder = run->cache};
-    int status = compile_pool_new(&run->pool, &run->loop, &options, error);
+    status = compile_pool_new(&run->pool, &run->loop, &options, error);
     if (status == 0 && !run->environment.static_mode)
         status = gpu_client_new(&run->client, run->options.device, &run->loop, error);
     return status;
@@ -326,7 +341,7 @@ static void say_interrupted(const struct run *run, struct error *error)
 
 void run_init(struct run *run, const struct run_options *options)
 {
-    *run = (struct run){.options = *options, .lock.file = -1};
+    *run = (struct run){.options = *options, .lock.file = -1, .cache_use.file = -1};
     run->progress.quiet = true; /* until there is something to show */
     timings_start(&run->timings);
 }

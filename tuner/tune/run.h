@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/event_loop.h"
 #include "compile/compile_pool.h"
+#include "compile/cubin_cache_limit.h"
 #include "record/record.h"
 #include "record/study.h"
 #include "template/sweep.h"
@@ -57,6 +58,8 @@ struct run {
     const char *tuned;
     const char *results;
     char *cache; /* folder of the cubins */
+    uint64_t cache_limit_bytes;
+    struct cubin_cache_use cache_use;
     struct event_loop loop;
     struct compile_pool *pool;
     struct gpu_client *client; /* NULL in static mode */
@@ -85,6 +88,7 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error);
  * naming the first kernel and problem without one. */
 int run_check_winners(const struct run *run, struct error *error);
 
+/* Also removes what the cubin cache has above its limit. */
 void run_release(struct run *run);
 
 #endif
