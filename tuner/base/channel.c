@@ -1,6 +1,7 @@
 #include "base/channel.h"
 
 #include "base/alloc.h"
+#include "base/json_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -110,22 +111,6 @@ int channel_receive(struct channel *channel, json_t **message, struct error *err
         if (status != 1)
             return status;
     }
-}
-
-/* JSON must be UTF-8. If the text is not (a path, a truncated message), replaces each non-ASCII
- * byte by '?'. */
-static json_t *json_text(const char *text)
-{
-    json_t *string = json_string(text);
-    if (string != NULL)
-        return string;
-    char *ascii = alloc_string(text);
-    for (char *p = ascii; *p != '\0'; p++)
-        if ((unsigned char)*p >= 0x80)
-            *p = '?';
-    string = json_string(ascii);
-    free(ascii);
-    return string;
 }
 
 json_t *message_from_error(const struct error *error)

@@ -1,6 +1,7 @@
 #include "base/write_file.h"
 
 #include "base/alloc.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,15 +13,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* The folder of `path`, or "." if it has none; free it. */
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        return alloc_string(".");
-    return alloc_string_n(path, slash > path ? (size_t)(slash - path) : 1);
-}
 
 static bool make_folder(const char *path)
 {
@@ -38,7 +30,7 @@ static bool make_folder(const char *path)
 
 int write_file_make_folders(const char *path, struct error *error)
 {
-    char *folder = folder_of(path);
+    char *folder = path_folder(path);
     int result = 0;
     for (char *end = folder + 1; result == 0; end++) {
         if (*end != '/' && *end != '\0')
@@ -115,7 +107,7 @@ int write_file_begin(struct write_file *file, const char *path, struct error *er
 /* Waits until the folder's entries are on disk. Some file systems do not support it (EINVAL). */
 static bool flush_folder(const char *path)
 {
-    char *folder = folder_of(path);
+    char *folder = path_folder(path);
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(folder);
     if (descriptor < 0)
@@ -189,4 +181,12 @@ void write_file_abandon(struct write_file *file)
     (void)fclose(file->stream);
     (void)unlink(file->temporary);
     release(file);
+}
+
+int write_file_finish(struct write_file *file, int status, struct error *error)
+{
+    if (status == 0)
+        return write_file_commit(file, WRITE_FILE_DURABLE, error);
+    write_file_abandon(file);
+    return status;
 }

@@ -49,6 +49,9 @@ int write_file_commit(struct write_file *file, enum write_file_durability durabi
 /* Removes the temporary file; the target stays as it is. */
 void write_file_abandon(struct write_file *file);
 
+/* Commits, for good, if `status` is 0; otherwise abandons and returns `status`. */
+int write_file_finish(struct write_file *file, int status, struct error *error);
+
 /* Creates the missing parent folders of the file `path`. */
 int write_file_make_folders(const char *path, struct error *error);
 

@@ -134,6 +134,14 @@ void command_options_release(struct command_options *options)
     *options = (struct command_options){0};
 }
 
+bool command_wants_kernel(char *const *kernels, const char *kernel)
+{
+    bool wanted = kernels == NULL;
+    for (; kernels != NULL && *kernels != NULL; kernels++)
+        wanted = wanted || strcmp(*kernels, kernel) == 0;
+    return wanted;
+}
+
 int command_check(const struct command_options *options, bool needs_config,
                   enum report_format *format, struct error *error)
 {

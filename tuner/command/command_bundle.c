@@ -63,14 +63,6 @@ static int write_bytes(const char *path, const void *bytes, size_t count, struct
 
 /* -- entries -- */
 
-static bool is_wanted(char *const *kernels, const char *kernel)
-{
-    bool wanted = kernels == NULL;
-    for (; kernels != NULL && *kernels != NULL; kernels++)
-        wanted = wanted || strcmp(*kernels, kernel) == 0;
-    return wanted;
-}
-
 static const char *tuned_file(const struct bundle *bundle)
 {
     return bundle->tuned_path != NULL ? bundle->tuned_path : "results/tuned.ini";
@@ -83,7 +75,7 @@ static int read_entries(struct bundle *bundle, struct error *error)
     size_t kept = 0;
     int status = tuned_file_read(path, tuned, error);
     for (size_t i = 0; i < tuned->count; i++) {
-        if (is_wanted(bundle->kernels, tuned->entries[i].kernel))
+        if (command_wants_kernel(bundle->kernels, tuned->entries[i].kernel))
             tuned->entries[kept++] = tuned->entries[i];
         else
             tuned_entry_release(&tuned->entries[i]);

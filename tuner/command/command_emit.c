@@ -112,10 +112,7 @@ static int emit_to(struct emission *emission, const struct build *build, struct 
     if (status != 0)
         return status;
     status = write_emitted(emission, file.stream, build, error);
-    if (status == 0)
-        return write_file_commit(&file, WRITE_FILE_DURABLE, error);
-    write_file_abandon(&file);
-    return status;
+    return write_file_finish(&file, status, error);
 }
 
 static int emit(struct emission *emission, struct bindings *values, struct error *error)

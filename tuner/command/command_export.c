@@ -240,10 +240,7 @@ static int export_file(struct export *export, const struct bindings *values, str
     if (status != 0)
         return status;
     status = export_to(export, values, file.stream, error);
-    if (status == 0)
-        return write_file_commit(&file, WRITE_FILE_DURABLE, error);
-    write_file_abandon(&file);
-    return status;
+    return write_file_finish(&file, status, error);
 }
 
 int command_export(int argc, const char **argv, struct error *error)

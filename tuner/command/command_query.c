@@ -61,8 +61,7 @@ static void describe(const struct gpu *gpu, struct tuned_gpu *tuned)
         .compute_capability = gpu->compute_capability,
         .sm_count = (int)gpu->attributes[GPU_sm_count],
         .l2_bytes = gpu->attributes[GPU_l2_bytes],
-        .memory_gb_per_s = 2.0 * (double)gpu->attributes[GPU_memory_clock_khz] *
-                           (double)gpu->attributes[GPU_memory_bus_bits] / 8 * 1e-6,
+        .memory_gb_per_s = gpu_memory_gb_per_s(gpu),
     };
     (void)snprintf(tuned->name, sizeof tuned->name, "%s", gpu->name);
 }

@@ -5,15 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-static bool is_wanted(char *const *kernels, const char *kernel)
-{
-    for (; kernels != NULL && *kernels != NULL; kernels++)
-        if (strcmp(*kernels, kernel) == 0)
-            return true;
-    return false;
-}
 
 /* Copies the studies of --kernel's choice, all where there is none, into a new array; they are still
  * the caller's. */
@@ -23,7 +14,7 @@ static int choose(const struct command_options *options, const struct study *stu
     *chosen = alloc_zeroed(count, sizeof **chosen);
     *chosen_count = 0;
     for (size_t i = 0; i < count; i++)
-        if (options->kernels == NULL || is_wanted(options->kernels, studies[i].kernel))
+        if (command_wants_kernel(options->kernels, studies[i].kernel))
             (*chosen)[(*chosen_count)++] = studies[i];
     return *chosen_count > 0 || options->kernels == NULL
                ? 0

@@ -13,7 +13,6 @@ struct compiled_kernel {
     long spill_load_bytes;
     long stack_bytes;          /* includes called functions if ptxas adds them up */
     long shared_bytes;         /* static */
-    long constant_bytes;       /* parameters and literals; 0 if not reported (sm_90 and later) */
     int barriers;              /* per block; 0 if not reported (NVRTC 12.0) */
     int max_threads_per_block; /* launch bounds, read from the cubin; 0: none */
 };

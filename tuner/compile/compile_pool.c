@@ -354,7 +354,6 @@ static int take_result(struct compile_pool *pool, struct compile_worker *worker,
             *error = reason;
         return status;
     }
-    job->job.milliseconds = json_real_value(json_object_get(message, "milliseconds"));
     if (status != 0)
         fail_job(pool, job, reason.message);
     else if (!take_from_cache(pool, job))

@@ -29,7 +29,6 @@ struct compile_job {
     struct compilation compilation; /* kernels and log; no image */
     char failure[256];              /* how its worker was lost; "" if it was not */
     bool cached;                    /* no worker was needed */
-    double milliseconds;
 };
 
 struct compile_pool_options {

@@ -1,6 +1,7 @@
 #include "compile/cubin_cache.h"
 
 #include "base/alloc.h"
+#include "base/json_text.h"
 #include "base/write_file.h"
 
 #include <errno.h>
@@ -35,7 +36,6 @@ enum { USE_RESOLUTION_S = 60 * 60 };
     X(spill_load_bytes, long, LONG_MAX)                                                            \
     X(stack_bytes, long, LONG_MAX)                                                                 \
     X(shared_bytes, long, LONG_MAX)                                                                \
-    X(constant_bytes, long, LONG_MAX)                                                              \
     X(barriers, int, INT_MAX)                                                                      \
     X(max_threads_per_block, int, INT_MAX)
 
@@ -241,25 +241,10 @@ int cubin_cache_read(const char *path, bool with_image, struct compilation *comp
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* JSON is UTF-8, a log that quotes a source may be anything: then all but ASCII becomes '?'. */
-static json_t *text_to_json(const char *text)
-{
-    json_t *json = json_string(text);
-    if (json != NULL)
-        return json;
-    char *ascii = alloc_string(text);
-    for (char *at = ascii; *at != '\0'; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    json = json_string(ascii);
-    free(ascii);
-    return json;
-}
-
 static json_t *kernel_to_json(const struct compiled_kernel *kernel)
 {
     json_t *object = json_object();
-    json_object_set_new(object, "entry", text_to_json(kernel->entry));
+    json_object_set_new(object, "entry", json_text(kernel->entry));
 #define X(member, type, most) json_object_set_new(object, #member, json_integer(kernel->member));
     KERNEL_FIGURES(X)
 #undef X
@@ -280,7 +265,7 @@ static char *line_rest(const struct compilation *compilation)
     json_object_set_new(header, "cubin_bytes", json_integer((json_int_t)bytes));
     json_object_set_new(header, "cubin_hash", json_string(digits));
     json_object_set_new(header, "kernels", kernels);
-    json_object_set_new(header, "log", text_to_json(compilation->log));
+    json_object_set_new(header, "log", json_text(compilation->log));
     char *object = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
     char *rest = alloc_format("\",%s", object != NULL ? object + 1 : "}");
     free(object);

@@ -1,6 +1,7 @@
 #include "compile/nvrtc.h"
 
 #include "base/alloc.h"
+#include "base/path.h"
 #include "compile/cubin_elf.h"
 
 #include <dlfcn.h>
@@ -224,7 +225,7 @@ static void find_headers(struct nvrtc *nvrtc)
     static const char cuda_marker[] = "cooperative_groups.h";
     static const char cccl_marker[] = "cuda/std/version";
 
-    char *folder = alloc_string_n(nvrtc->path, (size_t)(strrchr(nvrtc->path, '/') - nvrtc->path));
+    char *folder = path_folder(nvrtc->path);
     bool cuda = add_first_folder(nvrtc, folder, beside, cuda_marker);
     bool cccl = add_first_folder(nvrtc, folder, beside_cccl, cccl_marker);
     free(folder);
@@ -256,11 +257,11 @@ static char *library_path(const struct nvrtc *nvrtc)
  */
 static void open_builtins(const struct nvrtc *nvrtc)
 {
-    const char *slash = strrchr(nvrtc->path, '/');
-    char *file = alloc_format("%.*s/libnvrtc-builtins.so.%s", (int)(slash - nvrtc->path),
-                              nvrtc->path, nvrtc->version);
+    char *name = alloc_format("libnvrtc-builtins.so.%s", nvrtc->version);
+    char *file = path_beside(nvrtc->path, name);
     (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); /* never closed, like NVRTC itself */
     free(file);
+    free(name);
 }
 
 int nvrtc_open(struct nvrtc **nvrtc, struct error *error)

@@ -43,8 +43,6 @@ static void read_item(const char *item, struct compiled_kernel *kernel)
         kernel->barriers = to_int(count);
     else if (begins_with(what, " bytes smem"))
         kernel->shared_bytes = count;
-    else if (begins_with(what, " bytes cmem["))
-        kernel->constant_bytes += count;
     else if (begins_with(what, " bytes spill stores"))
         kernel->spill_store_bytes = count;
     else if (begins_with(what, " bytes spill loads"))

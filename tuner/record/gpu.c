@@ -1,6 +1,7 @@
 #include "record/gpu.h"
 
-#include <ctype.h>
+#include "base/json_text.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,16 +137,11 @@ void gpu_bindings(const struct gpu *gpu, struct bindings *bindings)
         bindings_set(bindings, gpu_attribute_name(i), value_integer(gpu->attributes[i]));
 }
 
-/* JSON must be UTF-8. If the driver's text is not, replaces all but its printable characters. */
-static json_t *text_to_json(const char *text)
+double gpu_memory_gb_per_s(const struct gpu *gpu)
 {
-    json_t *json = json_string(text);
-    if (json != NULL)
-        return json;
-    char ascii[128] = "";
-    for (size_t i = 0; i + 1 < sizeof ascii && text[i] != '\0'; i++)
-        ascii[i] = isprint((unsigned char)text[i]) ? text[i] : '?';
-    return json_string(ascii);
+    /* two transfers a clock; kHz × bytes = 10^3 bytes a second */
+    return 2.0 * (double)gpu->attributes[GPU_memory_clock_khz] *
+           (double)gpu->attributes[GPU_memory_bus_bits] / 8 * 1e-6;
 }
 
 json_t *gpu_to_json(const struct gpu *gpu)
@@ -155,10 +151,10 @@ json_t *gpu_to_json(const struct gpu *gpu)
         json_object_set_new(attributes, gpu_attribute_name(i), json_integer(gpu->attributes[i]));
 
     json_t *object = json_object();
-    json_object_set_new(object, "name", text_to_json(gpu->name));
-    json_object_set_new(object, "uuid", text_to_json(gpu->uuid));
-    json_object_set_new(object, "arch", text_to_json(gpu->arch));
-    json_object_set_new(object, "driver", text_to_json(gpu->driver));
+    json_object_set_new(object, "name", json_text(gpu->name));
+    json_object_set_new(object, "uuid", json_text(gpu->uuid));
+    json_object_set_new(object, "arch", json_text(gpu->arch));
+    json_object_set_new(object, "driver", json_text(gpu->driver));
     json_object_set_new(object, "compute_capability", json_integer(gpu->compute_capability));
     json_object_set_new(object, "memory_bytes", json_integer(gpu->memory_bytes));
     json_object_set_new(object, "attributes", attributes);

@@ -45,6 +45,9 @@ int gpu_from_arch(const char *arch, struct gpu *gpu, struct error *error);
 /* Binds compute_capability, memory_bytes and every attribute for expressions. */
 void gpu_bindings(const struct gpu *gpu, struct bindings *bindings);
 
+/* The memory's theoretical bandwidth. */
+double gpu_memory_gb_per_s(const struct gpu *gpu);
+
 /* Convert to a JSON object (a new reference) and back. gpu_from_json() returns 0, or ERROR_WORKER
  * with the name of the missing member. */
 json_t *gpu_to_json(const struct gpu *gpu);

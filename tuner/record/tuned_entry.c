@@ -44,9 +44,7 @@ static void set_environment(const struct environment *environment, struct tuned_
     entry->sm_count = (int)gpu->attributes[GPU_sm_count];
     entry->l2_bytes = gpu->attributes[GPU_l2_bytes];
     entry->memory_bytes = gpu->memory_bytes;
-    /* two transfers a clock; kHz × bytes = 10^3 bytes a second */
-    entry->memory_gb_per_s = 2.0 * (double)gpu->attributes[GPU_memory_clock_khz] *
-                             (double)gpu->attributes[GPU_memory_bus_bits] / 8 * 1e-6;
+    entry->memory_gb_per_s = gpu_memory_gb_per_s(gpu);
     entry->driver = alloc_string(gpu->driver);
     entry->nvrtc = alloc_string(environment->nvrtc);
     entry->autotune = alloc_string(environment->autotune);

@@ -1,6 +1,7 @@
 #include "record/tuned_file.h"
 
 #include "base/alloc.h"
+#include "base/path.h"
 #include "base/suggestion.h"
 #include "base/tuned_reader.h"
 #include "base/write_file.h"
@@ -284,19 +285,14 @@ int tuned_file_write(const char *path, const struct tuned_file *tuned, struct er
         writer.result = error_set_at(error, ERROR_RECORD, path, 0,
                                      "the tuned INI would be larger than 16 MiB, and nobody would "
                                      "read it; write another one with --tuned");
-    if (writer.result == 0)
-        return write_file_commit(&file, WRITE_FILE_DURABLE, error);
-    write_file_abandon(&file);
-    return writer.result;
+    return write_file_finish(&file, writer.result, error);
 }
 
 /* Waits for the folder of `path`, which is there. Returns a descriptor to close, or -1 where the
  * file system knows no such locks: then the last writer wins. */
 static int lock_folder_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder =
-        slash != NULL ? alloc_string_n(path, (size_t)(slash - path) + 1) : alloc_string(".");
+    char *folder = path_folder(path);
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(folder);
     while (descriptor >= 0 && flock(descriptor, LOCK_EX) != 0 && errno == EINTR)

@@ -186,10 +186,7 @@ static int write_one(const char *path, const struct study *studies, size_t count
     if (result != 0)
         return result;
     result = formats[options->format].print(file.stream, studies, count, options, error);
-    if (result == 0)
-        return write_file_commit(&file, WRITE_FILE_DURABLE, error);
-    write_file_abandon(&file);
-    return result;
+    return write_file_finish(&file, result, error);
 }
 
 /* Writes the file that studies[index] belongs into, with every other study that does, unless an

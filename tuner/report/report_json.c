@@ -1,5 +1,6 @@
 #include "report/report_formats.h"
 
+#include "base/json_text.h"
 #include "record/instruction_kinds.h"
 #include "record/occupancy.h"
 #include "report/report_text.h"
@@ -77,7 +78,7 @@ static json_t *result_json(const struct result *result)
     json_t *object = json_object();
     set(object, "parameters", bindings_to_json(&result->parameters));
     set(object, "outcome", json_string(outcome_name(result->outcome)));
-    set(object, "reason", report_json_text(result->reason));
+    set(object, "reason", json_text(result->reason));
     set(object, "figures", figures_json(&result->stats));
     if (result->instructions != NULL)
         set(object, "instructions", instructions_json(result->instructions));
@@ -110,19 +111,19 @@ static json_t *study_json(const struct study *study)
 {
     const struct environment *environment = &study->environment;
     json_t *object = json_object();
-    set(object, "kernel", report_json_text(study->kernel));
-    set(object, "template", report_json_text(study->template_name));
-    set(object, "template_hash", report_json_text(study->template_hash));
-    set(object, "description", report_json_text(study->description));
+    set(object, "kernel", json_text(study->kernel));
+    set(object, "template", json_text(study->template_name));
+    set(object, "template_hash", json_text(study->template_hash));
+    set(object, "description", json_text(study->description));
     set(object, "problem", bindings_to_json(&study->problem));
     set(object, "mode", json_string(environment->static_mode ? "static" : "measured"));
-    set(object, "cache", report_json_text(study->cache));
+    set(object, "cache", json_text(study->cache));
     set(object, "gpu", gpu_to_json(&environment->gpu));
-    set(object, "nvrtc", report_json_text(environment->nvrtc));
-    set(object, "autotune", report_json_text(environment->autotune));
-    set(object, "host", report_json_text(environment->host));
-    set(object, "date", report_json_text(environment->date));
-    set(object, "command", report_json_text(environment->command));
+    set(object, "nvrtc", json_text(environment->nvrtc));
+    set(object, "autotune", json_text(environment->autotune));
+    set(object, "host", json_text(environment->host));
+    set(object, "date", json_text(environment->date));
+    set(object, "command", json_text(environment->command));
     set(object, "points", json_integer((json_int_t)study->points));
     set(object, "rejected", json_integer((json_int_t)study->rejected));
     set(object, "empty_kernel_ns", real_json(study->empty_kernel_ns));

@@ -52,9 +52,8 @@ void roofs_find(const struct study *subject, const struct study *studies, size_t
     };
     roofs->bytes_measured = roofs->bytes_per_ns > 0;
     roofs->operations_measured = roofs->operations_per_ns > 0;
-    if (!roofs->bytes_measured) /* kHz: 1e-6 a nanosecond */
-        roofs->bytes_per_ns = (double)attributes[GPU_memory_clock_khz] * 1e-6 * 2 *
-                              (double)attributes[GPU_memory_bus_bits] / 8;
+    if (!roofs->bytes_measured)
+        roofs->bytes_per_ns = gpu_memory_gb_per_s(gpu); /* the same number */
     if (!roofs->operations_measured)
         roofs->operations_per_ns = (double)attributes[GPU_sm_count] *
                                    fp32_lanes(gpu->compute_capability) * 2 *

@@ -153,19 +153,3 @@ void report_reasons_free(struct reason *reasons, size_t count)
         free(reasons[i].text);
     free(reasons);
 }
-
-json_t *report_json_text(const char *text)
-{
-    if (text == NULL)
-        return json_null();
-    json_t *json = json_string(text);
-    if (json != NULL)
-        return json;
-    char *plain = alloc_string(text);
-    for (char *next = plain; *next != '\0'; next++)
-        if ((unsigned char)*next >= 0x80)
-            *next = '?';
-    json = json_string(plain);
-    free(plain);
-    return json;
-}

@@ -7,7 +7,6 @@
 
 #include "record/study.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -51,9 +50,5 @@ struct reason {
 /* The reasons of an outcome, the most frequent first; a new array of new texts. */
 struct reason *report_reasons(const struct study *study, enum outcome outcome, size_t *count);
 void report_reasons_free(struct reason *reasons, size_t count);
-
-/* A JSON string, or null for NULL. Text from compilers and drivers may not be UTF-8, or be cut
- * within a letter: then '?' stands in for every byte beyond ASCII. */
-json_t *report_json_text(const char *text);
 
 #endif

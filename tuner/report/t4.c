@@ -1,5 +1,6 @@
 #include "report/t4.h"
 
+#include "base/json_text.h"
 #include "report/report_text.h"
 
 #include <jansson.h>
@@ -71,7 +72,7 @@ static json_t *measurements_json(const struct result *result)
     } else {
         add(measurements, "time", json_string(outcome_name(result->outcome)), "ms");
         if (result->reason != NULL)
-            add(measurements, "reason", report_json_text(result->reason), "");
+            add(measurements, "reason", json_text(result->reason), "");
     }
     if (result->stats.known)
         add_figures(measurements, &result->stats);
@@ -120,15 +121,15 @@ static json_t *metadata_json(const struct study *study)
     char platform[48];
     (void)snprintf(platform, sizeof platform, "CUDA %s", environment->gpu.driver);
     set(object, "compute_api", json_string("CUDA"));
-    set(object, "platform", report_json_text(platform));
-    set(object, "device", report_json_text(environment->gpu.name));
+    set(object, "platform", json_text(platform));
+    set(object, "device", json_text(environment->gpu.name));
     set(object, "autotuner", json_string("autotune"));
-    set(object, "autotuner_version", report_json_text(environment->autotune));
+    set(object, "autotuner_version", json_text(environment->autotune));
     set(object, "timestamp", json_string(environment->date));
     set(object, "timeunit", json_string("milliseconds"));
-    set(object, "kernel", report_json_text(study->kernel));
+    set(object, "kernel", json_text(study->kernel));
     set(object, "problem", bindings_to_json(&study->problem));
-    set(object, "cache", report_json_text(study->cache));
+    set(object, "cache", json_text(study->cache));
     if (study->conditions.known)
         set(object, "watched", conditions_json(&study->conditions));
     return object;

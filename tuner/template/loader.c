@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 
 #include <ctype.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,16 +42,6 @@ int loader_read_key(struct loader *loader, const char *section, const char *key,
     return entry == NULL
                ? 0
                : loader_read_expression(loader, entry->value, entry->line, known, expression);
-}
-
-char *loader_resolve_path(const struct loader *loader, const char *path)
-{
-    if (path[0] == '/')
-        return alloc_string(path);
-    char *copy = alloc_string(loader->template->path);
-    char *resolved = alloc_format("%s/%s", dirname(copy), path);
-    free(copy);
-    return resolved;
 }
 
 bool split_call(char *text, char **inner)

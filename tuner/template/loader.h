@@ -46,9 +46,6 @@ int loader_read_expression(struct loader *loader, const char *text, int line,
 int loader_read_key(struct loader *loader, const char *section, const char *key,
                     const struct names *known, struct expression **expression);
 
-/* A path in the template, relative to the template's folder; a new string. */
-char *loader_resolve_path(const struct loader *loader, const char *path);
-
 /* Splits "word(a, b)" in place into its word, which stays at `text`, and `*inner`, what is between
  * the parentheses; false, with `text` as it was, if it has another shape. */
 bool split_call(char *text, char **inner);

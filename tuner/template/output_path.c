@@ -1,8 +1,8 @@
 #include "template/output_path.h"
 
 #include "base/alloc.h"
+#include "base/path.h"
 
-#include <libgen.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +15,12 @@ static char *real_path(const char *path)
     char *real = realpath(path, NULL);
     if (real != NULL || strcmp(path, "/") == 0 || strcmp(path, ".") == 0)
         return real != NULL ? real : alloc_string(path);
-    char *copy = alloc_string(path);
-    char *folder = real_path(dirname(copy));
+    char *folder = path_folder(path);
+    char *real_folder = real_path(folder);
     const char *slash = strrchr(path, '/');
-    real = alloc_format("%s/%s", folder, slash != NULL ? slash + 1 : path);
+    real = alloc_format("%s/%s", real_folder, slash != NULL ? slash + 1 : path);
+    free(real_folder);
     free(folder);
-    free(copy);
     return real;
 }
 

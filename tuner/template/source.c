@@ -1,6 +1,7 @@
 #include "template/source.h"
 
 #include "base/alloc.h"
+#include "base/path.h"
 #include "base/read_file.h"
 
 #include <errno.h>
@@ -88,20 +89,13 @@ static char *find_in(const char *folder, const char *name)
     return path;
 }
 
-/* The folder of an absolute path; free it. */
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return alloc_string_n(path, slash == path ? 1 : (size_t)(slash - path));
-}
-
 /* Searches in the compiler's order: "name" first beside the including file, then the folders. */
 static char *find_include(const struct source *source, const char *including_file,
                           const struct include *include)
 {
     char *path = NULL;
     if (include->quoted) {
-        char *folder = folder_of(including_file);
+        char *folder = path_folder(including_file);
         path = find_in(folder, include->name);
         free(folder);
     }
@@ -167,7 +161,7 @@ static int load_file(struct source *source, const char *path, char **text, struc
 static int resolve_folders(struct source *source, const char *const *folders, size_t folder_count,
                            struct error *error)
 {
-    char *own = folder_of(source->path);
+    char *own = path_folder(source->path);
     *ARRAY_APPEND(source->include_folders, source->include_count) = own;
     for (size_t i = 0; i < folder_count; i++) {
         char *joined = folders[i][0] == '/' ? alloc_string(folders[i])

@@ -1,12 +1,12 @@
 #include "template/sweep.h"
 
 #include "base/alloc.h"
+#include "base/path.h"
 #include "base/suggestion.h"
 #include "template/installed.h"
 #include "template/template_load.h"
 
 #include <dirent.h>
-#include <libgen.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +23,6 @@ static const char *const sweep_keys[] = {
 /* -- where templates are -------------------------------------------------------------------------
  */
 
-static char *beside(const char *path, const char *name)
-{
-    if (name[0] == '/')
-        return alloc_string(name);
-    char *copy = alloc_string(path);
-    char *joined = alloc_format("%s/%s", dirname(copy), name);
-    free(copy);
-    return joined;
-}
-
 static int is_ini(const struct dirent *entry)
 {
     size_t length = strlen(entry->d_name);
@@ -46,7 +36,7 @@ static char *nearest_template(const struct sweep *sweep, const char *const *fold
     char *nearest = NULL;
     for (size_t i = 0; folders[i] != NULL && nearest == NULL; i++) {
         struct dirent **files = NULL;
-        char *path = beside(sweep->path, folders[i]);
+        char *path = path_beside(sweep->path, folders[i]);
         int count = scandir(path, &files, is_ini, alphasort);
         free(path);
         const char **names = alloc_zeroed(count > 0 ? (size_t)count + 1 : 1, sizeof *names);
@@ -81,7 +71,7 @@ static char *find_template(struct sweep *sweep, const char *name, int line, stru
     const char *const usual[] = {".", "../kernel_templates", installed, NULL};
     const char *const *folders = folder != NULL ? stated : usual;
     for (size_t i = 0; folders[i] != NULL; i++) {
-        char *path = beside(sweep->path, folders[i]);
+        char *path = path_beside(sweep->path, folders[i]);
         char *file = alloc_format("%s/%s.ini", path, name);
         free(path);
         if (access(file, F_OK) == 0 && !is_same_file(file, sweep->path)) {

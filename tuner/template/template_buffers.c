@@ -1,6 +1,7 @@
 #include "template/template_buffers.h"
 
 #include "base/alloc.h"
+#include "base/path.h"
 #include "base/suggestion.h"
 #include "template/value_list.h"
 
@@ -47,7 +48,7 @@ static int read_fill_call(struct loader *loader, const char *word, const char *i
             "unknown fill '%s'; there are constant, uniform, integers, counting and file", word);
     fill->kind = (enum fill_kind)kind;
     if (fill->kind == FILL_FILE) {
-        fill->path = loader_resolve_path(loader, inner);
+        fill->path = path_beside(loader->template->path, inner);
         return 0;
     }
     char **texts;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/path.h"
 #include "base/suggestion.h"
 #include "template/compiler_option.h"
 #include "template/loader.h"
@@ -173,7 +174,7 @@ static int read_kernel(struct loader *loader)
     const struct ini_entry *description = loader_get(loader, "kernel", "description");
     const struct ini_entry *cache = loader_get(loader, "kernel", "cache");
     char *file = alloc_format("%s.cu", template->name);
-    char *path = loader_resolve_path(loader, source != NULL ? source->value : file);
+    char *path = path_beside(template->path, source != NULL ? source->value : file);
     char **folders = NULL;
     size_t folder_count = include != NULL ? text_split(include->value, ',', &folders) : 0;
     template->description = description != NULL ? description->value : "";

@@ -15,13 +15,7 @@ static const struct compiled_kernel *find_kernel(const struct compilation *compi
     return NULL;
 }
 
-int64_t kernel_stats_spills(const struct compilation *compilation, const char *entry)
-{
-    const struct compiled_kernel *kernel = find_kernel(compilation, entry);
-    return kernel != NULL ? kernel->spill_store_bytes + kernel->spill_load_bytes : 0;
-}
-
-/* -- looking kernels up in the compiler's log ------------------------------------------------- */
+/* -- looking kernels up in the compiler's log -- */
 
 struct log_lookup {
     const struct kernel_stats_source *source;

@@ -42,9 +42,6 @@ int kernel_stats_entry(const struct kernel_stats_source *source, const char **en
 void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
                         struct kernel_stats *stats);
 
-/* The spills of `entry`, in bytes a thread. */
-int64_t kernel_stats_spills(const struct compilation *compilation, const char *entry);
-
 /*
  * Whether the constraints that name such statistics hold; `*index` is the first that does not.
  * Returns 0 or ERROR_CONFIG.

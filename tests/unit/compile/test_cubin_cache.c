@@ -46,7 +46,6 @@ static struct compilation sample(void)
          .spill_load_bytes = 1576,
          .stack_bytes = 776,
          .shared_bytes = 4096,
-         .constant_bytes = 364,
          .barriers = 1,
          .max_threads_per_block = 256},
         {.entry = second, .registers = 255},
@@ -87,7 +86,6 @@ static void expect_same_figures(const struct compilation *read, const struct com
         assert_int_equal(a->spill_load_bytes, b->spill_load_bytes);
         assert_int_equal(a->stack_bytes, b->stack_bytes);
         assert_int_equal(a->shared_bytes, b->shared_bytes);
-        assert_int_equal(a->constant_bytes, b->constant_bytes);
         assert_int_equal(a->barriers, b->barriers);
         assert_int_equal(a->max_threads_per_block, b->max_threads_per_block);
     }

@@ -1,0 +1,21 @@
+#include "base/json_text.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+json_t *json_text(const char *text)
+{
+    if (text == NULL)
+        return json_null();
+    json_t *json = json_string(text);
+    if (json != NULL)
+        return json;
+    char *ascii = alloc_string(text);
+    for (char *byte = ascii; *byte != '\0'; byte++)
+        if ((unsigned char)*byte >= 0x80)
+            *byte = '?';
+    json = json_string(ascii);
+    free(ascii);
+    return json;
+}
