@@ -118,7 +118,7 @@ static void test_the_oldest_used_go_first_and_no_more_than_needed(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 30; i++)
-        make_entry(i, 100, (long)((i * 7 % 30 + 1) * DAY)); /* not in the order of their names */
+        make_entry(i, 100, (long)(i * 7 % 30 + 1) * DAY); /* not in the order of their names */
     run(100, 3000);
     assert_int_equal(measure().entries, 30); /* the limit is reached, not passed */
     make_entry(30, 100, 0);
