@@ -163,7 +163,7 @@ void compile_pool_free(struct compile_pool *pool)
 static bool take_from_cache(struct compile_pool *pool, struct queued_job *job)
 {
     bool found = false;
-    (void)cubin_cache_read(job->job.path, true, &job->job.compilation, &found, NULL);
+    (void)cubin_cache_read(job->job.path, &job->job.compilation, &found, NULL);
     if (!found)
         return false;
     free(job->job.compilation.cubin);

@@ -24,9 +24,6 @@
 static const char line_start[] = "{\"autotune_cubin\":" FORMAT ",\"line_hash\":\"";
 enum { LINE_START_BYTES = sizeof line_start - 1, HASH_DIGITS = HASH_BYTES - 1 };
 
-/* Most headers fit into the first read. */
-enum { FIRST_READ_BYTES = 4096 };
-
 enum { USE_RESOLUTION_S = 60 * 60 };
 
 /* X(member of struct compiled_kernel, its type, its most) */
@@ -90,20 +87,23 @@ char *cubin_cache_path(const char *folder, const char *key)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* An open entry and what of it is in memory. */
+/* An open entry, whole in memory. */
 struct entry {
     int file;
-    size_t file_bytes;
-    time_t used; /* the last time, as far as its file says */
     char *bytes;
     size_t count;
+    time_t used; /* the last time, as far as its file says */
 };
 
-/* Reads on until `wanted` bytes, or all that there are, are in memory; -1 with errno. */
-static int read_to(struct entry *entry, size_t wanted)
+/* -1 with errno. */
+static int read_entry(struct entry *entry)
 {
-    wanted = wanted < entry->file_bytes ? wanted : entry->file_bytes;
-    entry->bytes = alloc_resize(entry->bytes, wanted, 1);
+    struct stat information;
+    if (fstat(entry->file, &information) != 0)
+        return -1;
+    entry->used = information.st_mtime;
+    size_t wanted = (size_t)information.st_size;
+    entry->bytes = alloc_resize(NULL, wanted, 1);
     while (entry->count < wanted) {
         ssize_t got = read(entry->file, entry->bytes + entry->count, wanted - entry->count);
         if (got < 0 && errno == EINTR)
@@ -111,31 +111,10 @@ static int read_to(struct entry *entry, size_t wanted)
         if (got < 0)
             return -1;
         if (got == 0) /* somebody cut it */
-            entry->file_bytes = wanted = entry->count;
+            break;
         entry->count += (size_t)got;
     }
     return 0;
-}
-
-/* Reads as far as needed; *line_length is that of the first line, or 0 where there is none. */
-static int read_entry(struct entry *entry, bool with_image, size_t *line_length)
-{
-    *line_length = 0;
-    struct stat information;
-    if (fstat(entry->file, &information) != 0)
-        return -1;
-    entry->file_bytes = (size_t)information.st_size;
-    entry->used = information.st_mtime;
-    size_t wanted = with_image ? entry->file_bytes : FIRST_READ_BYTES;
-    for (;; wanted *= 2) {
-        if (read_to(entry, wanted) != 0)
-            return -1;
-        const char *end = memchr(entry->bytes, '\n', entry->count);
-        if (end != NULL)
-            *line_length = (size_t)(end - entry->bytes);
-        if (end != NULL || entry->count == entry->file_bytes)
-            return 0;
-    }
 }
 
 /* The header as an object, a new reference; NULL where a byte of the line is not as written. */
@@ -172,34 +151,33 @@ static bool read_kernel(const json_t *object, struct compiled_kernel *kernel)
     return good;
 }
 
-/* Fills `compilation` from an entry that is in memory; false where it is damaged. */
-static bool parse_entry(const struct entry *entry, size_t line_length, bool with_image,
-                        struct compilation *compilation)
+/* Fills `compilation` from an entry; false if it is damaged. */
+static bool parse_entry(const struct entry *entry, struct compilation *compilation)
 {
-    json_t *header = parse_line(entry->bytes, line_length);
+    const char *end = memchr(entry->bytes, '\n', entry->count);
+    if (end == NULL)
+        return false;
+    const char *image = end + 1;
+    size_t image_bytes = entry->count - (size_t)(image - entry->bytes);
+    json_t *header = parse_line(entry->bytes, (size_t)(end - entry->bytes));
     const json_t *kernels = json_object_get(header, "kernels");
     const char *log = json_string_value(json_object_get(header, "log"));
     const char *checksum = json_string_value(json_object_get(header, "cubin_hash"));
+    char digits[HASH_BYTES];
     long long bytes = 0;
-    size_t image_at = line_length + 1;
+    hash_bytes(image, image_bytes, digits);
     bool good = log != NULL && checksum != NULL && json_is_array(kernels) &&
                 read_integer(header, "cubin_bytes", LLONG_MAX, &bytes) &&
-                (size_t)bytes == entry->file_bytes - image_at;
-    if (good && with_image) {
-        char digits[HASH_BYTES];
-        hash_bytes(entry->bytes + image_at, (size_t)bytes, digits);
-        good = strcmp(digits, checksum) == 0;
-    }
-    if (good) {
+                (size_t)bytes == image_bytes && strcmp(digits, checksum) == 0;
+    if (good)
         compilation->log = alloc_string(log);
-        compilation->cubin_bytes = (size_t)bytes;
-    }
     for (size_t i = 0; good && i < json_array_size(kernels); i++)
         good = read_kernel(json_array_get(kernels, i),
                            ARRAY_APPEND(compilation->kernels, compilation->kernel_count));
-    if (good && with_image && bytes > 0) {
-        compilation->cubin = alloc_zeroed((size_t)bytes, 1);
-        memcpy(compilation->cubin, entry->bytes + image_at, (size_t)bytes);
+    if (good && image_bytes > 0) {
+        compilation->cubin_bytes = image_bytes;
+        compilation->cubin = alloc_zeroed(image_bytes, 1);
+        memcpy(compilation->cubin, image, image_bytes);
     }
     json_decref(header);
     return good;
@@ -213,8 +191,8 @@ static void mark_used(const struct entry *entry)
         (void)futimens(entry->file, NULL);
 }
 
-int cubin_cache_read(const char *path, bool with_image, struct compilation *compilation,
-                     bool *found, struct error *error)
+int cubin_cache_read(const char *path, struct compilation *compilation, bool *found,
+                     struct error *error)
 {
     *compilation = (struct compilation){0};
     *found = false;
@@ -224,10 +202,9 @@ int cubin_cache_read(const char *path, bool with_image, struct compilation *comp
     if (entry.file < 0)
         return error_set_errno(error, ERROR_RECORD, "cannot open cache entry '%s'", path);
     int status = 0;
-    size_t line_length = 0;
-    if (read_entry(&entry, with_image, &line_length) != 0) {
+    if (read_entry(&entry) != 0) {
         status = error_set_errno(error, ERROR_RECORD, "cannot read cache entry '%s'", path);
-    } else if (parse_entry(&entry, line_length, with_image, compilation)) {
+    } else if (parse_entry(&entry, compilation)) {
         *found = true;
         mark_used(&entry);
     } else {

@@ -27,13 +27,9 @@ char *cubin_cache_default_folder(void);
 /* The file of an entry, FOLDER/cubin/ab/abcd…; a new string. */
 char *cubin_cache_path(const char *folder, const char *key);
 
-/*
- * Reads an entry. Returns 0 with *found; a missing or damaged entry is not found. With `with_image`
- * false the cubin itself is not read (compilation->cubin is NULL; cubin_bytes says whether there is
- * one), which checks the entry's length but not its checksum.
- */
-int cubin_cache_read(const char *path, bool with_image, struct compilation *compilation,
-                     bool *found, struct error *error);
+/* Reads an entry. Returns 0 with *found, or ERROR_RECORD; a missing or damaged entry is not found. */
+int cubin_cache_read(const char *path, struct compilation *compilation, bool *found,
+                     struct error *error);
 
 /* Writes an entry, making its folders. Returns 0 or ERROR_RECORD. */
 int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error);

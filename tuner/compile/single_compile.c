@@ -46,7 +46,7 @@ static int refused(const struct source *source, const struct compilation *compil
 static bool read_cached(const char *path, struct compilation *compilation)
 {
     bool found = false;
-    if (cubin_cache_read(path, true, compilation, &found, NULL) != 0 || !found)
+    if (cubin_cache_read(path, compilation, &found, NULL) != 0 || !found)
         return false;
     if (compilation->cubin != NULL)
         return true;

@@ -56,7 +56,7 @@ static json_t *numbers(const double *values, size_t count)
 static int read_cubin(const char *path, struct compilation *compilation, struct error *error)
 {
     bool found = false;
-    int status = cubin_cache_read(path, true, compilation, &found, error);
+    int status = cubin_cache_read(path, compilation, &found, error);
     if (status == 0 && (!found || compilation->cubin == NULL)) {
         compilation_release(compilation);
         status = error_set(error, ERROR_RECORD,

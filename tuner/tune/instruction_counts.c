@@ -35,7 +35,7 @@ static int count_job(const struct compile_job *compile, const char *entry, size_
 {
     struct compilation compilation = {0};
     bool found = false;
-    int status = cubin_cache_read(compile->path, true, &compilation, &found, error);
+    int status = cubin_cache_read(compile->path, &compilation, &found, error);
     if (status == 0 && (!found || compilation.cubin == NULL))
         status =
             error_set(error, ERROR_RECORD,

@@ -382,7 +382,7 @@ static void read_aged(const char *path, long age_s)
     struct error error = {0};
     bool found = false;
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-    assert_int_equal(cubin_cache_read(path, true, &read, &found, &error), 0);
+    assert_int_equal(cubin_cache_read(path, &read, &found, &error), 0);
     assert_true(found);
     compilation_release(&read);
 }
