@@ -63,7 +63,7 @@ static bool has_key(const char *name, const char *prefix)
 /* What may be left of an entry that was being made: KEY.pch, KEY.<16 digits>.tmp. */
 static bool is_temporary(const char *suffix)
 {
-    return strcmp(suffix, COMPILE_WORKER_SCRAP) == 0 ||
+    return strcmp(suffix, COMPILE_WORKER_TEMPORARY) == 0 ||
            (suffix[0] == '.' && strspn(suffix + 1, "0123456789abcdef") == 16 &&
             strcmp(suffix + 17, ".tmp") == 0);
 }

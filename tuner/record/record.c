@@ -1,7 +1,7 @@
 #include "record/record.h"
 
 #include "base/alloc.h"
-#include "record/record_file.h"
+#include "record/record_database.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -85,7 +85,8 @@ static inline void fixture_start(struct tuning_fixture *fixture, const char *scr
     fixture_check(fixture, gpu_client_gpu(tuning->client, &fixture->environment.gpu, error));
     fixture_check(fixture,
                   compile_pool_set_arch(tuning->pool, fixture->environment.gpu.arch, error));
-    fixture_check(fixture, record_open(&tuning->record, "record.sqlite", error));
+    struct record_repair repair;
+    fixture_check(fixture, record_open(&tuning->record, "record.sqlite", &repair, error));
     fixture_check(fixture, tune_job_request_support(tuning->pool, &tuning->support, error));
     tuning_job_init(job, &fixture->sweep.kernels[0], &fixture->sweep.kernels[0].problems[0],
                     &fixture->environment);

@@ -1,12 +1,11 @@
 /*
- * The record's file, for record.c alone: the connection, its statements and transactions.
- * record_open(), record_open_existing() and record_close() of record.h are here too.
+ * The record's connection to SQLite, its statements and transactions: what record.c, which reads
+ * and writes studies, and record_open.c, which opens the file, have in common.
  */
-#ifndef AUTOTUNE_RECORD_FILE_H
-#define AUTOTUNE_RECORD_FILE_H
+#ifndef AUTOTUNE_RECORD_DATABASE_H
+#define AUTOTUNE_RECORD_DATABASE_H
 
 #include "base/error.h"
-#include "record/record.h"
 #include "record/record_sql.h"
 
 #include <sqlite3.h>

@@ -1,0 +1,105 @@
+#include "record/record_database.h"
+
+static const char *const statement_sql[] = {
+#define X(name, sql) [STATEMENT_##name] = sql,
+    STATEMENTS(X)
+#undef X
+};
+
+int record_failed(struct record *record, struct error *error)
+{
+    record->failure = sqlite3_errcode(record->database);
+    return error_set_at(error, ERROR_RECORD, record->path, 0,
+                        "the record cannot be used: %s; look at its disk and permissions",
+                        sqlite3_errmsg(record->database));
+}
+
+struct query query_begin(struct record *record, enum statement name)
+{
+    struct query query = {record, record->statements[name], 1, SQLITE_OK};
+    if (query.statement == NULL) {
+        query.status = sqlite3_prepare_v3(record->database, statement_sql[name], -1,
+                                          SQLITE_PREPARE_PERSISTENT, &query.statement, NULL);
+        record->statements[name] = query.statement;
+    }
+    return query;
+}
+
+static void bound(struct query *query, int status)
+{
+    if (query->status == SQLITE_OK)
+        query->status = status;
+}
+
+void query_text(struct query *query, const char *text)
+{
+    bound(query, sqlite3_bind_text(query->statement, query->next++, text, -1, SQLITE_STATIC));
+}
+
+void query_integer(struct query *query, int64_t integer)
+{
+    bound(query, sqlite3_bind_int64(query->statement, query->next++, integer));
+}
+
+void query_real(struct query *query, double real)
+{
+    bound(query, sqlite3_bind_double(query->statement, query->next++, real));
+}
+
+void query_null(struct query *query)
+{
+    bound(query, sqlite3_bind_null(query->statement, query->next++));
+}
+
+int query_step(struct query *query)
+{
+    if (query->status == SQLITE_OK)
+        query->status = sqlite3_step(query->statement);
+    int status = query->status;
+    if (status == SQLITE_ROW)
+        query->status = SQLITE_OK;
+    return status;
+}
+
+void query_end(struct query *query)
+{
+    if (query->statement == NULL) /* it could not be prepared, which query_step() has said */
+        return;
+    (void)sqlite3_reset(query->statement);
+    (void)sqlite3_clear_bindings(query->statement);
+}
+
+int query_run(struct query *query, int64_t *id, struct error *error)
+{
+    int64_t first = 0;
+    int status = query_step(query);
+    if (status == SQLITE_ROW) {
+        first = sqlite3_column_int64(query->statement, 0);
+        status = query_step(query);
+    }
+    int result = status == SQLITE_DONE ? 0 : record_failed(query->record, error);
+    query_end(query);
+    if (id != NULL)
+        *id = first;
+    return result;
+}
+
+static int record_run(struct record *record, enum statement name, struct error *error)
+{
+    struct query query = query_begin(record, name);
+    return query_run(&query, NULL, error);
+}
+
+int record_start(struct record *record, struct error *error)
+{
+    return record_run(record, STATEMENT_BEGIN, error);
+}
+
+int record_end(struct record *record, int result, struct error *error)
+{
+    if (result == 0)
+        result = record_run(record, STATEMENT_COMMIT, error);
+    if (result != 0 && !sqlite3_get_autocommit(record->database))
+        (void)sqlite3_exec(record->database, "ROLLBACK", NULL, NULL, NULL);
+    return result;
+}
