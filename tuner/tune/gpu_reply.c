@@ -122,13 +122,20 @@ void gpu_reply_store_stats(const json_t *reply, struct result *result)
     result->operations = number_of(reply, "operations");
 }
 
+/* One sample is enough of a variant that is far too slow. */
+static size_t least_samples(const json_t *request, const json_t *reply)
+{
+    double enough_ns = number_of(request, "enough_ns");
+    bool too_slow = enough_ns > 0 && number_of(reply, "single_ns") > enough_ns;
+    return too_slow ? 1 : (size_t)gpu_reply_integer(request, "samples");
+}
+
 static const char *samples_flaw(const json_t *request, const json_t *reply)
 {
-    size_t wanted = (size_t)gpu_reply_integer(request, "samples");
-    bool one_may_do = number_of(request, "enough_ns") > 0;
+    size_t most = (size_t)gpu_reply_integer(request, "samples");
     bool may_be_batched =
         json_is_true(json_object_get(request, "batched")) || number_of(request, "short_ns") > 0;
-    if (!gpu_reply_has_times(reply, "samples_ns", one_may_do ? 1 : wanted, wanted))
+    if (!gpu_reply_has_times(reply, "samples_ns", least_samples(request, reply), most))
         return "samples_ns";
     if (!is_integer(reply, "runs", 1, may_be_batched ? MOST_RUNS : 1))
         return "runs";

@@ -418,7 +418,28 @@ static void wrong_samples_are_a_fault(void **state)
     assert_lie("trial", "merge {\"single_ns\":-1}", "single_ns");
 }
 
-static void wrong_figures_are_a_fault(void **state)
+/* A first sample above `enough_ns` is the only one; one sample below is too few. */
+static void one_sample_is_enough_of_a_slow_variant_only(void **state)
+{
+    (void)state;
+    static const double enough_ns[] = {15000, 30000};
+    struct fixture fixture;
+    struct bindings parameters = {0};
+    bindings_set(&parameters, "us", value_integer(20));
+    start(&fixture, "trial 2 merge {\"samples_ns\":[20000]}\n", 10);
+    open_problem(&fixture);
+    for (size_t i = 0; i < 2; i++)
+        gpu_client_trial_send(fixture.client, "cubin", &parameters, SAMPLES, enough_ns[i], 0);
+    assert_int_equal(take(&fixture), 0);
+    assert_answer(&fixture, OUTCOME_MEASURED, "");
+    assert_int_equal(fixture.result.sample_count, 1);
+    assert_int_equal(take(&fixture), 0);
+    assert_answer(&fixture, OUTCOME_FAULT, "sent an invalid reply: 'samples_ns'");
+    bindings_release(&parameters);
+    end(&fixture);
+}
+
+static void wrong_stats_are_a_fault(void **state)
 {
     (void)state;
     const char *const describers[] = {"load", "trial"};
@@ -668,7 +689,8 @@ int main(int argc, char **argv)
         SCRATCH_TEST(nonsense_is_a_fault),
         SCRATCH_TEST(a_failure_that_is_none_is_a_fault),
         SCRATCH_TEST(wrong_samples_are_a_fault),
-        SCRATCH_TEST(wrong_figures_are_a_fault),
+        SCRATCH_TEST(one_sample_is_enough_of_a_slow_variant_only),
+        SCRATCH_TEST(wrong_stats_are_a_fault),
         SCRATCH_TEST(unloading_may_cost_the_worker),
         SCRATCH_TEST(what_a_kill_from_outside_stopped_is_asked_again),
         SCRATCH_TEST(three_kills_in_a_row_are_the_variant_s_fault),
