@@ -1,6 +1,6 @@
 /*
- * libtuned: which configuration of a kernel to use on the GPU at hand, from the tuned INI that
- * `autotune` wrote. It needs neither CUDA nor the compiler; C11 and C++.
+ * libtuned looks up which configuration of a kernel to use on the GPU at hand, in a tuned INI that
+ * `autotune` wrote. It needs neither CUDA nor a compiler. For C11 and C++.
  *
  *     struct tuned_table *table;
  *     struct tuned_error error;
@@ -17,13 +17,13 @@
  *         block_size = tuned_integer_of(&match, "block_size", 256);
  *     tuned_free(table);
  *
- * Look at match.rule: it says how far the answer is from what was asked, and query.limit says how
- * far it may be.
+ * Check match.rule: it says how far the answer is from the question. query.limit says how far it
+ * may be.
  *
- * A loaded table never changes, so any number of threads may look things up in it; tuned_load(),
- * tuned_add_template() and tuned_free() must be alone with it. tuned_find() and what reads its
- * answer allocate nothing. Nothing here prints or ends the process; a file from a stranger can be
- * refused, and do no other harm.
+ * Any number of threads may look things up in a table at once. No other thread may use the table
+ * during tuned_load(), tuned_add_template() and tuned_free(). tuned_find() and the functions that
+ * read its answer do not allocate. Nothing here prints or ends the process. A damaged file is
+ * refused or read within its bounds.
  */
 #ifndef AUTOTUNE_LIBTUNED_H
 #define AUTOTUNE_LIBTUNED_H
@@ -54,20 +54,20 @@ enum tuned_code {
 
 struct tuned_error {
     int code;
-    int line;       /* 0 where there is none */
-    char file[256]; /* "" where there is none; cut, never overrun, as is the message */
+    int line;       /* 0 if there is none */
+    char file[256]; /* "" if there is none; cut if too long, as is the message */
     char message[1024];
 };
 
 enum { TUNED_PARAMETERS = 64, TUNED_PROBLEM_VALUES = 16 }; /* of one configuration, at most */
 
-/* A file is no longer than this, some ten thousand configurations: autotune writes none that is, and
- * neither it nor this library reads one. */
+/* A file has at most this length, which is enough for some ten thousand configurations. Neither
+ * autotune nor this library reads or writes a longer one. */
 enum { TUNED_FILE_BYTES = 16 * 1024 * 1024 };
 
 enum tuned_kind { TUNED_INTEGER, TUNED_REAL, TUNED_WORD };
 
-/* A named value. In a query `text` matters for words only; in an answer it is there for all. */
+/* A named value. In a query, `text` is used only for words; in an answer it is always set. */
 struct tuned_value {
     const char *name;
     enum tuned_kind kind;
@@ -94,32 +94,35 @@ static inline struct tuned_value tuned_word(const char *name, const char *word)
     return value;
 }
 
-/* A GPU. What is not known is 0 or "". */
+/* A GPU. Unknown members are 0 or "". */
 struct tuned_gpu {
     char name[128];         /* "NVIDIA H200", as the driver calls it */
-    int compute_capability; /* 90 for 9.0, 120 for 12.0; must be known in a query */
+    int compute_capability; /* 90 for 9.0, 120 for 12.0; a query must set it */
     int sm_count;
     int64_t l2_bytes;
     double memory_gb_per_s; /* peak, 2 × memory clock × bus width; 10^9 bytes a second */
 };
 
 /*
- * Fills `gpu`, and `*device` (its ordinal; NULL: not wanted), from the CUDA context that is current
- * in this thread, of the driver or the runtime API. Loads no driver: one that is not in the
- * process yet has no context. Returns 0 or TUNED_NO_GPU.
+ * Fills `gpu`, and `*device` with its ordinal (may be NULL), from the CUDA context that is current in
+ * this thread, whether the driver or the runtime API made it. It does not load the driver: if the
+ * process has not loaded it, there is no context. Returns 0 or TUNED_NO_GPU.
  */
 int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *error);
 
 /*
  * How far an answer is from the question, nearest first.
  *
- * The same GPU has the same name, the same compute capability and, where both are known, the same
- * number of SMs (a slice of a GPU is another GPU). Sizes: words of the problem must be the same
- * always; numbers x of the question and y of the configuration are |s(x) - s(y)| apart, with
- * s(x) = sign(x) log2(1 + |x|), and the distance is the sum over the problem's numbers: 1 is a
- * factor of two in one of them. GPUs: the mean of |log2(x / y)| over SMs, L2 and bandwidth, as far
- * as both are known (64 where none is). The nearest GPU comes first, among its configurations the
- * nearest size, among equals the first in the file.
+ * GPUs are the same if they have the same name, the same compute capability and, if both are known,
+ * the same number of SMs (so a slice of a GPU is another GPU). The distance of two GPUs is the mean
+ * of |log2(x / y)| over SMs, L2 and bandwidth, leaving out what is unknown (64 if all is).
+ *
+ * The words of a problem must always be the same. The distance of two sizes is the sum over the
+ * problem's numbers of |s(x) - s(y)|, with s(x) = sign(x) log2(1 + |x|), so 1 is a factor of two in
+ * one number.
+ *
+ * The nearest GPU is chosen first, then the nearest size among its configurations, then the first in
+ * the file.
  */
 enum tuned_rule {
     TUNED_NOTHING = 0,  /* there is no answer */
@@ -127,7 +130,7 @@ enum tuned_rule {
     TUNED_NEAREST_SIZE, /* the same GPU, the nearest size */
     TUNED_NEAREST_GPU,  /* the same compute capability, the nearest GPU, the nearest size there */
     TUNED_SAME_FAMILY,  /* the same major compute capability, likewise */
-    TUNED_DEFAULTS      /* the template's own defaults, where they are known (tuned_add_template) */
+    TUNED_DEFAULTS      /* the template's own defaults, if they are known: tuned_add_template() */
 };
 
 /* "same GPU, nearest size". */
@@ -144,55 +147,54 @@ struct tuned_configuration {
     size_t problem_count;
     const struct tuned_value *parameters;
     size_t parameter_count;
-    double median_ns; /* as measured there; 0: not known */
+    double median_ns; /* as measured on that GPU; 0: not known */
 };
 
 struct tuned_table;
 
 /*
- * Loads a tuned INI, or a bundle (`autotune bundle`), which is a folder with one, the templates'
- * defaults and cubins. All or nothing: `*table` is NULL on failure. Keys that it does not know are
- * left alone, so that newer files can be read.
+ * Loads a tuned INI, or a bundle that `autotune bundle` wrote. On failure `*table` is NULL. Unknown
+ * keys are ignored, so that files of a newer autotune can be read.
  * Returns 0, TUNED_BAD_FILE naming file and line, or TUNED_NO_MEMORY.
  */
 int tuned_load(struct tuned_table **table, const char *path, struct tuned_error *error);
 
-/* The same from `length` bytes in memory, for applications that carry the file inside themselves;
- * `name` is for messages. */
+/* The same from `length` bytes in memory, for applications that contain the file; `name` is for
+ * messages. */
 int tuned_load_text(struct tuned_table **table, const char *name, const char *text, size_t length,
                     struct tuned_error *error);
 
 void tuned_free(struct tuned_table *table); /* NULL is allowed */
 
 /*
- * Reads the defaults of a template's parameters and problem from its .ini, for the last rule and
- * for problem values that a query leaves out: the tuned INI does not have them. The template's name
- * is the file's. A bundle has its templates already.
- * Returns 0, TUNED_BAD_FILE or TUNED_NO_MEMORY; the table is then as it was.
+ * Reads the defaults of a template's parameters and problem values from its .ini, because a tuned
+ * INI does not contain them. They are used for the last rule, and for problem values that a query
+ * leaves out. The template's name is that of the file. A bundle already has its templates.
+ * Returns 0, or TUNED_BAD_FILE or TUNED_NO_MEMORY with the table unchanged.
  */
 int tuned_add_template(struct tuned_table *table, const char *path, struct tuned_error *error);
 
 size_t tuned_count(const struct tuned_table *table);
 
-/* Number `index`, by kernel, GPU and place in the file; NULL behind the last. */
+/* Configuration `index`, in order of kernel, GPU and place in the file; NULL after the last. */
 const struct tuned_configuration *tuned_at(const struct tuned_table *table, size_t index);
 
-/* What is asked. Zeroed is the default of everything below the problem. */
+/* What is asked. Zero is the default of every member below the problem. */
 struct tuned_query {
     const char *kernel;
     const struct tuned_gpu *gpu;
-    /* Name every value of the problem: one that is left out is the template's default where that is
-     * known, and otherwise may be anything (the answer is then not TUNED_EXACT). */
+    /* Name every value of the problem. One that is left out is the template's default if that is
+     * known; otherwise it may be anything, and the answer is not TUNED_EXACT. */
     const struct tuned_value *problem;
     size_t problem_count;
     enum tuned_rule limit; /* the farthest rule that may apply; 0: TUNED_DEFAULTS */
-    /* The template that the application carries (TEMPLATE_HASH in the header that `autotune export`
-     * makes): configurations of another version are refused. NULL: not checked. */
+    /* The version of the template that the application contains: TEMPLATE_HASH in the header that
+     * `autotune export` writes. Configurations of other versions are refused. NULL: not checked. */
     const char *template_hash;
-    int accept_other_versions; /* takes them, but after all of the right version */
+    int accept_other_versions; /* prefer the right version, but accept others too */
 };
 
-/* The answer. Pointers are the table's, or the query's. */
+/* The answer. Its pointers belong to the table or the query. */
 struct tuned_match {
     enum tuned_rule rule;
     const struct tuned_value *parameters; /* in the template's order */
@@ -200,8 +202,8 @@ struct tuned_match {
     const struct tuned_configuration *from; /* NULL for TUNED_DEFAULTS and TUNED_NOTHING */
     double gpu_distance;                    /* see enum tuned_rule */
     double size_distance;
-    int other_version; /* of another version of the template than query->template_hash */
-    /* Of the configurations of this kernel, how many there are, and why others were no choice. */
+    int other_version; /* from another version of the template than query->template_hash */
+    /* How many configurations this kernel has, and how many were refused for which reason. */
     size_t candidates;
     size_t refused_versions;
     size_t refused_gpus;     /* another family, or beyond the limit */
@@ -209,27 +211,26 @@ struct tuned_match {
 };
 
 /*
- * Finds the configuration for `query`. Takes some hundred nanoseconds in a table of ten, some
- * microseconds in one of a thousand of the same kernel; allocates nothing.
- * Returns 0; TUNED_NOT_FOUND with `match->rule` TUNED_NOTHING and the counts filled; TUNED_INVALID
- * where the query has no kernel, no GPU or no compute capability, an unknown limit or kind, or too
- * many values.
+ * Finds the configuration for `query`. Takes some hundred nanoseconds if the kernel has ten
+ * configurations, some microseconds if it has a thousand. Does not allocate.
+ * Returns 0; TUNED_NOT_FOUND with `match->rule` TUNED_NOTHING and the counts set; or TUNED_INVALID if
+ * the query has no kernel, GPU or compute capability, an unknown limit or kind, or too many values.
  */
 int tuned_find(const struct tuned_table *table, const struct tuned_query *query,
                struct tuned_match *match);
 
-/* The parameter called `name`; NULL where there is none. */
+/* The parameter called `name`; NULL if there is none. */
 const struct tuned_value *tuned_parameter(const struct tuned_match *match, const char *name);
 
-/* Its value, or `fallback` where there is none of that kind (a whole number is a real one, too). */
+/* Its value, or `fallback` if there is none of that kind (a whole number is also a real one). */
 int64_t tuned_integer_of(const struct tuned_match *match, const char *name, int64_t fallback);
 double tuned_real_of(const struct tuned_match *match, const char *name, double fallback);
 const char *tuned_word_of(const struct tuned_match *match, const char *name, const char *fallback);
 
 /*
- * The definitions for a compiler, as autotune gave them: "-DBLOCK_SIZE=256", and for words
- * "-DFINISH=FINISH_TWO_PASS"; the parameters in order, then the problem's words. Launch parameters
- * are among them: the source does not look at them.
+ * The definitions for a compiler, as autotune passed them: "-DBLOCK_SIZE=256", and for words
+ * "-DFINISH=FINISH_TWO_PASS"; first the parameters in order, then the problem's words. They include
+ * launch parameters, which the source does not use.
  */
 struct tuned_definitions {
     size_t count;
@@ -237,23 +238,22 @@ struct tuned_definitions {
     char text[16 * 1024];
 };
 
-/* Returns 0, or TUNED_INVALID where the query's words are none (lower-case names). `match` must be
+/* Returns 0, or TUNED_INVALID if a word of the query is not a lower-case name. `match` must be
  * tuned_find()'s answer to `query`. */
 int tuned_define(const struct tuned_table *table, const struct tuned_query *query,
                  const struct tuned_match *match, struct tuned_definitions *definitions);
 
 /*
- * One sentence on which configuration `query` got and why, or why it got none, as snprintf() would
- * write it: cut to `size`, ended by a zero, and the length of the whole returned.
+ * Writes one sentence that says which configuration `query` got and why, or why it got none. Like
+ * snprintf(), it cuts the text to `size`, ends it with a zero and returns the whole length.
  */
 size_t tuned_explain(const struct tuned_query *query, const struct tuned_match *match, char *buffer,
                      size_t size);
 
 /*
- * The file in the bundle that has the match compiled: a cubin, for cuModuleLoad(). Returns 0, or
- * TUNED_NOT_FOUND where the table is no bundle's or the match's cubin does not run on query->gpu
- * (binaries run on the same major and the same or a later minor compute capability);
- * TUNED_INVALID where `size` is too small.
+ * The path of the match's cubin in the bundle, for cuModuleLoad(). Returns 0; TUNED_NOT_FOUND if the
+ * table is not from a bundle, or if the cubin does not run on query->gpu (a cubin runs on the same
+ * major and the same or a later minor compute capability); or TUNED_INVALID if `size` is too small.
  */
 int tuned_cubin_path(const struct tuned_table *table, const struct tuned_query *query,
                      const struct tuned_match *match, char *path, size_t size);

@@ -1,7 +1,7 @@
 /*
- * libtuned_kernel: a tuned kernel ready to launch: the look-up of libtuned, its binary from the
- * bundle, from the cache or, where neither has it, from NVRTC, loaded into the current CUDA context,
- * with the launches evaluated for the caller's problem.
+ * libtuned_kernel gives a tuned kernel ready to launch. It looks up the configuration with libtuned,
+ * takes the binary from the bundle, from the cache or, if neither has it, from NVRTC, loads it into
+ * the current CUDA context, and evaluates the launches for the caller's problem.
  *
  *     struct tuned_kernels *kernels;                  (a CUDA context is current, of either API)
  *     tuned_kernels_open(&kernels, "bundle", NULL, &error);
@@ -15,14 +15,16 @@
  *     tuned_kernel_free(kernel);
  *     tuned_kernels_close(kernels);
  *
- * Hazards. A kernel is for one problem: another n needs another tuned_kernel_get(). Its scratch
- * buffers are its own, so one kernel must not run on two streams at once. Every call wants the
- * context that was current at tuned_kernels_open(). A template is code: open bundles that you trust
- * as you trust a library; a bundle that is merely damaged is refused. When host memory runs out this
- * library, unlike libtuned, ends the process.
+ * Hazards:
+ * - A kernel is for one problem: another n needs another tuned_kernel_get().
+ * - A kernel has its own scratch buffers, so it must not run on two streams at once.
+ * - Every call needs the context that was current at tuned_kernels_open().
+ * - A template is code: open only bundles that you trust as you trust a library. A bundle that is
+ *   merely damaged is refused.
+ * - Unlike libtuned, this library ends the process when host memory runs out.
  *
- * tuned_kernel_get() and tuned_module_get() may be called from several threads (they take turns),
- * and so may tuned_kernel_launch() for different kernels.
+ * Several threads may call tuned_kernel_get() and tuned_module_get(), which then take turns, and
+ * tuned_kernel_launch() for different kernels.
  */
 #ifndef AUTOTUNE_LIBTUNED_KERNEL_H
 #define AUTOTUNE_LIBTUNED_KERNEL_H
@@ -40,15 +42,14 @@ struct CUstream_st;
 struct tuned_kernels;
 
 /*
- * Opens a bundle (a folder that `autotune bundle` wrote); or a tuned INI, whose templates are then
- * looked for in the folder `templates`. Returns 0; TUNED_NO_GPU; TUNED_BAD_FILE; TUNED_CUDA for a
- * driver that is too old.
+ * Opens a bundle, or a tuned INI whose templates are in the folder `templates`. Returns 0,
+ * TUNED_NO_GPU, TUNED_BAD_FILE, or TUNED_CUDA if the driver is too old.
  */
 int tuned_kernels_open(struct tuned_kernels **kernels, const char *path, const char *templates,
                        struct tuned_error *error);
-void tuned_kernels_close(struct tuned_kernels *kernels); /* NULL is allowed; after its kernels */
+void tuned_kernels_close(struct tuned_kernels *kernels); /* free its kernels first; may be NULL */
 
-/* The GPU of the context, and what was loaded, for tuned_find(). */
+/* The context's GPU, and the loaded table, for tuned_find(). */
 const struct tuned_gpu *tuned_kernels_gpu(const struct tuned_kernels *kernels);
 const struct tuned_table *tuned_kernels_table(const struct tuned_kernels *kernels);
 
@@ -60,7 +61,7 @@ const char *tuned_origin_text(enum tuned_origin origin);
 
 enum tuned_access { TUNED_READ, TUNED_WRITE, TUNED_READ_WRITE, TUNED_SCRATCH };
 
-/* A buffer of the kernel; the caller gives those that are not TUNED_SCRATCH. */
+/* A buffer of the kernel. The caller passes all that are not TUNED_SCRATCH. */
 struct tuned_kernel_buffer {
     const char *name;
     const char *type; /* "float", "int64", … */
@@ -74,7 +75,7 @@ struct tuned_launch {
     const char *entry;
     struct CUfunc_st *function;
     unsigned grid[3], block[3];
-    unsigned shared_bytes; /* dynamic; what is over 48 KB has been asked for */
+    unsigned shared_bytes; /* dynamic; more than 48 KB has been allowed */
     int cooperative;
 };
 
@@ -89,42 +90,43 @@ struct tuned_kernel {
 };
 
 /*
- * Looks `query` up (its GPU, where that is NULL, is the context's; its template_hash, where that is
- * NULL, is the template's own, so that configurations of other versions are refused), loads the
- * binary, evaluates the launches and makes the scratch buffers.
- * Returns 0; what tuned_find() returns; TUNED_BAD_FILE for a template's fault; TUNED_COMPILER where
- * NVRTC is needed and not there, or refuses; TUNED_CUDA where the driver does, or where the launches
- * must all be resident and do not fit.
+ * Looks up `query`, loads the binary, evaluates the launches and makes the scratch buffers. If the
+ * query's GPU is NULL, it is the context's. If its template_hash is NULL, it is that of the template,
+ * so that configurations of other versions are refused.
+ * Returns 0; an error of tuned_find(); TUNED_BAD_FILE for an error in the template; TUNED_COMPILER if
+ * NVRTC is needed but missing, or refuses the kernel; or TUNED_CUDA if the driver refuses it, or if
+ * its blocks must all be resident and do not fit.
  */
 int tuned_kernel_get(struct tuned_kernels *kernels, const struct tuned_query *query,
                      struct tuned_kernel **kernel, struct tuned_error *error);
-void tuned_kernel_free(struct tuned_kernel *kernel); /* NULL is allowed; when it is not running */
+void tuned_kernel_free(struct tuned_kernel *kernel); /* must not be running; may be NULL */
 
-/* The buffer called `name`; NULL where there is none. */
+/* The buffer called `name`; NULL if there is none. */
 const struct tuned_kernel_buffer *tuned_kernel_buffer(const struct tuned_kernel *kernel,
                                                       const char *name);
 
-/* A buffer of the caller's: its name in the template, and device memory of at least its bytes. */
+/* A buffer of the caller: its name in the template, and device memory of at least `bytes`. */
 struct tuned_buffer {
     const char *name;
     uint64_t address; /* CUdeviceptr */
 };
 
 /*
- * Queues one run of all launches on `stream` (NULL: the default stream); allocates nothing. Returns
- * 0; TUNED_INVALID for a buffer that is missing, unknown or scratch; TUNED_CUDA with the launch that
- * the driver refused.
+ * Queues one run of all launches on `stream` (NULL: the default stream). Does not allocate. Returns 0;
+ * TUNED_INVALID if a buffer is missing, unknown or scratch; or TUNED_CUDA naming the launch that the
+ * driver refused.
  */
 int tuned_kernel_launch(const struct tuned_kernel *kernel, const struct tuned_buffer *buffers,
                         size_t count, struct CUstream_st *stream, struct tuned_error *error);
 
 /*
- * The caller's own source, compiled with the tuned parameters of another kernel: a kernel of the
- * application that includes "barriers.cuh", say, with the parameters of grid_barrier. It finds the
- * bundle's templates as headers. Where `autotune bundle --source SOURCE=KERNEL` has packed this very
- * source, its binary is taken and nothing is compiled. Configurations of another version of the
- * kernel's template are refused, as above. `module` is loaded into the context: unload it with cuModuleUnload.
- * `match` and `origin` (NULL: not wanted) as above. Errors as of tuned_kernel_get().
+ * Compiles the caller's own source with the tuned parameters of a kernel: an application's kernel
+ * that includes "barriers.cuh", say, with the parameters of grid_barrier. The source can include the
+ * files in the bundle's templates folder. If `autotune bundle --source SOURCE=KERNEL` has packed this
+ * very source, its binary is loaded and nothing is compiled. Configurations of another version of the
+ * kernel's template are refused.
+ * `module` is loaded into the context; unload it with cuModuleUnload(). `match` and `origin` may be
+ * NULL. Errors are those of tuned_kernel_get().
  */
 int tuned_module_get(struct tuned_kernels *kernels, const struct tuned_query *query,
                      const char *source, struct CUmod_st **module, struct tuned_match *match,
