@@ -104,9 +104,9 @@ struct tuned_gpu {
 };
 
 /*
- * Fills `gpu`, and `*device` with its ordinal (may be NULL), from the CUDA context that is current in
- * this thread, whether the driver or the runtime API made it. It does not load the driver: if the
- * process has not loaded it, there is no context. Returns 0 or TUNED_NO_GPU.
+ * Fills `gpu`, and `*device` with its ordinal (may be NULL), from the CUDA context that is current
+ * in this thread, whether the driver or the runtime API made it. It does not load the driver: if
+ * the process has not loaded it, there is no context. Returns 0 or TUNED_NO_GPU.
  */
 int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *error);
 
@@ -121,8 +121,8 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
  * problem's numbers of |s(x) - s(y)|, with s(x) = sign(x) log2(1 + |x|), so 1 is a factor of two in
  * one number.
  *
- * The nearest GPU is chosen first, then the nearest size among its configurations, then the first in
- * the file.
+ * The nearest GPU is chosen first, then the nearest size among its configurations, then the first
+ * in the file.
  */
 enum tuned_rule {
     TUNED_NOTHING = 0,  /* there is no answer */
@@ -212,9 +212,9 @@ struct tuned_match {
 
 /*
  * Finds the configuration for `query`. Takes some hundred nanoseconds if the kernel has ten
- * configurations, some microseconds if it has a thousand. Does not allocate.
- * Returns 0; TUNED_NOT_FOUND with `match->rule` TUNED_NOTHING and the counts set; or TUNED_INVALID if
- * the query has no kernel, GPU or compute capability, an unknown limit or kind, or too many values.
+ * configurations, some microseconds if it has a thousand. Does not allocate. Returns 0;
+ * TUNED_NOT_FOUND with `match->rule` TUNED_NOTHING and the counts set; or TUNED_INVALID if the
+ * query has no kernel, GPU or compute capability, an unknown limit or kind, or too many values.
  */
 int tuned_find(const struct tuned_table *table, const struct tuned_query *query,
                struct tuned_match *match);
@@ -251,9 +251,10 @@ size_t tuned_explain(const struct tuned_query *query, const struct tuned_match *
                      size_t size);
 
 /*
- * The path of the match's cubin in the bundle, for cuModuleLoad(). Returns 0; TUNED_NOT_FOUND if the
- * table is not from a bundle, or if the cubin does not run on query->gpu (a cubin runs on the same
- * major and the same or a later minor compute capability); or TUNED_INVALID if `size` is too small.
+ * The path of the match's cubin in the bundle, for cuModuleLoad(). Returns 0; TUNED_NOT_FOUND if
+ * the table is not from a bundle, or if the cubin does not run on query->gpu (a cubin runs on the
+ * same major and the same or a later minor compute capability); or TUNED_INVALID if `size` is too
+ * small.
  */
 int tuned_cubin_path(const struct tuned_table *table, const struct tuned_query *query,
                      const struct tuned_match *match, char *path, size_t size);

@@ -1,7 +1,7 @@
 /*
- * libtuned_kernel gives a tuned kernel ready to launch. It looks up the configuration with libtuned,
- * takes the binary from the bundle, from the cache or, if neither has it, from NVRTC, loads it into
- * the current CUDA context, and evaluates the launches for the caller's problem.
+ * libtuned_kernel gives a tuned kernel ready to launch. It looks up the configuration with
+ * libtuned, takes the binary from the bundle, from the cache or, if neither has it, from NVRTC,
+ * loads it into the current CUDA context, and evaluates the launches for the caller's problem.
  *
  *     struct tuned_kernels *kernels;                  (a CUDA context is current, of either API)
  *     tuned_kernels_open(&kernels, "bundle", NULL, &error);
@@ -91,11 +91,11 @@ struct tuned_kernel {
 
 /*
  * Looks up `query`, loads the binary, evaluates the launches and makes the scratch buffers. If the
- * query's GPU is NULL, it is the context's. If its template_hash is NULL, it is that of the template,
- * so that configurations of other versions are refused.
- * Returns 0; an error of tuned_find(); TUNED_BAD_FILE for an error in the template; TUNED_COMPILER if
- * NVRTC is needed but missing, or refuses the kernel; or TUNED_CUDA if the driver refuses it, or if
- * its blocks must all be resident and do not fit.
+ * query's GPU is NULL, it is the context's. If its template_hash is NULL, it is that of the
+ * template, so that configurations of other versions are refused. Returns 0; an error of
+ * tuned_find(); TUNED_BAD_FILE for an error in the template; TUNED_COMPILER if NVRTC is needed but
+ * missing, or refuses the kernel; or TUNED_CUDA if the driver refuses it, or if its blocks must all
+ * be resident and do not fit.
  */
 int tuned_kernel_get(struct tuned_kernels *kernels, const struct tuned_query *query,
                      struct tuned_kernel **kernel, struct tuned_error *error);
@@ -112,21 +112,20 @@ struct tuned_buffer {
 };
 
 /*
- * Queues one run of all launches on `stream` (NULL: the default stream). Does not allocate. Returns 0;
- * TUNED_INVALID if a buffer is missing, unknown or scratch; or TUNED_CUDA naming the launch that the
- * driver refused.
+ * Queues one run of all launches on `stream` (NULL: the default stream). Does not allocate. Returns
+ * 0; TUNED_INVALID if a buffer is missing, unknown or scratch; or TUNED_CUDA naming the launch that
+ * the driver refused.
  */
 int tuned_kernel_launch(const struct tuned_kernel *kernel, const struct tuned_buffer *buffers,
                         size_t count, struct CUstream_st *stream, struct tuned_error *error);
 
 /*
  * Compiles the caller's own source with the tuned parameters of a kernel: an application's kernel
- * that includes "barriers.cuh", say, with the parameters of grid_barrier. The source can include the
- * files in the bundle's templates folder. If `autotune bundle --source SOURCE=KERNEL` has packed this
- * very source, its binary is loaded and nothing is compiled. Configurations of another version of the
- * kernel's template are refused.
- * `module` is loaded into the context; unload it with cuModuleUnload(). `match` and `origin` may be
- * NULL. Errors are those of tuned_kernel_get().
+ * that includes "barriers.cuh", say, with the parameters of grid_barrier. The source can include
+ * the files in the bundle's templates folder. If `autotune bundle --source SOURCE=KERNEL` has
+ * packed this very source, its binary is loaded and nothing is compiled. Configurations of another
+ * version of the kernel's template are refused. `module` is loaded into the context; unload it with
+ * cuModuleUnload(). `match` and `origin` may be NULL. Errors are those of tuned_kernel_get().
  */
 int tuned_module_get(struct tuned_kernels *kernels, const struct tuned_query *query,
                      const char *source, struct CUmod_st **module, struct tuned_match *match,
