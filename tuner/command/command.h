@@ -60,15 +60,15 @@ struct poptOption option_top(struct command_options *options);
 
 /*
  * Parses a command's arguments. `help` is what --help prints between "Usage: autotune " and the
- * options: the usage, an empty line, what the command does, and an example. Returns 0; 1 if the user
- * asked for help, which has been printed; or ERROR_USAGE for an unknown option, a bad number, or an
- * argument left over.
+ * options: the usage, an empty line, what the command does, and an example. Returns 0; 1 if the
+ * user asked for help, which has been printed; or ERROR_USAGE for an unknown option, a bad number,
+ * or an argument left over.
  */
 int command_parse(int argc, const char **argv, const struct poptOption *options, const char *help,
                   struct error *error);
 
-/* The same for a command that takes arguments: `*arguments` is a new array that ends with NULL, also
- * on failure. */
+/* The same for a command that takes arguments. `*arguments` is a new array that ends with NULL,
+ * also on failure. */
 int command_parse_arguments(int argc, const char **argv, const struct poptOption *options,
                             const char *help, char ***arguments, struct error *error);
 void command_arguments_release(char **arguments); /* NULL is allowed */
@@ -80,7 +80,7 @@ bool command_wants_kernel(char *const *kernels, const char *kernel);
 int command_check(const struct command_options *options, bool needs_config,
                   enum report_format *format, struct error *error);
 
-/* Loads --config's sweep with --kernel's choice, and checks where it would write (output_path.h). */
+/* Loads --config's sweep, limited to --kernel, and checks where it would write (output_path.h). */
 int command_load_sweep(const struct command_options *options, struct sweep *sweep,
                        struct error *error);
 

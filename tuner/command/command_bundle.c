@@ -34,7 +34,7 @@ struct bundle {
     size_t loaded_count;
     struct single_compile builder;
     size_t cubins;
-    size_t compiled; /* of them; the others were in the cache */
+    size_t compiled; /* of these; the others were in the cache */
 };
 
 static void bundle_release(struct bundle *bundle)
@@ -90,7 +90,7 @@ static int read_entries(struct bundle *bundle, struct error *error)
 
 /* -- templates -- */
 
-/* `file` as seen from `folder`, both absolute; NULL where it lies elsewhere. */
+/* The path of `file` relative to `folder`, both absolute; NULL if it is outside. */
 static const char *inside(const char *folder, const char *file)
 {
     size_t length = strlen(folder);
@@ -117,7 +117,7 @@ static int copy_file(const struct bundle *bundle, const char *folder, const char
     return status;
 }
 
-/* The copy must be the same template by its hash, or what was tuned is not what is shipped. */
+/* The copy must have the same hash, so that the template that was tuned is the one that ships. */
 static int check_copy(struct bundle *bundle, const struct template *original, struct error *error)
 {
     struct template copy;
@@ -135,7 +135,7 @@ static int check_copy(struct bundle *bundle, const struct template *original, st
     return status;
 }
 
-/* What a scratch buffer begins with goes along; inputs are the application's. */
+/* Copies the files that fill scratch buffers; the application provides the inputs. */
 static int copy_scratch_file(const struct bundle *bundle, const char *folder,
                              const struct buffer *buffer, struct error *error)
 {
@@ -170,7 +170,7 @@ static int copy_template(struct bundle *bundle, const struct template *template,
     return status != 0 ? status : check_copy(bundle, template, error);
 }
 
-/* The template of `entry`, loaded and copied when it is first asked for; NULL with an error. */
+/* The template of `entry`, which is loaded and copied once; NULL with an error. */
 static const struct template *take_template(struct bundle *bundle, const struct tuned_entry *entry,
                                             struct error *error)
 {
@@ -321,7 +321,7 @@ static int add_sources(struct bundle *bundle, const struct tuned_table *table, s
     return status;
 }
 
-/* As an application will read it. */
+/* Reads the file as an application does. */
 static int load_table(const char *path, struct tuned_table **table, struct error *error)
 {
     struct tuned_error inner;
@@ -351,7 +351,7 @@ static int make_bundle(struct bundle *bundle, struct error *error)
     }
     if (status != 0)
         return status;
-    /* last: whoever finds it finds the rest */
+    /* last: when it exists, so does the rest */
     char *path = alloc_format("%s/tuned.ini", bundle->output);
     status = tuned_file_write(path, &bundle->tuned, error);
     free(path);

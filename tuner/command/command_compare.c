@@ -23,7 +23,7 @@ static int load_tuned(const char *path, struct compare_set *set, struct error *e
     return status;
 }
 
-/* The winner with its samples, which are taken over. */
+/* Adds the winner, and moves its samples. */
 static void add_winner(struct compare_set *set, struct study *study)
 {
     struct result *winner = &study->results[study->winner];
@@ -76,7 +76,7 @@ static int load_file(const char *path, struct compare_set *set, struct error *er
     return database ? load_record(path, set, error) : load_tuned(path, set, error);
 }
 
-/* The record of a results folder, which has the samples, or its tuned INI. */
+/* Loads the record of a results folder, which has the samples, or else its tuned INI. */
 static int load_folder(const char *folder, struct compare_set *set, struct error *error)
 {
     char *record = alloc_format("%s/record.sqlite", folder);

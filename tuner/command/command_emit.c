@@ -50,7 +50,7 @@ static int load(struct emission *emission, struct error *error)
     return status;
 }
 
-/* The listing, and behind it what it is made of, as comments. */
+/* Writes the listing, followed by its numbers of instructions, as comments. */
 static int write_sass(const struct compilation *compilation, FILE *stream, struct error *error)
 {
     struct sass sass;

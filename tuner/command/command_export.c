@@ -18,7 +18,7 @@ static void put_upper(FILE *stream, const char *text)
         fputc(toupper((unsigned char)*text), stream);
 }
 
-/* A string literal; nothing in it ends the literal or the comment it may stand in. */
+/* Writes a string literal that can also be part of a comment: nothing in it ends either. */
 static void put_string(FILE *stream, const char *text)
 {
     fputc('"', stream);
@@ -31,7 +31,7 @@ static void put_string(FILE *stream, const char *text)
     fputc('"', stream);
 }
 
-/* As the compiler gets it from the tuner: 256, 0.5, FINISH_TWO_PASS. */
+/* Writes a value as the tuner passes it to the compiler: 256, 0.5, FINISH_TWO_PASS. */
 static void put_value(FILE *stream, const struct tuned_value *value)
 {
     if (value->kind == TUNED_WORD) {
@@ -71,7 +71,7 @@ static void put_define(FILE *stream, const char *prefix, const char *name)
 
 /* -- one configuration -- */
 
-/* The macros that the kernel's source expects, to be included before it or with -include. */
+/* Writes the macros that the kernel's source expects, to be included before it or with -include. */
 static void write_one(FILE *stream, const struct command_query *query,
                       const struct tuned_definitions *definitions)
 {

@@ -14,9 +14,8 @@ struct candidate {
 };
 
 /*
- * Whether `b` should replace `a`, and why the one that stays does. Times of different versions of a
- * template, of a cold and a warm cache, or of batches and single runs, say nothing about each other:
- * the newer one stays.
+ * Whether `b` should replace `a`, and why. Times of different versions of a template, of a cold and
+ * a warm cache, or of batches and single runs cannot be compared, so the newer entry stays.
  */
 static bool is_better(const struct tuned_entry *a, const struct tuned_entry *b, const char **reason)
 {
@@ -61,7 +60,7 @@ static size_t find_section(const struct tuned_file *tuned, const char *section)
     return i;
 }
 
-/* `origins` tell, for each entry merged so far, the file it came from. */
+/* `origins[i]` is the file that entry i came from. */
 struct merge {
     struct tuned_file tuned;
     const char **origins;
@@ -111,7 +110,7 @@ static int merge_file(struct merge *merge, const char *path, struct error *error
         alloc_resize(merge->origins, merge->tuned.count + tuned.count, sizeof *merge->origins);
     for (size_t i = 0; i < tuned.count && status == 0; i++)
         status = merge_entry(merge, &tuned.entries[i], path, error);
-    for (size_t i = 0; i < tuned.count; i++) /* those taken over are empty */
+    for (size_t i = 0; i < tuned.count; i++) /* the ones that were moved are empty */
         tuned_entry_release(&tuned.entries[i]);
     free(tuned.entries);
     return status;

@@ -66,7 +66,7 @@ static void describe(const struct gpu *gpu, struct tuned_gpu *tuned)
     (void)snprintf(tuned->name, sizeof tuned->name, "%s", gpu->name);
 }
 
-/* A GPU that the tuned INI has, or the card of an architecture. */
+/* Finds a GPU of the tuned INI, or the card that stands in for an architecture. */
 static bool find_by_name(const struct command_query *query, struct tuned_gpu *gpu)
 {
     const struct tuned_configuration *configuration;
@@ -113,7 +113,7 @@ int command_query_find_gpu(struct command_query *query, struct error *error)
         describe(&known, &query->gpu);
         if (query->gpu_name == NULL || strcmp(query->gpu_name, known.name) == 0)
             return 0;
-        /* another card of that architecture: its figures are not known */
+        /* another card of that architecture, whose figures are unknown */
         query->gpu = (struct tuned_gpu){.compute_capability = query->gpu.compute_capability};
         (void)snprintf(query->gpu.name, sizeof query->gpu.name, "%s", query->gpu_name);
         return 0;
@@ -149,8 +149,10 @@ static int read_limit(struct command_query *query, struct error *error)
                      query->limit);
 }
 
-/* The names of the kernel's problem, as far as the table or the template has them; ended by NULL.
- * A new array. */
+/*
+ * The names of the problem's values, from the table or else the template. A new array that ends
+ * with NULL.
+ */
 static const char **problem_names(const struct command_query *query)
 {
     const struct tuned_configuration *configuration;

@@ -44,8 +44,8 @@ int command_query_find_gpu(struct command_query *query, struct error *error);
 
 /*
  * Looks up the configuration for the problem `values`, which must outlive the answer. Returns 0;
- * ERROR_USAGE for a value that the kernel does not have; or ERROR_NOTHING_VALID, with the reason, if
- * there is no answer.
+ * ERROR_USAGE for a value that the kernel does not have; or ERROR_NOTHING_VALID, with the reason,
+ * if there is no answer.
  */
 int command_query_ask(struct command_query *query, const struct bindings *values,
                       struct error *error);

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Copies the studies of --kernel's choice, all where there is none, into a new array; they are still
- * the caller's. */
+/*
+ * Copies the studies that --kernel chooses, or all, into a new array. Their contents still belong
+ * to the caller.
+ */
 static int choose(const struct command_options *options, const struct study *studies, size_t count,
                   struct study **chosen, size_t *chosen_count, struct error *error)
 {

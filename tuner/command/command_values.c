@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The option called `name` (of `length` bytes), or by its letter; NULL where there is none. */
+/* The option called `name`, of `length` bytes, or `letter`; NULL if there is none. */
 static const struct poptOption *find_option(const struct poptOption *table, const char *name,
                                             size_t length, char letter)
 {
@@ -57,7 +57,10 @@ static void pass(struct command_values *taken, const char *argument)
     taken->argv[taken->argc++] = argument;
 }
 
-/* Takes or passes argv[*index] and what belongs to it, leaving *index at the last of them. */
+/*
+ * Takes argv[*index] and its value as a value of the kernel, or passes them on. Leaves *index at
+ * the last argument used.
+ */
 static int sort_argument(struct command_values *taken, int argc, const char **argv, int *index,
                          const struct poptOption *table, struct error *error)
 {

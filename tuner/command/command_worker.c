@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 /*
- * A worker speaks on what were its standard input and output; anything a library prints goes to
- * stderr, so that it cannot get between the messages.
+ * Messages use copies of standard input and output. Standard output itself becomes stderr, so that
+ * nothing a library prints can get between the messages.
  */
 static int open_channel(struct channel *channel, struct error *error)
 {
@@ -39,6 +39,6 @@ int command_worker(int argc, const char **argv, struct error *error)
             ? compile_worker_run(&channel, error)
             : device_worker_run(&channel, argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0, error);
     channel_release(&channel);
-    error->message[0] = '\0'; /* it went through the channel */
+    error->message[0] = '\0'; /* it was sent through the channel */
     return status;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A template's .ini while it is read. */
+/* A template's .ini being read. */
 struct template_file {
     struct defaults *defaults;
     struct values *values; /* of the open section; NULL: not wanted */
@@ -66,7 +66,7 @@ static int template_entry(struct ini_reader *ini, const char *key, const char *v
     return 0;
 }
 
-/* What continues a value is more words that the parameter may have. */
+/* A continuation line only has more words that the parameter may have. */
 static int template_more(struct ini_reader *ini, const char *text)
 {
     struct template_file *file = ini->user;
@@ -75,7 +75,7 @@ static int template_more(struct ini_reader *ini, const char *text)
     return name != NULL ? take_default(ini, name, text) : 0;
 }
 
-/* `name` is the file's without folder and ending. */
+/* `name` is the file's name without folder and extension. */
 static int read_defaults(struct defaults *defaults, const char *path, const char *name,
                          size_t name_length, const char *text, size_t length,
                          struct tuned_error *error)

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A distance where nothing is known: farther than any two GPUs are. */
+/* The distance if nothing is known: farther than between any two GPUs. */
 static const double far_away = 64;
 
-/* The problem that is asked for: the query's values, then the template's defaults for others. */
+/* The problem of the query: its values, then the template's defaults for the others. */
 struct wanted {
     const struct tuned_value *items[2 * TUNED_PROBLEM_VALUES];
     double scales[2 * TUNED_PROBLEM_VALUES];
@@ -62,8 +62,10 @@ static size_t find_wanted(const struct wanted *wanted, const char *name, size_t 
     return i;
 }
 
-/* How far the configuration's problem is from what is wanted; negative if it is another one.
- * `*whole` says that every value of it is wanted, and known to be. */
+/*
+ * The distance of the configuration's problem from the wanted one; negative if it cannot be used.
+ * `*whole` says whether all of its values were asked for, or are known defaults.
+ */
 static double size_distance(const struct tuned_configuration *configuration, const double *scales,
                             const struct wanted *wanted, bool *whole)
 {
@@ -134,7 +136,7 @@ struct search {
     const struct tuned_query *query;
     enum tuned_rule limit;
     struct wanted wanted;
-    const struct tuned_gpu *gpu; /* whose rule and distance these are */
+    const struct tuned_gpu *gpu; /* that has this rule and distance */
     enum tuned_rule rule;
     double gpu_distance;
 };

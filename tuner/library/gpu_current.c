@@ -4,8 +4,9 @@
 #include <string.h>
 
 /*
- * The driver's interface, as far as it is needed here: its header is not, so that applications
- * without CUDA can use this library. The numbers are part of the driver's ABI (CUdevice_attribute).
+ * The part of the driver's interface that is needed here. cuda.h is not included, so that
+ * applications without CUDA can use this library. The numbers are part of the driver's ABI
+ * (CUdevice_attribute).
  */
 enum attribute {
     SM_COUNT = 16,
@@ -22,14 +23,16 @@ struct calls {
     int (*device_attribute)(int *value, int attribute, int device);
 };
 
-/* cuGetProcAddress() of CUDA 12.0: the name, where the function goes, the version whose ABI is
- * wanted, no flags, no status. */
+/*
+ * cuGetProcAddress() of CUDA 12.0: the name, the pointer to set, the version of the ABI, no flags,
+ * no status.
+ */
 typedef int (*get_proc_address)(const char *name, void **function, int version, uint64_t flags,
                                 void *status);
 
 enum { ABI_VERSION = 2000 };
 
-/* `function` is a pointer to a function; ISO C has no cast to it from an object's. */
+/* `function` points to a function pointer; ISO C cannot cast an object pointer to one. */
 static bool find_call(get_proc_address get, const char *name, void *function)
 {
     void *symbol = NULL;
@@ -66,7 +69,7 @@ static int fill(const struct calls *calls, struct tuned_gpu *gpu, int device)
         failed = calls->device_attribute(wanted[i].value, (int)wanted[i].attribute, device);
     gpu->compute_capability = 10 * major + minor;
     gpu->l2_bytes = l2_bytes;
-    /* two transfers a clock; kHz × bytes = 10^3 bytes a second */
+    /* two transfers per clock; kHz × bytes = 10^3 bytes per second */
     gpu->memory_gb_per_s = 2.0 * clock_khz * bus_bits / 8 * 1e-6;
     return failed;
 }

@@ -11,7 +11,7 @@ enum { GPU_LIMIT = 4096 };
 
 /* --- tuned INI --- */
 
-/* What is being read: the table, and the section that is open. */
+/* The table being read, and its open section. */
 struct loading {
     struct tuned_table *table;
     struct tuned_configuration configuration;
@@ -85,7 +85,7 @@ static bool same_gpu(const struct tuned_gpu *a, const struct tuned_gpu *b)
            !(a->memory_gb_per_s < b->memory_gb_per_s) && !(a->memory_gb_per_s > b->memory_gb_per_s);
 }
 
-/* NULL if there are more than a file could name in earnest: the search is linear. */
+/* NULL if there are more than a real file has; the search is linear. */
 static const struct tuned_gpu *keep_gpu(struct tuned_table *table, const struct tuned_gpu *gpu)
 {
     size_t i = 0;
@@ -126,7 +126,7 @@ static int begin_section(struct tuned_reader *reader, const char *name)
     return take_text(reader, name, &loading->configuration.section);
 }
 
-/* By kernel, GPU, and place in the file: the values lie in that order. */
+/* Orders by kernel, GPU, and place in the file: strings are stored in the file's order. */
 static int compare_configurations(const void *a, const void *b)
 {
     const struct tuned_configuration *first = a;
@@ -139,14 +139,14 @@ static int compare_configurations(const void *a, const void *b)
     return first->section < second->section ? -1 : first->section > second->section;
 }
 
-/* Everything is as large as the text can make it, so that nothing grows while it is read. */
+/* Allocates the most that the text can need, so that nothing grows during reading. */
 static bool make_room(struct tuned_table *table, struct text_size size)
 {
     table->room = size.brackets;
     table->configurations = calloc(table->room + 1, sizeof *table->configurations);
     table->scales = calloc(table->room + 1, sizeof *table->scales);
     table->gpus = calloc(table->room + 1, sizeof *table->gpus);
-    /* "k=v" is one byte shorter than "k" and "v" with their zeros, and its line end makes up for it */
+    /* "k=v" is one byte shorter than "k" and "v" with their zeros; its line end is that byte */
     return pool_init(&table->pool, size.bytes + 4) && values_init(&table->parameters, size.lines) &&
            values_init(&table->problems, size.lines) && table->configurations != NULL &&
            table->scales != NULL && table->gpus != NULL;

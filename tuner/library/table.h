@@ -1,7 +1,7 @@
 /*
- * What a loaded table is made of. Private to libtuned: every allocation is checked here, and nothing
- * aborts. Of the tuner it uses base/ini_reader.h, base/tuned_reader.h and base/literal.h alone, which
- * keep the same rules.
+ * A loaded table. Private to libtuned, which checks every allocation and never aborts. From the
+ * tuner it uses only base/ini_reader.h, base/tuned_reader.h and base/literal.h, which keep the same
+ * rules.
  */
 #ifndef TUNED_LIBRARY_TABLE_H
 #define TUNED_LIBRARY_TABLE_H
@@ -13,13 +13,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Strings one behind the other. */
+/* Strings, one after the other. */
 struct pool {
     char *strings;
     size_t used, room;
 };
 
-/* Values of one kind in a row; `scales` are s(x) of enum tuned_rule's distance. */
+/* Values of one kind; `scales` are the s(x) of the distance in enum tuned_rule. */
 struct values {
     struct tuned_value *items;
     double *scales;
@@ -42,46 +42,48 @@ struct tuned_table {
     size_t count, room;
     struct tuned_gpu *gpus; /* each once */
     size_t gpu_count;
-    struct values parameters; /* of all configurations, each one's in a row */
+    struct values parameters; /* of all configurations, one after the other */
     struct values problems;
     struct pool pool;
     char *folder; /* of a bundle; NULL */
     struct defaults *templates;
 };
 
-/* s(x) of enum tuned_rule's distance. */
+/* s(x) of the distance in enum tuned_rule. */
 double tuned_scale(double number);
 
 /* The template's defaults; NULL if they are not known. */
 const struct defaults *tuned_defaults_of(const struct tuned_table *table, const char *name);
 
-/* Which template `kernel` is of: what its configurations say, else one of the same name. */
+/* The name of `kernel`'s template: from its configurations, or else the kernel's own name. */
 const char *tuned_template_of(const struct tuned_table *table, const char *kernel);
 
-/* The index of the first configuration of `kernel`, or of where it would be. */
+/* The index of the first configuration of `kernel`, or where it would be. */
 size_t tuned_first_of(const struct tuned_table *table, const char *kernel);
 
-/* How much a text can make of anything. */
+/* The most of anything that a text can contain. */
 struct text_size {
     size_t bytes, lines, brackets;
 };
 
 struct text_size text_measure(const char *text, size_t length);
 
-/* Both return false if memory runs out; releasing the table or defaults they are of frees them. */
+/* Both return false if memory runs out. The table or defaults that they belong to free them. */
 bool pool_init(struct pool *pool, size_t room);
 bool values_init(struct values *values, size_t count);
 
 /* A copy of `text`; NULL if the pool is full, which text_measure() rules out. */
 const char *pool_keep(struct pool *pool, const char *text, size_t length);
 
-/* Adds a value of strings that are kept. False if one of them is NULL or there is no room. */
+/*
+ * Adds a value whose strings are in a pool. False if one of them is NULL, or if `values` is full.
+ */
 bool values_add(struct values *values, const char *name, const char *text,
                 const struct literal *literal);
 
 void defaults_free(struct defaults *defaults); /* NULL is allowed */
 
-/* Fills `error` (NULL is allowed) and returns `code`. */
+/* Fills `error`, which may be NULL, and returns `code`. */
 int tuned_fail(struct tuned_error *error, enum tuned_code code, const char *file, int line,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -19,7 +19,7 @@ const char *tuned_rule_text(enum tuned_rule rule)
     return (size_t)rule < sizeof texts / sizeof *texts ? texts[rule] : "unknown rule";
 }
 
-/* Text that is cut if it does not fit, but counted in full. */
+/* A text that is cut if it does not fit, but whose whole length is counted. */
 struct text {
     char *buffer;
     size_t size;
@@ -168,7 +168,7 @@ static bool has(const struct tuned_value *values, size_t count, const char *name
     return false;
 }
 
-/* The words of `values`, but those that `others` has as well. */
+/* The words of `values` that `others` does not have. */
 static int define_words(struct tuned_definitions *definitions, size_t *used,
                         const struct tuned_value *values, size_t count,
                         const struct tuned_value *others, size_t other_count)

@@ -16,7 +16,7 @@ enum {
     ARGUMENTS = 64,
 };
 
-/* What the caller sees comes first, so that its address is the whole's. */
+/* The public part comes first, so that both have the same address. */
 struct loaded_kernel {
     struct tuned_kernel public;
     struct tuned_kernels *kernels;
@@ -26,7 +26,7 @@ struct loaded_kernel {
     struct launch_plan launch_plan;
     struct tuned_launch *launches;
     struct tuned_kernel_buffer *buffers;
-    CUdeviceptr scratch[BUFFERS]; /* of buffers[i]; 0 where it is the caller's */
+    CUdeviceptr scratch[BUFFERS]; /* of buffers[i]; 0 if the caller provides it */
 };
 
 /* --- values --- */
@@ -42,7 +42,7 @@ static void bind_values(const struct tuned_value *values, size_t count, struct b
     }
 }
 
-/* Parameters as tuned, problem as asked, the template's defaults for the rest. */
+/* Binds the tuned parameters, the query's problem, and the template's defaults for the rest. */
 static int bind_all(struct loaded_kernel *kernel, const struct tuned_query *query,
                     struct bindings *problem, struct error *error)
 {
@@ -61,7 +61,7 @@ static int bind_all(struct loaded_kernel *kernel, const struct tuned_query *quer
 
 /* --- the binary --- */
 
-/* From the bundle; false where it is not there, or damaged: then it is made again. */
+/* Loads the binary from the bundle; false if it is missing or damaged, and must be made again. */
 static bool load_bundled(struct loaded_kernel *kernel, const struct tuned_query *query)
 {
     char path[4096];
@@ -183,7 +183,7 @@ static int make_scratch(struct loaded_kernel *kernel, size_t index, enum element
         status = CUDA_CALL(device, error, cuMemAlloc, &kernel->scratch[index], bytes);
     if (status == 0)
         status = CUDA_CALL(device, error, cuMemcpyHtoD, kernel->scratch[index], host, bytes);
-    if (status == 0) /* before any stream of the caller's may look */
+    if (status == 0) /* before any stream of the caller can read it */
         status = CUDA_CALL(device, error, cuStreamSynchronize, NULL);
     free(host);
     return status;
@@ -298,7 +298,8 @@ static int take_buffers(const struct loaded_kernel *kernel, const struct tuned_b
         const struct tuned_kernel_buffer *known =
             buffers[i].name != NULL ? tuned_kernel_buffer(&kernel->public, buffers[i].name) : NULL;
         if (known == NULL || known->access == TUNED_SCRATCH)
-            return kernels_refuse(error, TUNED_INVALID, "'%s' is no buffer that the caller gives",
+            return kernels_refuse(error, TUNED_INVALID,
+                                  "'%s' is not a buffer that the caller provides",
                                   buffers[i].name != NULL ? buffers[i].name : "");
         pointers[known - kernel->buffers] = buffers[i].address;
     }

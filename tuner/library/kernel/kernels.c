@@ -123,7 +123,7 @@ struct tuned_query kernels_query(const struct tuned_kernels *kernels,
     return asked;
 }
 
-/* The template of `kernel` by what its configurations say; else one of the same name. */
+/* The template that `kernel`'s configurations name, or else the template of the same name. */
 static const char *template_name(const struct tuned_kernels *kernels, const char *kernel)
 {
     const struct tuned_configuration *configuration;
@@ -186,7 +186,7 @@ int kernels_find(struct tuned_kernels *kernels, struct tuned_query *query,
 
 /* --- the application's own source --- */
 
-/* What one tuned_module_get() goes by. */
+/* What one tuned_module_get() needs. */
 struct request {
     struct tuned_kernels *kernels;
     struct tuned_query query;
@@ -195,7 +195,7 @@ struct request {
     struct source source;
 };
 
-/* From the bundle; false where it is not there, or damaged. */
+/* Loads the binary from the bundle; false if it is missing or damaged. */
 static bool load_bundled_module(const struct request *request, struct CUmod_st **module)
 {
     char path[4096];
@@ -214,7 +214,7 @@ static bool load_bundled_module(const struct request *request, struct CUmod_st *
     return loaded;
 }
 
-/* `*code` is TUNED_COMPILER where that is what failed. */
+/* Sets `*code` to TUNED_COMPILER if the compiler failed. */
 static int load_built_module(const struct request *request, struct CUmod_st **module,
                              enum tuned_origin *origin, int *code, struct error *error)
 {
@@ -236,7 +236,7 @@ static int load_built_module(const struct request *request, struct CUmod_st **mo
     return status;
 }
 
-/* A code, and what went wrong in `error`. */
+/* Returns a code, with the details in `error`. */
 static int get_module(struct request *request, const char *path, struct CUmod_st **module,
                       enum tuned_origin *origin, struct tuned_error *error)
 {
@@ -247,7 +247,7 @@ static int get_module(struct request *request, const char *path, struct CUmod_st
     if (code != 0)
         return code;
     if (tuned_define(kernels->table, &request->query, &request->match, &request->definitions) != 0)
-        return kernels_refuse(error, TUNED_INVALID, "a value of the problem is no word");
+        return kernels_refuse(error, TUNED_INVALID, "a value of the problem is not a word");
     int status = application_source_load(&request->source, path, kernels->templates, &inner);
     if (status != 0)
         return kernels_fail(&inner, 0, error);

@@ -1,4 +1,4 @@
-/* What libtuned_kernel's files share. Unlike libtuned it is made of the tuner's own modules. */
+/* What libtuned_kernel's files share. Unlike libtuned, it is built from the tuner's own modules. */
 #ifndef TUNED_LIBRARY_KERNELS_H
 #define TUNED_LIBRARY_KERNELS_H
 
@@ -14,33 +14,33 @@
 struct tuned_kernels {
     struct tuned_table *table;
     struct tuned_gpu gpu;
-    struct device_context device; /* its driver and GPU; no context of its own */
+    struct device_context device; /* the driver and the GPU; the context is the caller's */
     struct single_compile builder;
     char *templates; /* folder */
     struct template **loaded;
     size_t loaded_count;
-    pthread_mutex_t mutex; /* of everything that is not fixed at the opening */
+    pthread_mutex_t mutex; /* for everything that changes after opening */
 };
 
-/* CUDA() for errors of any name. */
+/* CUDA() with `error` as an argument. */
 #define CUDA_CALL(device, error, function, ...)                                                    \
     device_check((device), (device)->driver.function(__VA_ARGS__), #function, (error))
 
-/* Hands an error of the tuner's on, under the code `stated` or, where that is 0, one like it. */
+/* Passes on an error of the tuner, with the code `stated` or, if that is 0, the closest one. */
 int kernels_fail(const struct error *inner, int stated, struct tuned_error *error);
 
-/* An error of this library's own. */
+/* Reports an error of this library. */
 int kernels_refuse(struct tuned_error *error, enum tuned_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The query as it is asked: the context's GPU where there is none. */
+/* The query, with the context's GPU if it has none. */
 struct tuned_query kernels_query(const struct tuned_kernels *kernels,
                                  const struct tuned_query *query);
 
 /*
- * tuned_find() with an error. A query without a template's hash gets that of the kernel's template,
- * which is loaded when it is first asked for, so that configurations of other versions are refused.
- * `template` is good until tuned_kernels_close().
+ * tuned_find() with an error. If the query has no template hash, it gets that of the kernel's
+ * template, which is loaded once, so that configurations of other versions are refused. `template`
+ * is valid until tuned_kernels_close().
  */
 int kernels_find(struct tuned_kernels *kernels, struct tuned_query *query,
                  const struct template **template, struct tuned_match *match,
