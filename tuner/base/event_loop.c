@@ -20,7 +20,7 @@ void event_loop_add(struct event_loop *loop, struct event_source *source)
     *ARRAY_APPEND(loop->sources, loop->count) = source;
 }
 
-void event_loop_remove(struct event_loop *loop, struct event_source *source)
+void event_loop_remove(struct event_loop *loop, const struct event_source *source)
 {
     for (size_t i = 0; i < loop->count; i++)
         if (loop->sources[i] == source)

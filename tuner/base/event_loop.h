@@ -48,7 +48,8 @@ struct event_loop {
 void event_loop_release(struct event_loop *loop);
 
 void event_loop_add(struct event_loop *loop, struct event_source *source);
-void event_loop_remove(struct event_loop *loop, struct event_source *source); /* may be unknown */
+void event_loop_remove(struct event_loop *loop,
+                       const struct event_source *source); /* may be unknown */
 
 /*
  * Sleeps until a source can be read, a deadline passes or `until_ns` (on clock_ns()), and makes the
