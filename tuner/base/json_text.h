@@ -1,11 +1,11 @@
-/* Text in JSON, which is UTF-8: a compiler's log or a path may be anything. */
+/* Text for JSON, which must be UTF-8. A compiler's log or a path may not be. */
 #ifndef AUTOTUNE_JSON_TEXT_H
 #define AUTOTUNE_JSON_TEXT_H
 
 #include <jansson.h>
 
-/* `text` as a JSON string; if it is not UTF-8, with '?' for every byte that is not ASCII. NULL gives
- * null. */
+/* `text` as a JSON string, or null for NULL. If it is not UTF-8, each byte that is not ASCII
+ * becomes '?'. */
 json_t *json_text(const char *text);
 
 #endif

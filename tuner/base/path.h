@@ -1,13 +1,11 @@
-/* Paths as text: nothing here looks at the disk. */
+/* Paths as text, whether or not anything exists there. */
 #ifndef AUTOTUNE_PATH_H
 #define AUTOTUNE_PATH_H
 
-/* The folder of `path`: what stands before its last slash, "/" for "/x", "." without a slash. A new
- * string. */
+/* The folder of `path`: what is before its last slash; "/" for "/x", "." without a slash. Free it. */
 char *path_folder(const char *path);
 
-/* `path` as it reads in `file`: as it is if absolute, otherwise from the folder of `file`. A new
- * string. */
+/* A path that stands in `file`: relative to the folder of `file`, unless it is absolute. Free it. */
 char *path_beside(const char *file, const char *path);
 
 #endif

@@ -73,7 +73,7 @@ int command_parse_arguments(int argc, const char **argv, const struct poptOption
                             const char *help, char ***arguments, struct error *error);
 void command_arguments_release(char **arguments); /* NULL is allowed */
 
-/* Whether --kernel, ended by NULL, names `kernel`, or was not given (NULL). */
+/* Whether `kernels`, the names of --kernel, has `kernel`, or is NULL. */
 bool command_wants_kernel(char *const *kernels, const char *kernel);
 
 /* Checks what the commands share: --config is given (if `needs_config`), --format is known. */

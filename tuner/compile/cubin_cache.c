@@ -183,8 +183,8 @@ static bool parse_entry(const struct entry *entry, struct compilation *compilati
     return good;
 }
 
-/* The file's date is that of its last use, to the hour: nearly always there is nothing to do. A cache
- * that cannot be written stays as it is. */
+/* Sets the entry's modification time to now, but only once per hour, so that it costs next to
+ * nothing. A cache that cannot be written stays as it is. */
 static void mark_used(const struct entry *entry)
 {
     if (time(NULL) - entry->used > USE_RESOLUTION_S)

@@ -27,7 +27,8 @@ char *cubin_cache_default_folder(void);
 /* The file of an entry, FOLDER/cubin/ab/abcd…; a new string. */
 char *cubin_cache_path(const char *folder, const char *key);
 
-/* Reads an entry. Returns 0 with *found, or ERROR_RECORD; a missing or damaged entry is not found. */
+/* Reads an entry. Returns 0 with `*found`, which is false for a missing or damaged entry; or
+ * ERROR_RECORD. */
 int cubin_cache_read(const char *path, struct compilation *compilation, bool *found,
                      struct error *error);
 

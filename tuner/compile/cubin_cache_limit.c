@@ -5,9 +5,9 @@
 #include "compile/compile_worker.h"
 #include "template/source.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -37,105 +37,90 @@ int cubin_cache_limit(uint64_t *bytes, struct error *error)
     return 0;
 }
 
-/* -- looking through the cache -- */
+/* -- scanning -- */
 
 struct entry {
-    char path[KEY_DIGITS + 4]; /* "ab/abcd…" */
+    char *path;
     int64_t used_s;
     uint64_t bytes;
 };
 
 struct scan {
-    const char *name; /* of the folder of all */
-    int folder;       /* open */
-    int64_t temporaries_before_s;
     struct entry *entries;
     size_t count;
     uint64_t bytes;
 };
 
-/* Whether `name` begins with the key of an entry that belongs below `prefix`. */
-static bool has_key(const char *name, const char *prefix)
-{
-    return strspn(name, "0123456789abcdef") == KEY_DIGITS && strncmp(name, prefix, 2) == 0;
-}
+static const char hex_digits[] = "0123456789abcdef";
 
-/* What may be left of an entry that was being made: KEY.pch, KEY.<16 digits>.tmp. */
+/* Whether `suffix` follows the key in the name of a file that a killed process may leave: KEY.pch,
+ * KEY.<16 digits>.tmp. */
 static bool is_temporary(const char *suffix)
 {
     return strcmp(suffix, COMPILE_WORKER_TEMPORARY) == 0 ||
-           (suffix[0] == '.' && strspn(suffix + 1, "0123456789abcdef") == 16 &&
+           (suffix[0] == '.' && strspn(suffix + 1, hex_digits) == 16 &&
             strcmp(suffix + 17, ".tmp") == 0);
 }
 
-static void scan_file(struct scan *scan, int folder, const char *prefix, const char *name)
+static void scan_file(struct scan *scan, const FTSENT *file, int64_t temporaries_before_s)
 {
-    struct stat information;
-    if (!has_key(name, prefix) || fstatat(folder, name, &information, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(information.st_mode))
+    const char *suffix = file->fts_name + KEY_DIGITS;
+    int64_t used_s = file->fts_statp->st_mtim.tv_sec;
+    if (strspn(file->fts_name, hex_digits) != KEY_DIGITS ||
+        strncmp(file->fts_name, file->fts_parent->fts_name, 2) != 0)
         return;
-    const char *suffix = name + KEY_DIGITS;
     if (suffix[0] == '\0') {
         struct entry *entry = ARRAY_APPEND(scan->entries, scan->count);
-        (void)snprintf(entry->path, sizeof entry->path, "%.2s/%.32s", prefix, name);
-        entry->used_s = information.st_mtim.tv_sec;
-        entry->bytes = (uint64_t)information.st_size;
+        entry->path = alloc_string(file->fts_path);
+        entry->used_s = used_s;
+        entry->bytes = (uint64_t)file->fts_statp->st_size;
         scan->bytes += entry->bytes;
-    } else if (is_temporary(suffix) && information.st_mtim.tv_sec < scan->temporaries_before_s) {
-        (void)unlinkat(folder, name, 0);
+    } else if (is_temporary(suffix) && used_s < temporaries_before_s) {
+        (void)unlink(file->fts_path);
     }
 }
 
-/* A folder that is missing has no entries. */
-static int scan_folder(struct scan *scan, const char *prefix, struct error *error)
+static int scan_next(struct scan *scan, FTS *tree, FTSENT *file, int64_t temporaries_before_s,
+                     struct error *error)
 {
-    int folder = openat(scan->folder, prefix, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
-        return 0;
-    DIR *stream = folder >= 0 ? fdopendir(folder) : NULL;
-    if (stream == NULL) {
-        int status =
-            error_set_errno(error, ERROR_RECORD, "cannot open '%s/%s'", scan->name, prefix);
-        if (folder >= 0)
-            (void)close(folder);
-        return status;
-    }
-    const struct dirent *file;
-    while ((file = readdir(stream)) != NULL)
-        scan_file(scan, folder, prefix, file->d_name);
-    (void)closedir(stream);
+    bool missing = file->fts_errno == ENOENT || file->fts_errno == ENOTDIR;
+    errno = file->fts_errno;
+    if (file->fts_info == FTS_DNR || file->fts_info == FTS_ERR ||
+        (file->fts_info == FTS_NS && !missing))
+        return error_set_errno(error, ERROR_RECORD, "cannot read '%s'", file->fts_path);
+    if (file->fts_info == FTS_D && file->fts_level == 1 &&
+        (file->fts_namelen != 2 || strspn(file->fts_name, hex_digits) != 2))
+        (void)fts_set(tree, file, FTS_SKIP);
+    if (file->fts_info == FTS_F && file->fts_level == 2)
+        scan_file(scan, file, temporaries_before_s);
     return 0;
-}
-
-static char *folder_of_all(const char *folder)
-{
-    return alloc_format("%s/cubin", folder);
-}
-
-/* Fills `scan`, also where it fails; temporaries from before `temporaries_before_s` go. */
-static int scan_cache(struct scan *scan, const char *name, int64_t temporaries_before_s,
-                      struct error *error)
-{
-    *scan = (struct scan){.name = name, .temporaries_before_s = temporaries_before_s};
-    scan->folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (scan->folder < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return 0;
-    if (scan->folder < 0)
-        return error_set_errno(error, ERROR_RECORD, "cannot open '%s'", name);
-    int status = 0;
-    for (unsigned i = 0; i < 256 && status == 0; i++) {
-        char prefix[4];
-        (void)snprintf(prefix, sizeof prefix, "%02x", i);
-        status = scan_folder(scan, prefix, error);
-    }
-    return status;
 }
 
 static void scan_release(struct scan *scan)
 {
+    for (size_t i = 0; i < scan->count; i++)
+        free(scan->entries[i].path);
     free(scan->entries);
-    if (scan->folder >= 0)
-        (void)close(scan->folder);
+}
+
+/* Removes temporaries older than `temporaries_before_s`. Release `scan` also after an error. */
+static int scan_cache(struct scan *scan, const char *folder, int64_t temporaries_before_s,
+                      struct error *error)
+{
+    char *root = alloc_format("%s/cubin", folder);
+    char *const roots[] = {root, NULL};
+    int status = 0;
+    *scan = (struct scan){0};
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+    if (tree == NULL)
+        status = error_set_errno(error, ERROR_RECORD, "cannot read '%s'", root);
+    FTSENT *file;
+    while (status == 0 && (file = fts_read(tree)) != NULL)
+        status = scan_next(scan, tree, file, temporaries_before_s, error);
+    if (tree != NULL)
+        (void)fts_close(tree);
+    free(root);
+    return status;
 }
 
 static struct cubin_cache_contents contents_of(const struct scan *scan)
@@ -151,11 +136,9 @@ int cubin_cache_measure(const char *folder, struct cubin_cache_contents *content
                         struct error *error)
 {
     struct scan scan;
-    char *name = folder_of_all(folder);
-    int status = scan_cache(&scan, name, INT64_MIN, error);
+    int status = scan_cache(&scan, folder, INT64_MIN, error);
     *contents = contents_of(&scan);
     scan_release(&scan);
-    free(name);
     return status;
 }
 
@@ -170,19 +153,20 @@ static int compare_uses(const void *a, const void *b)
     return strcmp(first->path, second->path);
 }
 
-/* Removes the `count` entries that were used longest ago. */
+/* Removes the first `count` entries; one that is already gone is removed. */
 static int remove_entries(struct scan *scan, size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
-        if (unlinkat(scan->folder, scan->entries[i].path, 0) != 0 && errno != ENOENT)
-            return error_set_errno(error, ERROR_RECORD, "cannot remove '%s/%s'", scan->name,
+        if (unlink(scan->entries[i].path) != 0 && errno != ENOENT)
+            return error_set_errno(error, ERROR_RECORD, "cannot remove '%s'",
                                    scan->entries[i].path);
         scan->bytes -= scan->entries[i].bytes;
     }
     return 0;
 }
 
-/* Sorts the entries, and returns how many of the first must go for `most_bytes` to be left. */
+/* Sorts the entries by their last use. Returns how many of the first to remove, so that at most
+ * `most_bytes` are left. */
 static size_t count_surplus(struct scan *scan, uint64_t most_bytes)
 {
     size_t count = 0;
@@ -200,24 +184,25 @@ static int trim(struct scan *scan, uint64_t limit_bytes, struct error *error)
     return remove_entries(scan, count_surplus(scan, limit_bytes - limit_bytes / 10), error);
 }
 
-/* -- the file beside the entries -- */
+/* -- the size file -- */
 
 /*
- * FOLDER/cubin/size says when the cache was last looked through, "@SECONDS" since 1970, how many bytes
- * that found, "+BYTES", and how many each run has added since, "+BYTES"; a line each. Runs hold a
- * shared lock on it, and who removes entries an exclusive one.
+ * FOLDER/cubin/size has one number per line: "@SECONDS" since 1970, when the cache was last
+ * scanned; "+BYTES", what the scan found; and "+BYTES" for each run that has added entries since. A
+ * run holds a shared lock on it; whoever removes entries holds an exclusive one.
+ *
  */
 static int open_size(const char *folder, int flags)
 {
     char *path = alloc_format("%s/cubin/size", folder);
     int file = -1;
     if ((flags & O_CREAT) == 0 || write_file_make_folders(path, NULL) == 0)
-        file = open(path, O_RDWR | O_APPEND | O_CLOEXEC | flags, 0666);
+        file = open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | flags, 0666);
     free(path);
     return file;
 }
 
-/* Whether the lock is held now, or the file system has none. */
+/* Returns false if another process holds the lock. A file system without locks gives it to all. */
 static bool lock(int file, int how)
 {
     int status;
@@ -226,7 +211,7 @@ static bool lock(int file, int how)
     return status == 0 || errno != EWOULDBLOCK;
 }
 
-/* A line that gets lost makes the cache be looked through later than it could. */
+/* If the line is lost, the next scan comes later than it should. */
 static void add_line(int file, char sign, uint64_t number)
 {
     char line[32];
@@ -242,27 +227,27 @@ static void set_size(int file, uint64_t bytes)
     add_line(file, '+', bytes);
 }
 
-/* False if the cache should be looked through: the last look was more than a day ago, or the file does
- * not say, or has grown long. */
+/* Returns false if the cache must be scanned, because the last scan was more than a day ago or the
+ * file is damaged or long. */
 static bool read_size(int file, uint64_t *bytes)
 {
     char text[4096];
     ssize_t length = pread(file, text, sizeof text - 1, 0);
-    uint64_t looked_s = 0;
+    uint64_t scanned_s = 0;
     uint64_t now_s = (uint64_t)time(NULL);
     *bytes = 0;
     if (length <= 0 || (size_t)length == sizeof text - 1)
         return false;
     text[length] = '\0';
     for (char *at = text; *at != '\0'; at++) {
-        uint64_t *number = *at == '@' ? &looked_s : bytes;
+        uint64_t *number = *at == '@' ? &scanned_s : bytes;
         if ((*at != '@' && *at != '+') || at[1] < '0' || at[1] > '9')
             return false;
         *number += strtoull(at + 1, &at, 10);
         if (*at != '\n')
             return false;
     }
-    return looked_s <= now_s && now_s - looked_s < DAY_S;
+    return scanned_s <= now_s && now_s - scanned_s < DAY_S;
 }
 
 void cubin_cache_use_begin(struct cubin_cache_use *use, const char *folder)
@@ -278,14 +263,12 @@ static int keep_limit(int file, const char *folder, uint64_t limit_bytes, struct
     if (read_size(file, &bytes) && bytes <= limit_bytes)
         return 0;
     struct scan scan;
-    char *name = folder_of_all(folder);
-    int status = scan_cache(&scan, name, time(NULL) - DAY_S, error);
+    int status = scan_cache(&scan, folder, time(NULL) - DAY_S, error);
     if (status == 0)
         status = trim(&scan, limit_bytes, error);
     if (status == 0)
         set_size(file, scan.bytes);
     scan_release(&scan);
-    free(name);
     return status;
 }
 
@@ -310,25 +293,23 @@ int cubin_cache_use_end(struct cubin_cache_use *use, const char *folder, uint64_
 static int remove_all(const char *folder, struct cubin_cache_contents *removed, struct error *error)
 {
     struct scan scan;
-    char *name = folder_of_all(folder);
-    int status = scan_cache(&scan, name, INT64_MAX, error);
+    int status = scan_cache(&scan, folder, INT64_MAX, error);
     *removed = contents_of(&scan);
     if (status == 0)
         status = remove_entries(&scan, scan.count, error);
-    for (unsigned i = 0; i < 256 && status == 0 && scan.folder >= 0; i++) {
-        char prefix[4];
-        (void)snprintf(prefix, sizeof prefix, "%02x", i);
-        (void)unlinkat(scan.folder, prefix, AT_REMOVEDIR); /* stays if it holds anything else */
+    for (unsigned i = 0; i < 256 && status == 0; i++) {
+        char *path = alloc_format("%s/cubin/%02x", folder, i);
+        (void)rmdir(path); /* fails if it holds anything else */
+        free(path);
     }
     scan_release(&scan);
-    free(name);
     return status;
 }
 
 int cubin_cache_clear(const char *folder, struct cubin_cache_contents *removed, struct error *error)
 {
     int status = 0;
-    int file = open_size(folder, 0); /* without it no run uses the cache */
+    int file = open_size(folder, 0); /* if there is no such file, no run uses the cache */
     *removed = (struct cubin_cache_contents){0};
     if (file >= 0 && !lock(file, LOCK_EX | LOCK_NB))
         status = error_set(error, ERROR_RECORD,

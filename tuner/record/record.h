@@ -5,9 +5,9 @@
  * Calling sequence of a run:
  *     record_open, record_begin (once a study), record_result (for each variant as it comes in),
  *     record_finish when the study is complete, record_close
- * Readers use record_open_existing and record_studies. Every row carries a checksum; a row that does
- * not match its own is never believed. The schema has one version (PRAGMA user_version), and records
- * of other versions are not read.
+ * Readers use record_open_existing and record_studies. Every row has a checksum; a row that does not
+ * match it is never believed. The schema has a version (PRAGMA user_version); records of other
+ * versions are not read.
  *
  * People ask it with the sqlite3 shell: tables study, variant and sample, and two views,
  *     SELECT * FROM best;          the winner of each study
@@ -29,16 +29,16 @@ struct record;
 
 /* What record_open() had to do. */
 struct record_repair {
-    char *set_aside; /* new name of a file that could not be used; NULL if there was none */
-    bool was_old; /* because an older autotune wrote it; otherwise it is damaged or not a record */
-    size_t dropped; /* studies and variants removed because their checksums did not match */
+    char *set_aside; /* the new name of a file that was renamed, or NULL */
+    bool was_old;    /* it was renamed because an older autotune wrote it */
+    size_t dropped;  /* studies and variants that were removed because of their checksums */
 };
 
 /*
- * Opens the record at `path` for a run, which can measure again what is lost, and makes it if it
- * does not exist (its folder must). Renames a file that is damaged or not a record to
- * PATH.damaged-N, a record of an older autotune to PATH.old-N, and begins a new one; drops damaged
- * rows. Refuses a record of a newer autotune. Free repair->set_aside.
+ * Opens the record for a run, which can measure again what is lost. Creates it if it does not exist;
+ * its folder must. A record that an older autotune wrote is renamed to PATH.old-N, a file that is
+ * damaged or not a record to PATH.damaged-N, and a new record begins. Damaged rows are removed. The
+ * record of a newer autotune is an error. Free repair->set_aside.
  */
 int record_open(struct record **record, const char *path, struct record_repair *repair,
                 struct error *error);

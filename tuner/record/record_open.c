@@ -122,13 +122,13 @@ static int identify(sqlite3 *database, int64_t *application, int64_t *version, i
     return status == SQLITE_ROW ? SQLITE_OK : status;
 }
 
-/* What a file turned out to be, besides a record that can be used. */
+/* What a file turns out to be. */
 enum file_kind {
     FILE_USABLE,
-    FILE_EMPTY,   /* has yet to get its tables */
-    FILE_OLD,     /* a record of an older autotune */
+    FILE_EMPTY,   /* needs its tables */
+    FILE_OLD,     /* an older autotune wrote it */
     FILE_DAMAGED, /* or not a record at all */
-    FILE_FAILED   /* SQLite cannot read it now, or the record is of a newer autotune */
+    FILE_REFUSED  /* a newer autotune wrote it, or SQLite cannot read it now */
 };
 
 static int refuse_version(const struct record *record, int64_t version, struct error *error)
@@ -146,12 +146,12 @@ static int refuse_version(const struct record *record, int64_t version, struct e
                         version, SCHEMA_VERSION);
 }
 
-/* Refuses what is not a record of this version; an empty file is not refused. */
+/* An error unless the file is a record of this version, or empty. */
 static int check_identity(struct record *record, enum file_kind *kind, struct error *error)
 {
     int64_t application = 0, version = 0, objects = 0;
     int status = identify(record->database, &application, &version, &objects);
-    *kind = status == SQLITE_NOTADB || status == SQLITE_CORRUPT ? FILE_DAMAGED : FILE_FAILED;
+    *kind = status == SQLITE_NOTADB || status == SQLITE_CORRUPT ? FILE_DAMAGED : FILE_REFUSED;
     if (status == SQLITE_NOTADB)
         return error_set_at(error, ERROR_RECORD, record->path, 0,
                             "not a record of autotune: %s; move it away or choose another folder",
@@ -170,16 +170,16 @@ static int check_identity(struct record *record, enum file_kind *kind, struct er
     }
     *kind = version == SCHEMA_VERSION  ? FILE_USABLE
             : version < SCHEMA_VERSION ? FILE_OLD
-                                       : FILE_FAILED;
+                                       : FILE_REFUSED;
     return *kind == FILE_USABLE ? 0 : refuse_version(record, version, error);
 }
 
-/* Over what our tables are declared to be; what people add beside them is theirs. */
+/* Of our tables' declarations; people may add tables of their own. */
 #define SCHEMA_HASH                                                                                \
     "(SELECT rows_hash(type, name, sql) FROM sqlite_schema"                                        \
     " WHERE name IN ('study', 'variant', 'sample', 'study_subject'))"
 
-/* Makes the tables and notes how they are declared, unless another process was faster. */
+/* Creates the tables and the seal of their declarations, unless another process was faster. */
 static int make_tables(struct record *record, struct error *error)
 {
     static const char seal[] =
@@ -349,12 +349,11 @@ static bool is_damage(const struct record *record)
            status == SQLITE_ERROR;
 }
 
-/* `*kind` says what a file is that was refused. Damaged rows are dropped, and counted in
- * `*dropped`. */
+/* On failure, `*kind` says why. Removes damaged rows, and counts them in `*dropped`. */
 static int open_for_writing(struct record **record, const char *path, size_t *dropped,
                             enum file_kind *kind, struct error *error)
 {
-    *kind = FILE_FAILED;
+    *kind = FILE_REFUSED;
     int result =
         open_database(record, path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
     if (result != 0)
@@ -372,7 +371,7 @@ static int open_for_writing(struct record **record, const char *path, size_t *dr
         if (result == 0)
             result = mend(*record, dropped, error);
         if (result != 0)
-            *kind = is_damage(*record) ? FILE_DAMAGED : FILE_FAILED;
+            *kind = is_damage(*record) ? FILE_DAMAGED : FILE_REFUSED;
     }
     if (result != 0) {
         record_close(*record);
@@ -482,7 +481,7 @@ int record_open_existing(struct record **record, const char *path, struct error 
         return error_set_at(error, ERROR_RECORD, path, 0,
                             "there is no record yet; run `autotune --config FILE` first");
     int result = open_database(record, path, path, SQLITE_OPEN_READONLY, error);
-    enum file_kind kind = FILE_FAILED;
+    enum file_kind kind = FILE_REFUSED;
     int64_t count = 0;
     if (result == 0)
         result = check_identity(*record, &kind, error);

@@ -6,8 +6,8 @@
 #define AUTOTUNE_RECORD_SQL_H
 
 /*
- * Checksums over all that a row holds, a variant's with its samples, by record_hash.h's functions. A
- * row is sealed with its checksum at the end of each transaction that changes it.
+ * Checksums of everything in a row, made by the functions of record_hash.h; a variant's includes its
+ * samples. Every transaction ends with new checksums for the rows that it has changed.
  */
 #define STUDY_HASH                                                                                 \
     "row_hash(id, kernel, problem, gpu, arch, mode, cache, template, template_hash, description,"  \

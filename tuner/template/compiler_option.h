@@ -1,6 +1,6 @@
 /*
- * Options that a template may not pass to NVRTC: those that make the compiler write files. A template
- * may read whatever it names, since `#include` can as well.
+ * Options that a template may not pass to NVRTC: those that make it write files. Options that read
+ * files are allowed, since `#include` reads any file as well.
  */
 #ifndef AUTOTUNE_COMPILER_OPTION_H
 #define AUTOTUNE_COMPILER_OPTION_H

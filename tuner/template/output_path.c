@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The real path of `path`; if nothing exists there yet, that of the part that exists, with the rest
- * behind it. A new string. */
+/* The real path of `path`; if it does not exist, the real path of the part that does, and the rest.
+ * Free it. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the path at most */
 static char *real_path(const char *path)
 {
@@ -24,7 +24,7 @@ static char *real_path(const char *path)
     return real;
 }
 
-/* `real` is a real path, but its part that does not exist may hold "..", which could lead anywhere. */
+/* `real` is a real path, but the part of it that does not exist may have a "..". */
 static bool is_below(const char *real, const char *folder)
 {
     size_t length = strlen(folder);

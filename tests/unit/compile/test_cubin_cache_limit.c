@@ -280,6 +280,21 @@ static void test_only_entries_and_temporaries_go(void **state)
     expect_foreign();
 }
 
+static void test_a_size_file_that_is_a_link_is_not_followed(void **state)
+{
+    (void)state;
+    struct cubin_cache_use use;
+    make_file("outside", 100, DAY);
+    make_entry(1, 5000, DAY);
+    assert_int_equal(symlink("../../outside", "c/cubin/size"), 0);
+    cubin_cache_use_begin(&use, "c");
+    assert_int_equal(use.file, -1);
+    assert_int_equal(clear().entries, 1);
+    struct stat information;
+    assert_int_equal(stat("outside", &information), 0);
+    assert_int_equal(information.st_size, 100);
+}
+
 #define KEY "c/cubin/05/05000000000000000000000000000005"
 
 static void test_temporaries_that_were_left_go_after_a_day(void **state)
@@ -412,6 +427,7 @@ int main(void)
         SCRATCH_TEST(test_the_size_file_does_not_grow_for_ever),
         SCRATCH_TEST(test_nothing_goes_while_another_run_uses_the_cache),
         SCRATCH_TEST(test_only_entries_and_temporaries_go),
+        SCRATCH_TEST(test_a_size_file_that_is_a_link_is_not_followed),
         SCRATCH_TEST(test_temporaries_that_were_left_go_after_a_day),
         SCRATCH_TEST(test_clearing_removes_everything_and_says_what),
         SCRATCH_TEST(test_a_missing_cache_is_empty_and_stays_missing),
