@@ -1,12 +1,12 @@
-// Every atomic operation, with the old value that it returns.
+// Every atomic operation, including the old value that it returns.
 //
-// Thread i applies the operation once to word i % addresses, and writes down the change: what the
-// word became less what it was, modulo 2^32. If every update was whole and every returned value
-// true, the changes of all threads add up to the last state less the first, whatever the order was.
+// Thread i applies the operation once to word i % addresses and stores the change: the new value
+// minus the old, modulo 2^32. If every update was atomic and every returned value correct, the
+// changes of all threads add up to the final state minus the initial one, in any order.
 //
-// ATOMIC      (part of the problem) add, sub, bit_and, bit_or, bit_xor, max, min, exch, and cas as
-//             an increment.
-// BLOCK_SIZE  threads a block.
+// ATOMIC      (part of the problem) add, sub, bit_and, bit_or, bit_xor, max, min, exch, or cas,
+//             which increments.
+// BLOCK_SIZE  threads per block.
 #include "primitives.cuh"
 
 #define ATOMIC_ADD 0
@@ -53,7 +53,7 @@ __device__ uint32 first_state()
     return ATOMIC == ATOMIC_BIT_AND || ATOMIC == ATOMIC_MIN ? 0xffffffffu : 0;
 }
 
-// What the operation makes of `old`.
+// The new value of a word that held `old`.
 __device__ uint32 apply(uint32 old, uint32 value)
 {
     switch (ATOMIC) {
@@ -90,7 +90,7 @@ __device__ uint32 increment_by_cas(uint32 *word)
     }
 }
 
-// The old value.
+// Returns the old value.
 __device__ uint32 apply_atomically(uint32 *word, uint32 value)
 {
     switch (ATOMIC) {
@@ -133,8 +133,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     }
 }
 
-// out[0]: the changes by the threads' account; out[1]: the changes that the words show. They are
-// the same, and, for all but exch, whose last value is anyone's, what the reference has.
+// out[0]: the changes that the threads report minus those that the words show; must be 0. out[1]:
+// the changes that the words show; must equal the reference, except for exch, where the final value
+// depends on the order of the threads.
 extern "C" __global__ void atomic_account(const uint32 *words, uint64 addresses, uint64 n,
                                           const uint32 *changes, uint32 *out)
 {
@@ -158,7 +159,7 @@ extern "C" __global__ void atomic_account(const uint32 *words, uint64 addresses,
     }
 }
 
-// One thread, one update after the other.
+// One thread applies all updates in turn.
 extern "C" __global__ void atomic_reference(uint64 addresses, uint64 n, uint32 *out)
 {
     uint32 change = 0;

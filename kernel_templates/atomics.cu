@@ -1,20 +1,21 @@
-// Many threads, one result: the sum (or product) of n numbers through atomics in global memory.
+// The sum or product of n numbers with atomics in global memory.
 //
-// METHOD      racy: read, combine, write, without an atomic. Loses updates: always ends as
-//             wrong_result.
-//             atomic: one atomic add an element (sums only).
-//             cas: the same from compare-and-swap, which gives any operation: read, combine, and
-//             try again if someone else was faster.
-//             thread_local: a thread combines its elements in a register; one atomic a thread.
-//             warp_aggregated: and the warp combines its threads; one atomic a warp.
-//             block_aggregated: and the block its warps; one atomic a block.
-// BLOCK_SIZE  threads a block.
-// Fewer, fatter threads (a smaller grid) make the last three cheaper still.
+// METHOD      racy: read, combine, write, without an atomic. Loses updates, so that the outcome is
+//             always wrong_result.
+//             atomic: one atomic add per element (sums only).
+//             cas: a compare-and-swap loop per element, which works for any operation: read,
+//             combine, and retry if another thread was faster.
+//             thread_local: a thread combines its elements in a register; one atomic per thread.
+//             warp_aggregated: the warp also combines its threads; one atomic per warp.
+//             block_aggregated: the block also combines its warps; one atomic per block.
+// BLOCK_SIZE  threads per block.
+// A smaller grid, with more elements per thread, makes the last three cheaper still.
 //
-// Relaxed order is enough: each update is whole by itself, and the end of the kernel publishes the
-// last.
+// Relaxed order is enough: each update is atomic by itself, and the end of the kernel publishes the
+// result.
 //
-// OPERATION (part of the problem): sum; or product of 2x + 1, odd so that it never becomes zero.
+// OPERATION (part of the problem): sum; or product of 2x + 1, whose factors are odd so that it is
+// never zero.
 #include "value_types.cuh"
 
 #define METHOD_RACY 0
@@ -45,7 +46,7 @@ template <> struct Word<8> {
     typedef uint64 type;
 };
 
-// Compares bits, not numbers: a NaN, which equals nothing, would keep the loop from ending.
+// Compares bits, not numbers: a NaN does not equal itself, so the loop would never end.
 __device__ void combine_by_cas(Value *to, Value value)
 {
     typedef Word<sizeof(Value)>::type Bits;

@@ -1,30 +1,30 @@
-// Barriers over all blocks of a grid. Every block must be resident, or those that wait hold the
-// place of those that have not started: the launch must be refused where the grid does not fit.
+// Barriers over all blocks of a grid. Every block must be resident; otherwise waiting blocks keep
+// the others from starting. The launch must fail if the grid does not fit.
 //
-// BARRIER     the algorithm, one struct each below.
-// ARRIVE      how a block announces itself where it counts arrivals.
+// BARRIER     the algorithm; each has a struct below.
+// ARRIVE      how a block arrives at a barrier that counts.
 //             returning: the add returns the count, so that the last block need not poll.
-//             silent: nothing returns and polling starts sooner, which pays where the poll finds
-//             the barrier complete at once.
+//             silent: the add returns nothing and polling starts sooner, which is faster if the
+//             first poll already finds the barrier complete.
 // POLL        acquire: every poll is an acquire.
-//             relaxed: polls carry no order, one acquire follows the last; it spares an
-//             invalidation of L1 after each poll.
-//             overlapped: as relaxed, with two polls under way, half a round trip apart.
-// POLL_DELAY  cycles before the first poll. A poll that comes too early stands in the way of the
-//             arrivals on their way to the same word, and the next poll comes a round trip later.
-// FAN_IN      blocks a group, for tree and cluster.
+//             relaxed: polls are relaxed and one acquire follows the last; this avoids invalidating
+//             L1 after each poll.
+//             overlapped: like relaxed, with two polls in flight, half a round trip apart.
+// POLL_DELAY  cycles before the first poll. A poll that comes too early delays the arrivals at the
+//             same word, and the next poll comes a round trip later.
+// FAN_IN      blocks per group, for tree and cluster.
 //
-// All keep their state in global memory between launches: it starts as zeros, and belongs to one
-// launch at a time and to grids of one size. Counts only grow and have 64 bits, so they do not wrap
-// in a lifetime. A block learns the number of barriers completed so far from the count itself: no
+// All keep their state in global memory between launches: it starts as zeros, and is used by one
+// launch at a time, always with the same grid size. Counts only grow and have 64 bits, so they
+// never wrap in practice. A block reads from the count how many barriers have completed so far: no
 // later barrier can complete before the block has arrived there.
 //
-// Why they are correct: the first __syncthreads hands the writes of the block to its thread 0,
-// which releases them with its arrival. Arrivals are read-modify-writes, and each continues the
-// release sequences of those before it; so whoever acquires the complete count acquires from every
-// block. The second __syncthreads hands that on to the block. Less is wrong: without the release,
-// an arrival may be seen before the block's writes; without the acquire, a block may go on with
-// what its L1 held before.
+// Why they are correct: the first __syncthreads orders the writes of the block before the arrival
+// of thread 0, which releases them. Arrivals are read-modify-writes, each of which continues the
+// release sequences of the earlier ones, so acquiring the complete count acquires from every block.
+// The second __syncthreads extends that to the whole block. Anything weaker is wrong: without the
+// release, an arrival may be seen before the writes of the block; without the acquire, a block may
+// read stale data from its L1.
 #ifndef BARRIERS_CUH
 #define BARRIERS_CUH
 
@@ -61,7 +61,7 @@
 #define FAN_IN 4
 #endif
 
-// For the declaration of a kernel that waits at a barrier.
+// An attribute for the declaration of a kernel that waits at a barrier.
 #if BARRIER == BARRIER_CLUSTER
 #define BARRIER_CLUSTERS __cluster_dims__(FAN_IN, 1, 1)
 #else
@@ -73,7 +73,7 @@
 #endif
 
 #define POLL_SPACING 128 // cycles, about half of a round trip to L2 and back
-#define LINE_WORDS 32    // of 32 bits: every word that is polled has a line of 128 bytes to itself
+#define LINE_WORDS 32    // of 32 bits: every polled word has its own line of 128 bytes
 
 template <typename Word> __device__ void poll_overlapped(const Word *word, Word target)
 {
@@ -90,7 +90,7 @@ template <typename Word> __device__ void poll_overlapped(const Word *word, Word 
 }
 
 // Waits until *word has reached `target`, and acquires. The relaxed polls and the acquire after
-// them read one location in program order, so the acquire sees what they saw or something newer.
+// them read the same location in program order, so the acquire reads the same value or a newer one.
 template <typename Word> __device__ void wait_for(const Word *word, Word target)
 {
     if (POLL_DELAY > 0) {
@@ -109,7 +109,7 @@ template <typename Word> __device__ void wait_for(const Word *word, Word target)
 #endif
 }
 
-// One more arrival at *count, and the wait until there are `target`.
+// Adds an arrival to *count and waits until there are `target`.
 __device__ inline void arrive_and_wait(uint64 *count, uint64 target)
 {
 #if ARRIVE == ARRIVE_SILENT
@@ -144,8 +144,8 @@ struct GridBarrier {
 };
 
 #elif BARRIER == BARRIER_LOCK_FREE
-// A flag a block, which holds the number of barriers that the block has reached; thread 0 of each
-// block waits for one flag after the other. Every flag is a release and an acquire of its own.
+// One flag per block, which holds the number of barriers that the block has reached; thread 0 of
+// each block waits for one flag after the other. Each flag has its own release and acquire.
 struct GridBarrier {
     uint64 *flags;
     uint64 reached;
@@ -170,7 +170,7 @@ struct GridBarrier {
 
 #elif BARRIER == BARRIER_LOCK_FREE_PARALLEL
 // The same flags, but each thread waits for one of them (or for every blockDim.x-th); the second
-// __syncthreads gathers what the threads have acquired.
+// __syncthreads combines what the threads have acquired.
 struct GridBarrier {
     uint64 *flags;
     uint64 reached;
@@ -194,8 +194,8 @@ struct GridBarrier {
 };
 
 #elif BARRIER == BARRIER_GATHER
-// Flags as above, but block 0 alone waits for them, its threads in parallel, and then lets all go
-// with one word. Its release passes on what its threads acquired: its __syncthreads lies between.
+// Flags as above, but only block 0 waits for them, with all its threads, and then releases the
+// other blocks with one word. A __syncthreads orders what its threads acquired before that release.
 struct GridBarrier {
     uint64 *go;
     uint64 *flags;
@@ -232,9 +232,8 @@ struct GridBarrier {
 };
 
 #elif BARRIER == BARRIER_SENSE
-// Sense-reversing: a counter that starts again by itself, and a word that the last arrival changes
-// while the others wait for the change. Arrivals and polls do not meet at one word, but the way to
-// the word is one more release.
+// Sense-reversing: a counter that resets itself, and a word that the last arrival changes while the
+// others poll it. Arrivals and polls use different words, but it needs one more release.
 struct GridBarrier {
     uint32 *count;
     uint64 *sense;
@@ -260,8 +259,8 @@ struct GridBarrier {
 };
 
 #elif BARRIER == BARRIER_TREE
-// Two levels: FAN_IN blocks count at a word of their own, the last of them counts at the root,
-// where all wait. Fewer arrivals at one word, one more round trip.
+// Two levels: FAN_IN blocks count at their own word, and the last of them counts at the root, where
+// all blocks wait. Fewer arrivals per word, but one more round trip.
 struct GridBarrier {
     uint64 *root;
     uint64 *group;
@@ -294,8 +293,8 @@ struct GridBarrier {
 };
 
 #elif BARRIER == BARRIER_CLUSTER
-// The blocks of a cluster meet at the hardware's own barrier, which orders memory among them; the
-// first of them counts for all. Needs compute capability 9.0 and a grid of whole clusters.
+// The blocks of a cluster use the hardware barrier, which orders memory among them; the first block
+// counts for all. Needs compute capability 9.0 and a grid of whole clusters.
 struct GridBarrier {
     uint64 *count;
     uint64 clusters;
@@ -325,7 +324,7 @@ struct GridBarrier {
 };
 
 #elif BARRIER == BARRIER_COOPERATIVE
-// The toolkit's own, under a cooperative launch.
+// grid.sync() of the CUDA Toolkit, which needs a cooperative launch.
 struct GridBarrier {
     __device__ explicit GridBarrier(uint32 *)
     {
@@ -337,7 +336,7 @@ struct GridBarrier {
 };
 
 #else
-// No barrier between blocks: wrong, and there to be caught.
+// No barrier between blocks: wrong on purpose, to test verification.
 struct GridBarrier {
     __device__ explicit GridBarrier(uint32 *)
     {

@@ -1,18 +1,18 @@
-// Stream compaction: the elements above a threshold, packed, and how many there are.
+// Stream compaction: writes the elements above a threshold without gaps, and counts them.
 //
-// METHOD      how the elements that pass find their places.
-//             atomic: each takes the next place with an atomic add.
-//             warp_aggregated: one add a warp, for all its lanes that pass; ranks from a ballot.
-//             block_aggregated: one add a tile; ranks from a scan over the block.
-//             ordered: as block_aggregated, but the tile's first place is the number of elements
-//             that pass in all tiles before it: the order of the input stays (decoupled look-back,
-//             Merrill and Garland 2016). With the others the order of the output is free.
-// BLOCK_SIZE  threads a block, whole warps.
-// NUM_LOAD    elements a thread holds at once; a tile has BLOCK_SIZE * NUM_LOAD.
-// LOOK_BACK   ordered: how many times 32 tiles before its own a tile asks at a time. Few ask again
-//             and again, a round trip each; more than there are tiles under way are for nothing.
-// POLL_DELAY  ordered: cycles before a tile that had nothing to say is asked again. Polls are in the
-//             way of the answers.
+// METHOD      how an element that passes gets its index in the output.
+//             atomic: each element takes the next index with an atomic add.
+//             warp_aggregated: one atomic add per warp; ranks come from a ballot.
+//             block_aggregated: one atomic add per tile; ranks come from a scan over the block.
+//             ordered: like block_aggregated, but a tile starts behind all elements that pass in
+//             earlier tiles, which keeps the input order (decoupled look-back, Merrill and Garland
+//             2016). The other methods write in any order.
+// BLOCK_SIZE  threads per block, a multiple of the warp size.
+// NUM_LOAD    elements that a thread holds at once; a tile has BLOCK_SIZE * NUM_LOAD.
+// LOOK_BACK   ordered: a tile polls LOOK_BACK * 32 earlier tiles at a time. If it is too small, a
+//             tile polls repeatedly; if too large, it polls tiles that have not started.
+// POLL_DELAY  ordered: cycles before a tile that had nothing to report is polled again. Polling
+//             delays the answers.
 // VALUE_TYPE (part of the problem): see value_types.cuh.
 #include "value_types.cuh"
 
@@ -45,7 +45,7 @@ __device__ __forceinline__ bool passes(Value value, float threshold)
     return widen(value) > (Accumulator)threshold;
 }
 
-// The lanes below this one that are set in `ballot`.
+// The number of lanes below this one that are set in `ballot`.
 __device__ __forceinline__ uint32 rank_in(uint32 ballot)
 {
     return __popc(ballot & ((1u << threadIdx.x % WARP_SIZE) - 1));
@@ -97,8 +97,9 @@ __device__ void write_passing(const Value *loaded, const bool *pass, uint64, Val
 
 #else
 
-// An exclusive sum over the COUNT `values`, which the whole block has filled; returns the total, in
-// every thread. The first warp does it: each lane adds up neighbours, and the warp the lanes.
+// Exclusive prefix sum, in place, of the COUNT `values` that the whole block has filled; returns
+// the total to every thread. The first warp computes it: each lane sums neighbouring values, then
+// the warp scans the sums of its lanes.
 template <int COUNT> __device__ uint32 scan_exclusive(uint32 *values)
 {
     constexpr int EACH = (COUNT + WARP_SIZE - 1) / WARP_SIZE;
@@ -136,15 +137,15 @@ template <int COUNT> __device__ uint32 scan_exclusive(uint32 *values)
 
 #if METHOD == METHOD_ORDERED
 
-// What a tile has published about itself: a count and, in the lowest two bits, what it counts. Both
-// move in one 64-bit access and nothing else is read on the strength of it: relaxed order will do.
+// The status that a tile publishes: a count and, in the lowest two bits, what it counts. Both move
+// in one 64-bit access and no other data depends on it, so relaxed order is enough.
 #define STATUS_NOTHING 0
 #define STATUS_OWN 1    // elements that pass in this tile
-#define STATUS_PREFIX 2 // in this tile and all before it
+#define STATUS_PREFIX 2 // elements that pass in this tile and all before it
 
-// What the lane's tile says, asked again until it says something. Tiles are handed out in the order
-// in which blocks start, so every tile before this one belongs to a block that is running or done,
-// and the wait ends. There are no places before the first tile.
+// Polls the status of `tile` until the tile has published one. Blocks draw tiles in the order in
+// which they start, so every earlier tile belongs to a block that is running or done, and the wait
+// ends. Before the first tile, the prefix is 0.
 __device__ uint64 status_of(const uint64 *status, int64 tile, uint64 word)
 {
     while (tile >= 0 && (word & 3) == STATUS_NOTHING) {
@@ -154,8 +155,8 @@ __device__ uint64 status_of(const uint64 *status, int64 tile, uint64 word)
     return tile >= 0 ? word : STATUS_PREFIX;
 }
 
-// The places taken by all tiles before `tile`. The first warp looks back, 32 tiles for each of
-// LOOK_BACK loads under way, adds up what they hold, and is done at the first prefix it meets.
+// The number of elements that pass in all tiles before `tile`. The first warp walks back through
+// the tiles, LOOK_BACK * 32 at a time, and sums their counts until it reaches a prefix.
 __device__ uint64 look_back(uint64 *status, uint64 tile, uint32 own)
 {
     const uint32 lane = threadIdx.x;
@@ -193,7 +194,7 @@ __device__ uint64 look_back(uint64 *status, uint64 tile, uint32 own)
 
 #endif
 
-// The first place for this tile, in every thread.
+// Returns the first output index of this tile to every thread.
 __device__ uint64 place_of_tile(uint64 tile, uint32 own, uint64 *count, uint64 *status)
 {
     __shared__ uint64 first;
@@ -242,7 +243,7 @@ __device__ void write_passing(const Value *loaded, const bool *pass, uint64 tile
 
 #endif
 
-// Which tile this block works on, in every thread.
+// Returns the tile that this block works on to every thread.
 __device__ uint64 tile_of_block(uint32 *ticket)
 {
 #if METHOD == METHOD_ORDERED
@@ -257,7 +258,7 @@ __device__ uint64 tile_of_block(uint32 *ticket)
 #endif
 }
 
-// Before each run: no places are taken, no tile has said anything.
+// Before each run: resets the count, the ticket and the status of every tile.
 extern "C" __global__ void filter_clear(uint64 *count, uint32 *ticket, uint64 *status, uint64 tiles)
 {
     const uint64 i = (uint64)blockIdx.x * blockDim.x + threadIdx.x;
@@ -270,7 +271,7 @@ extern "C" __global__ void filter_clear(uint64 *count, uint32 *ticket, uint64 *s
     }
 }
 
-// One block a tile.
+// One block per tile.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     filter(const Value *__restrict__ in, uint64 n, float threshold, Value *out, uint64 *count,
            uint32 *ticket, uint64 *status)
@@ -293,7 +294,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     write_passing(loaded, pass, tile, out, count, status);
 }
 
-// One block: every thread has a stretch of the input, counts in it, and writes behind those before.
+// One block: every thread counts in its own part of the input, then writes behind the elements of
+// the threads before it.
 extern "C" __global__ void filter_reference(const Value *in, uint64 n, float threshold, Value *out)
 {
     __shared__ uint64 counts[1024];

@@ -1,25 +1,26 @@
 // A barrier over all blocks, thousands of times in one launch.
 //
-// BARRIER     lock: one counter, an atomic add a block, spin until it reaches a multiple of the
-//             grid.
-//             lock_free: a flag a block; thread 0 of each block polls all flags in turn.
+// BARRIER     lock: one counter, to which each block adds 1 and then spins until it reaches a
+//             multiple of the grid size.
+//             lock_free: one flag per block; thread 0 of each block polls all flags in turn.
 //             lock_free_parallel: each thread polls one flag.
 //             gather: block 0 polls all flags and releases the others with one word.
 //             sense: a counter that resets itself, and a word that the last arrival changes.
-//             tree: groups of FAN_IN blocks count, and the last of each counts at the root.
-//             cluster: clusters of FAN_IN blocks meet in hardware, and one of each counts.
+//             tree: groups of FAN_IN blocks count, and the last of each group counts at the root.
+//             cluster: clusters of FAN_IN blocks synchronise in hardware, and one block per cluster
+//             counts.
 //             cooperative: grid.sync() of cooperative groups.
-//             none: no barrier at all. Always ends as wrong_result.
+//             none: no barrier at all. The outcome is always wrong_result.
 // ARRIVE, POLL, POLL_DELAY: details of waiting, explained in barriers.cuh.
-// BLOCK_SIZE  threads a block. The barrier itself needs one; the others wait at bar.sync.
+// BLOCK_SIZE  threads per block. The barrier itself needs one; the others wait at bar.sync.
 //
 // TEST (part of the problem) says what happens between barriers:
-//   latency   nothing, so that time / rounds is the barrier's; a few checked rounds follow.
-//   stamps    every block writes the round's number, and after the barrier looks at every other
-//             block's.
-//   total     every block adds up its slice of the input, and after the barrier adds up all slices.
-// In a checked round one block, another each time, comes late, so that without a barrier the others
-// are sure to read what it has not written yet.
+//   latency   nothing, so that time / rounds is the cost of a barrier; a few checked rounds follow.
+//   stamps    every block writes the number of the round and, after the barrier, checks the numbers
+//             of all other blocks.
+//   total     every block sums its slice of the input and, after the barrier, adds up all slices.
+// In each checked round a different block is late, so that without a barrier the others certainly
+// read what it has not written yet.
 #include "barriers.cuh"
 
 #define TEST_LATENCY 0
@@ -33,8 +34,8 @@
 #define TEST TEST_LATENCY
 #endif
 
-#define CHECKED_ROUNDS 8 // after the rounds of latency
-#define LATE_CYCLES 4000 // some 2 µs: several barriers long
+#define CHECKED_ROUNDS 8 // after the timed rounds of `latency`
+#define LATE_CYCLES 4000 // about 2 µs, as long as several barriers
 
 struct Sum {
     template <typename T> static __device__ T combine(T a, T b)
@@ -54,7 +55,8 @@ __device__ void come_late(uint64 round)
     }
 }
 
-// A slot a block, two sets that take turns: a block that is a barrier ahead writes the other set.
+// One slot per block, in two alternating sets: a block that is one barrier ahead writes the other
+// set.
 __device__ uint32 *slots_of(uint32 *slots, uint64 round)
 {
     return slots + round % 2 * gridDim.x;
@@ -77,7 +79,7 @@ __device__ uint64 stamp_round(GridBarrier &barrier, uint32 *slots, uint64 round)
     return __syncthreads_and(right);
 }
 
-// The sum of the input plus n times the round, from slices that all blocks have added up.
+// The sum of the input plus n times the round: each block sums a slice, and then all slices.
 __device__ uint64 total_round(GridBarrier &barrier, const int *in, uint64 n, uint32 *slots,
                               uint64 round)
 {
@@ -100,7 +102,7 @@ __device__ uint64 total_round(GridBarrier &barrier, const int *in, uint64 n, uin
     return (uint64)block_reduce<Sum, BLOCK_SIZE>(total);
 }
 
-// Every block's result goes into out[0], the largest, and out[1], the complement of the smallest.
+// out[0] becomes the largest result of all blocks, out[1] the complement of the smallest.
 extern "C" __global__ void BARRIER_CLUSTERS __launch_bounds__(BLOCK_SIZE)
     grid_barrier(const int *in, uint64 n, uint64 rounds, uint32 *slots, uint32 *state, uint64 *out)
 {

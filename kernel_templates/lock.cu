@@ -1,23 +1,22 @@
-// Counting the elements above a threshold under a lock, against doing without one.
+// Counting the elements above a threshold under a lock, compared with atomics.
 //
-// METHOD      block_mutex: a spin lock that one thread of each block takes, for the whole block's
-//             count.
-//             thread_mutex: every thread with a passing element takes the lock. Locking, the
-//             critical section and unlocking are one pass of a loop, so that a lane that fails to
-//             lock does not keep the lane that holds the lock from reaching its unlock.
-//             spin_mutex: the same with a spin before the critical section, as one would write it
-//             for CPUs. Before compute capability 7.0 the spinning lanes keep the holder from going
-//             on, and it never ends; since then lanes progress independently. It is here to be
-//             recognised.
+// METHOD      block_mutex: a spin lock that one thread per block takes to add the block's count.
+//             thread_mutex: every thread with a passing element takes the lock. One pass of a loop
+//             locks, runs the critical section and unlocks, so that a lane that fails to lock does
+//             not keep the lane that holds the lock from unlocking.
+//             spin_mutex: the same with a spin before the critical section, as on a CPU. Before
+//             compute capability 7.0 the spinning lanes stop the holder of the lock, and the kernel
+//             never ends; since then lanes progress independently. It is here so that people
+//             recognise the bug.
 //             ticket: blocks are served in the order in which they drew their tickets.
-//             atomic: no lock, one atomic add a passing element.
-//             ballot: no lock, one atomic add a warp.
-// BLOCK_SIZE  threads a block, whole warps.
+//             atomic: no lock, one atomic add per passing element.
+//             ballot: no lock, one atomic add per warp.
+// BLOCK_SIZE  threads per block, a multiple of the warp size.
 //
-// Order: locking acquires and unlocking releases, so a holder sees the count that the one before it
-// left; inside, ordinary loads and stores do. A read-modify-write by acquire alone, and a store by
-// release alone, are the least that is correct; fences on both sides would order the same and cost
-// two more.
+// Memory order: locking acquires and unlocking releases, so a holder sees the count that the
+// previous holder wrote; ordinary loads and stores are enough between them. A read-modify-write
+// with acquire only and a store with release only are the weakest correct pair; fences on both
+// sides would give the same order and cost two fences more.
 #include "primitives.cuh"
 
 #define METHOD_BLOCK_MUTEX 0
@@ -34,8 +33,8 @@
 #define BLOCK_SIZE 256
 #endif
 
-// The lock of the mutexes: 0 is free, 1 is taken. A ticket lock has two words: the next ticket to
-// draw, and the one that is served.
+// A mutex has one word: 0 is free, 1 is taken. A ticket lock has two: the next ticket to draw, and
+// the ticket being served.
 struct Lock {
     uint32 taken;
     uint32 next_ticket;
@@ -75,7 +74,7 @@ __device__ void ticket_lock(Lock *lock)
     }
 }
 
-// Only the holder writes `served`, so what it read under the lock is still true.
+// Only the holder writes `served`, so the value that it read is still current.
 __device__ void ticket_unlock(Lock *lock)
 {
     store_release(&lock->served, lock->served + 1);
@@ -136,7 +135,7 @@ extern "C" __global__ void lock_clear(Lock *lock, uint64 *count)
     *count = 0;
 }
 
-// One thread an element.
+// One thread per element.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     count_above(const int *in, uint64 n, int threshold, Lock *lock, uint64 *count)
 {

@@ -1,12 +1,11 @@
-// Shared pieces of the kernel templates: loads, warp and block reductions, and the few PTX
-// instructions that carry memory order. No toolkit header is needed, which keeps the compilation of
-// a variant short.
+// Code that the kernel templates share: loads, warp and block reductions, and the PTX instructions
+// for memory order. It includes no toolkit header, so variants compile quickly.
 //
-// Memory order, in one paragraph. A release makes everything that its thread wrote, or learned of
-// through another release, visible to whoever acquires from it. bar.sync (__syncthreads) orders the
-// threads of a block, so one thread may release for its whole block after a __syncthreads, and may
-// acquire for it before one: causality is transitive. All operations below have GPU scope and act
-// on global memory.
+// Memory order in one paragraph: a release makes everything that its thread wrote, or acquired from
+// another release, visible to any thread that acquires from it. bar.sync (__syncthreads) orders the
+// threads of a block, and causality is transitive: one thread can release for its whole block after
+// a __syncthreads, and acquire for it before one. All operations below have GPU scope and act on
+// global memory.
 #ifndef PRIMITIVES_CUH
 #define PRIMITIVES_CUH
 
@@ -80,7 +79,7 @@ __device__ __forceinline__ uint64 add_acquire_release(uint64 *to, uint64 value)
     return old;
 }
 
-// Adds and does not wait for the old value.
+// Adds without returning the old value.
 __device__ __forceinline__ void add_release(uint64 *to, uint64 value)
 {
     asm volatile("red.release.gpu.global.add.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
@@ -97,7 +96,7 @@ __device__ __forceinline__ uint32 increment_acquire_release(uint32 *to, uint32 l
     return old;
 }
 
-// Orders nothing; lets `cycles` of the multiprocessor's clock pass.
+// Waits for `cycles` of the SM's clock, without any memory order.
 __device__ __forceinline__ void pause(uint32 cycles)
 {
     uint32 start, now;
@@ -120,8 +119,8 @@ template <typename T> __device__ __forceinline__ T load_cached(const T *from)
     return *from;
 }
 
-// A load of memory that nobody writes during the launch and that is read once: through the
-// read-only path, without a line in L1.
+// Loads memory that no thread writes during the launch and that is read only once: through the
+// read-only path, bypassing L1.
 template <typename T> __device__ __forceinline__ T load_once(const T *from)
 {
     union {
@@ -162,8 +161,8 @@ template <typename Operation, typename T> __device__ __forceinline__ T warp_redu
     return value; // in every lane
 }
 
-// The result is good in the first warp. Every thread of the block takes part; a second call needs a
-// __syncthreads in between.
+// Returns the result to the first warp only. Every thread of the block must call it; a second call
+// needs a __syncthreads in between.
 template <typename Operation, int THREADS, typename T>
 __device__ __forceinline__ T block_reduce(T value)
 {

@@ -1,30 +1,30 @@
-// One number from n: sum, minimum, maximum, product, or a bitwise operation.
+// Reduction of n numbers to one: sum, minimum, maximum, product, or a bitwise operation.
 //
-// Every thread accumulates a share of the input in registers, a block combines its threads'
-// results, and a finish combines the blocks'. The parameters are independent of each other:
+// Every thread accumulates a part of the input in registers, each block combines the results of its
+// threads, and FINISH says how the results of the blocks are combined. The parameters are
+// independent of each other:
 //
-// BLOCK_SIZE    threads a block, whole warps. Large blocks leave fewer partial results to combine;
-//               small ones start and end more smoothly.
-// NUM_LOAD      loads that each thread has in flight before it uses the first, and as many
-//               accumulators. Little's law: bytes in flight an SM = latency * bandwidth / SMs,
-//               some 28 KB on an H200.
-// VECTOR_WIDTH  elements a load. 16 bytes a load need the fewest instructions for the same bytes.
-// MIN_BLOCKS    blocks that shall fit on an SM: the second launch bound, which caps registers.
+// BLOCK_SIZE    threads per block, a multiple of the warp size. Large blocks leave fewer partial
+//               results to combine; small ones start and end more smoothly.
+// NUM_LOAD      loads that each thread has in flight before it uses the first, and the number of
+//               its accumulators. Little's law: bytes in flight per SM = latency * bandwidth / SMs,
+//               about 28 KB on an H200.
+// VECTOR_WIDTH  elements per load. Loads of 16 bytes need the fewest instructions.
+// MIN_BLOCKS    minimum resident blocks per SM: the second launch bound, which caps registers.
 //               0 leaves it out.
 // LOAD          cached: an ordinary load.
-//               once: around L1, since nothing is read twice.
+//               once: bypasses L1, since nothing is read twice.
 //               bulk: the copy engine of compute capability 9.0 fills STAGES buffers of STAGE_BYTES
-//               in shared memory: bytes in flight cost neither registers nor instructions.
+//               in shared memory: bytes in flight need no registers and few instructions.
 // ORDER         grid_stride: neighbouring blocks read neighbouring memory at the same time.
-//               chunked: each block reads one stretch of its own, which opens fewer DRAM pages a
+//               chunked: each block reads one contiguous part, which opens fewer DRAM pages per
 //               block.
-// FINISH        two_pass: a second launch of one block combines the partial results.
-//               atomic: every block adds to the result, which a launch before has cleared (sums
-//               only).
-//               last_block: the block that arrives last combines the partial results; one launch
-//               in all.
-//               gather: block 0 waits for each block's result, which travels in one word with the
-//               mark that it is there: no fence, no atomic. Blocks must be co-resident.
+// FINISH        two_pass: a second launch, of one block, combines the partial results.
+//               atomic: every block adds to the result, which an earlier launch clears (sums only).
+//               last_block: the block that arrives last combines the partial results, in the same
+//               launch.
+//               gather: block 0 waits for the result of each block, which arrives in one word with
+//               a valid flag, without fences or atomics. Blocks must be co-resident.
 //               grid_barrier: a barrier over all blocks (BARRIER, see barriers.cuh), then block 0
 //               combines.
 // VALUE_TYPE and OPERATION (part of the problem): see value_types.cuh.
@@ -80,7 +80,7 @@
 #define LAUNCH_BOUNDS __launch_bounds__(BLOCK_SIZE)
 #endif
 
-// What one load brings; a bulk copy is used in pieces of 16 bytes.
+// The elements of one load; a bulk copy is read in pieces of 16 bytes.
 #if LOAD == LOAD_BULK
 #define GROUP_SIZE (16 / (int)sizeof(Value))
 #else
@@ -97,7 +97,7 @@ __device__ __forceinline__ Accumulator combine_group(Accumulator result, const G
     return result;
 }
 
-// ---- A thread's share of the input --------------------------------------------------------------
+// ---- Accumulation in each thread ----------------------------------------------------------------
 
 #if LOAD == LOAD_BULK
 
@@ -106,7 +106,7 @@ __device__ __forceinline__ uint32 shared_address(const void *pointer)
     return (uint32)__cvta_generic_to_shared(pointer);
 }
 
-// Starts the copy of `bytes` into a stage; its barrier opens when they have all arrived.
+// Starts the copy of `bytes` into a stage; the barrier `full` opens when all of them have arrived.
 __device__ void start_copy(uint64 *full, void *stage, const void *from, uint32 bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
@@ -150,8 +150,8 @@ __device__ __forceinline__ Accumulator combine_stage(Accumulator result, const G
     return result;
 }
 
-// Tile t of STAGE_BYTES goes to block t % gridDim.x. Thread 0 keeps STAGES copies under way; the
-// __syncthreads says that all threads have read a stage before it is filled again.
+// Block t % gridDim.x reads tile t of STAGE_BYTES. Thread 0 keeps STAGES copies in flight; the
+// __syncthreads ensures that all threads have read a stage before it is filled again.
 __device__ Accumulator accumulate_groups(const Group *groups, uint64 count)
 {
     extern __shared__ __align__(128) char stages[];
@@ -174,7 +174,7 @@ __device__ Accumulator accumulate_groups(const Group *groups, uint64 count)
                          : "r"(shared_address(full + stage))
                          : "memory");
         }
-        asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); // the engine sees them
+        asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); // for the copy engine
         for (uint32 stage = 0; stage < STAGES; stage++) {
             const uint64 tile = blockIdx.x + (uint64)stage * gridDim.x;
             if (tile < tiles) {
@@ -235,7 +235,7 @@ __device__ __forceinline__ Accumulator accumulate_share(const Group *groups, uin
             results[j] = combine_group(results[j], loaded[j]);
         }
     }
-    // Fewer than NUM_LOAD are left; they too are all in flight at once.
+    // Fewer than NUM_LOAD groups are left; their loads too are all in flight at once.
 #pragma unroll
     for (int j = 0; j < NUM_LOAD - 1; j++) {
         if (first + j * stride < end) {
@@ -266,7 +266,7 @@ __device__ __forceinline__ Accumulator accumulate_groups(const Group *groups, ui
 
 #endif
 
-// The elements behind the last whole group: one each for the first threads.
+// The elements behind the last whole group: each of the first threads takes one.
 __device__ __forceinline__ Accumulator accumulate_rest(const Value *in, uint64 n)
 {
     const uint64 rest = n % GROUP_SIZE;
@@ -276,9 +276,9 @@ __device__ __forceinline__ Accumulator accumulate_rest(const Value *in, uint64 n
     return Operation::identity();
 }
 
-// ---- The finishes -------------------------------------------------------------------------------
+// ---- Combination of the blocks ------------------------------------------------------------------
 
-// One block combines the blocks' results.
+// One block combines the results of all blocks.
 __device__ void combine_partials(const Accumulator *partials, uint32 count, Value *out)
 {
     Accumulator result = Operation::identity();
@@ -315,9 +315,9 @@ __device__ void finish(Accumulator result, Accumulator *, uint32 *, Value *out)
 
 #elif FINISH == FINISH_LAST_BLOCK
 
-// Thread 0 releases its block's result with the ticket and, holding the last ticket, has acquired
-// all the others': each increment continues the release sequence of those before it. The barrier
-// hands that on to the other threads. The ticket counter is back at zero for the next launch.
+// Drawing a ticket releases the result of the block, and drawing the last one acquires the results
+// of all others: each increment continues the release sequence of the earlier ones. __syncthreads
+// extends that from thread 0 to its block. The ticket counter is back at zero for the next launch.
 __device__ void finish(Accumulator result, Accumulator *partials, uint32 *ticket, Value *out)
 {
     __shared__ bool last;
@@ -333,9 +333,8 @@ __device__ void finish(Accumulator result, Accumulator *partials, uint32 *ticket
 
 #elif FINISH == FINISH_GATHER
 
-// 32 bits of a result and, above them, the mark that they are there. One 64-bit access moves both,
-// so they need no order among themselves and relaxed accesses do. A slot starts as zero and is
-// emptied by its reader, for the next launch.
+// 32 bits of a result and, above them, a flag that they are valid. One 64-bit access moves both, so
+// relaxed accesses are enough. A slot starts as zero; its reader clears it for the next launch.
 constexpr int SLOT_WORDS = sizeof(Accumulator) / 4;
 union Slot {
     Accumulator result;
@@ -408,7 +407,7 @@ __device__ void finish(Accumulator result, Accumulator *partials, uint32 *state,
 
 #endif
 
-// `partials` has 16 bytes a block, `state` is a ticket or a barrier's; both are zero at first.
+// `partials` has 16 bytes per block; `state` holds a ticket or a barrier. Both start as zeros.
 extern "C" __global__ void LAUNCH_BOUNDS reduce(const Value *__restrict__ in, uint64 n,
                                                 Accumulator *partials, uint32 *state, Value *out)
 {

@@ -1,16 +1,15 @@
-// The first rungs of the published ladder of reductions: one element a thread, launched again and
-// again until one value is left. They are here to be measured against; reduce.cu has the rungs
-// above.
+// The first steps of the well-known series of reductions: one element per thread, launched
+// repeatedly until one value is left. They serve as a baseline; reduce.cu has the faster ones.
 //
-// SCHEME      naive: every launch adds, to each element, the one `stride` behind it, in global
-//             memory; log2(n) launches that each read and write everything.
-//             divergent: a block reduces its elements in shared memory; threads whose index is a
-//             multiple of 2 * stride work, so that every warp runs with few lanes.
-//             interleaved: the working threads are neighbours, but their strides meet in the same
-//             banks.
-//             sequential: stride halves from the top: neighbours work on neighbours.
-//             shuffle: warps reduce through registers; shared memory only between warps.
-// BLOCK_SIZE  threads a block, a power of two; a launch leaves one value of that many.
+// SCHEME      naive: every launch adds to each element the one that follows `stride` elements
+//             later, in global memory; log2(n) launches, each of which reads and writes everything.
+//             divergent: a block reduces its elements in shared memory; only threads whose index is
+//             a multiple of 2 * stride are active, so every warp runs with few active lanes.
+//             interleaved: the active threads are adjacent, but their accesses conflict in shared
+//             memory banks.
+//             sequential: the stride halves each time, and adjacent threads use adjacent elements.
+//             shuffle: warps reduce with shuffles; shared memory only between warps.
+// BLOCK_SIZE  threads per block, a power of two; each launch leaves one value per block.
 #include "reduce_reference.cuh"
 #include "value_types.cuh"
 
@@ -29,8 +28,8 @@
 
 #if SCHEME == SCHEME_NAIVE
 
-// After this launch element i stands for the elements i to i + 2 * stride - 1. Two buffers take
-// turns, since another thread still reads what this one would overwrite.
+// After this launch, element i holds the result of elements i to i + 2 * stride - 1. Two buffers
+// alternate, because other threads still read the element that this thread would overwrite.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     reduce_neighbours(const Value *from, Value *to, uint64 n, uint64 stride, Value *out)
 {
@@ -92,7 +91,7 @@ __device__ Value reduce_elements(Value value)
 
 #endif
 
-// `count` elements become one a block.
+// Reduces `count` elements to one per block.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     reduce_blocks(const Value *from, Value *to, uint64 count)
 {

@@ -1,10 +1,10 @@
-// What every reduction must give.
+// The expected result of every reduction.
 #ifndef REDUCE_REFERENCE_CUH
 #define REDUCE_REFERENCE_CUH
 
 #include "value_types.cuh"
 
-// Slow and obviously right: one block, one accumulator a thread, in a type exact for the inputs.
+// Slow and obviously right: one block, one accumulator per thread, in a type exact for the inputs.
 extern "C" __global__ void reduce_reference(const Value *in, Exact *out, uint64 n)
 {
     __shared__ Exact results[1024];
@@ -20,7 +20,7 @@ extern "C" __global__ void reduce_reference(const Value *in, Exact *out, uint64 
         for (uint32 i = 1; i < blockDim.x; i++) {
             result = Operation::combine(result, results[i]);
         }
-        *out = widen(narrow((Accumulator)result)); // as the result's own type holds it
+        *out = widen(narrow((Accumulator)result)); // rounded to the type of the result
     }
 }
 

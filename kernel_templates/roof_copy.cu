@@ -1,12 +1,12 @@
-// How many bytes a second the memory moves at most: the slope of the roofline.
+// Peak memory bandwidth: the slope of the roofline.
 //
-// TRAFFIC       (part of the problem) copy: every word is read and written. read: every word is
-//               read, and their sum, modulo 2^32, is the result. Reading alone is a little faster.
-// BLOCK_SIZE    threads a block.
-// NUM_LOAD      loads of a thread in each step, none of which waits for another.
-// VECTOR_WIDTH  words of 4 bytes a load.
-// LOAD          cached: an ordinary load. once: without a line in L1.
-// STORE         cached: an ordinary store. streaming: one that the L2 drops first.
+// TRAFFIC       (part of the problem) copy: reads and writes every word. read: reads every word and
+//               returns the sum modulo 2^32. Reading alone is a little faster.
+// BLOCK_SIZE    threads per block.
+// NUM_LOAD      independent loads per thread in each step.
+// VECTOR_WIDTH  words of 4 bytes per load.
+// LOAD          cached: an ordinary load. once: bypasses L1.
+// STORE         cached: an ordinary store. streaming: L2 evicts the line first.
 #include "primitives.cuh"
 
 #define TRAFFIC_COPY 0
@@ -68,8 +68,8 @@ __device__ __forceinline__ void store_words(Words *to, const Words &words)
 #endif
 }
 
-// The blocks' sums in the upper half of one word, how many they are in its lower half: one atomic
-// operation a block, whose last one finds the whole sum, and leaves the word as it was.
+// The upper half of one word adds up the sums of the blocks, the lower half counts them. Each block
+// does one atomic add; the last one finds the whole sum and resets the word.
 __device__ __forceinline__ void add_to_total(uint32 sum, uint64 *total, uint32 *out)
 {
     const uint64 old = add_acquire_release(total, (uint64)sum << 32 | 1);
@@ -131,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 #endif
 }
 
-// A thread a word for copies, one block for the sum.
+// For copies one thread per word, for the sum one block.
 extern "C" __global__ void roof_copy_reference(const uint32 *in, uint64 n, uint32 *out)
 {
 #if TRAFFIC == TRAFFIC_COPY

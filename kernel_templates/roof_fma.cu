@@ -1,17 +1,16 @@
-// How many floating-point operations a second the SMs do at most: the flat part of the roofline.
+// Peak floating-point throughput of the SMs: the flat part of the roofline.
 //
 // Each of n numbers goes through a chain of `steps` fused multiply-adds x = x * factor + addend.
-// Factor and addend are arguments, so the compiler cannot know that they are 1: it has to do every
-// step. The result, the first number plus `steps`, is exact as long as it is below 2^24, and tells
-// whether one is missing.
+// Factor and addend are arguments, so the compiler does not know that they are 1 and keeps every
+// step. The result, the initial number plus `steps`, is exact below 2^24, so a missing step shows.
 //
-// A step waits for the one before, 4 cycles from the Volta architecture on, and a quarter of an SM
-// can begin one for a warp in every cycle: 4 chains for each of its warp schedulers are the least
-// that keeps it busy, as CHAINS of a thread or as warps.
+// Since Volta, a step waits 4 cycles for the previous one, and each of the 4 warp schedulers of an
+// SM can issue one step in every cycle. A scheduler therefore needs at least 4 chains to stay busy:
+// several CHAINS per thread, several warps, or both.
 //
-// BLOCK_SIZE  threads a block.
+// BLOCK_SIZE  threads per block.
 // CHAINS      numbers that a thread works on at once.
-// UNROLL      steps in the body of the loop. More make its own instructions count less, and take
+// UNROLL      steps per iteration of the loop. A higher value lowers the loop overhead, but takes
 //             more of the instruction cache.
 #include "primitives.cuh"
 
@@ -25,7 +24,7 @@
 #define UNROLL 16
 #endif
 
-// Small and different from its neighbours.
+// A small number that differs from those of neighbouring indices.
 __device__ __forceinline__ float first_number(uint64 i)
 {
     return (float)(uint32)(i % 1000);
@@ -36,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 {
     const uint64 threads = (uint64)gridDim.x * BLOCK_SIZE;
     const uint64 thread = (uint64)blockIdx.x * BLOCK_SIZE + threadIdx.x;
-    // in registers of each thread, where the compiler would take uniform ones
+    // keeps both in ordinary registers; the compiler would otherwise choose uniform ones
     factor = __shfl_sync(FULL_WARP, factor, 0);
     addend = __shfl_sync(FULL_WARP, addend, 0);
     for (uint64 at = thread; at < n; at += threads * CHAINS) {

@@ -1,18 +1,18 @@
-// C = alpha * A * B + beta * C in float32, all row by row: A is m by k, B is k by n, C is m by n.
-// The worked example of registers against occupancy, and of launch bounds.
+// C = alpha * A * B + beta * C in float32, row-major: A is m by k, B is k by n, C is m by n.
+// The worked example of the trade between registers and occupancy, and of launch bounds.
 //
-// METHOD              naive: a thread an element of C, everything from global memory (and its
-//                     caches).
+// METHOD              naive: one thread per element of C, which reads A and B from global memory.
 //                     tiled: a block computes a tile of C from tiles of A and B in shared memory,
 //                     and each thread a smaller tile of it in registers.
-// BLOCK_DIM           naive: threads of a block in each direction.
-// TILE_M, TILE_N      tiled: rows and columns of a block's tile. Large ones reread A and B less.
-// TILE_K              tiled: how deep a step goes. Deeper steps wait less often at barriers.
+// BLOCK_DIM           naive: threads per block in each direction.
+// TILE_M, TILE_N      tiled: rows and columns of a block's tile. Larger tiles read A and B less
+//                     often.
+// TILE_K              tiled: depth of a step. Deeper steps need fewer barriers.
 // THREAD_M, THREAD_N  tiled: rows and columns of a thread's tile, multiples of 4. Each value from
-//                     shared memory serves that many multiplications; the tile takes as many
-//                     registers.
-// MIN_BLOCKS          blocks that shall fit on an SM: the second launch bound. It caps registers,
-//                     and what does not fit spills. 0 leaves it out.
+//                     shared memory is used THREAD_N or THREAD_M times; the sums need
+//                     THREAD_M * THREAD_N registers.
+// MIN_BLOCKS          minimum resident blocks per SM: the second launch bound. It caps registers;
+//                     values that do not fit are spilled. 0 leaves it out.
 #include "primitives.cuh"
 
 #define METHOD_NAIVE 0
@@ -75,16 +75,16 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
 
 #else
 
-// Four neighbours of a row, of which the first `inside` are in the matrix; the others are zero.
+// Four neighbouring elements of a row. The first `inside` are in the matrix; the others become 0.
 __device__ __forceinline__ float4 load_some(const float *from, int inside)
 {
     return make_float4(inside > 0 ? from[0] : 0, inside > 1 ? from[1] : 0, inside > 2 ? from[2] : 0,
                        inside > 3 ? from[3] : 0);
 }
 
-// A tile of A or B on its way from global to shared memory, spread over the block's threads in
-// groups of four neighbours. The registers let the loads of the next step run under the arithmetic
-// of this one. Matrices start at multiples of 16 bytes.
+// A tile of A or B on its way from global to shared memory, spread over the threads of the block in
+// groups of four neighbours. Held in registers, the loads of the next step overlap the arithmetic
+// of this one. Matrices must be aligned to 16 bytes.
 template <int ROWS, int COLUMNS> struct Transfer {
     static_assert(ROWS * COLUMNS % (4 * THREADS) == 0, "every thread moves as many");
     static constexpr int COUNT = ROWS * COLUMNS / 4 / THREADS;
@@ -135,9 +135,9 @@ template <int ROWS, int COLUMNS> struct Transfer {
     }
 };
 
-// Index i of the `COUNT` rows (or columns) of thread `thread` in a tile of SIZE: groups of 4
-// neighbours, the groups spread over the tile, so that neighbouring threads read what lies side by
-// side.
+// The position in a tile of SIZE rows (or columns) of index i of the COUNT that `thread` has. They
+// are groups of 4 neighbours, spread over the tile so that neighbouring threads read neighbouring
+// groups.
 template <int SIZE, int COUNT> __device__ __forceinline__ int place_of(int thread, int i)
 {
     return i / 4 * (SIZE / (COUNT / 4)) + thread * 4 + i % 4;
@@ -156,13 +156,13 @@ __device__ __forceinline__ void load_fragment(float *fragment, const float *line
     }
 }
 
-// Keeps the columns of the transposed tile in different banks, and 16 bytes aligned.
+// Keeps the columns of the transposed tile in different banks and aligned to 16 bytes.
 #define PADDING 4
 
 typedef float TileA[TILE_K][TILE_M + PADDING]; // transposed: k first
 typedef float TileB[TILE_K][TILE_N];
 
-// What the tiles add to the thread's share of C.
+// Adds the product of the two tiles to the thread's part of C.
 __device__ __forceinline__ void multiply_tiles(float (*sums)[THREAD_N], const TileA &tile_a,
                                                const TileB &tile_b, int thread_row,
                                                int thread_column)
@@ -183,8 +183,8 @@ __device__ __forceinline__ void multiply_tiles(float (*sums)[THREAD_N], const Ti
     }
 }
 
-// Two sets of tiles take turns, so one barrier a step is enough: whoever fills a set has passed the
-// barrier that all reach after they have read it.
+// Two sets of tiles alternate, so one barrier per step is enough: a thread fills a set only after a
+// barrier that all threads reach after reading that set.
 extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
                                                const float *__restrict__ a,
                                                const float *__restrict__ b, float beta, float *c)
@@ -228,7 +228,7 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
 
 #endif
 
-// A thread an element, in double.
+// One thread per element, in double.
 extern "C" __global__ void sgemm_reference(int m, int n, int k, float alpha, const float *a,
                                            const float *b, float beta, const float *c, double *out)
 {

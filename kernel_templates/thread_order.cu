@@ -1,10 +1,10 @@
-// The order in which threads run: every thread draws a number and writes its index there. Blocks
-// and warps come in no fixed order, and the numbers of a warp's lanes follow each other because the
-// hardware combines their additions. What is certain, and checked, is that each thread comes
-// exactly once.
+// The order in which threads run: every thread draws the next number and writes its own index at
+// that position. The order of blocks and warps is not fixed; the lanes of a warp draw consecutive
+// numbers because the hardware combines their additions. Verification checks only that each thread
+// appears exactly once.
 //
-// UNIT        who draws: thread, warp (its first lane) or block (its first thread).
-// BLOCK_SIZE  threads a block.
+// UNIT        what draws a number: thread, warp (its first lane) or block (its first thread).
+// BLOCK_SIZE  threads per block.
 #include "primitives.cuh"
 
 #define UNIT_THREAD 0

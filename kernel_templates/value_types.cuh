@@ -1,10 +1,9 @@
-// The types of numbers that templates work on, chosen by VALUE_TYPE, and the operations that reduce
-// them.
+// The element types, chosen by VALUE_TYPE, and the operations that reduce them.
 //
-// Value        what memory holds. half and bfloat16 are bits here: two instructions convert them,
-//              and the toolkit's headers for them would take longer to compile than the kernel.
-// Accumulator  what a thread computes in.
-// Exact        what a reference computes in and writes: the element type autotune compares in.
+// Value        the type in memory. half and bfloat16 are plain bits here, which single instructions
+//              convert: the toolkit's headers would take longer to compile than the kernel.
+// Accumulator  the type in which threads compute.
+// Exact        the type in which a reference computes, and in which autotune compares.
 #ifndef VALUE_TYPES_CUH
 #define VALUE_TYPES_CUH
 
@@ -83,7 +82,7 @@ __device__ __forceinline__ float widen(Bfloat16 value)
     return __uint_as_float((uint32)value.bits << 16); // the upper half of a float
 }
 
-// To the nearest, ties to even.
+// Rounds to nearest, ties to even.
 __device__ __forceinline__ Value narrow(Accumulator value)
 {
 #if VALUE_TYPE == VALUE_TYPE_HALF
@@ -99,7 +98,7 @@ __device__ __forceinline__ Value narrow(Accumulator value)
 #endif
 }
 
-// Integers wrap around: computed without sign, where that is defined.
+// Integers wrap around: computed as unsigned, where overflow is defined.
 template <typename T> struct Wrapping {
     typedef T type;
 };
@@ -110,7 +109,7 @@ template <> struct Wrapping<int64> {
     typedef uint64 type;
 };
 
-// The operation over Accumulator, or over Exact in a reference.
+// The operation, on Accumulator or, in a reference, on Exact.
 struct Operation {
     template <typename T> static __device__ __forceinline__ T combine(T a, T b)
     {
@@ -132,7 +131,7 @@ struct Operation {
 #endif
     }
 
-    // combine(identity(), x) is x.
+    // combine(identity(), x) == x
     static __device__ __forceinline__ Accumulator identity()
     {
 #if OPERATION == OPERATION_MIN
@@ -148,7 +147,7 @@ struct Operation {
 #endif
     }
 
-    // No number is above it; the lowest integer lies one below its negative.
+    // The largest value, infinity for floats. The smallest integer is -highest() - 1.
     static __device__ __forceinline__ Accumulator highest()
     {
 #if VALUE_TYPE == VALUE_TYPE_INT32
