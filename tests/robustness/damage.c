@@ -62,8 +62,7 @@ static size_t random_below(uint64_t *state, size_t limit)
     return (size_t)(*state >> 33) % limit;
 }
 
-/* -- the record ----------------------------------------------------------------------------------
- */
+/* --- the record --- */
 
 static void make_study(struct study *study)
 {
@@ -193,8 +192,7 @@ static void test_record(void **state)
     study_release(&written);
 }
 
-/* -- the cubin cache -----------------------------------------------------------------------------
- */
+/* --- the cubin cache --- */
 
 static void assert_refused(const struct bytes *bytes, size_t size)
 {
@@ -235,8 +233,7 @@ static void test_cache(void **state)
     free(bytes.data);
 }
 
-/* -- the tuned INI -------------------------------------------------------------------------------
- */
+/* --- the tuned INI --- */
 
 /* A file that is refused stays as it is. */
 static void test_tuned(void **state)

@@ -61,7 +61,7 @@ static int write_bytes(const char *path, const void *bytes, size_t count, struct
     return write_file_commit(&file, WRITE_FILE_CACHED, error);
 }
 
-/* -- entries -- */
+/* --- entries --- */
 
 static const char *tuned_file(const struct bundle *bundle)
 {
@@ -88,7 +88,7 @@ static int read_entries(struct bundle *bundle, struct error *error)
     return status;
 }
 
-/* -- templates -- */
+/* --- templates --- */
 
 /* The path of `file` relative to `folder`, both absolute; NULL if it is outside. */
 static const char *inside(const char *folder, const char *file)
@@ -190,7 +190,7 @@ static const struct template *take_template(struct bundle *bundle, const struct 
                                                         : NULL;
 }
 
-/* -- cubins -- */
+/* --- cubins --- */
 
 static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry,
                        const struct template *template, struct error *error)
@@ -227,7 +227,7 @@ static int add_entry(struct bundle *bundle, const struct tuned_entry *entry, str
     return write_cubin(bundle, entry, template, error);
 }
 
-/* -- the application's own sources -- */
+/* --- the application's own sources --- */
 
 /* The definitions that libtuned gives an application for this entry. */
 static int define_entry(const struct tuned_table *table, const struct tuned_entry *entry,

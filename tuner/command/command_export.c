@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- C text -- */
+/* --- C text --- */
 
 static void put_upper(FILE *stream, const char *text)
 {
@@ -69,7 +69,7 @@ static void put_define(FILE *stream, const char *prefix, const char *name)
     fputc(' ', stream);
 }
 
-/* -- one configuration -- */
+/* --- one configuration --- */
 
 /* Writes the macros that the kernel's source expects, to be included before it or with -include. */
 static void write_one(FILE *stream, const struct command_query *query,
@@ -93,7 +93,7 @@ static void write_one(FILE *stream, const struct command_query *query,
     }
 }
 
-/* -- all configurations -- */
+/* --- all configurations --- */
 
 static bool same_names(const struct tuned_value *a, size_t a_count, const struct tuned_value *b,
                        size_t b_count)
@@ -184,7 +184,7 @@ static int write_all(FILE *stream, const struct command_query *query, struct err
     return status;
 }
 
-/* -- the command -- */
+/* --- the command --- */
 
 struct export
 {

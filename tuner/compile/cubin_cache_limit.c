@@ -142,7 +142,7 @@ int cubin_cache_measure(const char *folder, struct cubin_cache_contents *content
     return status;
 }
 
-/* -- removing -- */
+/* --- removing --- */
 
 static int compare_uses(const void *a, const void *b)
 {
@@ -288,7 +288,7 @@ int cubin_cache_use_end(struct cubin_cache_use *use, const char *folder, uint64_
     return status;
 }
 
-/* -- clearing -- */
+/* --- clearing --- */
 
 static int remove_all(const char *folder, struct cubin_cache_contents *removed, struct error *error)
 {

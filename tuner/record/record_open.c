@@ -201,7 +201,7 @@ static int make_tables(struct record *record, struct error *error)
     return record_end(record, result, error);
 }
 
-/* -- damage -- */
+/* --- damage --- */
 
 /* Whether a check of SQLite's says "ok", or the file is too large for checks at every start. */
 static bool passes(struct record *record, const char *check)

@@ -89,8 +89,7 @@ int report_print(FILE *stream, const struct study *studies, size_t count,
     return result;
 }
 
-/* -- files --------------------------------------------------------------------------------------
- */
+/* --- files --- */
 
 /* The most bytes of a name before its hash; with that, a suffix and what write_file.h appends it
  * stays below 255. */

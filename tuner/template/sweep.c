@@ -20,8 +20,7 @@ static const char sweep_section[] = "sweep";
 static const char *const sweep_keys[] = {
     "tuned", "results", "templates", "launch_timeout_s", "compile_timeout_s", NULL};
 
-/* -- where templates are -------------------------------------------------------------------------
- */
+/* --- where templates are --- */
 
 static int is_ini(const struct dirent *entry)
 {
@@ -94,8 +93,7 @@ static char *find_template(struct sweep *sweep, const char *name, int line, stru
     return NULL;
 }
 
-/* -- a kernel's section --------------------------------------------------------------------------
- */
+/* --- a kernel's section --- */
 
 /* The list for one parameter: as the sweep has it, or the default. */
 static int read_values(struct sweep *sweep, const char *section, const struct parameter *parameter,
@@ -247,8 +245,7 @@ static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel, struct 
     return status;
 }
 
-/* -- the file ------------------------------------------------------------------------------------
- */
+/* --- the file --- */
 
 static int read_seconds(struct sweep *sweep, const char *key, double fallback, double *seconds,
                         struct error *error)

@@ -17,8 +17,11 @@ static int take_devices(const json_t *message, struct gpu **gpus, size_t *count,
     json_t *list = json_object_get(message, "gpus");
     if (status == 0 && !json_is_array(list))
         status = error_set(error, ERROR_WORKER, "the device worker does not list the devices");
-    json_array_foreach(list, index, object) if (status == 0) status =
-        gpu_from_json(object, ARRAY_APPEND(*gpus, *count), error);
+    json_array_foreach(list, index, object)
+    {
+        if (status == 0)
+            status = gpu_from_json(object, ARRAY_APPEND(*gpus, *count), error);
+    }
     return status;
 }
 

@@ -15,7 +15,7 @@ static const struct compiled_kernel *find_kernel(const struct compilation *compi
     return NULL;
 }
 
-/* -- looking kernels up in the compiler's log -- */
+/* --- looking kernels up in the compiler's log --- */
 
 struct log_lookup {
     const struct kernel_stats_source *source;

@@ -18,7 +18,7 @@
 
 enum { HOUR = 60 * 60, DAY = 24 * HOUR };
 
-/* -- a cache of files that are entries by their names -- */
+/* --- a cache of files that are entries by their names --- */
 
 static void make_file(const char *path, size_t bytes, long age_s)
 {
@@ -89,7 +89,7 @@ static struct cubin_cache_contents clear(void)
     return removed;
 }
 
-/* -- the limit -- */
+/* --- the limit --- */
 
 static void test_the_limit_is_2_gib_or_the_users(void **state)
 {
@@ -221,7 +221,7 @@ static void test_nothing_goes_while_another_run_uses_the_cache(void **state)
     assert_false(entry_exists(1));
 }
 
-/* -- what is ours -- */
+/* --- what is ours --- */
 
 static const char *const foreign[] = {
     "c/notes.txt",
@@ -314,7 +314,7 @@ static void test_temporaries_that_were_left_go_after_a_day(void **state)
     assert_false(exists("c/cubin/06"));
 }
 
-/* -- clearing -- */
+/* --- clearing --- */
 
 static void test_clearing_removes_everything_and_says_what(void **state)
 {
@@ -381,7 +381,7 @@ static void test_a_cache_that_cannot_be_written_is_left_alone(void **state)
     assert_true(entry_exists(1));
 }
 
-/* -- use -- */
+/* --- use --- */
 
 static long age_of(const char *path)
 {

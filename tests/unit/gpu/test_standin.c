@@ -73,8 +73,7 @@ static void end(struct fixture *fixture)
     unsetenv("AUTOTUNE_STANDIN");
 }
 
-/* --- The smallest cubin: one kernel, its registers, its launch bounds, its shared memory
- * ------------ */
+/* --- The smallest cubin: one kernel, its registers, its launch bounds, its shared memory --- */
 
 #define IMAGE_BYTES 2048
 #define MACHINE_CUDA 190
@@ -239,8 +238,7 @@ static void test_the_gpu_is_as_told(void **state)
     end(&fixture);
 }
 
-/* --- Memory
- * ---------------------------------------------------------------------------------------- */
+/* --- Memory --- */
 
 static void test_memory_is_limited_and_comes_back(void **state)
 {
@@ -280,8 +278,7 @@ static void test_copies_stay_within_allocations(void **state)
     end(&fixture);
 }
 
-/* --- Modules
- * ---------------------------------------------------------------------------------------- */
+/* --- Modules --- */
 
 static void test_images_are_told_apart(void **state)
 {
@@ -353,8 +350,7 @@ static void test_occupancy(void **state)
     end(&fixture);
 }
 
-/* --- Launches
- * ---------------------------------------------------------------------------------------- */
+/* --- Launches --- */
 
 static void test_a_kernel_runs(void **state)
 {
@@ -426,8 +422,7 @@ static void test_a_trap_is_a_launch_failure(void **state)
     end(&fixture);
 }
 
-/* --- Virtual time
- * --------------------------------------------------------------------------------------- */
+/* --- Virtual time --- */
 
 /* Between events, of a launch of scale_good. */
 static double time_of(const struct fixture *fixture, CUfunction function, unsigned blocks,
@@ -531,8 +526,7 @@ static void test_queued_work_is_pending(void **state)
     end(&fixture);
 }
 
-/* --- Faults on demand
- * ------------------------------------------------------------------------------------- */
+/* --- Faults on demand --- */
 
 static void test_the_nth_call_fails(void **state)
 {

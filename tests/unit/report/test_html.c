@@ -35,8 +35,7 @@ static size_t count_text(const char *text, const char *wanted)
     return count;
 }
 
-/* -- every element ends, in the right order -------------------------------------------------------
- */
+/* --- every element ends, in the right order --- */
 
 static bool has_no_end(const char *name)
 {
@@ -88,8 +87,7 @@ static void assert_balanced(const char *text)
     assert_int_equal(depth, 0);
 }
 
-/* -- pages ----------------------------------------------------------------------------------------
- */
+/* --- pages --- */
 
 static void test_page_of_measurements(void **state)
 {
@@ -355,8 +353,7 @@ static void test_style_has_every_colour(void **state)
     free(page);
 }
 
-/* -- roofs ----------------------------------------------------------------------------------------
- */
+/* --- roofs --- */
 
 static bool is_near(double a, double b)
 {

@@ -22,7 +22,7 @@ static void assert_near(double number, double expected)
         fail_msg("%.17g is not %.17g", number, expected);
 }
 
-/* -- axes -- */
+/* --- axes --- */
 
 static struct plot_range range_of(const double *numbers, size_t count)
 {
@@ -219,7 +219,7 @@ static void test_numbers_as_text(void **state)
     }
 }
 
-/* -- drawing -- */
+/* --- drawing --- */
 
 struct drawing {
     struct plot plot;
