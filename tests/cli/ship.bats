@@ -57,7 +57,7 @@ INI
     tuned tuned.ini 00000001 Alpha 80 1024 1000
     autotune explain -k scale -t tuned.ini --arch sm_90 --n 1024
     exits 1
-    has err "1 is for GPUs that are too far"
+    has err "1 is for GPUs beyond the limit"
     autotune explain -k scale -t tuned.ini -g Alpha --n 1 --limit exact
     exits 1
     autotune explain -k nothing -t tuned.ini -g Alpha
@@ -122,7 +122,7 @@ INI
     tuned b.ini 00000001 Alpha 80 1024 2000 2026-02-01T00:00:00Z fedcba9876543210fedcba9876543210
     autotune merge a.ini b.ini -o c.ini
     exits 0
-    has out "b.ini (2.00 us) over a.ini (1.00 us): newer, and the template is another version"
+    has out "b.ini (2.00 us) over a.ini (1.00 us): newer, with another version of the template"
     has c.ini "median_ns = 2000"
 }
 
@@ -132,7 +132,7 @@ INI
     sed -i 's/^samples = .*/&\nruns = 32/' a.ini
     autotune merge a.ini b.ini -o c.ini
     exits 0
-    has out "b.ini (2.00 us) over a.ini (1.00 us): newer, and one was measured in batches"
+    has out "b.ini (2.00 us) over a.ini (1.00 us): newer, and only one of them was measured in batches"
     has c.ini "median_ns = 2000"
 }
 

@@ -64,7 +64,7 @@ INI
     has out "this variant does not compile"
 }
 
-@test "a constraint on compiled figures is decided after compilation" {
+@test "a constraint on kernel statistics is decided after compilation" {
     no_gpu
     sweep <<'INI'
 [scale]

@@ -52,7 +52,7 @@ tune() {
 @test "throttling without an end: samples are kept after some attempts, and the report says so" {
     stand_in throttle=1:1:1.2
     tune
-    has out "samples dropped under throttling" "kept since it did not end"
+    has out "samples dropped under throttling" "kept because throttling persisted"
     [ -s results/tuned.ini ]
 }
 

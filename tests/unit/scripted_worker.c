@@ -34,7 +34,7 @@ struct player {
     bool last;             /* the worker ends with this reply */
 };
 
-/* -- what a well-behaved worker answers ------------------------------------------------------- */
+/* --- what a well-behaved worker answers --- */
 
 static double number_of(const struct player *player, const char *key)
 {
@@ -228,7 +228,7 @@ static json_t *answer(struct player *player)
     return error_message(ERROR_WORKER, "unknown request");
 }
 
-/* -- what a script makes of it ---------------------------------------------------------------- */
+/* --- what a script makes of it --- */
 
 static long argument_number(const struct player *player)
 {
@@ -367,7 +367,7 @@ static json_t *act(struct player *player, const char *action)
     return error_message(ERROR_CONFIG, "the script has an unknown action");
 }
 
-/* -- following the script --------------------------------------------------------------------- */
+/* --- following the script --- */
 
 /* Requests so far are in the file "requests", a line each. How many of its first `bytes` bytes are
  * lines of this one. */
@@ -470,7 +470,7 @@ int scripted_worker_main(char **argv)
     _exit(0); /* what it leaks is not what is tested */
 }
 
-/* -- in the test ------------------------------------------------------------------------------ */
+/* --- in the test --- */
 
 void scripted_worker_script(const char *lines)
 {

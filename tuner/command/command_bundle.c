@@ -57,7 +57,7 @@ static int write_bytes(const char *path, const void *bytes, size_t count, struct
     int status = write_file_begin(&file, path, error);
     if (status != 0)
         return status;
-    (void)fwrite(bytes, 1, count, file.stream); /* a failure shows at the commit */
+    (void)fwrite(bytes, 1, count, file.stream); /* the commit reports a failure */
     return write_file_commit(&file, WRITE_FILE_CACHED, error);
 }
 

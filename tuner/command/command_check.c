@@ -52,12 +52,12 @@ static int print_kernel(const struct sweep_kernel *kernel, const struct gpu *gpu
         print_list(template->parameters[i].name, &kernel->values[i]);
     for (size_t i = 0; i < kernel->constraint_count; i++) {
         printf("  constraint          %s\n", expression_text(kernel->constraints[i]));
-        late += constraint_needs_figures(kernel->constraints[i]);
+        late += constraint_needs_stats(kernel->constraints[i]);
     }
     for (size_t i = 0; i < kernel->problem_count && status == 0; i++)
         status = print_problem(kernel, &kernel->problems[i], gpu, error);
     if (late > 0)
-        printf("  %zu constraint%s on compiled figures, decided after compilation\n", late,
+        printf("  %zu constraint%s on kernel statistics, decided after compilation\n", late,
                late > 1 ? "s" : "");
     return status;
 }

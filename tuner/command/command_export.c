@@ -200,7 +200,7 @@ static int write_answer(const struct export *export, FILE *stream, struct error 
     struct tuned_definitions *definitions = alloc_zeroed(1, sizeof *definitions);
     int status = 0;
     if (tuned_define(query->table, &query->query, &query->match, definitions) != 0)
-        status = error_set(error, ERROR_USAGE, "a value of the problem is not a word");
+        status = error_set(error, ERROR_USAGE, "the value of a problem word is not a valid word");
     for (size_t i = 0; i < definitions->count && status == 0 && export->definitions; i++)
         fprintf(stream, "%s\n", definitions->items[i]);
     if (status == 0 && export->header)

@@ -23,10 +23,10 @@ static bool is_better(const struct tuned_entry *a, const struct tuned_entry *b, 
                       strcmp(a->cache, b->cache) == 0 && (a->runs > 1) == (b->runs > 1);
     int newer = strcmp(b->date, a->date);
     *reason = strcmp(a->template_hash, b->template_hash) != 0
-                  ? "newer, and the template is another version"
+                  ? "newer, with another version of the template"
               : strcmp(a->cache, b->cache) != 0
-                  ? "newer, and the cache was in another state"
-                  : "newer, and one was measured in batches of runs, the other in single runs";
+                  ? "newer, and measured with another cache state"
+                  : "newer, and only one of them was measured in batches";
     if (!comparable)
         return newer > 0;
     *reason = "faster";

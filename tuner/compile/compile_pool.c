@@ -52,7 +52,7 @@ struct compile_pool {
     size_t done_count;
 };
 
-/* -- workers ---------------------------------------------------------------------------------- */
+/* --- workers --- */
 
 static double ready_timeout_s(void)
 {
@@ -156,7 +156,7 @@ void compile_pool_free(struct compile_pool *pool)
     free(pool);
 }
 
-/* -- jobs ------------------------------------------------------------------------------------- */
+/* --- jobs --- */
 
 /* Takes the result from the cache; false where it is not there. The image is read as well, so that
  * damage shows while there is a compiler to mend it. */
@@ -275,7 +275,7 @@ uint64_t compile_pool_written_bytes(const struct compile_pool *pool)
     return bytes;
 }
 
-/* -- messages --------------------------------------------------------------------------------- */
+/* --- messages --- */
 
 static json_t *text_array(char *const *texts, size_t count)
 {
@@ -451,7 +451,7 @@ static int expire(struct event_source *source, struct error *error)
     return lose_worker(pool, worker, reason, error);
 }
 
-/* -- handing out jobs ------------------------------------------------------------------------- */
+/* --- handing out jobs --- */
 
 static void begin_job(struct compile_pool *pool, struct compile_worker *worker)
 {
@@ -483,7 +483,7 @@ static int dispatch(struct event_source *source, struct error *error)
     return 0;
 }
 
-/* -- waiting ---------------------------------------------------------------------------------- */
+/* --- waiting --- */
 
 int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job, struct error *error)
 {

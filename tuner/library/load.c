@@ -94,7 +94,7 @@ static const struct tuned_gpu *keep_gpu(struct tuned_table *table, const struct 
     if (i == GPU_LIMIT)
         return NULL;
     if (i == table->gpu_count)
-        table->gpus[table->gpu_count++] = *gpu; /* as much room as there are headings */
+        table->gpus[table->gpu_count++] = *gpu; /* allocated for one GPU per section */
     return &table->gpus[i];
 }
 

@@ -45,7 +45,7 @@ struct tuned_table {
     struct values parameters; /* of all configurations, one after the other */
     struct values problems;
     struct pool pool;
-    char *folder; /* of a bundle; NULL */
+    char *folder; /* of a bundle; otherwise NULL */
     struct defaults *templates;
 };
 

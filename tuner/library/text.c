@@ -67,7 +67,7 @@ static void add_refused(struct text *text, const struct tuned_match *match)
     } refused[] = {
         {match->refused_versions, "of another version of the template"},
         {match->refused_problems, "for another problem"},
-        {match->refused_gpus, "for GPUs that are too far"},
+        {match->refused_gpus, "for GPUs beyond the limit"},
     };
     const char *separator = "";
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
@@ -127,8 +127,8 @@ static size_t put_upper(char *to, const char *from)
     return length;
 }
 
-/* The names and words were checked when they were read: "-D", a name, '=', and at most a name, '_'
- * and a word, or a number. */
+/* Names and words were checked when they were read, so that the longest is "-D", a name, '=', a
+ * name, '_' and a word. */
 static int define(struct tuned_definitions *definitions, size_t *used,
                   const struct tuned_value *value)
 {
@@ -211,7 +211,7 @@ int tuned_define(const struct tuned_table *table, const struct tuned_query *quer
 
 /* --- bundles --- */
 
-/* A binary runs on its own major compute capability, and the same minor or a later one. */
+/* A binary needs the same major, and the same or a later minor compute capability. */
 static bool runs_on(const struct tuned_gpu *tuned, const struct tuned_gpu *gpu)
 {
     return tuned->compute_capability / 10 == gpu->compute_capability / 10 &&

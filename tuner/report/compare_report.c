@@ -14,7 +14,7 @@ static bool in_both(const struct comparison *comparison)
     return comparison->a != NULL && comparison->b != NULL;
 }
 
-/* Whichever side has it: kernel, problem and GPU are the same on both. */
+/* Either side will do: kernel, problem and GPU are the same on both. */
 static const struct tuned_entry *entry_of(const struct comparison *comparison)
 {
     return comparison->a != NULL ? &comparison->a->entry : &comparison->b->entry;

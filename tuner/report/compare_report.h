@@ -1,6 +1,6 @@
 /*
- * Comparisons as people and programs read them: a table with what changed beneath it, CSV with a
- * line a comparison, or a JSON array. Prints to a stream it does not close.
+ * Prints comparisons as a table followed by what changed, as CSV with one line per comparison, or as
+ * a JSON array. Does not close the stream.
  */
 #ifndef AUTOTUNE_COMPARE_REPORT_H
 #define AUTOTUNE_COMPARE_REPORT_H

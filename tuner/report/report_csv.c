@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The parameters' names come from the first result: all results of a study have the same. */
+/* The names of the parameters, from the first result: all results of a study have the same. */
 static const struct bindings *parameters_of(const struct study *study)
 {
     static const struct bindings none = {0};
@@ -49,23 +49,23 @@ static void print_values(FILE *stream, const struct bindings *names, const struc
     }
 }
 
-static void print_figures(FILE *stream, const struct kernel_stats *figures)
+static void print_stats(FILE *stream, const struct kernel_stats *stats)
 {
-    if (!figures->known) {
+    if (!stats->known) {
         fputs(",,,,,,,,,,", stream);
         return;
     }
-    fprintf(stream, "%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", figures->registers,
-            figures->spill_bytes, figures->stack_bytes, figures->static_shared_bytes,
-            figures->dynamic_shared_bytes, figures->block_threads);
-    if (figures->grid_blocks > 0)
-        fprintf(stream, "%" PRId64, figures->grid_blocks);
+    fprintf(stream, "%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", stats->registers,
+            stats->spill_bytes, stats->stack_bytes, stats->static_shared_bytes,
+            stats->dynamic_shared_bytes, stats->block_threads);
+    if (stats->grid_blocks > 0)
+        fprintf(stream, "%" PRId64, stats->grid_blocks);
     char limiter[OCCUPANCY_LIMITER_BYTES];
-    fprintf(stream, ",%d,%.4f,%s,", figures->blocks_per_sm, figures->occupancy,
-            occupancy_limiter_text(figures->limiters, limiter));
+    fprintf(stream, ",%d,%.4f,%s,", stats->blocks_per_sm, stats->occupancy,
+            occupancy_limiter_text(stats->limiters, limiter));
 }
 
-/* Work per nanosecond: GB/s, GFLOP/s. Empty where the template does not say how much there is. */
+/* Work per nanosecond: GB/s, GFLOP/s. Empty if the template does not state the work. */
 static void print_rate(FILE *stream, double work, double median_ns)
 {
     if (work > 0)
@@ -86,7 +86,7 @@ static void print_times(FILE *stream, const struct result *result)
     print_rate(stream, result->operations, time->median_ns);
 }
 
-/* An empty kernel measured as the result was, and what NVML saw in the whole study. */
+/* The time of an empty kernel, measured like the result, and the conditions of the study. */
 static void print_circumstances(FILE *stream, const struct study *study,
                                 const struct result *result)
 {
@@ -113,7 +113,7 @@ static void print_result(FILE *stream, const struct study *study, size_t index, 
     fprintf(stream, "%s,", outcome_name(result->outcome));
     csv_text(stream, result->reason);
     fputc(',', stream);
-    print_figures(stream, &result->stats);
+    print_stats(stream, &result->stats);
     print_times(stream, result);
     fprintf(stream, "%d,%d,%d,", result->finalist, result->tied,
             study->has_winner && study->winner == index);

@@ -1,6 +1,6 @@
 /*
- * The formats of a report, for report.c alone; each has a file of its own. They print without
- * looking at the stream's state, which report.c does at the end.
+ * The formats of a report, for report.c only; each has its own file. They do not check the stream
+ * for errors; report.c does at the end.
  *
  * To add a format: a name in report_format and in report.c's table, its function here and its file
  * (html.h and t4.h have headers of their own).
@@ -20,11 +20,11 @@ void report_csv(FILE *stream, const struct study *studies, size_t count);
 void report_json(FILE *stream, const struct study *studies, size_t count);
 
 /*
- * Sections of the table, each with its heading; nothing where there is nothing to say.
+ * Sections of the table, each with its heading; they print nothing if there is nothing to say.
  *
- * Headroom: of the `count` first variants of `ranking`, those that do not fill the SM, and the
- * occupancy that one step less of registers, shared memory or threads a block would give.
- * Importance: how much each parameter matters, and the best at each of its values.
+ * Headroom: the variants among the first `count` of `ranking` that are below 100 % occupancy, and
+ * the occupancy with one step less of registers, shared memory or threads per block.
+ * Importance: how much each parameter matters, and the best result at each of its values.
  */
 void report_headroom(FILE *stream, const struct study *study, const size_t *ranking, size_t count);
 void report_importance(FILE *stream, const struct study *study);

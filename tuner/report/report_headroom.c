@@ -9,14 +9,14 @@
 
 static const double FULL = 1 - 1e-9; /* occupancies are quotients */
 
-/* The figures with `amount` of one resource. */
-static bool compute(const struct gpu *gpu, const struct kernel_stats *figures,
+/* The statistics with `amount` of one resource. */
+static bool compute(const struct gpu *gpu, const struct kernel_stats *stats,
                     enum headroom_resource resource, int64_t amount, struct occupancy *occupancy)
 {
     struct occupancy_input input = {
-        .block_threads = figures->block_threads,
-        .registers = figures->registers,
-        .dynamic_shared_bytes = figures->static_shared_bytes + figures->dynamic_shared_bytes,
+        .block_threads = stats->block_threads,
+        .registers = stats->registers,
+        .dynamic_shared_bytes = stats->static_shared_bytes + stats->dynamic_shared_bytes,
     };
     if (resource == HEADROOM_REGISTERS)
         input.registers = (int)amount;
@@ -27,33 +27,33 @@ static bool compute(const struct gpu *gpu, const struct kernel_stats *figures,
     return occupancy_compute(gpu, &input, occupancy, NULL) == 0;
 }
 
-static int64_t own_amount(const struct kernel_stats *figures, enum headroom_resource resource)
+static int64_t own_amount(const struct kernel_stats *stats, enum headroom_resource resource)
 {
     if (resource == HEADROOM_REGISTERS)
-        return figures->registers;
+        return stats->registers;
     if (resource == HEADROOM_SHARED)
-        return figures->static_shared_bytes + figures->dynamic_shared_bytes;
-    return figures->block_threads;
+        return stats->static_shared_bytes + stats->dynamic_shared_bytes;
+    return stats->block_threads;
 }
 
-static bool helps(const struct gpu *gpu, const struct kernel_stats *figures,
+static bool helps(const struct gpu *gpu, const struct kernel_stats *stats,
                   enum headroom_resource resource, int64_t amount, struct occupancy *occupancy)
 {
-    return amount >= 0 && compute(gpu, figures, resource, amount, occupancy) &&
-           occupancy->fraction > figures->occupancy + 1e-9;
+    return amount >= 0 && compute(gpu, stats, resource, amount, occupancy) &&
+           occupancy->fraction > stats->occupancy + 1e-9;
 }
 
-/* Fewer registers and less shared memory never hold fewer blocks, so halving finds the step. */
-static int64_t bisect(const struct gpu *gpu, const struct kernel_stats *figures,
+/* Using less never lowers the number of blocks, so a binary search finds the step. */
+static int64_t bisect(const struct gpu *gpu, const struct kernel_stats *stats,
                       enum headroom_resource resource, int64_t most)
 {
     struct occupancy occupancy;
     int64_t low = 0;
-    if (!helps(gpu, figures, resource, low, &occupancy))
+    if (!helps(gpu, stats, resource, low, &occupancy))
         return -1;
     while (low < most) {
         int64_t middle = low + (most - low + 1) / 2;
-        if (helps(gpu, figures, resource, middle, &occupancy))
+        if (helps(gpu, stats, resource, middle, &occupancy))
             low = middle;
         else
             most = middle - 1;
@@ -62,26 +62,26 @@ static int64_t bisect(const struct gpu *gpu, const struct kernel_stats *figures,
 }
 
 /* A smaller block may pack better or worse, so every one is tried. */
-static int64_t smaller_block(const struct gpu *gpu, const struct kernel_stats *figures)
+static int64_t smaller_block(const struct gpu *gpu, const struct kernel_stats *stats)
 {
     struct occupancy occupancy;
     int64_t warp = gpu->attributes[GPU_warp_size];
     if (warp <= 0)
         return -1;
-    for (int64_t threads = (figures->block_threads - 1) / warp * warp; threads > 0; threads -= warp)
-        if (helps(gpu, figures, HEADROOM_THREADS, threads, &occupancy))
+    for (int64_t threads = (stats->block_threads - 1) / warp * warp; threads > 0; threads -= warp)
+        if (helps(gpu, stats, HEADROOM_THREADS, threads, &occupancy))
             return threads;
     return -1;
 }
 
-void headroom_find(const struct gpu *gpu, const struct kernel_stats *figures,
+void headroom_find(const struct gpu *gpu, const struct kernel_stats *stats,
                    struct headroom *headroom)
 {
-    struct kernel_stats now = *figures;
+    struct kernel_stats now = *stats;
     struct occupancy occupancy;
     bool known = now.known && now.block_threads > 0 &&
                  compute(gpu, &now, HEADROOM_REGISTERS, now.registers, &occupancy);
-    /* the driver may count what the calculator is not told, such as named barriers */
+    /* the driver may count resources that the calculator does not know, such as named barriers */
     if (known)
         now.occupancy = fmax(now.occupancy, occupancy.fraction);
     for (enum headroom_resource i = 0; i < HEADROOM_RESOURCES; i++) {

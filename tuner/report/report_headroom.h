@@ -1,7 +1,7 @@
 /*
- * What would let more warps onto an SM: for one resource at a time, the largest amount below the
- * variant's own with which occupancy is higher, everything else being equal. By the occupancy
- * calculator alone; that the kernel also works, or is faster, with so much less is not said.
+ * How a variant could reach a higher occupancy: for one resource at a time, the largest amount
+ * below the variant's own that raises occupancy if nothing else changes. Computed by the occupancy
+ * calculator only: it does not mean that the kernel works, or is faster, with less.
  */
 #ifndef AUTOTUNE_REPORT_HEADROOM_H
 #define AUTOTUNE_REPORT_HEADROOM_H
@@ -12,25 +12,25 @@
 #include <stdint.h>
 
 enum headroom_resource {
-    HEADROOM_REGISTERS, /* a thread */
-    HEADROOM_SHARED,    /* bytes a block, static and dynamic together */
-    HEADROOM_THREADS,   /* a block, in steps of a warp */
+    HEADROOM_REGISTERS, /* per thread */
+    HEADROOM_SHARED,    /* bytes per block, static and dynamic together */
+    HEADROOM_THREADS,   /* per block, in steps of a warp */
     HEADROOM_RESOURCES
 };
 
 struct headroom {
     struct {
-        int64_t limit;     /* so much or less; -1: no smaller amount helps */
-        double occupancy;  /* then, 0 to 1 */
-        int blocks_per_sm; /* then */
+        int64_t limit;     /* the largest amount that helps; -1: no smaller amount helps */
+        double occupancy;  /* at the limit, 0 to 1 */
+        int blocks_per_sm; /* at the limit */
     } steps[HEADROOM_RESOURCES];
 };
 
-/* Figures that are not known, or that fill the SM already, have no step that helps. */
-void headroom_find(const struct gpu *gpu, const struct kernel_stats *figures,
+/* No step helps if the statistics are unknown or occupancy is 100 % already. */
+void headroom_find(const struct gpu *gpu, const struct kernel_stats *stats,
                    struct headroom *headroom);
 
-/* "registers <= 40: 75 %, shared <= 3456 B: 62 %"; "" where nothing helps. Returns `buffer`. */
+/* "registers <= 40: 75 %, shared <= 3456 B: 62 %"; "" if nothing helps. Returns `buffer`. */
 #define HEADROOM_TEXT_BYTES 160
 char *headroom_text(const struct headroom *headroom, char buffer[HEADROOM_TEXT_BYTES]);
 

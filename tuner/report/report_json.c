@@ -15,7 +15,7 @@ static json_t *real_json(double real)
 
 static void set(json_t *object, const char *name, json_t *value)
 {
-    (void)json_object_set_new(object, name, value); /* fails for lack of memory only */
+    (void)json_object_set_new(object, name, value); /* fails only if memory runs out */
 }
 
 static json_t *limiters_json(unsigned limiters)
@@ -29,26 +29,26 @@ static json_t *limiters_json(unsigned limiters)
     return names;
 }
 
-static json_t *figures_json(const struct kernel_stats *figures)
+static json_t *stats_json(const struct kernel_stats *stats)
 {
-    if (!figures->known)
+    if (!stats->known)
         return json_null();
     json_t *object = json_object();
-    set(object, "registers", json_integer(figures->registers));
-    set(object, "spill_bytes", json_integer(figures->spill_bytes));
-    set(object, "stack_bytes", json_integer(figures->stack_bytes));
-    set(object, "static_shared_bytes", json_integer(figures->static_shared_bytes));
-    set(object, "dynamic_shared_bytes", json_integer(figures->dynamic_shared_bytes));
-    set(object, "block_threads", json_integer(figures->block_threads));
+    set(object, "registers", json_integer(stats->registers));
+    set(object, "spill_bytes", json_integer(stats->spill_bytes));
+    set(object, "stack_bytes", json_integer(stats->stack_bytes));
+    set(object, "static_shared_bytes", json_integer(stats->static_shared_bytes));
+    set(object, "dynamic_shared_bytes", json_integer(stats->dynamic_shared_bytes));
+    set(object, "block_threads", json_integer(stats->block_threads));
     set(object, "grid_blocks",
-        figures->grid_blocks > 0 ? json_integer(figures->grid_blocks) : json_null());
-    set(object, "blocks_per_sm", json_integer(figures->blocks_per_sm));
-    set(object, "occupancy", real_json(figures->occupancy));
-    set(object, "limiters", limiters_json(figures->limiters));
+        stats->grid_blocks > 0 ? json_integer(stats->grid_blocks) : json_null());
+    set(object, "blocks_per_sm", json_integer(stats->blocks_per_sm));
+    set(object, "occupancy", real_json(stats->occupancy));
+    set(object, "limiters", limiters_json(stats->limiters));
     return object;
 }
 
-/* By kind, and those that there are only. */
+/* Counts by kind, without zeros. */
 static json_t *instructions_json(const size_t *counts)
 {
     json_t *object = json_object();
@@ -79,7 +79,7 @@ static json_t *result_json(const struct result *result)
     set(object, "parameters", bindings_to_json(&result->parameters));
     set(object, "outcome", json_string(outcome_name(result->outcome)));
     set(object, "reason", json_text(result->reason));
-    set(object, "figures", figures_json(&result->stats));
+    set(object, "figures", stats_json(&result->stats));
     if (result->instructions != NULL)
         set(object, "instructions", instructions_json(result->instructions));
     set(object, "time", time_json(&result->time));

@@ -14,22 +14,22 @@
 
 enum {
     HEADROOM_ROWS = 10,
-    LEVELS_BYTES = 84, /* what the terminal leaves for the values of a parameter */
+    LEVELS_BYTES = 84, /* width left for the values of a parameter */
 };
 
 /* --- headroom --- */
 
-/* Whether an earlier one of the ranked variants has the same figures. */
+/* Whether a variant ranked higher has the same statistics. */
 static bool is_repeated(const struct study *study, const size_t *ranking, size_t index)
 {
-    const struct kernel_stats *figures = &study->results[ranking[index]].stats;
+    const struct kernel_stats *stats = &study->results[ranking[index]].stats;
     for (size_t i = 0; i < index; i++) {
         const struct kernel_stats *other = &study->results[ranking[i]].stats;
-        if (other->known && other->registers == figures->registers &&
-            other->block_threads == figures->block_threads &&
+        if (other->known && other->registers == stats->registers &&
+            other->block_threads == stats->block_threads &&
             other->static_shared_bytes + other->dynamic_shared_bytes ==
-                figures->static_shared_bytes + figures->dynamic_shared_bytes &&
-            other->blocks_per_sm == figures->blocks_per_sm)
+                stats->static_shared_bytes + stats->dynamic_shared_bytes &&
+            other->blocks_per_sm == stats->blocks_per_sm)
             return true;
     }
     return false;
@@ -49,17 +49,17 @@ static void cell_percent(struct text_table *table, double fraction, int decimals
     text_table_cell(table, buffer);
 }
 
-static void add_headroom(struct text_table *table, const struct kernel_stats *figures,
+static void add_headroom(struct text_table *table, const struct kernel_stats *stats,
                          const char *steps)
 {
     char limiters[OCCUPANCY_LIMITER_BYTES];
-    cell_integer(table, figures->block_threads);
-    cell_integer(table, figures->registers);
-    cell_integer(table, figures->static_shared_bytes + figures->dynamic_shared_bytes);
-    cell_integer(table, figures->blocks_per_sm);
-    cell_percent(table, figures->occupancy, 0);
-    text_table_cell(table, occupancy_limiter_text(figures->limiters, limiters));
-    text_table_cell(table, steps[0] != '\0' ? steps : "nothing by itself");
+    cell_integer(table, stats->block_threads);
+    cell_integer(table, stats->registers);
+    cell_integer(table, stats->static_shared_bytes + stats->dynamic_shared_bytes);
+    cell_integer(table, stats->blocks_per_sm);
+    cell_percent(table, stats->occupancy, 0);
+    text_table_cell(table, occupancy_limiter_text(stats->limiters, limiters));
+    text_table_cell(table, steps[0] != '\0' ? steps : "no single change");
 }
 
 static struct text_table *headroom_table(void)
@@ -81,21 +81,22 @@ void report_headroom(FILE *stream, const struct study *study, const size_t *rank
     size_t rows = 0;
     size_t more = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct kernel_stats *figures = &study->results[ranking[i]].stats;
+        const struct kernel_stats *stats = &study->results[ranking[i]].stats;
         struct headroom headroom;
         char steps[HEADROOM_TEXT_BYTES];
-        if (!figures->known || figures->occupancy > 1 - 1e-9 || is_repeated(study, ranking, i))
+        if (!stats->known || stats->occupancy > 1 - 1e-9 || is_repeated(study, ranking, i))
             continue;
         if (rows == HEADROOM_ROWS) {
             more++;
             continue;
         }
-        headroom_find(&study->environment.gpu, figures, &headroom);
-        add_headroom(table, figures, headroom_text(&headroom, steps));
+        headroom_find(&study->environment.gpu, stats, &headroom);
+        add_headroom(table, stats, headroom_text(&headroom, steps));
         rows++;
     }
     if (rows > 0) {
-        fputs("\noccupancy below 100 %, and what one step less would give:\n", stream);
+        fputs("\nvariants below 100 % occupancy, and how reducing one resource would raise it:\n",
+              stream);
         text_table_print(table, REPORT_TERMINAL_WIDTH, stream);
     }
     if (more > 0)
@@ -105,7 +106,7 @@ void report_headroom(FILE *stream, const struct study *study, const size_t *rank
 
 /* --- importance --- */
 
-/* "512 20.13": the value and the best with it. */
+/* "512 20.13": a value and the best result with it; a new string. */
 static char *level_text(const struct study *study, const struct importance *importance,
                         const struct parameter_level *level)
 {
@@ -121,7 +122,7 @@ static char *level_text(const struct study *study, const struct importance *impo
     return alloc_format("%s %s", value_text(level->value, value), number);
 }
 
-/* "128 20.65, 256 20.30, 512*20.29": a star at the best; as many as fit; a new string. */
+/* "128 20.65, 256 20.30, 512*20.29": as many as fit, the best with a star; a new string. */
 static char *levels_text(const struct study *study, const struct importance *importance,
                          const struct parameter_importance *parameter)
 {
@@ -146,7 +147,7 @@ static char *levels_text(const struct study *study, const struct importance *imp
 
 static void print_ends(FILE *stream, const struct study *study, const struct importance *importance)
 {
-    const char *separator = "at an end of its values, so more may lie beyond: ";
+    const char *separator = "best at the end of its range, so try values beyond: ";
     for (size_t i = 0; i < importance->count; i++) {
         const struct parameter_importance *parameter = &importance->items[i];
         char value[VALUE_TEXT_BYTES];
@@ -185,8 +186,8 @@ void report_importance(FILE *stream, const struct study *study)
         }
         fprintf(stream,
                 "\nshare of the variance of %s that each parameter explains: alone, with its "
-                "interactions (total),\nand that among the variants within a factor of two of the "
-                "best (near):\n",
+                "interactions (total),\nand with them among variants within a factor of two of "
+                "the best (near):\n",
                 importance.of_time ? "the time" : "the occupancy");
         text_table_print(table, REPORT_TERMINAL_WIDTH, stream);
         print_ends(stream, study, &importance);

@@ -12,25 +12,25 @@
 #include <string.h>
 
 enum {
-    MEASURED_ROWS = 10, /* where the caller does not say */
+    MEASURED_ROWS = 10, /* by default */
     SHOWN_REASONS = 5,  /* of each outcome */
 };
 
-/* What the table of one study shows. */
+/* What to show in the table of one study. */
 struct view {
     const struct study *study;
     size_t *ranking; /* indices of results, best first */
     size_t rows;
-    bool *varies; /* by parameter: has a column of its own */
+    bool *varies; /* by parameter: whether it has a column */
     bool times;
     bool bytes;
     bool operations;
-    bool few_operations; /* the time of one rather than their rate */
+    bool few_operations; /* show the time per operation rather than the rate */
     bool noise;
     bool spills;
-    bool no_spills; /* of any variant, shown or not */
+    bool no_spills; /* in any variant, shown or not */
     bool instructions;
-    bool outcomes; /* a column of them: rows that are not all of one kind */
+    bool outcomes; /* show a column of outcomes, since they differ */
 };
 
 static size_t count_rows(const struct study *study, size_t top)
@@ -164,22 +164,22 @@ static void add_times(struct text_table *table, const struct view *view, size_t 
         cell_percent(table, result->time.relative_iqr, 1);
 }
 
-static void add_figures(struct text_table *table, const struct view *view,
-                        const struct kernel_stats *figures)
+static void add_stats(struct text_table *table, const struct view *view,
+                      const struct kernel_stats *stats)
 {
-    if (!figures->known) {
+    if (!stats->known) {
         for (int i = 0; i < (view->spills ? 6 : 5); i++)
             text_table_cell(table, "-");
         return;
     }
     char limiter[OCCUPANCY_LIMITER_BYTES];
-    cell_integer(table, figures->registers);
+    cell_integer(table, stats->registers);
     if (view->spills)
-        cell_integer(table, figures->spill_bytes);
-    cell_integer(table, figures->static_shared_bytes + figures->dynamic_shared_bytes);
-    cell_integer(table, figures->blocks_per_sm);
-    cell_percent(table, figures->occupancy, 0);
-    text_table_cell(table, occupancy_limiter_text(figures->limiters, limiter));
+        cell_integer(table, stats->spill_bytes);
+    cell_integer(table, stats->static_shared_bytes + stats->dynamic_shared_bytes);
+    cell_integer(table, stats->blocks_per_sm);
+    cell_percent(table, stats->occupancy, 0);
+    text_table_cell(table, occupancy_limiter_text(stats->limiters, limiter));
 }
 
 static void add_instructions(struct text_table *table, const size_t *counts)
@@ -210,7 +210,7 @@ static void add_row(struct text_table *table, const struct view *view, size_t in
         cell_latency(table, result->operations, &result->time);
     else if (view->operations)
         cell_rate(table, result->operations, &result->time);
-    add_figures(table, view, &result->stats);
+    add_stats(table, view, &result->stats);
     if (view->instructions)
         add_instructions(table, result->instructions);
     const struct bindings *names = report_parameters(view->study);
@@ -233,8 +233,8 @@ static struct text_table *build_table(const struct view *view)
     return table;
 }
 
-/* Where the columns are too many for the terminal, what follows from others goes: GFLOP/s beside
- * GB/s, then the noise beside the interval. */
+/* If the table is too wide for the terminal, drops redundant columns: GFLOP/s if there is GB/s, then
+ * the noise, which the interval also shows. */
 static void print_rows(FILE *stream, const struct view *view)
 {
     struct view narrow = *view;
@@ -256,7 +256,7 @@ static void print_rows(FILE *stream, const struct view *view)
     text_table_free(table);
 }
 
-/* What NVML saw while they were taken. */
+/* The conditions that NVML saw while the samples were taken. */
 static void print_conditions(FILE *stream, const struct gpu_conditions *conditions)
 {
     if (!conditions->known)
@@ -268,7 +268,8 @@ static void print_conditions(FILE *stream, const struct gpu_conditions *conditio
         fprintf(stream, "%" PRIu64 " samples dropped under throttling, ",
                 conditions->dropped_samples);
     if (conditions->throttled_samples > 0)
-        fprintf(stream, "%" PRIu64 " kept since it did not end, ", conditions->throttled_samples);
+        fprintf(stream, "%" PRIu64 " kept because throttling persisted, ",
+                conditions->throttled_samples);
     if (conditions->other_processes == 0)
         fputs("no other process on the GPU\n", stream);
     else
@@ -276,7 +277,7 @@ static void print_conditions(FILE *stream, const struct gpu_conditions *conditio
                 conditions->other_processes > 1 ? "ES" : "");
 }
 
-/* Where times are of batches, which, and what those of an empty kernel are. */
+/* If times are of batches: their size, the exceptions, and the time of an empty kernel. */
 static void print_batches(FILE *stream, const struct study *study)
 {
     char buffer[CELL_BYTES];
@@ -286,12 +287,13 @@ static void print_batches(FILE *stream, const struct study *study)
         return;
     fprintf(stream, "times are of batches of %d runs", runs);
     if (single > 0)
-        fprintf(stream, ", but for %zu variant%s of single runs", single, single > 1 ? "s" : "");
+        fprintf(stream, ", except for %zu variant%s measured in single runs", single,
+                single > 1 ? "s" : "");
     fprintf(stream, "; in a batch an empty kernel takes %s us\n",
             report_time(study->empty_batch_ns, buffer));
 }
 
-/* What the numbers are about and how they came to be. */
+/* The kernel, the problem and how they were measured. */
 static void print_heading(FILE *stream, const struct study *study)
 {
     const struct environment *environment = &study->environment;
@@ -305,7 +307,7 @@ static void print_heading(FILE *stream, const struct study *study)
         fprintf(stream, ": %s", study->description);
     if (environment->static_mode)
         fprintf(stream,
-                "\nstatic mode: compiled for %s, nothing was run, limits of %s\n"
+                "\nstatic mode: compiled for %s but not run, limits of %s\n"
                 "NVRTC %s, autotune %s, %s\n",
                 gpu->arch, gpu->name, environment->nvrtc, environment->autotune, environment->date);
     else
@@ -320,7 +322,7 @@ static void print_heading(FILE *stream, const struct study *study)
     free(problem);
 }
 
-/* What all variants share, so that it needs no column. */
+/* The values that all variants share, which have no column. */
 static void print_constants(FILE *stream, const struct view *view)
 {
     if (view->study->result_count == 0)
@@ -357,7 +359,7 @@ static void print_failures(FILE *stream, const struct study *study, enum outcome
             rest += reasons[i].count;
     }
     if (rest > 0)
-        fprintf(stream, "  %5zu  for %zu other reasons, which --format csv lists\n", rest,
+        fprintf(stream, "  %5zu  for %zu other reasons; --format csv lists them\n", rest,
                 count - SHOWN_REASONS);
     report_reasons_free(reasons, count);
 }
@@ -378,7 +380,7 @@ static void print_counts(FILE *stream, const struct study *study)
     }
     fputc('\n', stream);
     if (!study->complete)
-        fputs("not complete: run the same command again to go on\n", stream);
+        fputs("not complete: run the same command again to continue\n", stream);
     for (int i = 0; i < OUTCOME_COUNT; i++)
         if (i != OUTCOME_MEASURED && i != OUTCOME_COMPILED)
             print_failures(stream, study, (enum outcome)i);
@@ -399,7 +401,7 @@ static void print_ties(FILE *stream, const struct view *view)
         any = true;
     }
     if (any)
-        fputs("a tie goes to fewer registers, then to fewer threads a block\n", stream);
+        fputs("ties are broken by fewer registers, then by fewer threads per block\n", stream);
 }
 
 static void print_winner(FILE *stream, const struct view *view)

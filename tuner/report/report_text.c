@@ -103,11 +103,11 @@ char *report_distinction(const struct study *study, const bool *varying,
     return text;
 }
 
-/* The first line of a reason, cut between letters; a new string. */
+/* The first line of a reason, cut between characters if too long; a new string. */
 static char *reason_line(const char *reason)
 {
     if (reason == NULL || reason[0] == '\0')
-        return alloc_string("no reason was given");
+        return alloc_string("no reason given");
     size_t length = strcspn(reason, "\r\n");
     if (length <= REASON_BYTES)
         return alloc_string_n(reason, length);

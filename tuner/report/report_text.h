@@ -1,6 +1,6 @@
 /*
- * What the reports that people read have in common: numbers as they are printed, which parameters
- * tell a study's variants apart, and the reasons of failures.
+ * What the readable reports share: how numbers are printed, which parameters distinguish the
+ * variants of a study, and the reasons of failures.
  */
 #ifndef AUTOTUNE_REPORT_TEXT_H
 #define AUTOTUNE_REPORT_TEXT_H
@@ -12,28 +12,27 @@
 
 #define REPORT_NUMBER_BYTES 64
 
-/* `number` with that many decimals, and a point before them in every locale. Returns `buffer`. */
+/* `number` with `decimals` decimals and a decimal point in every locale. Returns `buffer`. */
 char *report_fixed(double number, int decimals, char buffer[REPORT_NUMBER_BYTES]);
 
-/* Four significant digits, as far as they come before or behind the point; no exponent. Returns
- * `buffer`. */
+/* `number` with at least four significant digits and no exponent. Returns `buffer`. */
 char *report_number(double number, char buffer[REPORT_NUMBER_BYTES]);
 
-/* The same, of nanoseconds in microseconds. */
+/* The same for nanoseconds, printed in microseconds. */
 char *report_time(double time_ns, char buffer[REPORT_NUMBER_BYTES]);
 
-/* Whether no bytes are moved, and operations are so few, less than one a nanosecond in the fastest
- * variant, that the time of one says more than their rate: rounds of a barrier, say. */
+/* Whether the time per operation says more than the rate, as for rounds of a barrier: no bytes are
+ * moved, and the fastest variant does less than one operation per nanosecond. */
 bool report_few_operations(const struct study *study);
 
-/* Names and order of the parameters: those of the first result, which all others share. */
+/* The parameters of the first result; all results have the same names in the same order. */
 const struct bindings *report_parameters(const struct study *study);
 
-/* Of each parameter, whether its values differ; a new array. */
+/* For each parameter, whether its values differ; a new array. */
 bool *report_varying(const struct study *study);
 
-/* "block_size=512 num_load=8", what tells the variant from the others, or "the only variant"; a new
- * string. */
+/* "block_size=512 num_load=8", the parameters that distinguish the variant from the others, or "the
+ * only variant"; a new string. */
 char *report_distinction(const struct study *study, const bool *varying,
                          const struct result *result);
 
@@ -41,7 +40,7 @@ char *report_distinction(const struct study *study, const bool *varying,
  * `counts` there are; "-" for none. Returns `buffer`. */
 char *report_widths(const size_t *counts, char buffer[REPORT_NUMBER_BYTES]);
 
-/* Why variants failed: the first line of the reason, cut, and how many share it. */
+/* Why variants failed: the first line of the reason, cut if too long, and how many share it. */
 struct reason {
     char *text;
     size_t count;

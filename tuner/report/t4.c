@@ -27,7 +27,7 @@ const char *t4_invalidity(enum outcome outcome)
 
 static void set(json_t *object, const char *name, json_t *value)
 {
-    (void)json_object_set_new(object, name, value); /* fails for lack of memory only */
+    (void)json_object_set_new(object, name, value); /* fails only if memory runs out */
 }
 
 static void add(json_t *measurements, const char *name, json_t *value, const char *unit)
@@ -39,7 +39,7 @@ static void add(json_t *measurements, const char *name, json_t *value, const cha
     (void)json_array_append_new(measurements, measurement);
 }
 
-/* Work over time; nothing where either is not known. */
+/* Work over time; nothing if either is unknown. */
 static void add_rate(json_t *measurements, const char *name, double work, double time_ns,
                      const char *unit)
 {
@@ -47,18 +47,18 @@ static void add_rate(json_t *measurements, const char *name, double work, double
         add(measurements, name, json_real(work / time_ns), unit);
 }
 
-static void add_figures(json_t *measurements, const struct kernel_stats *figures)
+static void add_stats(json_t *measurements, const struct kernel_stats *stats)
 {
-    add(measurements, "registers", json_integer(figures->registers), "");
-    add(measurements, "spills", json_integer(figures->spill_bytes), "bytes");
+    add(measurements, "registers", json_integer(stats->registers), "");
+    add(measurements, "spills", json_integer(stats->spill_bytes), "bytes");
     add(measurements, "shared_memory",
-        json_integer(figures->static_shared_bytes + figures->dynamic_shared_bytes), "bytes");
-    add(measurements, "blocks_per_sm", json_integer(figures->blocks_per_sm), "");
-    add(measurements, "occupancy", json_real(figures->occupancy), "");
+        json_integer(stats->static_shared_bytes + stats->dynamic_shared_bytes), "bytes");
+    add(measurements, "blocks_per_sm", json_integer(stats->blocks_per_sm), "");
+    add(measurements, "occupancy", json_real(stats->occupancy), "");
 }
 
-/* The objective comes first. Where there is no time, a word stands in its place, as with others who
- * write the format. */
+/* The objective comes first. If there is no time, the outcome takes its place, as in the files of
+ * other tuners. */
 static json_t *measurements_json(const struct result *result)
 {
     json_t *measurements = json_array();
@@ -75,7 +75,7 @@ static json_t *measurements_json(const struct result *result)
             add(measurements, "reason", json_text(result->reason), "");
     }
     if (result->stats.known)
-        add_figures(measurements, &result->stats);
+        add_stats(measurements, &result->stats);
     return measurements;
 }
 
@@ -103,7 +103,7 @@ static json_t *result_json(const struct study *study, const struct result *resul
     return object;
 }
 
-/* What NVML saw while the samples were taken. */
+/* The conditions that NVML saw while the samples were taken. */
 static json_t *conditions_json(const struct gpu_conditions *conditions)
 {
     json_t *object = json_object();
@@ -163,7 +163,7 @@ int t4_print(FILE *stream, const struct study *studies, size_t count, struct err
     }
     if (printed == 0)
         return error_set(error, ERROR_USAGE,
-                         "T4 is for variants that were run, and none was; static mode has the "
-                         "formats table, csv, json and html");
+                         "T4 needs variants that were run, and none was; for static mode choose "
+                         "table, csv, json or html");
     return 0;
 }

@@ -4,9 +4,9 @@
  * https://github.com/AutoTuningAssociation/autotuning_methodology added to it. All times are
  * milliseconds.
  *
- * A document is one study; several are printed one behind the other, each on a line of its own. The
- * times that a run spent on compiling and searching are not known for a single variant and left out.
- * Studies of static mode are left out as well: T4 has no word for a variant that was not run.
+ * A document is one study; several are printed one after the other, each on its own line. The times
+ * for compiling and searching are not known per variant and are left out. Studies of static mode are
+ * left out as well: T4 has no word for a variant that was not run.
  */
 #ifndef AUTOTUNE_T4_H
 #define AUTOTUNE_T4_H
@@ -21,8 +21,7 @@
 /* "correct", "compile", "runtime", "timeout", "correctness" or "constraints". */
 const char *t4_invalidity(enum outcome outcome);
 
-/* Returns 0, or ERROR_USAGE where no study was measured. Failures of the stream are the caller's to
- * look for. */
+/* Returns 0, or ERROR_USAGE if no study was measured. The caller checks the stream for errors. */
 int t4_print(FILE *stream, const struct study *studies, size_t count, struct error *error);
 
 #endif

@@ -133,7 +133,7 @@ struct space *space_new(const struct template *template, const struct value_list
     space->constraints = alloc_zeroed(constraint_count, sizeof *space->constraints);
     space->levels = alloc_zeroed(levels + 1, sizeof *space->levels);
     for (size_t i = 0; i < constraint_count; i++) {
-        if (constraint_needs_figures(constraints[i])) /* not evaluated here */
+        if (constraint_needs_stats(constraints[i])) /* not evaluated here */
             continue;
         bind_constraint(space, &space->constraints[i], constraints[i], fixed);
         struct level *level = &space->levels[space->constraints[i].level];

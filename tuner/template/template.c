@@ -27,17 +27,17 @@ const struct parameter *template_problem_value(const struct template *template, 
     return find_parameter(template->problem, template->problem_count, name);
 }
 
-const char *const *template_figure_names(void)
+const char *const *template_stat_names(void)
 {
     static const char *const names[] = {"registers",     "spill_bytes", "shared_bytes",
                                         "blocks_per_sm", "occupancy",   NULL};
     return names;
 }
 
-bool constraint_needs_figures(const struct expression *constraint)
+bool constraint_needs_stats(const struct expression *constraint)
 {
     for (size_t i = 0; i < expression_name_count(constraint); i++)
-        if (names_have(template_figure_names(), expression_name(constraint, i)))
+        if (names_have(template_stat_names(), expression_name(constraint, i)))
             return true;
     return false;
 }

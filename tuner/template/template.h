@@ -145,11 +145,11 @@ const struct parameter *template_problem_value(const struct template *template, 
 int parameter_check(const struct parameter *parameter, struct value value, const char *file,
                     int line, struct error *error);
 
-/* The names of compiled figures that constraints may use; ended by NULL. */
-const char *const *template_figure_names(void);
+/* The names of kernel statistics that constraints may use; ended by NULL. */
+const char *const *template_stat_names(void);
 
-/* Whether the constraint needs compiled figures and so waits for the compiler. */
-bool constraint_needs_figures(const struct expression *constraint);
+/* Whether the constraint needs kernel statistics and so waits for the compiler. */
+bool constraint_needs_stats(const struct expression *constraint);
 
 /* Names buffer `index` in a message that has no place yet. Returns `status`, or 0 where that is 0. */
 int template_in_buffer(const struct template *template, size_t index, int status,

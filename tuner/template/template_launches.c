@@ -125,7 +125,7 @@ static int read_loop_name(struct loader *loader, const char *section, struct lau
 
 int loader_read_launch(struct loader *loader, const char *section, struct launch *launch)
 {
-    struct names known = {0}; /* base, own figures, earlier launches, loop variable */
+    struct names known = {0}; /* base, own statistics, earlier launches, loop variable */
     struct ini_entry *entry;
     bool main = false;
     names_add_all(&known, loader->base.items);

@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-/* Compiled figures of its own that a launch's expressions may name beyond parameters, problem and
+/* Kernel statistics of its own that a launch's expressions may name beyond parameters, problem and
  * device. */
-static const char *const launch_figures[] = {
-    "registers", "spill_bytes", "static_shared_bytes", "blocks_per_sm", "block_threads", NULL};
+static const char *const launch_stats[] = {"registers",     "spill_bytes",   "static_shared_bytes",
+                                           "blocks_per_sm", "block_threads", NULL};
 
 /* Keys of a sweep's kernel section, and names that some expressions have values for. */
 static const char *const reserved_names[] = {"template",  "description", "constraint", "cache",
@@ -17,7 +17,7 @@ static const char *const reserved_names[] = {"template",  "description", "constr
 
 const char *const *launch_figure_names(void)
 {
-    return launch_figures;
+    return launch_stats;
 }
 
 int loader_check_letters(const struct loader *loader, const char *name, int line)
@@ -32,7 +32,7 @@ int loader_check_unused(const struct loader *loader, const char *name, int line)
 {
     const struct template *template = loader->template;
     if (expression_reserves(name) || names_have(reserved_names, name) ||
-        names_have(template_figure_names(), name) || names_have(launch_figures, name) ||
+        names_have(template_stat_names(), name) || names_have(launch_stats, name) ||
         names_have(gpu_binding_names(), name))
         return loader_fail(loader, line,
                            "name '%s' means something else in expressions; choose another", name);
@@ -116,7 +116,7 @@ int loader_collect_names(struct loader *loader)
     names_add(&loader->buffers, "reference");
     struct names constraint = {0};
     names_add_all(&constraint, loader->base.items);
-    names_add_all(&constraint, template_figure_names());
+    names_add_all(&constraint, template_stat_names());
     template->constraint_names = constraint.items;
     return collect_grids(loader);
 }

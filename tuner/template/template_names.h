@@ -4,7 +4,7 @@
 
 #include "template/loader.h"
 
-/* The compiled figures that a launch's expressions may name; ended by NULL. */
+/* The kernel statistics that a launch's expressions may name; ended by NULL. */
 const char *const *launch_figure_names(void);
 
 /* That a name has the form of one: up to 31 lower-case letters, digits and underscores. */

@@ -28,7 +28,7 @@ struct gpu_client {
     double empty_batch_ns; /* of the open problem; 0: not known */
 };
 
-/* -- the worker ------------------------------------------------------------------------------- */
+/* --- the worker --- */
 
 int gpu_client_new(struct gpu_client **client, int ordinal, struct event_loop *loop,
                    struct error *error)
@@ -89,7 +89,7 @@ struct hang_times gpu_client_hangs(const struct gpu_client *client)
     return times;
 }
 
-/* -- calls about a variant -------------------------------------------------------------------- */
+/* --- calls about a variant --- */
 
 static void set_answer(struct gpu_client_answer *answer, enum outcome outcome, const char *reason)
 {
@@ -385,7 +385,7 @@ int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error
     return status;
 }
 
-/* -- trials ----------------------------------------------------------------------------------- */
+/* --- trials --- */
 
 void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
                            const struct bindings *parameters, size_t samples, double enough_ns,

@@ -19,7 +19,7 @@ enum {
 /* Besides the problem's buffers, a second worker takes a context and what the driver rounds up. */
 #define STANDBY_ROOM_BYTES ((json_int_t)1 << 30)
 
-/* -- messages --------------------------------------------------------------------------------- */
+/* --- messages --- */
 
 void gpu_worker_send(struct gpu_worker *worker, json_t *request)
 {
@@ -115,7 +115,7 @@ int gpu_worker_expect(const json_t *message, const char *event, struct error *er
     return 0;
 }
 
-/* -- starting --------------------------------------------------------------------------------- */
+/* --- starting --- */
 
 int gpu_worker_init(struct gpu_worker *worker, int ordinal, struct event_loop *loop,
                     struct error *error)

@@ -79,7 +79,7 @@ static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads
     return status;
 }
 
-/* -- filling ---------------------------------------------------------------------------------- */
+/* --- filling --- */
 
 void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
                         struct kernel_stats *stats)
@@ -200,7 +200,7 @@ int kernel_stats_allowed(const struct kernel_stats_source *source, const struct 
     *allowed = true;
     bind_stats(&local, stats);
     for (size_t i = 0; i < count && status == 0 && *allowed; i++) {
-        if (!constraint_needs_figures(constraints[i]))
+        if (!constraint_needs_stats(constraints[i]))
             continue;
         *index = i;
         status = expression_boolean(constraints[i], &scope, allowed, error);

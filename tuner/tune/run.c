@@ -52,7 +52,7 @@ void run_release(struct run *run)
     gpu_lock_release(&run->lock);
 }
 
-/* -- starting --------------------------------------------------------------------------------- */
+/* --- starting --- */
 
 static void describe_run(struct run *run)
 {
@@ -167,7 +167,7 @@ static int open_record(struct run *run, struct error *error)
     return status;
 }
 
-/* -- planning --------------------------------------------------------------------------------- */
+/* --- planning --- */
 
 /* A problem that does not fit in the GPU's memory is left out, and the user is told at once. */
 static void refuse_job(struct run *run, struct tuning_job *job, const struct error *error)
@@ -227,7 +227,7 @@ static bool nothing_to_do(const struct run *run)
     return true;
 }
 
-/* -- working ---------------------------------------------------------------------------------- */
+/* --- working --- */
 
 static int update_tuned(struct run *run, const struct study *study, struct error *error)
 {
@@ -299,7 +299,7 @@ static int tune_jobs(struct run *run, struct error *error)
     return status;
 }
 
-/* -- the end ---------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 int run_check_winners(const struct run *run, struct error *error)
 {
@@ -337,7 +337,7 @@ static void say_interrupted(const struct run *run, struct error *error)
                     known, total);
 }
 
-/* -- the pipeline ----------------------------------------------------------------------------- */
+/* --- the pipeline --- */
 
 void run_init(struct run *run, const struct run_options *options)
 {

@@ -37,7 +37,7 @@ void tuning_job_release(struct tuning_job *job)
     *job = (struct tuning_job){0};
 }
 
-/* -- results from the record, found by their parameters --------------------------------------- */
+/* --- results from the record, found by their parameters --- */
 
 struct stored {
     char *text; /* bindings_text() of the parameters; first, for comparing */
@@ -84,7 +84,7 @@ static bool take_stored(void *tree, const struct bindings *parameters, struct re
     return true;
 }
 
-/* -- enumerating ------------------------------------------------------------------------------ */
+/* --- enumerating --- */
 
 static int enumerate(struct tuning_job *job, struct space *space, void *tree,
                      struct result **results, size_t *count, struct error *error)
@@ -163,7 +163,7 @@ int tuning_job_check_memory(const struct tuning_job *job, struct error *error)
                             error);
 }
 
-/* -- compiling -------------------------------------------------------------------------------- */
+/* --- compiling --- */
 
 static int request(const struct tuning_job *job, struct compile_pool *pool,
                    const struct bindings *parameters, bool urgent, struct compile_job **compile,

@@ -122,7 +122,7 @@ static int step(struct fixture *fixture)
     return event_loop_step(&fixture->loop, clock_ns(), NULL);
 }
 
-/* -- one step --------------------------------------------------------------------------------- */
+/* --- one step --- */
 
 static void only_what_can_be_read_is_read(void **state)
 {
@@ -240,7 +240,7 @@ static void a_callback_s_error_ends_the_step(void **state)
     assert_int_equal(fixture->readers[1].reads, 1);
 }
 
-/* -- changes made by callbacks ---------------------------------------------------------------- */
+/* --- changes made by callbacks --- */
 
 static void a_source_removes_itself(void **state)
 {
@@ -353,7 +353,7 @@ static void removing_a_stranger_changes_nothing(void **state)
     assert_int_equal(fixture->readers[0].reads, 1);
 }
 
-/* -- event_loop_wait() ------------------------------------------------------------------------ */
+/* --- event_loop_wait() --- */
 
 static void waiting_serves_the_others(void **state)
 {
@@ -391,7 +391,7 @@ static void waiting_ends_with_a_callback_s_error(void **state)
     assert_int_equal(step(fixture), 0);
 }
 
-/* -- signals ---------------------------------------------------------------------------------- */
+/* --- signals --- */
 
 static void ignore(int number)
 {

@@ -90,7 +90,7 @@ static void assert_order(const char *expected)
     free(order);
 }
 
-/* -- workers that behave ---------------------------------------------------------------------- */
+/* --- workers that behave --- */
 
 static void requests_with_the_same_key_are_one_job(void **state)
 {
@@ -191,7 +191,7 @@ static void an_unknown_architecture_is_refused(void **state)
     end(&fixture);
 }
 
-/* -- at the greeting -------------------------------------------------------------------------- */
+/* --- at the greeting --- */
 
 static void one_that_dies_at_its_greeting_is_replaced(void **state)
 {
@@ -249,7 +249,7 @@ static void a_compiler_that_is_missing_ends_the_run(void **state)
     end(&fixture);
 }
 
-/* -- at a job --------------------------------------------------------------------------------- */
+/* --- at a job --- */
 
 /* Of three jobs the second meets the script; the others must be done. */
 static void assert_second_fails(const char *script, double timeout_s, const char *failure)

@@ -99,11 +99,11 @@ static void test_table_of_measurements(void **state)
         "\n"
         "winner: block_size=512 finish=two_pass, 24.10 us (median of 3 samples)\n"
         "tied:   block_size=256 finish=last_block, 24.01 us\n"
-        "a tie goes to fewer registers, then to fewer threads a block\n"
+        "ties are broken by fewer registers, then by fewer threads per block\n"
         "\n"
         "share of the variance of the time that each parameter explains: alone, with its "
         "interactions (total),\n"
-        "and that among the variants within a factor of two of the best (near):\n"
+        "and with them among variants within a factor of two of the best (near):\n"
         "              alone  total  near\n"
         "  parameter       %      %     %  value and best us\n"
         "  finish       26.0   76.0  76.0  two_pass*24.10, last_block 24.01\n"
@@ -118,7 +118,7 @@ static void test_table_of_static_mode(void **state)
     static_study(&study);
     assert_printed(&study, 1, REPORT_TABLE,
                    "reduce_sum n=16777216 tolerance=0.1: sum of n numbers\n"
-                   "static mode: compiled for sm_90, nothing was run, limits of NVIDIA H200\n"
+                   "static mode: compiled for sm_90 but not run, limits of NVIDIA H200\n"
                    "NVRTC 13.0, autotune 0.1.0, 2026-11-21T06:12:00Z\n"
                    "all variants: min_blocks=0, scale=2, no spills\n"
                    "\n"
@@ -137,7 +137,7 @@ static void test_table_of_static_mode(void **state)
                    "compile_error (it did not compile, or the compiler crashed or timed out):\n"
                    "      1  reduce.cu(3): error: \"x\" is undefined, twice\n"
                    "\n"
-                   "occupancy below 100 %, and what one step less would give:\n"
+                   "variants below 100 % occupancy, and how reducing one resource would raise it:\n"
                    "  threads        shared  blocks  occ.  limited\n"
                    "   /block  regs       B     /SM     %  by       more occupancy with\n"
                    "      512    48    4224       4    75  threads  registers <= 32: 100 %\n"
@@ -145,7 +145,7 @@ static void test_table_of_static_mode(void **state)
                    "\n"
                    "share of the variance of the occupancy that each parameter explains: alone, "
                    "with its interactions (total),\n"
-                   "and that among the variants within a factor of two of the best (near):\n"
+                   "and with them among variants within a factor of two of the best (near):\n"
                    "              alone  total  near\n"
                    "  parameter       %      %     %  value and best occ. %\n"
                    "  block_size   51.9   76.9  90.9  256 75, 512*100, 1024 25\n"
@@ -290,13 +290,13 @@ static void test_table_says_what_is_missing(void **state)
     fixture_subject(&study);
     char *text = print(&study, 1, REPORT_TABLE, 0);
     assert_non_null(strstr(text, "0 variants of 12 points"));
-    assert_non_null(strstr(text, "not complete: run the same command again to go on\n"));
+    assert_non_null(strstr(text, "not complete: run the same command again to continue\n"));
     free(text);
     fixture_add(&study, 32, "atomic", OUTCOME_FAULT);
     study.complete = true;
     text = print(&study, 1, REPORT_TABLE, 0);
     assert_non_null(strstr(text, "\n  "
-                                 "    1  no reason was given\n"));
+                                 "    1  no reason given\n"));
     assert_non_null(strstr(text, "no winner: no variant was measured\n"));
     free(text);
     study_release(&study);
@@ -315,7 +315,7 @@ static void test_table_groups_reasons(void **state)
     assert_non_null(strstr(text, "wrong_result (verification failed):\n"
                                  "     10  out[0] is wrong\n"
                                  "      1  out[10] is wrong\n"));
-    assert_non_null(strstr(text, "      6  for 6 other reasons, which --format csv lists\n"));
+    assert_non_null(strstr(text, "      6  for 6 other reasons; --format csv lists them\n"));
     assert_null(strstr(text, "more to say"));
     free(text);
     study_release(&study);
@@ -560,8 +560,8 @@ static void test_table_says_what_was_seen(void **state)
                    "\nSM clock 1755 MHz, 12 samples dropped under throttling, 1 OTHER PROCESS on "
                    "the GPU\n");
     assert_watched((struct gpu_conditions){true, 48, 90, 1200, 2},
-                   "\nSM clock 1200 MHz, 48 samples dropped under throttling, 90 kept since it did "
-                   "not end, 2 OTHER PROCESSES on the GPU\n");
+                   "\nSM clock 1200 MHz, 48 samples dropped under throttling, 90 kept because "
+                   "throttling persisted, 2 OTHER PROCESSES on the GPU\n");
 }
 
 /* Columns of their own, where they are counted. */

@@ -781,7 +781,7 @@ static void names_in_the_wrong_place(void **state)
         {"in, reference, uint64 n", "in, reference, uint64 block_size", 34, "block_size"},
         {"compare = relative(1e-5)\n", "compare = exact\nblock = block_size\n", 36, "block_size"},
         {"compare = relative(1e-5)\n", "compare = exact\ngrid = registers\n", 36, "registers"},
-        /* compiled figures are known to launches and constraints alone */
+        /* kernel statistics are known to launches and constraints alone */
         {"length = partial_grid\n", "length = registers\n", 16, "registers"},
         {"bytes = 4 * n\n", "bytes = registers\n", 37, "registers"},
         {"relative(1e-5)", "relative(partial_grid)", 35, "partial_grid"},
@@ -914,7 +914,7 @@ static void constraints_that_wait_for_the_compiler(void **state)
         struct expression *expression;
         struct error error;
         assert_int_equal(expression_new(&expression, cases[i].text, "s.ini", 1, &error), 0);
-        assert_int_equal(constraint_needs_figures(expression), cases[i].late);
+        assert_int_equal(constraint_needs_stats(expression), cases[i].late);
         expression_free(expression);
     }
 }

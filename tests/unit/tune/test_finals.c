@@ -30,7 +30,7 @@ static size_t samples_of(const struct tuning_fixture *fixture, double us)
     return fixture_result(fixture, us)->sample_count;
 }
 
-/* -- workers that behave ---------------------------------------------------------------------- */
+/* --- workers that behave --- */
 
 static void the_fastest_wins(void **state)
 {
@@ -73,7 +73,7 @@ static void the_undecided_have_all_rounds(void **state)
     fixture_end(&fixture);
 }
 
-/* -- a worker is lost, and the variants are right --------------------------------------------- */
+/* --- a worker is lost, and the variants are right --- */
 
 /* At this point the worker is killed from outside: the finals are as without that. */
 static void assert_unharmed(const char *script)
@@ -120,7 +120,7 @@ static void throttled_samples_are_taken_again_in_their_round(void **state)
     fixture_end(&fixture);
 }
 
-/* -- a finalist fails ------------------------------------------------------------------------- */
+/* --- a finalist fails --- */
 
 /* The fastest meets the script: it has this outcome, and the next one wins. */
 static void assert_second_wins(const char *script, enum outcome outcome, const char *reason)
@@ -230,7 +230,7 @@ static void an_error_ends_it(void **state)
     }
 }
 
-/* -- batches ---------------------------------------------------------------------------------- */
+/* --- batches --- */
 
 static void assert_all_single(struct tuning_fixture *fixture)
 {

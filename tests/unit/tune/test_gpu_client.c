@@ -161,7 +161,7 @@ static void assert_outcome(const char *request, const char *action, double launc
     free(script);
 }
 
-/* -- starting --------------------------------------------------------------------------------- */
+/* --- starting --- */
 
 static void a_worker_that_behaves_describes_its_gpu(void **state)
 {
@@ -214,7 +214,7 @@ static void a_greeting_that_is_wrong_ends_the_run(void **state)
     assert_no_gpu("device * merge {\"event\":\"opened\"}\n", ERROR_WORKER, "'opened'", 1);
 }
 
-/* -- opening a problem ------------------------------------------------------------------------ */
+/* --- opening a problem --- */
 
 static void assert_not_opened(const char *script, enum error_code code, const char *message)
 {
@@ -285,7 +285,7 @@ static void a_successor_waits_for_memory(void **state)
     end(&fixture);
 }
 
-/* -- requests about a variant ----------------------------------------------------------------- */
+/* --- requests about a variant --- */
 
 static const char *const requests[] = {"load", "verify", "measure", "trial"};
 
@@ -359,7 +359,7 @@ static void an_error_ends_the_run(void **state)
     }
 }
 
-/* -- lies: a fault of the variant, which may have written into the worker's memory ------------ */
+/* --- lies: a fault of the variant, which may have written into the worker's memory --- */
 
 static void assert_lie(const char *request, const char *action, const char *flaw)
 {
@@ -455,7 +455,7 @@ static void wrong_stats_are_a_fault(void **state)
     assert_lie("verify", "merge {\"run_ns\":-5}", "run_ns");
 }
 
-/* -- unloading -------------------------------------------------------------------------------- */
+/* --- unloading --- */
 
 static void unloading_may_cost_the_worker(void **state)
 {
@@ -474,7 +474,7 @@ static void unloading_may_cost_the_worker(void **state)
     }
 }
 
-/* -- killed from outside ---------------------------------------------------------------------- */
+/* --- killed from outside --- */
 
 static void what_a_kill_from_outside_stopped_is_asked_again(void **state)
 {
@@ -511,7 +511,7 @@ static void three_kills_in_a_row_are_the_variant_s_fault(void **state)
     end(&fixture);
 }
 
-/* -- trials queued behind each other ---------------------------------------------------------- */
+/* --- trials queued behind each other --- */
 
 /* The first of two trials meets the action; the second is answered by the successor. */
 static void assert_queue_survives(const char *action, double timeout_s, enum outcome outcome)
@@ -550,7 +550,7 @@ static void trials_behind_are_answered_in_order(void **state)
     assert_queue_survives("hang", 0.4, OUTCOME_TIMEOUT);
 }
 
-/* -- the standby ------------------------------------------------------------------------------ */
+/* --- the standby --- */
 
 static void the_standby_takes_over_from_one_that_hangs(void **state)
 {
@@ -628,7 +628,7 @@ static void beside_a_merely_slow_one_the_standby_is_stopped(void **state)
     end(&fixture);
 }
 
-/* -- throttling ------------------------------------------------------------------------------- */
+/* --- throttling --- */
 
 static void throttled_samples_are_taken_again(void **state)
 {

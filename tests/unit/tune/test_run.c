@@ -110,7 +110,7 @@ static void clear_folder(void)
     assert_int_equal(system("rm -rf cache results requests"), 0);
 }
 
-/* -- a run ------------------------------------------------------------------------------------ */
+/* --- a run --- */
 
 static void every_outcome_once(void **state)
 {
@@ -215,7 +215,7 @@ static void static_mode_needs_no_gpu(void **state)
     release(&end);
 }
 
-/* -- a second run ----------------------------------------------------------------------------- */
+/* --- a second run --- */
 
 static void a_second_run_has_nothing_to_do(void **state)
 {
@@ -317,7 +317,7 @@ static void an_interrupted_run_is_taken_up_where_it_ended(void **state)
     release(&end);
 }
 
-/* -- what a run refuses, and what ends it ----------------------------------------------------- */
+/* --- what a run refuses, and what ends it --- */
 
 static void a_problem_without_memory_is_refused_and_the_others_go_on(void **state)
 {

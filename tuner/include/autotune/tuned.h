@@ -35,16 +35,16 @@
 extern "C" {
 #endif
 
-/* X(name, value, what it is). Functions return 0 or one of these. */
+/* X(name, value, meaning). Functions return 0 or one of these. */
 #define TUNED_CODES(X)                                                                             \
     X(OK, 0, "done")                                                                               \
-    X(NOT_FOUND, -1, "nothing fits the query")                                                     \
-    X(BAD_FILE, -2, "a file is not what it should be")                                             \
+    X(NOT_FOUND, -1, "no configuration matches the query")                                         \
+    X(BAD_FILE, -2, "a file cannot be read or is invalid")                                         \
     X(NO_MEMORY, -3, "out of memory")                                                              \
-    X(INVALID, -4, "an argument is not allowed")                                                   \
+    X(INVALID, -4, "invalid argument")                                                             \
     X(NO_GPU, -5, "no CUDA driver, or no current context")                                         \
-    X(CUDA, -6, "a call of the CUDA driver failed")                                                \
-    X(COMPILER, -7, "NVRTC is not there, or refused the kernel")
+    X(CUDA, -6, "a CUDA driver call failed")                                                       \
+    X(COMPILER, -7, "NVRTC is missing, or the kernel does not compile")
 
 enum tuned_code {
 #define TUNED_CODE(name, value, text) TUNED_##name = (value),
@@ -59,7 +59,7 @@ struct tuned_error {
     char message[1024];
 };
 
-enum { TUNED_PARAMETERS = 64, TUNED_PROBLEM_VALUES = 16 }; /* of one configuration, at most */
+enum { TUNED_PARAMETERS = 64, TUNED_PROBLEM_VALUES = 16 }; /* at most, per configuration */
 
 /* A file has at most this length, which is enough for some ten thousand configurations. Neither
  * autotune nor this library reads or writes a longer one. */
@@ -71,8 +71,8 @@ enum tuned_kind { TUNED_INTEGER, TUNED_REAL, TUNED_WORD };
 struct tuned_value {
     const char *name;
     enum tuned_kind kind;
-    int64_t integer;  /* of TUNED_INTEGER; otherwise 0 */
-    double real;      /* of TUNED_INTEGER and TUNED_REAL */
+    int64_t integer;  /* for TUNED_INTEGER; otherwise 0 */
+    double real;      /* for TUNED_INTEGER and TUNED_REAL */
     const char *text; /* as in the file: "256", "0.5", "last_block" */
 };
 
@@ -100,7 +100,7 @@ struct tuned_gpu {
     int compute_capability; /* 90 for 9.0, 120 for 12.0; a query must set it */
     int sm_count;
     int64_t l2_bytes;
-    double memory_gb_per_s; /* peak, 2 × memory clock × bus width; 10^9 bytes a second */
+    double memory_gb_per_s; /* peak, 2 × memory clock × bus width; 10^9 bytes per second */
 };
 
 /*
@@ -111,7 +111,7 @@ struct tuned_gpu {
 int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *error);
 
 /*
- * How far an answer is from the question, nearest first.
+ * How far an answer is from the query, nearest first.
  *
  * GPUs are the same if they have the same name, the same compute capability and, if both are known,
  * the same number of SMs (so a slice of a GPU is another GPU). The distance of two GPUs is the mean
@@ -125,7 +125,7 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
  * in the file.
  */
 enum tuned_rule {
-    TUNED_NOTHING = 0,  /* there is no answer */
+    TUNED_NOTHING = 0,  /* no answer */
     TUNED_EXACT,        /* the same GPU, the same problem */
     TUNED_NEAREST_SIZE, /* the same GPU, the nearest size */
     TUNED_NEAREST_GPU,  /* the same compute capability, the nearest GPU, the nearest size there */
@@ -136,7 +136,7 @@ enum tuned_rule {
 /* "same GPU, nearest size". */
 const char *tuned_rule_text(enum tuned_rule rule);
 
-/* A section of the tuned INI. */
+/* One section of the tuned INI. */
 struct tuned_configuration {
     const char *section; /* "reduce_sum 5f1c09ab" */
     const char *kernel;
@@ -206,7 +206,7 @@ struct tuned_match {
     /* How many configurations this kernel has, and how many were refused for which reason. */
     size_t candidates;
     size_t refused_versions;
-    size_t refused_gpus;     /* another family, or beyond the limit */
+    size_t refused_gpus;     /* another GPU family, or beyond the limit */
     size_t refused_problems; /* other words, or a value that only one side has */
 };
 

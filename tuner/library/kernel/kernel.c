@@ -323,8 +323,8 @@ static int launch(const struct loaded_kernel *kernel, size_t index, CUdeviceptr 
     CUresult result = module_launch(driver, step, launch->function, stream, arguments);
     return result == CUDA_SUCCESS
                ? 0
-               : kernels_refuse(error, TUNED_CUDA, "the driver refuses the launch of '%s': %s",
-                                launch->entry, driver_error_name(driver, result));
+               : kernels_refuse(error, TUNED_CUDA, "the launch of '%s' failed: %s", launch->entry,
+                                driver_error_name(driver, result));
 }
 
 int tuned_kernel_launch(const struct tuned_kernel *kernel, const struct tuned_buffer *buffers,

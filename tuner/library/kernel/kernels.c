@@ -66,9 +66,9 @@ int tuned_kernels_open(struct tuned_kernels **kernels, const char *path, const c
     new->builder.any_compiler = true;
     int code = tuned_load(&new->table, path, error);
     if (code == 0 && templates == NULL && !is_folder(path))
-        code =
-            kernels_refuse(error, TUNED_INVALID,
-                           "'%s' is a tuned INI and no bundle; name its templates' folder", path);
+        code = kernels_refuse(error, TUNED_INVALID,
+                              "'%s' is a tuned INI, not a bundle; pass the folder of its templates",
+                              path);
     if (code == 0)
         new->templates =
             templates != NULL ? alloc_string(templates) : alloc_format("%s/templates", path);
@@ -148,7 +148,7 @@ static int load_template(struct tuned_kernels *kernels, const char *name,
             return 0;
         }
     if (!is_plain(name))
-        return error_set(error, ERROR_USAGE, "'%s' is no kernel's name", name);
+        return error_set(error, ERROR_USAGE, "'%s' is not a valid kernel name", name);
     struct template *template = alloc_zeroed(1, sizeof *template);
     char *path = alloc_format("%s/%s.ini", kernels->templates, name);
     int status = template_load(template, path, error);
