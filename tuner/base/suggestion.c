@@ -62,6 +62,6 @@ int suggestion_unknown(const char *path, int line, const char *what, const char 
             break;
         used += (size_t)length;
     }
-    return error_set_at(error, ERROR_CONFIG, path, line, "unknown %s '%s'; known here: %s", what,
-                        name, list);
+    return error_set_at(error, ERROR_CONFIG, path, line, "unknown %s '%s'; expected one of: %s",
+                        what, name, list);
 }

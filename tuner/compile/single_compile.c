@@ -218,8 +218,8 @@ char *single_compile_find_template(const char *folder, const char *name, struct 
     if (found != NULL)
         return found;
     (void)error_set(error, ERROR_CONFIG,
-                    "there is no template '%s.ini' in '%s'%s; name its folder with --templates",
-                    name, folder != NULL ? folder : "kernel_templates",
+                    "no template '%s.ini' in '%s'%s; name its folder with --templates", name,
+                    folder != NULL ? folder : "kernel_templates",
                     folder != NULL ? "" : " or the usual folders");
     return NULL;
 }

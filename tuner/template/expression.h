@@ -6,10 +6,10 @@
  *     expression_boolean(expression, &scope, &holds, &error);
  *     expression_free(expression);
  *
- * A file from a stranger can neither reach the system, nor loop, nor take more than a little memory:
- * length, depth and names are limited. An expression does not change once it is made, so that threads
- * may evaluate it at the same time; evaluating allocates nothing. Results are the same in every
- * locale. Errors have the file, the line, and what to write instead.
+ * Untrusted expressions are safe: they cannot reach the system or loop, and their length, depth and
+ * number of names are limited. An expression never changes, so several threads may evaluate it at
+ * the same time; evaluating allocates nothing. Results are the same in every locale. Errors give the
+ * file, the line and what to write instead.
  */
 #ifndef AUTOTUNE_EXPRESSION_H
 #define AUTOTUNE_EXPRESSION_H

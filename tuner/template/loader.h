@@ -1,6 +1,6 @@
 /*
- * What the files that load a template share: struct loader, made for one template_load()
- * (template_load.h), and the steps that every kind of section takes. Every function that returns int
+ * Shared by the files that load a template: struct loader, made for one template_load()
+ * (template_load.h), and the steps common to all sections. Every function that returns int
  * returns 0, or ERROR_CONFIG with the template's path and the line at fault; what was read until
  * then belongs to the template, whose release frees it.
  */

@@ -82,10 +82,10 @@ static char *find_template(struct sweep *sweep, const char *name, int line, stru
     char *nearest = nearest_template(sweep, folders, name);
     if (nearest != NULL)
         (void)error_set_at(error, ERROR_CONFIG, sweep->path, line,
-                           "there is no template '%s'; did you mean '%s'?", name, nearest);
+                           "no template '%s'; did you mean '%s'?", name, nearest);
     else
         (void)error_set_at(error, ERROR_CONFIG, sweep->path, line,
-                           "there is no template '%s.ini' in '%s'%s; name its folder with "
+                           "no template '%s.ini' in '%s'%s; name its folder with "
                            "'templates' in [sweep]",
                            name, folders[0], folder != NULL ? "" : " or the usual folders");
     free(installed);
@@ -227,10 +227,11 @@ static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel, struct 
     int status = template_load(&kernel->template, path, error);
     free(path);
     if (status == 0 && !literal_is_name(kernel->template.name, SIZE_MAX))
-        status = error_set_at(error, ERROR_CONFIG, sweep->path, name_line,
-                              "template '%s' has a name that no tuned INI may hold; rename its "
-                              "file to lower-case letters, digits and underscores",
-                              kernel->template.name);
+        status =
+            error_set_at(error, ERROR_CONFIG, sweep->path, name_line,
+                         "template '%s' has a name that a tuned INI cannot contain; rename its "
+                         "file to lower-case letters, digits and underscores",
+                         kernel->template.name);
     kernel->description = description != NULL ? description->value : kernel->template.description;
     if (status == 0)
         status = check_keys(sweep, kernel, error);
@@ -260,7 +261,7 @@ static int read_seconds(struct sweep *sweep, const char *key, double fallback, d
         *seconds = value.kind == VALUE_INTEGER ? (double)value.as.integer : value.as.real;
     if (status != 0 || value.kind == VALUE_WORD || *seconds < 0.001 || *seconds > 86400.0)
         return error_set_at(error, ERROR_CONFIG, sweep->path, entry->line,
-                            "%s '%s' is no number of seconds from 0.001 to 86400", key,
+                            "%s '%s' is not a number of seconds from 0.001 to 86400", key,
                             entry->value);
     return 0;
 }
@@ -280,7 +281,7 @@ static int check_sweep_keys(const struct sweep *sweep, struct error *error)
             found = strcmp(sweep_keys[j], entry->key) == 0;
         if (entry->section[0] == '\0')
             return error_set_at(error, ERROR_CONFIG, sweep->path, entry->line,
-                                "key '%s' stands before the first section", entry->key);
+                                "key '%s' is before the first section", entry->key);
         if (!found)
             return suggestion_unknown(sweep->path, entry->line, "key", entry->key, sweep_keys,
                                       error);
@@ -346,7 +347,7 @@ static int read_kernels(struct sweep *sweep, const char *const *only, size_t onl
     }
     if (status == 0 && sweep->kernel_count == 0)
         status = error_set_at(error, ERROR_CONFIG, sweep->path, 0,
-                              "the sweep names no kernel; add a section such as [reduce_sum]");
+                              "the sweep has no kernel; add a section such as [reduce_sum]");
     return status;
 }
 

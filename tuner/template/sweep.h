@@ -1,6 +1,6 @@
 /*
  * A sweep: which templates to tune, over which values, for which problems
- * (kernel_templates/README.md is the format). Loading it loads and checks every template it names.
+ * (kernel_templates/README.md documents the format). Loading it also loads and checks its templates.
  */
 #ifndef AUTOTUNE_SWEEP_H
 #define AUTOTUNE_SWEEP_H

@@ -1,7 +1,7 @@
 /*
- * A kernel template: the interface that NAME.ini states (kernel_templates/README.md is the format),
- * with every expression compiled and every name checked, so that what is wrong with a file is said
- * before anything runs. template_load.h reads one. Knows nothing of CUDA.
+ * A kernel template, as NAME.ini describes it (kernel_templates/README.md documents the format), with
+ * every expression compiled and every name checked, so that errors in a file are reported before
+ * anything runs. template_load.h reads one. Does not depend on CUDA.
  */
 #ifndef AUTOTUNE_TEMPLATE_H
 #define AUTOTUNE_TEMPLATE_H

@@ -45,7 +45,7 @@ static int read_fill_call(struct loader *loader, const char *word, const char *i
     if (kind == sizeof fills / sizeof *fills)
         return loader_fail(
             loader, line,
-            "unknown fill '%s'; there are constant, uniform, integers, counting and file", word);
+            "unknown fill '%s'; expected constant, uniform, integers, counting or file", word);
     fill->kind = (enum fill_kind)kind;
     if (fill->kind == FILL_FILE) {
         fill->path = path_beside(loader->template->path, inner);
@@ -119,8 +119,8 @@ int loader_read_buffer(struct loader *loader, const char *section, struct buffer
     bool takes_fill = buffer->access != ACCESS_WRITE;
     bool needs_fill = buffer->access == ACCESS_READ || buffer->access == ACCESS_READ_WRITE;
     if (status == 0 && fill == NULL && needs_fill)
-        status = loader_fail(loader, buffer->line, "buffer '%s' needs a fill, as uniform(-1, 1)",
-                             buffer->name);
+        status = loader_fail(loader, buffer->line,
+                             "buffer '%s' needs a fill, such as uniform(-1, 1)", buffer->name);
     if (status == 0 && fill != NULL && !takes_fill)
         status =
             loader_fail(loader, fill->line,

@@ -26,9 +26,10 @@ static int read_compare(struct loader *loader, const char *section, struct expec
     else if (call && strcmp(copy, "relative") == 0)
         expectation->compare = COMPARE_RELATIVE;
     else
-        status = loader_fail(loader, entry->line,
-                             "compare '%s' is none of exact, absolute(e), relative(e), unordered",
-                             entry->value);
+        status = loader_fail(
+            loader, entry->line,
+            "compare '%s' is unknown; expected exact, absolute(e), relative(e) or unordered",
+            entry->value);
     if (status == 0)
         status = loader_read_expression(loader, inner, entry->line, &loader->base,
                                         &expectation->tolerance);
@@ -48,10 +49,11 @@ static int find_buffer(const struct loader *loader, const char *name, int line, 
         }
     }
     names_add_all(&names, (const char *const[]){NULL});
-    int status = names.items == NULL
-                     ? loader_fail(loader, line, "unknown buffer '%s': the template has none", name)
-                     : suggestion_unknown(loader->template->path, line, "buffer", name, names.items,
-                                          loader->error);
+    int status =
+        names.items == NULL
+            ? loader_fail(loader, line, "unknown buffer '%s': the template has no buffers", name)
+            : suggestion_unknown(loader->template->path, line, "buffer", name, names.items,
+                                 loader->error);
     free(names.items);
     return status;
 }
@@ -78,9 +80,10 @@ int loader_read_expectation(struct loader *loader, const char *section,
                                   &expectation->fill);
         if (status == 0 && expectation->fill.kind != FILL_CONSTANT &&
             expectation->fill.kind != FILL_FILE)
-            status = loader_fail(loader, reference->line,
-                                 "reference '%s' is none of an entry, constant(x), file(x.npy)",
-                                 reference->value);
+            status = loader_fail(
+                loader, reference->line,
+                "reference '%s' is invalid; expected an entry, constant(x) or file(x.npy)",
+                reference->value);
         expectation->kind = expectation->fill.kind == FILL_FILE ? EXPECT_FILE : EXPECT_CONSTANT;
         return status;
     }

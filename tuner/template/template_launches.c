@@ -48,7 +48,8 @@ static int read_argument(struct loader *loader, const char *text, int line,
             return 0;
     }
     return loader_fail(loader, line,
-                       "argument '%s' names no buffer; give a scalar its type, as uint64 n", text);
+                       "argument '%s' is not a buffer; give a scalar its type, such as uint64 n",
+                       text);
 }
 
 static int read_arguments(struct loader *loader, const char *section, const struct names *known,

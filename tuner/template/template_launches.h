@@ -4,8 +4,8 @@
 
 #include "template/loader.h"
 
-/* What a launch and a reference share: grid, block, shared bytes and arguments, each of which may be
- * missing. Arguments may name the buffers beside `known`. */
+/* Reads what launches and references share: grid, block, shared bytes and arguments, each of which
+ * may be missing. Arguments may name buffers in addition to `known`. */
 int loader_read_geometry(struct loader *loader, const char *section, const struct names *known,
                          struct launch *launch);
 

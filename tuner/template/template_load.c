@@ -60,8 +60,7 @@ static int check_entry(const struct loader *loader, const struct ini_entry *entr
                                   loader->error);
     }
     if (entry->section[0] == '\0')
-        return loader_fail(loader, entry->line, "key '%s' stands before the first section",
-                           entry->key);
+        return loader_fail(loader, entry->line, "key '%s' is before the first section", entry->key);
     return suggestion_unknown(path, entry->line, "section", entry->section, known, loader->error);
 }
 
@@ -132,10 +131,11 @@ static int read_precompiled_headers(struct loader *loader)
         for (size_t j = 0; j < template->source.toolkit_count; j++)
             included = included || strcmp(template->source.toolkit_headers[j], entry->key) == 0;
         if (!included) {
-            status = loader_fail(loader, entry->line,
-                                 "header '%s' is none of the toolkit's that the source includes; "
-                                 "only those can be precompiled",
-                                 entry->key);
+            status =
+                loader_fail(loader, entry->line,
+                            "the source includes no toolkit header '%s'; only such headers can be "
+                            "precompiled",
+                            entry->key);
             break;
         }
         struct precompiled_header *header =

@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-/* Kernel statistics of its own that a launch's expressions may name beyond parameters, problem and
- * device. */
+/* Statistics of the launch's own kernel that its expressions may name. */
 static const char *const launch_stats[] = {"registers",     "spill_bytes",   "static_shared_bytes",
                                            "blocks_per_sm", "block_threads", NULL};
 
@@ -24,8 +23,9 @@ int loader_check_letters(const struct loader *loader, const char *name, int line
 {
     if (literal_is_name(name, LITERAL_NAME_LETTERS))
         return 0;
-    return loader_fail(
-        loader, line, "name '%s' is not up to 31 lower-case letters, digits and underscores", name);
+    return loader_fail(loader, line,
+                       "name '%s' must have at most 31 lower-case letters, digits and underscores",
+                       name);
 }
 
 int loader_check_unused(const struct loader *loader, const char *name, int line)
@@ -35,7 +35,8 @@ int loader_check_unused(const struct loader *loader, const char *name, int line)
         names_have(template_stat_names(), name) || names_have(launch_stats, name) ||
         names_have(gpu_binding_names(), name))
         return loader_fail(loader, line,
-                           "name '%s' means something else in expressions; choose another", name);
+                           "name '%s' has another meaning in expressions; choose another name",
+                           name);
     bool used = template_parameter(template, name) != NULL ||
                 template_problem_value(template, name) != NULL;
     for (size_t i = 0; i < template->buffer_count && !used; i++)

@@ -1,4 +1,4 @@
-/* Loading a template: which names there are, and which a template may give. */
+/* Loading a template: checks the names that it defines. */
 #ifndef AUTOTUNE_TEMPLATE_NAMES_H
 #define AUTOTUNE_TEMPLATE_NAMES_H
 

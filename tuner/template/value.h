@@ -1,6 +1,5 @@
 /*
- * Values, and named values: what a parameter holds, what an expression sees and yields, what a
- * variant is made of.
+ * Values and named values: of parameters, problems, device attributes and expressions.
  */
 #ifndef AUTOTUNE_VALUE_H
 #define AUTOTUNE_VALUE_H

@@ -63,7 +63,7 @@ static int append_value(struct value_list *list, struct value value, const char 
 {
     for (size_t i = 0; i < list->count; i++)
         if (value_equal(list->values[i], value))
-            return fail(file, line, item, "the value is there already; give each once", error);
+            return fail(file, line, item, "the value is given twice; remove one", error);
     if (value.kind == VALUE_WORD) {
         char **word = ARRAY_APPEND(list->words, list->word_count);
         *word = alloc_string(value.as.word);
@@ -146,7 +146,7 @@ int value_list_parse(struct value_list *list, const char *text, const char *file
         struct error reason = {0};
         if (items[i][0] == '\0')
             status = error_set_at(error, ERROR_CONFIG, file, line,
-                                  "nothing between two commas of a list");
+                                  "a value is missing between two commas of the list");
         else if (dots != NULL)
             status = append_range(list, items[i], dots, file, line, error);
         else if (value_parse(items[i], &value, &reason) != 0)

@@ -1,8 +1,8 @@
 /*
- * What a GPU answered the last time. Asking the driver takes a tenth of a second, which a run that
- * has nothing to do need not spend, and other runs can spend while they prepare. An entry is found
- * by what the kernel driver's files in /proc say of the GPUs and of itself; without them nothing is
- * kept. What is read from here must be confirmed before anything is measured.
+ * A cache of GPU descriptions. Asking the driver takes 0.1 s: a run with nothing to do saves that
+ * time, and other runs use it to prepare. The key of an entry is the contents of the kernel driver's
+ * files in /proc; without these files nothing is cached. Confirm an entry with the device worker
+ * before measuring anything.
  */
 #ifndef AUTOTUNE_GPU_CACHE_H
 #define AUTOTUNE_GPU_CACHE_H
@@ -11,10 +11,10 @@
 
 #include <stdbool.h>
 
-/* The GPU that was device `ordinal` of this machine; false where that is not known. */
+/* The GPU that was device `ordinal` of this machine; false if it is not in the cache. */
 bool gpu_cache_read(const char *folder, int ordinal, struct gpu *gpu);
 
-/* Keeps it. A failure only costs the time. */
+/* Stores an entry. A failure is ignored: the next run asks the driver again. */
 void gpu_cache_write(const char *folder, int ordinal, const struct gpu *gpu);
 
 /* Whether two descriptions are the same in everything. */

@@ -123,7 +123,7 @@ struct hang_times gpu_client_hangs(const struct gpu_client *client);
 /* What was seen while samples of the open problem were taken. */
 struct gpu_conditions gpu_client_conditions(const struct gpu_client *client);
 
-/* Why nothing is seen: there is no NVML. NULL if there is, or if it is not known yet. */
+/* Why the GPU is not monitored (no NVML); NULL if it is, or if that is not known yet. */
 const char *gpu_client_monitor_error(const struct gpu_client *client);
 
 #endif

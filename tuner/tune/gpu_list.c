@@ -16,7 +16,7 @@ static int take_devices(const json_t *message, struct gpu **gpus, size_t *count,
     int status = message_error(message, error);
     json_t *list = json_object_get(message, "gpus");
     if (status == 0 && !json_is_array(list))
-        status = error_set(error, ERROR_WORKER, "the device worker does not list the devices");
+        status = error_set(error, ERROR_WORKER, "the device worker sent no list of GPUs");
     json_array_foreach(list, index, object)
     {
         if (status == 0)
@@ -37,7 +37,7 @@ int gpu_list(struct gpu **gpus, size_t *count, struct error *error)
     struct pollfd readable = {.fd = worker.channel.in, .events = POLLIN};
     if (poll(&readable, 1, (int)(1000 * worker_timeout_s(ANSWER_TIMEOUT_S))) == 0) {
         worker_stop(&worker);
-        return error_set(error, ERROR_DEVICE, "the driver does not answer within %g s",
+        return error_set(error, ERROR_DEVICE, "the driver did not answer within %g s",
                          worker_timeout_s(ANSWER_TIMEOUT_S));
     }
     status = channel_receive(&worker.channel, &message, error);

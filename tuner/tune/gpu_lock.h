@@ -16,8 +16,8 @@ struct gpu_lock {
 };
 
 /*
- * Tries to take it. `*held` says whether it was taken; where not, lock->owner has it. Returns 0 or
- * ERROR_RECORD where the file cannot be made. A file system without locks gives one to everybody.
+ * Tries to take the lock. `*held` says whether it succeeded; if not, lock->owner holds it. Returns 0,
+ * or ERROR_RECORD if the file cannot be created. On a file system without locks it always succeeds.
  */
 int gpu_lock_try(struct gpu_lock *lock, const char *folder, const char *uuid, bool *held,
                  struct error *error);

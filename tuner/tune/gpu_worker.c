@@ -16,7 +16,7 @@ enum {
     MEMORY_PAUSE_NS = 100000000,
 };
 
-/* Besides the problem's buffers, a second worker takes a context and what the driver rounds up. */
+/* Memory of a second worker beyond the problem's buffers: its context and the driver's rounding. */
 #define STANDBY_ROOM_BYTES ((json_int_t)1 << 30)
 
 /* --- messages --- */

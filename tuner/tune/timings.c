@@ -41,5 +41,5 @@ void timings_print(struct timings *timings, FILE *stream)
         fprintf(stream, "%9.3f s  %s\n", (double)timings->total_ns[i] * 1e-9, texts[i]);
         sum += timings->total_ns[i];
     }
-    fprintf(stream, "%9.3f s  in all\n", (double)sum * 1e-9);
+    fprintf(stream, "%9.3f s  total\n", (double)sum * 1e-9);
 }

@@ -1,7 +1,6 @@
 /*
- * A job: what is to be done for one kernel on one problem. It holds the study that will come of
- * it, and for each of its results the compile job and whether its outcome is known already, from
- * this run or from the record.
+ * A tuning job: one kernel on one problem. It holds the study that it produces and, for each result,
+ * the compile job and whether the outcome is known already, from this run or from the record.
  */
 #ifndef AUTOTUNE_TUNING_JOB_H
 #define AUTOTUNE_TUNING_JOB_H
@@ -28,7 +27,7 @@ struct tuning_job {
     struct compile_job
         *reference; /* the source with its defaults; NULL where no reference needs it */
     int64_t record_id;
-    bool refused; /* there is no room for it in the device's memory */
+    bool refused; /* it does not fit in the GPU's memory */
 };
 
 /*
@@ -48,8 +47,8 @@ int tuning_job_enumerate(struct tuning_job *job, struct error *error);
 /* Whether nothing is left to do: every variant known, and a stored verdict on just these. */
 bool tuning_job_is_complete(const struct tuning_job *job);
 
-/* ERROR_MEMORY where the problem is larger than all of the GPU's memory. What is free of it, the
- * device worker finds out. */
+/* ERROR_MEMORY if the problem needs more than the GPU's total memory. The device worker checks
+ * against the free memory. */
 int tuning_job_check_memory(const struct tuning_job *job, struct error *error);
 
 /* Requests the compile jobs of the variants that are not known, and of the reference. */

@@ -60,8 +60,9 @@ static void unknown_names(void **state)
     assert_string_equal(error.file, "a.ini");
     assert_int_equal(error.line, 5);
     assert_int_equal(suggestion_unknown("a.ini", 6, "name", "tile", known, &error), ERROR_CONFIG);
-    assert_string_equal(error.message,
-                        "unknown name 'tile'; known here: block_size, num_load, n, grid, access");
+    assert_string_equal(
+        error.message,
+        "unknown name 'tile'; expected one of: block_size, num_load, n, grid, access");
 }
 
 static void long_lists_of_names_end_with_a_whole_name(void **state)
@@ -73,7 +74,7 @@ static void long_lists_of_names_end_with_a_whole_name(void **state)
     names[200] = NULL;
     struct error error;
     assert_int_equal(suggestion_unknown("a.ini", 1, "name", "x", names, &error), ERROR_CONFIG);
-    const char *start = strstr(error.message, "known here: ");
+    const char *start = strstr(error.message, "expected one of: ");
     assert_non_null(start);
     assert_true(strlen(start) > 400);
     assert_true(strlen(start) < 600);

@@ -254,7 +254,7 @@ static void too_many_or_too_few_arguments(void **state)
     assert_refused("ceil_div(1)", "'ceil_div' takes 2 arguments, not 1");
     assert_refused("round_up(1, 2, 3)", "'round_up' takes 2 arguments, not 3");
     assert_refused("min", "'min' is a function; write min(...)");
-    assert_refused("n(3)", "unknown function 'n'; known here: min, max, abs, floor, ceil, "
+    assert_refused("n(3)", "unknown function 'n'; expected one of: min, max, abs, floor, ceil, "
                            "ceil_div, round_up, log2_floor, log2_ceil");
     assert_refused("ciel_div(n, 3)", "unknown function 'ciel_div'; did you mean 'ceil_div'?");
     char *text = repeat("min(1", ", 1", 255, ")");
@@ -314,8 +314,9 @@ static void refused_tokens(void **state)
         {"10k",
          "'10k' is neither a number nor a lower-case word; write 256, 2^20, 0.5 or last_block"},
         /* programs in Lua, which earlier versions evaluated expressions with */
-        {"function() end", "unknown function 'function'; known here: min, max, abs, floor, ceil, "
-                           "ceil_div, round_up, log2_floor, log2_ceil"},
+        {"function() end",
+         "unknown function 'function'; expected one of: min, max, abs, floor, ceil, "
+         "ceil_div, round_up, log2_floor, log2_ceil"},
         {"while true do end", "expected an operator before 'true'"},
         {"return 1", "expected an operator before '1'"},
         {"local a", "expected an operator before 'a'"},

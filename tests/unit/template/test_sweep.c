@@ -252,9 +252,10 @@ static void templates_that_no_tuned_ini_could_name(void **state)
     struct scene *scene = *state;
     write_file(scene->templates, "Sum-2.ini", sum);
     write_file(scene->templates, "Sum-2.cu", "// kernels\n");
-    assert_refused(scene, "[sum]\ntemplate = Sum-2\n", 2,
-                   "template 'Sum-2' has a name that no tuned INI may hold; rename its file to "
-                   "lower-case letters, digits and underscores");
+    assert_refused(
+        scene, "[sum]\ntemplate = Sum-2\n", 2,
+        "template 'Sum-2' has a name that a tuned INI cannot contain; rename its file to "
+        "lower-case letters, digits and underscores");
     remove_file(scene->templates, "Sum-2.ini");
     remove_file(scene->templates, "Sum-2.cu");
 }
@@ -295,7 +296,7 @@ static void some_kernels_only(void **state)
     assert_string_equal(scene->error.file, scene->path);
     assert_int_equal(load_only(scene, text, (const char *const[]){"sweep"}, 1), ERROR_USAGE);
     assert_string_equal(scene->error.message,
-                        "unknown kernel 'sweep'; known here: sum, scan, other");
+                        "unknown kernel 'sweep'; expected one of: sum, scan, other");
     assert_int_equal(sweep_load(&scene->sweep, scene->path, (const char *const[]){"x"}, 1, NULL),
                      ERROR_USAGE);
 }
@@ -314,36 +315,37 @@ static void unknown_keys(void **state)
     struct scene *scene = *state;
     assert_refused(scene, "[sweep]\ntunde = x\n[sum]\n", 2,
                    "unknown key 'tunde'; did you mean 'tuned'?");
-    assert_refused(scene, "[sweep]\njobs = 3\n[sum]\n", 2,
-                   "unknown key 'jobs'; known here: tuned, results, templates, launch_timeout_s, "
-                   "compile_timeout_s");
+    assert_refused(
+        scene, "[sweep]\njobs = 3\n[sum]\n", 2,
+        "unknown key 'jobs'; expected one of: tuned, results, templates, launch_timeout_s, "
+        "compile_timeout_s");
     assert_refused(scene, "[sum]\nblok_size = 3\n", 2,
                    "unknown key 'blok_size'; did you mean 'block_size'?");
     assert_refused(scene, "[sum]\nzzz = 3\n", 2,
-                   "unknown key 'zzz'; known here: block_size, finish, factor, n, value_type, "
+                   "unknown key 'zzz'; expected one of: block_size, finish, factor, n, value_type, "
                    "template, description, constraint, cache");
-    assert_refused(scene, "n = 3\n[sum]\n", 1, "key 'n' stands before the first section");
+    assert_refused(scene, "n = 3\n[sum]\n", 1, "key 'n' is before the first section");
 }
 
 static void values_that_a_parameter_has_not(void **state)
 {
     struct scene *scene = *state;
     assert_refused(scene, "[sum]\nfinish = atomic, last_block\n", 2,
-                   "unknown value of finish 'last_block'; known here: two_pass, atomic");
+                   "unknown value of finish 'last_block'; expected one of: two_pass, atomic");
     assert_refused(scene, "[sum]\nfinish = two_pas\n", 2,
                    "unknown value of finish 'two_pas'; did you mean 'two_pass'?");
     assert_refused(scene, "[sum]\nfinish = 1\n", 2,
-                   "unknown value of finish '1'; known here: two_pass, atomic");
+                   "unknown value of finish '1'; expected one of: two_pass, atomic");
     assert_refused(scene, "[sum]\nblock_size = 64, many\n", 2,
                    "'block_size' takes numbers, not 'many'");
     assert_refused(scene, "[sum]\nn = large\n", 2, "'n' takes numbers, not 'large'");
     assert_refused(scene, "[sum]\nvalue_type = float, real\n", 2,
-                   "unknown value of value_type 'real'; known here: float, int32");
+                   "unknown value of value_type 'real'; expected one of: float, int32");
     assert_refused(scene, "[sum]\nblock_size = 64,,128\n", 2,
-                   "nothing between two commas of a list");
+                   "a value is missing between two commas of the list");
     assert_refused(scene, "[sum]\nblock_size =\n", 2, "the list of values is empty");
     assert_refused(scene, "[sum]\nblock_size = 64, 64\n", 2,
-                   "'64' in a list: the value is there already; give each once");
+                   "'64' in a list: the value is given twice; remove one");
 }
 
 static void timeouts_that_are_refused(void **state)
@@ -353,7 +355,7 @@ static void timeouts_that_are_refused(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char *text = alloc_format("[sweep]\nlaunch_timeout_s = %s\n[sum]\n", texts[i]);
         char *message = alloc_format(
-            "launch_timeout_s '%s' is no number of seconds from 0.001 to 86400", texts[i]);
+            "launch_timeout_s '%s' is not a number of seconds from 0.001 to 86400", texts[i]);
         assert_refused(scene, text, 2, message);
         free(text);
         free(message);
@@ -363,7 +365,7 @@ static void timeouts_that_are_refused(void **state)
 static void nothing_to_tune(void **state)
 {
     struct scene *scene = *state;
-    static const char message[] = "the sweep names no kernel; add a section such as [reduce_sum]";
+    static const char message[] = "the sweep has no kernel; add a section such as [reduce_sum]";
     assert_refused(scene, "", 0, message);
     assert_refused(scene, "[sweep]\ntuned = x\n", 0, message);
 }
@@ -390,18 +392,18 @@ static void templates_are_found(void **state)
     free(expected);
     free(text);
     assert_refused(scene, "[sweep]\ntemplates = ../configs\n[sum]\n", 3,
-                   "there is no template 'sum.ini' in '../configs'; name its folder with "
+                   "no template 'sum.ini' in '../configs'; name its folder with "
                    "'templates' in [sweep]");
 }
 
 static void templates_that_are_not_found(void **state)
 {
     struct scene *scene = *state;
-    assert_refused(scene, "[sun]\n", 1, "there is no template 'sun'; did you mean 'sum'?");
+    assert_refused(scene, "[sun]\n", 1, "no template 'sun'; did you mean 'sum'?");
     assert_refused(scene, "[sum]\n[other]\nblock_size = 1\ntemplate = scna\n", 4,
-                   "there is no template 'scna'; did you mean 'scan'?");
+                   "no template 'scna'; did you mean 'scan'?");
     assert_refused(scene, "[sum]\n[other]\n", 2,
-                   "there is no template 'other.ini' in '.' or the usual folders; name its folder "
+                   "no template 'other.ini' in '.' or the usual folders; name its folder "
                    "with 'templates' in [sweep]");
 }
 

@@ -498,25 +498,27 @@ static void unknown_sections_and_keys(void **state)
     static const struct fault faults[] = {
         {"[problem]", "[problems]", 6, "unknown section 'problems'; did you mean 'problem'?"},
         {"[buffer.in]", "[buffers.in]", 9,
-         "unknown section 'buffers.in'; known here: kernel, parameters, launch_parameters, "
+         "unknown section 'buffers.in'; expected one of: kernel, parameters, launch_parameters, "
          "problem, "
          "buffer.NAME, launch.NAME, expect.NAME, metrics, precompiled_headers"},
         {"[launch.finish]", "[launch.]", 27,
-         "unknown section 'launch.'; known here: kernel, parameters, launch_parameters, problem, "
+         "unknown section 'launch.'; expected one of: kernel, parameters, launch_parameters, "
+         "problem, "
          "buffer.NAME, launch.NAME, expect.NAME, metrics, precompiled_headers"},
         {"[parameters]\n", "stray = 1\n[parameters]\n", 1,
-         "key 'stray' stands before the first section"},
+         "key 'stray' is before the first section"},
         {"[parameters]\n", "[kernel]\nsauce = x.cu\n[parameters]\n", 2,
          "unknown key 'sauce'; did you mean 'source'?"},
         {"length = n\n", "lenght = n\n", 11, "unknown key 'lenght'; did you mean 'length'?"},
         {"entry = k\n", "entrance = k\n", 23,
-         "unknown key 'entrance'; known here: entry, when, grid, block, shared_bytes, arguments, "
+         "unknown key 'entrance'; expected one of: entry, when, grid, block, shared_bytes, "
+         "arguments, "
          "cooperative, co_resident, main, loop, from, while, next"},
         {"compare = relative(1e-5)\n", "compares = exact\n", 35,
          "unknown key 'compares'; did you mean 'compare'?"},
         {"bytes = 4 * n\n", "byte = 4 * n\n", 37, "unknown key 'byte'; did you mean 'bytes'?"},
         {"bytes = 4 * n\n", "flops = n\n", 37,
-         "unknown key 'flops'; known here: bytes, operations"},
+         "unknown key 'flops'; expected one of: bytes, operations"},
     };
     ASSERT_FAULTS(state, faults);
 }
@@ -525,13 +527,13 @@ static void headers_that_cannot_be_precompiled(void **state)
 {
     static const struct fault faults[] = {
         {"[metrics]\n", "[precompiled_headers]\ncuda/atomic = yes\n[metrics]\n", 37,
-         "header 'cuda/atomic' is none of the toolkit's that the source includes; only those can "
+         "the source includes no toolkit header 'cuda/atomic'; only such headers can "
          "be precompiled"},
         {"[metrics]\n", "[precompiled_headers]\nsum.cu = yes\n[metrics]\n", 37,
-         "header 'sum.cu' is none of the toolkit's that the source includes; only those can be "
+         "the source includes no toolkit header 'sum.cu'; only such headers can be "
          "precompiled"},
         {"[metrics]\n", "[precompiled_headers]\ncooperative_groups.h = sm_count > 100\n[metrics]\n",
-         37, "unknown name 'sm_count'; known here: block_size, finish, factor, n, value_type"},
+         37, "unknown name 'sm_count'; expected one of: block_size, finish, factor, n, value_type"},
     };
     struct scene *scene = *state;
     write_file(scene->source, "#include <cooperative_groups.h>\n#include \"sum.cu\"\n");
@@ -544,9 +546,9 @@ static void missing_keys(void **state)
         {"type = value_type\n", "", 9, "section 'buffer.in' has no key 'type'"},
         {"length = n\n", "", 9, "section 'buffer.in' has no key 'length'"},
         {"access = read\n", "", 9, "section 'buffer.in' has no key 'access'"},
-        {"fill = uniform(-1, 1)\n", "", 9, "buffer 'in' needs a fill, as uniform(-1, 1)"},
+        {"fill = uniform(-1, 1)\n", "", 9, "buffer 'in' needs a fill, such as uniform(-1, 1)"},
         {"access = read\nfill = uniform(-1, 1)\n", "access = read_write\n", 9,
-         "buffer 'in' needs a fill, as uniform(-1, 1)"},
+         "buffer 'in' needs a fill, such as uniform(-1, 1)"},
         {"entry = k\n", "", 22, "section 'launch.partial' has no key 'entry'"},
         {"grid = ceil_div(n, block_size)\n", "", 22, "section 'launch.partial' has no key 'grid'"},
         {"block = block_size\n", "", 22, "section 'launch.partial' has no key 'block'"},
@@ -575,7 +577,7 @@ static void missing_sections(void **state)
     assert_int_equal(load(scene, "[launch.run]\nentry = k\ngrid = 1\nblock = 1\n[expect.out]\n"
                                  "reference = constant(0)\ncompare = exact\n"),
                      ERROR_CONFIG);
-    assert_string_equal(scene->error.message, "unknown buffer 'out': the template has none");
+    assert_string_equal(scene->error.message, "unknown buffer 'out': the template has no buffers");
     assert_int_equal(scene->error.line, 5);
 }
 
@@ -583,14 +585,15 @@ static void names_that_are_refused(void **state)
 {
     static const struct fault faults[] = {
         {"block_size = 256\n", "Block = 256\n", 2,
-         "name 'Block' is not up to 31 lower-case letters, digits and underscores"},
+         "name 'Block' must have at most 31 lower-case letters, digits and underscores"},
         {"block_size = 256\n", "block-size = 256\n", 2,
-         "name 'block-size' is not up to 31 lower-case letters, digits and underscores"},
+         "name 'block-size' must have at most 31 lower-case letters, digits and underscores"},
         {"block_size = 256\n", "a2345678901234567890123456789012 = 256\n", 2,
-         "name 'a2345678901234567890123456789012' is not up to 31 lower-case letters, digits and "
+         "name 'a2345678901234567890123456789012' must have at most 31 lower-case letters, digits "
+         "and "
          "underscores"},
         {"block_size = 256\n", "2d = 256\n", 2,
-         "name '2d' is not up to 31 lower-case letters, digits and underscores"},
+         "name '2d' must have at most 31 lower-case letters, digits and underscores"},
         {"block_size = 256\n", "b = 256\n", 2,
          "name 'b' is one letter, which as a macro would break the compiler's own headers; choose "
          "a longer one"},
@@ -598,37 +601,37 @@ static void names_that_are_refused(void **state)
          "name 'v' is one letter, which as a macro would break the compiler's own headers; choose "
          "a longer one"},
         {"block_size = 256\n", "cache = 1\n", 2,
-         "name 'cache' means something else in expressions; choose another"},
+         "name 'cache' has another meaning in expressions; choose another name"},
         {"block_size = 256\n", "constraint = 1\n", 2,
-         "name 'constraint' means something else in expressions; choose another"},
+         "name 'constraint' has another meaning in expressions; choose another name"},
         {"block_size = 256\n", "template = 1\n", 2,
-         "name 'template' means something else in expressions; choose another"},
+         "name 'template' has another meaning in expressions; choose another name"},
         {"block_size = 256\n", "sm_count = 1\n", 2,
-         "name 'sm_count' means something else in expressions; choose another"},
+         "name 'sm_count' has another meaning in expressions; choose another name"},
         {"block_size = 256\n", "occupancy = 1\n", 2,
-         "name 'occupancy' means something else in expressions; choose another"},
+         "name 'occupancy' has another meaning in expressions; choose another name"},
         {"block_size = 256\n", "block_threads = 1\n", 2,
-         "name 'block_threads' means something else in expressions; choose another"},
+         "name 'block_threads' has another meaning in expressions; choose another name"},
         {"block_size = 256\n", "min = 1\n", 2,
-         "name 'min' means something else in expressions; choose another"},
+         "name 'min' has another meaning in expressions; choose another name"},
         {"block_size = 256\n", "and = 1\n", 2,
-         "name 'and' means something else in expressions; choose another"},
+         "name 'and' has another meaning in expressions; choose another name"},
         {"factor = 1.5\n", "block_size = 1\n", 5, "name 'block_size' is given twice"},
         {"n = 1024\n", "finish = 1\n", 7, "name 'finish' is given twice"},
         {"[buffer.in]", "[buffer.n]", 9, "name 'n' is given twice"},
         {"[buffer.in]", "[buffer.In]", 9,
-         "name 'In' is not up to 31 lower-case letters, digits and underscores"},
+         "name 'In' must have at most 31 lower-case letters, digits and underscores"},
         {"[buffer.in]", "[buffer.reference]", 9,
-         "name 'reference' means something else in expressions; choose another"},
+         "name 'reference' has another meaning in expressions; choose another name"},
         {"[launch.finish]", "[launch.The End]", 27,
-         "name 'The End' is not up to 31 lower-case letters, digits and underscores"},
+         "name 'The End' must have at most 31 lower-case letters, digits and underscores"},
         {"factor = 1.5\n", "finish_grid = 1\n", 27, "name 'finish_grid' is given twice"},
         {"[buffer.partials]", "[buffer.partial_block]", 22, "name 'partial_block' is given twice"},
         {"entry = k\n", "entry = k\nloop = n\n", 24, "name 'n' is given twice"},
         {"entry = k\n", "entry = k\nloop = in\n", 24, "name 'in' is given twice"},
         {"entry = k\n", "entry = k\nloop = finish_grid\n", 24, "name 'finish_grid' is given twice"},
         {"entry = k\n", "entry = k\nloop = registers\n", 24,
-         "name 'registers' means something else in expressions; choose another"},
+         "name 'registers' has another meaning in expressions; choose another name"},
     };
     ASSERT_FAULTS(state, faults);
 }
@@ -715,10 +718,11 @@ static void types_that_are_refused(void **state)
          "word 'integer' of the type's parameter is not an element type"},
         /* an input is the same for all variants */
         {"type = value_type\n", "type = finish\n", 10,
-         "unknown element type 'finish'; known here: int8, int16, int32, int64, uint8, uint16, "
+         "unknown element type 'finish'; expected one of: int8, int16, int32, int64, uint8, "
+         "uint16, "
          "uint32, uint64, half, bfloat16, float, double"},
         {"compare = relative(1e-5)\n", "compare = exact\nreference_type = real\n", 36,
-         "unknown element type 'real'; known here: int8, int16, int32, int64, uint8, uint16, "
+         "unknown element type 'real'; expected one of: int8, int16, int32, int64, uint8, uint16, "
          "uint32, uint64, half, bfloat16, float, double"},
     };
     ASSERT_FAULTS(state, faults);
@@ -733,7 +737,7 @@ static void accesses_and_fills_that_are_refused(void **state)
          "buffer 'out' is an output, which is poisoned; use read_write for one that starts with a "
          "fill"},
         {"uniform(-1, 1)", "random(-1, 1)", 13,
-         "unknown fill 'random'; there are constant, uniform, integers, counting and file"},
+         "unknown fill 'random'; expected constant, uniform, integers, counting or file"},
         {"uniform(-1, 1)", "0", 13, "fill '0' is not of the form constant(0)"},
         {"uniform(-1, 1)", "", 13, "fill '' is not of the form constant(0)"},
         {"uniform(-1, 1)", "constant(0", 13, "fill 'constant(0' is not of the form constant(0)"},
@@ -742,15 +746,16 @@ static void accesses_and_fills_that_are_refused(void **state)
          "wrong number of arguments to fill 'uniform'"},
         {"uniform(-1, 1)", "constant()", 13, "wrong number of arguments to fill 'constant'"},
         {"uniform(-1, 1)", "counting(1)", 13, "wrong number of arguments to fill 'counting'"},
-        {"uniform(-1, 1)", "uniform(-1, m)", 13, "unknown name 'm'; known here: n, value_type, "},
+        {"uniform(-1, 1)", "uniform(-1, m)", 13,
+         "unknown name 'm'; expected one of: n, value_type, "},
         {"reference = sum_reference\n", "reference = uniform(0, 1)\n", 33,
-         "reference 'uniform(0, 1)' is none of an entry, constant(x), file(x.npy)"},
+         "reference 'uniform(0, 1)' is invalid; expected an entry, constant(x) or file(x.npy)"},
         {"relative(1e-5)", "equal", 35,
-         "compare 'equal' is none of exact, absolute(e), relative(e), unordered"},
+         "compare 'equal' is unknown; expected exact, absolute(e), relative(e) or unordered"},
         {"relative(1e-5)", "relative", 35,
-         "compare 'relative' is none of exact, absolute(e), relative(e), unordered"},
+         "compare 'relative' is unknown; expected exact, absolute(e), relative(e) or unordered"},
         {"relative(1e-5)", "close(1e-5)", 35,
-         "compare 'close(1e-5)' is none of exact, absolute(e), relative(e), unordered"},
+         "compare 'close(1e-5)' is unknown; expected exact, absolute(e), relative(e) or unordered"},
     };
     struct scene *scene = *state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -851,12 +856,12 @@ static void launches_that_are_refused(void **state)
         {"block = block_size\n", "block = 1,,2\n", 25, "expression is empty"},
         {"entry = k\n", "entry = k\nmain = maybe\n", 24, "main 'maybe' is neither yes nor no"},
         {"uint64 n\n", "n\n", 26,
-         "argument 'n' names no buffer; give a scalar its type, as uint64 n"},
+         "argument 'n' is not a buffer; give a scalar its type, such as uint64 n"},
         {"uint64 n\n", "uint64 n, reference\n", 22,
          "launch 'partial' has 'reference' among its arguments, which only the reference of an "
          "[expect] section has"},
         {"[expect.out]", "[expect.output]", 32,
-         "unknown buffer 'output'; known here: in, partials, out"},
+         "unknown buffer 'output'; expected one of: in, partials, out"},
         {"[expect.out]", "[expect.our]", 32, "unknown buffer 'our'; did you mean 'out'?"},
         {"grid = 1\n", "grid = n <> 3\n", 29,
          "cannot parse expression 'n <> 3': '<>' is not an operator here; write 'a != b'"},
@@ -897,7 +902,8 @@ static void values_that_a_parameter_may_have(void **state)
                      ERROR_CONFIG);
     assert_string_equal(error.message, "unknown value of finish 'atomics'; did you mean 'atomic'?");
     assert_int_equal(parameter_check(word, value_integer(1), "s.ini", 9, &error), ERROR_CONFIG);
-    assert_string_equal(error.message, "unknown value of finish '1'; known here: two_pass, atomic");
+    assert_string_equal(error.message,
+                        "unknown value of finish '1'; expected one of: two_pass, atomic");
 }
 
 static void constraints_that_wait_for_the_compiler(void **state)

@@ -134,10 +134,10 @@ static void ranges_have_at_most_4096_values(void **state)
 static void nothing_twice(void **state)
 {
     (void)state;
-    assert_refused("1, 2, 1", "'1' in a list: the value is there already; give each once");
-    assert_refused("a, b, a", "'a' in a list: the value is there already; give each once");
-    assert_refused("4, 1..5", "'1..5' in a list: the value is there already; give each once");
-    assert_refused("1024, 2^10", "'2^10' in a list: the value is there already; give each once");
+    assert_refused("1, 2, 1", "'1' in a list: the value is given twice; remove one");
+    assert_refused("a, b, a", "'a' in a list: the value is given twice; remove one");
+    assert_refused("4, 1..5", "'1..5' in a list: the value is given twice; remove one");
+    assert_refused("1024, 2^10", "'2^10' in a list: the value is given twice; remove one");
 }
 
 static void nothing_between_commas(void **state)
@@ -145,9 +145,9 @@ static void nothing_between_commas(void **state)
     (void)state;
     assert_refused("", "the list of values is empty");
     assert_refused("  ", "the list of values is empty");
-    assert_refused("1,,2", "nothing between two commas of a list");
-    assert_refused("1,2,", "nothing between two commas of a list");
-    assert_refused(",1", "nothing between two commas of a list");
+    assert_refused("1,,2", "a value is missing between two commas of the list");
+    assert_refused("1,2,", "a value is missing between two commas of the list");
+    assert_refused(",1", "a value is missing between two commas of the list");
 }
 
 static void refused_values(void **state)
