@@ -23,9 +23,9 @@ int loader_check_letters(const struct loader *loader, const char *name, int line
 {
     if (literal_is_name(name, LITERAL_NAME_LETTERS))
         return 0;
-    return loader_fail(loader, line,
-                       "name '%s' must have at most 31 lower-case letters, digits and underscores",
-                       name);
+    return loader_fail(
+        loader, line,
+        "name '%s' must consist of at most 31 lower-case letters, digits and underscores", name);
 }
 
 int loader_check_unused(const struct loader *loader, const char *name, int line)

@@ -585,15 +585,15 @@ static void names_that_are_refused(void **state)
 {
     static const struct fault faults[] = {
         {"block_size = 256\n", "Block = 256\n", 2,
-         "name 'Block' must have at most 31 lower-case letters, digits and underscores"},
+         "name 'Block' must consist of at most 31 lower-case letters, digits and underscores"},
         {"block_size = 256\n", "block-size = 256\n", 2,
-         "name 'block-size' must have at most 31 lower-case letters, digits and underscores"},
+         "name 'block-size' must consist of at most 31 lower-case letters, digits and underscores"},
         {"block_size = 256\n", "a2345678901234567890123456789012 = 256\n", 2,
          "name 'a2345678901234567890123456789012' must have at most 31 lower-case letters, digits "
          "and "
          "underscores"},
         {"block_size = 256\n", "2d = 256\n", 2,
-         "name '2d' must have at most 31 lower-case letters, digits and underscores"},
+         "name '2d' must consist of at most 31 lower-case letters, digits and underscores"},
         {"block_size = 256\n", "b = 256\n", 2,
          "name 'b' is one letter, which as a macro would break the compiler's own headers; choose "
          "a longer one"},
@@ -620,11 +620,11 @@ static void names_that_are_refused(void **state)
         {"n = 1024\n", "finish = 1\n", 7, "name 'finish' is given twice"},
         {"[buffer.in]", "[buffer.n]", 9, "name 'n' is given twice"},
         {"[buffer.in]", "[buffer.In]", 9,
-         "name 'In' must have at most 31 lower-case letters, digits and underscores"},
+         "name 'In' must consist of at most 31 lower-case letters, digits and underscores"},
         {"[buffer.in]", "[buffer.reference]", 9,
          "name 'reference' has another meaning in expressions; choose another name"},
         {"[launch.finish]", "[launch.The End]", 27,
-         "name 'The End' must have at most 31 lower-case letters, digits and underscores"},
+         "name 'The End' must consist of at most 31 lower-case letters, digits and underscores"},
         {"factor = 1.5\n", "finish_grid = 1\n", 27, "name 'finish_grid' is given twice"},
         {"[buffer.partials]", "[buffer.partial_block]", 22, "name 'partial_block' is given twice"},
         {"entry = k\n", "entry = k\nloop = n\n", 24, "name 'n' is given twice"},
