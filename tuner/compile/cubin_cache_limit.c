@@ -37,7 +37,7 @@ int cubin_cache_limit(uint64_t *bytes, struct error *error)
     return 0;
 }
 
-/* -- scanning -- */
+/* --- scanning --- */
 
 struct entry {
     char *path;
@@ -184,7 +184,7 @@ static int trim(struct scan *scan, uint64_t limit_bytes, struct error *error)
     return remove_entries(scan, count_surplus(scan, limit_bytes - limit_bytes / 10), error);
 }
 
-/* -- the size file -- */
+/* --- the size file --- */
 
 /*
  * FOLDER/cubin/size has one number per line: "@SECONDS" since 1970, when the cache was last
