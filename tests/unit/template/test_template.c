@@ -589,7 +589,8 @@ static void names_that_are_refused(void **state)
         {"block_size = 256\n", "block-size = 256\n", 2,
          "name 'block-size' must consist of at most 31 lower-case letters, digits and underscores"},
         {"block_size = 256\n", "a2345678901234567890123456789012 = 256\n", 2,
-         "name 'a2345678901234567890123456789012' must have at most 31 lower-case letters, digits "
+         "name 'a2345678901234567890123456789012' must consist of at most 31 lower-case letters, "
+         "digits "
          "and "
          "underscores"},
         {"block_size = 256\n", "2d = 256\n", 2,
