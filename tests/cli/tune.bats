@@ -172,6 +172,70 @@ INI
     equal "$(tuned parameter.num_load)" 1
 }
 
+# whole_again: the whole of scale.ini, which finds its own winner and no other study's marks
+whole_again() {
+    autotune --config "$sweeps/scale.ini" --format json
+    exits 0
+    equal "$(tuned parameter.block_size),$(tuned parameter.num_load)" 256,1
+    python3 -c 'import json
+study = json.load(open("out"))[0]
+winner = study["variants"][study["winner"]]
+assert winner["finalist"] and winner["tied"]
+assert len(study["variants"]) == 9
+for variant in study["variants"]:
+    assert variant["finalist"] or not variant["tied"]
+    if variant["tied"]:
+        assert variant["time"]["median_ns"] < 1.02 * winner["time"]["median_ns"], variant'
+}
+
+@test "a sweep that was narrowed and is widened again finds the winner of the whole" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    printf '[scale]\nblock_size = 64\nnum_load = 1\n' | sweep
+    sed -i 's/^\[scale\]/&\nn = 2^14/' sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(tuned parameter.block_size)" 64
+    equal "$(tuned command)" "autotune --config sweep.ini --format csv"
+    equal "$(count outcome measured)" 1
+    autotune report --format csv # says what that verdict was about
+    exits 0
+    equal "$(count outcome measured)" 1
+    whole_again
+}
+
+@test "a constraint that was added and is taken away again leaves no verdict behind" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    sed -e "s,^templates = .*,templates = $sweeps/templates," -e '$a constraint = block_size != 256' \
+        "$sweeps/scale.ini" >sweep.ini
+    autotune --config sweep.ini
+    exits 0
+    [ "$(tuned parameter.block_size)" != 256 ]
+    whole_again
+    autotune --config sweep.ini
+    exits 0
+    [ "$(tuned parameter.block_size)" != 256 ]
+}
+
+@test "a narrowed sweep that is interrupted does not spoil the verdict of the whole" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    printf '[scale]\nblock_size = 64, 1024\nnum_load = 1, 4\n' | sweep
+    sed -i 's/^\[scale\]/&\nn = 2^14/' sweep.ini
+    stand_in "log = $scratch/calls" "fault = cuModuleLoadData:4:hang"
+    "$AUTOTUNE" --config sweep.ini >out 2>err </dev/null &
+    run=$!
+    for _ in $(seq 300); do
+        grep -q ' hang' calls 2>/dev/null && break
+        sleep 0.02
+    done
+    kill -INT "$run"
+    wait "$run" || true
+    stand_in "noise=0.001"
+    whole_again
+}
+
 # of the winner in the JSON report
 different_samples() {
     python3 -c 'import json, sys

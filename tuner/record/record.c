@@ -71,6 +71,15 @@ static void put_subject(struct query *query, const struct study *study, const ch
     query_text(query, study->environment.nvrtc);
 }
 
+/* Who measured it, and when. */
+static void put_origin(struct query *query, const struct environment *environment)
+{
+    query_text(query, environment->autotune);
+    query_text(query, environment->host);
+    query_text(query, environment->date);
+    query_text(query, environment->command);
+}
+
 static int add_study(struct record *record, const struct study *study, const char *problem,
                      int64_t *id, struct error *error)
 {
@@ -81,10 +90,7 @@ static int add_study(struct record *record, const struct study *study, const cha
     put_subject(&query, study, problem);
     query_text(&query, study->template_name);
     query_text(&query, study->description);
-    query_text(&query, environment->autotune);
-    query_text(&query, environment->host);
-    query_text(&query, environment->date);
-    query_text(&query, environment->command);
+    put_origin(&query, environment);
     query_text(&query, details);
     query_integer(&query, (int64_t)study->points);
     query_integer(&query, (int64_t)study->rejected);
@@ -96,8 +102,8 @@ static int add_study(struct record *record, const struct study *study, const cha
     return result;
 }
 
-static int read_results(struct record *record, int64_t id, int64_t winner, struct study *study,
-                        struct error *error);
+static int read_results(struct record *record, int64_t id, bool judged_only, int64_t winner,
+                        struct study *study, struct error *error);
 
 /* Four columns, which are NULL where nothing was seen. */
 static void read_conditions(sqlite3_stmt *row, int column, struct gpu_conditions *conditions)
@@ -169,7 +175,7 @@ static int take_up(struct record *record, struct study *study, const char *probl
     if (result != 0 || *id == 0)
         return result;
     study->complete = complete;
-    return read_results(record, *id, winner, study, error);
+    return read_results(record, *id, false, winner, study, error);
 }
 
 int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
@@ -187,6 +193,36 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
     if (result == 0)
         result = seal(record, STATEMENT_SEAL_STUDY, *id, error);
     free(problem);
+    return record_end(record, result, error);
+}
+
+/* Takes the verdict back; the checksums are the caller's to put right. */
+static int withdraw(struct record *record, int64_t study_id, struct error *error)
+{
+    struct query study = query_begin(record, STATEMENT_REOPEN_STUDY);
+    query_integer(&study, study_id);
+    int result = query_run(&study, NULL, error);
+    if (result != 0)
+        return result;
+    struct query variants = query_begin(record, STATEMENT_CLEAR_MARKS);
+    query_integer(&variants, study_id);
+    return query_run(&variants, NULL, error);
+}
+
+static int seal_all(struct record *record, int64_t study_id, struct error *error)
+{
+    int result = seal(record, STATEMENT_SEAL_STUDY, study_id, error);
+    return result != 0 ? result : seal(record, STATEMENT_SEAL_VARIANTS, study_id, error);
+}
+
+int record_reopen(struct record *record, int64_t study_id, struct error *error)
+{
+    int result = record_start(record, error);
+    if (result != 0)
+        return result;
+    result = withdraw(record, study_id, error);
+    if (result == 0)
+        result = seal_all(record, study_id, error);
     return record_end(record, result, error);
 }
 
@@ -219,7 +255,9 @@ int record_finish(struct record *record, int64_t study_id, const struct study *s
     if (result != 0)
         return result;
     int64_t winner = 0;
-    result = store_finals(record, study_id, study, &winner, error);
+    result = withdraw(record, study_id, error);
+    if (result == 0)
+        result = store_finals(record, study_id, study, &winner, error);
     if (result == 0 && study->has_winner && winner == 0)
         result = error_set_at(error, ERROR_RECORD, record->path, 0,
                               "the winner of '%s' has no result in the record", study->kernel);
@@ -234,13 +272,12 @@ int record_finish(struct record *record, int64_t study_id, const struct study *s
             query_null(&query);
         put_watched(&query, &study->conditions);
         query_real(&query, study->empty_batch_ns);
+        put_origin(&query, &study->environment);
         query_integer(&query, study_id);
         result = query_run(&query, NULL, error);
     }
     if (result == 0)
-        result = seal(record, STATEMENT_SEAL_STUDY, study_id, error);
-    if (result == 0)
-        result = seal(record, STATEMENT_SEAL_VARIANTS, study_id, error);
+        result = seal_all(record, study_id, error);
     return record_end(record, result, error);
 }
 
@@ -388,15 +425,17 @@ static int read_result(struct record *record, sqlite3_stmt *row, struct result *
     result->tied = sqlite3_column_int(row, 14) != 0;
     result->runs = sqlite3_column_int(row, 15);
     read_figures(row, 16, &result->stats);
+    result->judged = sqlite3_column_int(row, 26) != 0;
     return read_samples(record, id, get_text(row, 4), result, error);
 }
 
 /* Adds the stored results of a study; `winner` is the winner's row, 0 where there is none. */
-static int read_results(struct record *record, int64_t id, int64_t winner, struct study *study,
-                        struct error *error)
+static int read_results(struct record *record, int64_t id, bool judged_only, int64_t winner,
+                        struct study *study, struct error *error)
 {
     struct query query = query_begin(record, STATEMENT_GET_VARIANTS);
     query_integer(&query, id);
+    query_integer(&query, judged_only);
     int result = 0;
     int status = SQLITE_DONE;
     while (result == 0 && (status = query_step(&query)) == SQLITE_ROW) {
@@ -437,7 +476,8 @@ static int read_study(struct record *record, sqlite3_stmt *row, struct study *st
     study->complete = sqlite3_column_int(row, 20) != 0;
     read_conditions(row, 22, &study->conditions);
     study->empty_batch_ns = sqlite3_column_double(row, 26);
-    return read_results(record, id, sqlite3_column_int64(row, 21), study, error);
+    /* a verdict is shown with the variants that it is on */
+    return read_results(record, id, study->complete, sqlite3_column_int64(row, 21), study, error);
 }
 
 static double number_of(struct value value)

@@ -3,8 +3,9 @@
  * is crash-safe (write-ahead log) and may be open in several processes at once.
  *
  * Calling sequence of a run:
- *     record_open, record_begin (once a study), record_result (for each variant as it comes in),
- *     record_finish when the study is complete, record_close
+ *     record_open, record_begin (once a study), record_reopen unless the study is complete,
+ *     record_result (for each variant as it comes in), record_finish when the study is complete,
+ *     record_close
  * Readers use record_open_existing and record_studies. Every row has a checksum; a row that does not
  * match it is never believed. The schema has a version (PRAGMA user_version); records of other
  * versions are not read.
@@ -68,13 +69,19 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
 int record_result(struct record *record, int64_t study_id, const struct result *result,
                   const char *phase, struct error *error);
 
-/* Marks the study complete with its counts (points, rejected), winner and tie set. */
+/* Withdraws the verdict of an earlier run, which judged other variants: the study is not complete,
+ * and no variant is judged, a finalist or tied. */
+int record_reopen(struct record *record, int64_t study_id, struct error *error);
+
+/* Marks the study complete with its counts (points, rejected), winner and tie set, by this run's
+ * date and command. The verdict is
+ * on study->results alone, even if the record has more variants of the study. */
 int record_finish(struct record *record, int64_t study_id, const struct study *study,
                   struct error *error);
 
 /*
  * Reads the latest study of each kernel, problem, GPU and mode, in order of kernel, problem and
- * GPU, results and samples included. `*studies` is a new array: release each and free it.
+ * GPU, results and samples included; of a complete study, the results that its verdict is on. `*studies` is a new array: release each and free it.
  */
 int record_studies(struct record *record, struct study **studies, size_t *count,
                    struct error *error);

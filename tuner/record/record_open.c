@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 5          /* to be raised whenever the tables or the checksums change */
+#define SCHEMA_VERSION 6          /* to be raised whenever the tables or the checksums change */
 #define CHECKED_PAGES 16384 /* 64 MiB: larger files' structure is not checked at every start */
 #define BUSY_MS 10000
 #define CHECKPOINT_PAGES 20000 /* a whole sweep, so that no result waits for the disk */
@@ -70,6 +70,7 @@ static const char schema[] =
     " block_threads INTEGER, grid_blocks INTEGER,"
     " blocks_per_sm INTEGER, occupancy REAL, limiters INTEGER,"
     " finalist INTEGER NOT NULL, tied INTEGER NOT NULL,"
+    " judged INTEGER NOT NULL," /* the study's verdict is on this variant, among others */
     " checksum INTEGER,"
     " UNIQUE (study, parameters));"
     "CREATE TABLE sample ("

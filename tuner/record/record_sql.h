@@ -18,7 +18,7 @@
     "row_hash(id, study, parameters, outcome, reason, phase, median_ns, low_ns, high_ns,"          \
     " minimum_ns, relative_iqr, samples, runs, bytes, operations, registers, spill_bytes,"         \
     " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"         \
-    " blocks_per_sm, occupancy, limiters, finalist, tied,"                                         \
+    " blocks_per_sm, occupancy, limiters, finalist, tied, judged,"                                 \
     " (SELECT rows_hash(sample.phase, number, ns) FROM sample"                                     \
     " WHERE sample.variant = variant.id))"
 
@@ -39,7 +39,10 @@
     X(FINISH_STUDY, "UPDATE study SET complete = 1, points = ?, rejected = ?,"                     \
                     " empty_kernel_ns = ?, winner = ?, dropped_samples = ?,"                       \
                     " throttled_samples = ?, sm_clock_mhz = ?, other_processes = ?, "              \
-                    "empty_batch_ns = ? WHERE id = ?")                                             \
+                    "empty_batch_ns = ?, autotune = ?, host = ?, date = ?, command = ?"            \
+                    " WHERE id = ?")                                                               \
+    X(REOPEN_STUDY, "UPDATE study SET complete = 0, winner = NULL WHERE id = ?")                   \
+    X(CLEAR_MARKS, "UPDATE variant SET finalist = 0, tied = 0, judged = 0 WHERE study = ?")        \
     X(LATEST_STUDIES,                                                                              \
       "SELECT id, kernel, problem, gpu, arch, mode, cache, template_hash, driver,"                 \
       " nvrtc, template, description, autotune, host, date, command,"                              \
@@ -52,8 +55,8 @@
       "INSERT INTO variant (study, parameters, outcome, reason, phase, median_ns, low_ns,"         \
       " high_ns, minimum_ns, relative_iqr, samples, bytes, operations, finalist, tied, runs,"      \
       " registers, spill_bytes, stack_bytes, static_shared_bytes, dynamic_shared_bytes,"           \
-      " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters)"                           \
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"     \
+      " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters, judged)"                   \
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"  \
       " ON CONFLICT (study, parameters) DO UPDATE SET outcome = excluded.outcome,"                 \
       " reason = excluded.reason, phase = excluded.phase, median_ns = excluded.median_ns,"         \
       " low_ns = excluded.low_ns, high_ns = excluded.high_ns,"                                     \
@@ -65,14 +68,16 @@
       " dynamic_shared_bytes = excluded.dynamic_shared_bytes,"                                     \
       " block_threads = excluded.block_threads, grid_blocks = excluded.grid_blocks,"               \
       " blocks_per_sm = excluded.blocks_per_sm, occupancy = excluded.occupancy,"                   \
-      " limiters = excluded.limiters, runs = excluded.runs RETURNING id")                          \
+      " limiters = excluded.limiters, runs = excluded.runs, judged = 0 RETURNING id")              \
     X(GET_VARIANTS,                                                                                \
       "SELECT id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"     \
       " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"   \
       " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
-      " blocks_per_sm, occupancy, limiters FROM variant WHERE study = ? ORDER BY id")              \
-    X(SET_FINAL, "UPDATE variant SET finalist = ?, tied = ? WHERE study = ? AND parameters = ?"    \
-                 " RETURNING id")                                                                  \
+      " blocks_per_sm, occupancy, limiters, judged FROM variant"                                   \
+      " WHERE study = ? AND judged >= ? ORDER BY id")                                              \
+    X(SET_FINAL,                                                                                   \
+      "UPDATE variant SET finalist = ?, tied = ?, judged = 1 WHERE study = ? AND parameters = ?"   \
+      " RETURNING id")                                                                             \
     X(DROP_SAMPLES, "DELETE FROM sample WHERE variant = ?1 AND (phase = ?2 OR ?2 = 'screening')")  \
     X(ADD_SAMPLE, "INSERT INTO sample (variant, phase, number, ns) VALUES (?, ?, ?, ?)")           \
     X(SEAL_STUDY, "UPDATE study SET checksum = " STUDY_HASH " WHERE id = ?")                       \

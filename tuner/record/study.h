@@ -57,7 +57,8 @@ struct result {
         *instructions; /* of the main launch's kernel, by enum sass_kind; NULL without --sass. Not
                              stored in the record */
     bool finalist;
-    bool tied; /* tied with the winner, or the winner itself */
+    bool tied;   /* tied with the winner, or the winner itself */
+    bool judged; /* from the record: its verdict is on this variant, among others */
 };
 
 /* What NVML saw on the GPU while samples were taken. */

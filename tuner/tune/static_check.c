@@ -70,7 +70,7 @@ static int check_one(struct static_check *check, struct tuning_job *job, size_t 
 
 int static_check_job(struct static_check *check, struct tuning_job *job, struct error *error)
 {
-    int status = 0;
+    int status = record_reopen(check->record, job->record_id, error);
     for (size_t i = 0; i < job->study.result_count && status == 0; i++)
         if (!job->known[i])
             status = check_one(check, job, i, error);

@@ -67,6 +67,8 @@ int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
     progress_problem(tuning->progress);
     int status = open_problem(tuning, job, error);
     if (status == 0)
+        status = record_reopen(tuning->record, job->record_id, error);
+    if (status == 0)
         status = screening_hold(tuning, job, error);
     /* finals in which everyone fails after all are held again among those left */
     do {

@@ -11,13 +11,19 @@
 
 enum { VARIANT_LIMIT = 10000000 };
 
+static void take_environment(struct study *study, const struct environment *environment)
+{
+    free(study->environment.command);
+    study->environment = *environment;
+    study->environment.command = alloc_string(environment->command);
+}
+
 void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
                      const struct bindings *problem, const struct environment *environment)
 {
-    *job = (struct tuning_job){.kernel = kernel, .problem = problem};
+    *job = (struct tuning_job){.kernel = kernel, .problem = problem, .environment = environment};
     struct study *study = &job->study;
-    study->environment = *environment;
-    study->environment.command = alloc_string(environment->command);
+    take_environment(study, environment);
     study->kernel = alloc_string(kernel->label);
     study->template_name = alloc_string(kernel->template.name);
     study->template_hash = alloc_string(kernel->template.hash);
@@ -111,12 +117,35 @@ static int enumerate(struct tuning_job *job, struct space *space, void *tree,
     return status;
 }
 
+static size_t count_judged(const struct study *study)
+{
+    size_t judged = 0;
+    for (size_t i = 0; i < study->result_count; i++)
+        judged += study->results[i].judged;
+    return judged;
+}
+
+/* Keeps the record's verdict if it is on exactly these variants; `judged_count` is how many it is
+ * on. A verdict on other variants, fewer or more, does not count, and neither do its marks. */
+static void keep_verdict(struct tuning_job *job, size_t judged_count)
+{
+    struct study *study = &job->study;
+    study->complete = study->complete && judged_count == study->result_count &&
+                      count_judged(study) == judged_count;
+    if (study->complete)
+        return;
+    take_environment(study, job->environment);
+    for (size_t i = 0; i < study->result_count; i++)
+        study->results[i].finalist = study->results[i].tied = study->results[i].judged = false;
+}
+
 int tuning_job_enumerate(struct tuning_job *job, struct error *error)
 {
     struct study *study = &job->study;
     struct result *results = NULL;
     size_t count = 0;
     size_t stored_count = study->result_count;
+    size_t judged_count = count_judged(study);
     char *winner =
         study->has_winner ? bindings_text(&study->results[study->winner].parameters) : NULL;
     void *tree = index_results(study);
@@ -134,8 +163,7 @@ int tuning_job_enumerate(struct tuning_job *job, struct error *error)
     study->results = results;
     study->result_count = count;
     job->compile_jobs = alloc_zeroed(count, sizeof(struct compile_job *));
-    /* a verdict on other variants than these is none on these */
-    study->complete = study->complete && job->known_count == count && stored_count == count;
+    keep_verdict(job, judged_count);
     study->has_winner = false;
     for (size_t i = 0; winner != NULL && i < count && study->complete && !study->has_winner; i++) {
         char *text = bindings_text(&results[i].parameters);

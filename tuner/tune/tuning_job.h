@@ -19,7 +19,8 @@
 struct tuning_job {
     const struct sweep_kernel *kernel;
     const struct bindings *problem;
-    struct bindings fixed; /* problem values and device attributes */
+    const struct environment *environment; /* of this run */
+    struct bindings fixed;                 /* problem values and device attributes */
     struct study study;
     struct compile_job **compile_jobs; /* of study.results[i]; NULL where not requested */
     bool *known;                       /* study.results[i] has its outcome */
@@ -31,7 +32,8 @@ struct tuning_job {
 };
 
 /*
- * Starts the job: the study's head, from the sweep and the environment (copied). No results yet.
+ * Starts the job: the study's head, from the sweep and the environment, which must outlive the job.
+ * No results yet.
  */
 void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
                      const struct bindings *problem, const struct environment *environment);

@@ -183,6 +183,74 @@ static void test_takes_up_an_interrupted_study(void **state)
     study_release(&study);
 }
 
+/* What the record has of the fixture's subject. */
+static struct study take_up(struct record *record, int64_t *id)
+{
+    struct study study;
+    struct error error;
+    fixture_subject(&study);
+    check(record_begin(record, &study, false, id, &error), &error);
+    return study;
+}
+
+static size_t count_marks(const struct study *study)
+{
+    size_t marks = 0;
+    for (size_t i = 0; i < study->result_count; i++)
+        marks +=
+            (size_t)study->results[i].finalist + study->results[i].tied + study->results[i].judged;
+    return marks;
+}
+
+/* A run that judges other variants of the same study withdraws the verdict, judges its own, and
+ * leaves the results of the others. */
+static void test_a_verdict_is_on_the_variants_that_it_judged(void **state)
+{
+    (void)state;
+    struct error error;
+    struct study study;
+    struct study *studies = NULL;
+    size_t count = 0;
+    int64_t id = 0;
+    fixture_study(&study);
+    size_t whole = study.result_count;
+    struct record *record = open_record("record.sqlite");
+    store(record, &study);
+    struct study known = take_up(record, &id);
+    for (size_t i = 0; i < whole; i++)
+        assert_true(known.results[i].judged);
+    study_release(&known);
+
+    check(record_reopen(record, id, &error), &error);
+    known = take_up(record, &id);
+    assert_false(known.complete);
+    assert_false(known.has_winner);
+    assert_int_equal(known.result_count, whole);
+    assert_int_equal(count_marks(&known), 0);
+    study_release(&known);
+
+    study.result_count = 1; /* the narrow sweep */
+    study.winner = 0;
+    study.results[0].finalist = study.results[0].tied = true;
+    check(record_finish(record, id, &study, &error), &error);
+    study.result_count = whole;
+    known = take_up(record, &id);
+    assert_true(known.complete);
+    assert_int_equal(known.result_count, whole);
+    assert_int_equal(count_marks(&known), 3);
+    assert_true(known.results[0].judged);
+    study_release(&known);
+
+    check(record_studies(record, &studies, &count, &error), &error);
+    assert_int_equal(count, 1);
+    assert_int_equal(studies[0].result_count, 1);
+    assert_int_equal(studies[0].winner, 0);
+    study_release(&studies[0]);
+    free(studies);
+    record_close(record);
+    study_release(&study);
+}
+
 /* Begins a study of the fixture's subject after `change`; says whether the first one was taken up.
  */
 static bool taken_up(struct record *record, void (*change)(struct study *study), bool afresh)
@@ -703,6 +771,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(test_studies_read_back_as_they_were),
         SCRATCH_TEST(test_takes_up_an_interrupted_study),
+        SCRATCH_TEST(test_a_verdict_is_on_the_variants_that_it_judged),
         SCRATCH_TEST(test_takes_up_the_same_subject_only),
         SCRATCH_TEST(test_keeps_the_samples_of_both_phases),
         SCRATCH_TEST(test_views_answer_a_users_questions),
