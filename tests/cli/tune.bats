@@ -107,6 +107,27 @@ INI
     equal "$(tuned cache | sort | tr '\n' ' ')" "cold warm "
 }
 
+@test "warm results stand beside cold ones: in the tuned INI, the record and the CSV files" {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    cp results/tuned.ini cold.ini
+    printf '[scale]\nn = 2^14\nblock_size = 64, 256, 1024\nnum_load = 1, 4, 16\ncache = warm\n' | sweep
+    autotune --config sweep.ini
+    exits 0
+    equal "$(tuned cache | tr '\n' ' ')" "cold warm "
+    equal "$(sed '/^$/d' results/tuned.ini | head -n "$(sed '/^$/d' cold.ini | wc -l)")" "$(sed '/^$/d' cold.ini)"
+    equal "$(find results -name '*.csv' | wc -l)" 2
+    autotune report --format json
+    exits 0
+    equal "$(python3 -c 'import json; print(*[study["cache"] for study in json.load(open("out"))])')" "cold warm"
+    autotune explain -k scale -g "Stand-in H200" --n 16384
+    exits 0
+    lacks out warm
+    autotune explain -k scale -g "Stand-in H200" --n 16384 --cache warm
+    exits 0
+    lacks out cold
+}
+
 @test "--tuned and --results choose where" {
     autotune --config "$sweeps/scale.ini" --tuned mine.ini --results there
     exits 0

@@ -44,7 +44,7 @@
     X(autotune, "autotune", TEXT, IGNORED, REQUIRED)                                               \
     X(date, "date", TEXT, IGNORED, REQUIRED)                                                       \
     X(command, "command", TEXT, IGNORED, OPTIONAL)                                                 \
-    X(cache, "cache", TEXT, IGNORED, REQUIRED)                                                     \
+    X(cache, "cache", TEXT, OPTIONAL, REQUIRED)                                                    \
     X(problem, "problem.", VALUES, OPTIONAL, OPTIONAL)                                             \
     X(parameters, "parameter.", VALUES, OPTIONAL, OPTIONAL)                                        \
     X(median_ns, "median_ns", REAL, OPTIONAL, REQUIRED)                                            \

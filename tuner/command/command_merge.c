@@ -1,6 +1,7 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
+#include "record/compare.h"
 #include "record/tuned_file.h"
 
 #include <stdio.h>
@@ -13,27 +14,58 @@ struct candidate {
     const char *path;
 };
 
+/* Positive if `b` was measured later. Of two from the same moment, the shorter time counts as later,
+ * so that the order of the files does not matter. */
+static double later(const struct tuned_entry *a, const struct tuned_entry *b)
+{
+    int order = strcmp(b->date, a->date);
+    return order != 0 ? order : a->median_ns - b->median_ns;
+}
+
+/* `b` compared with `a`, by what a tuned INI keeps of both. */
+static struct comparison compare(const struct tuned_entry *a, const struct tuned_entry *b)
+{
+    struct compare_item first = {.entry = *a}; /* borrowed */
+    struct compare_item second = {.entry = *b};
+    size_t count;
+    struct comparison *comparisons =
+        compare_sets(&(struct compare_set){&first, 1}, &(struct compare_set){&second, 1}, &count);
+    struct comparison comparison = comparisons[0];
+    comparison.a = comparison.b = NULL; /* end with this function */
+    free(comparisons);
+    return comparison;
+}
+
 /*
- * Whether `b` should replace `a`, and why. Times of different versions of a template, of a cold and
- * a warm cache, or of batches and single runs cannot be compared, so the newer entry stays.
+ * Whether `b` should replace `a`, and why the one that stays does. A shorter time alone is not a
+ * reason: of many measurements the luckiest would stay. Times of different templates, drivers or
+ * compilers, or of batches and single runs, are not compared at all.
  */
 static bool is_better(const struct tuned_entry *a, const struct tuned_entry *b, const char **reason)
 {
-    bool comparable = strcmp(a->template_hash, b->template_hash) == 0 &&
-                      strcmp(a->cache, b->cache) == 0 && (a->runs > 1) == (b->runs > 1);
-    int newer = strcmp(b->date, a->date);
-    *reason = strcmp(a->template_hash, b->template_hash) != 0
-                  ? "newer, with another version of the template"
-              : strcmp(a->cache, b->cache) != 0
-                  ? "newer, and measured with another cache state"
-                  : "newer, and only one of them was measured in batches";
-    if (!comparable)
-        return newer > 0;
+    int driver = strverscmp(b->driver, a->driver);
+    int nvrtc = strverscmp(b->nvrtc, a->nvrtc);
+    *reason = "measured later, with another version of the template";
+    if (strcmp(a->template_hash, b->template_hash) != 0)
+        return later(a, b) > 0;
+    *reason = driver != 0 ? "for the newer driver" : "for the newer NVRTC";
+    if (driver != 0 || nvrtc != 0)
+        return (driver != 0 ? driver : nvrtc) > 0;
+    *reason = "measured later, and only one of them was measured in batches";
+    if ((a->runs > 1) != (b->runs > 1))
+        return later(a, b) > 0;
+    const struct comparison comparison = compare(a, b);
+    *reason = "measured later, with the same configuration";
+    if (comparison.configuration == COMPARE_EQUAL)
+        return later(a, b) > 0;
+    *reason = "measured later, and the two tied";
+    if (comparison.configuration == COMPARE_TIED)
+        return later(a, b) > 0;
     *reason = "faster";
-    if (b->median_ns < a->median_ns || b->median_ns > a->median_ns)
-        return b->median_ns < a->median_ns;
-    *reason = newer != 0 ? "as fast, and newer" : "the same";
-    return newer > 0;
+    if (comparison.status != COMPARE_SAME)
+        return comparison.status == COMPARE_FASTER;
+    *reason = "measured later, and no slower than noise explains";
+    return later(a, b) > 0;
 }
 
 static void print_choice(const struct candidate *kept, const struct candidate *dropped,
@@ -46,43 +78,23 @@ static void print_choice(const struct candidate *kept, const struct candidate *d
     free(problem);
 }
 
-static bool same_subject(const struct tuned_entry *a, const struct tuned_entry *b)
-{
-    return strcmp(a->kernel, b->kernel) == 0 && strcmp(a->gpu, b->gpu) == 0 &&
-           strcmp(a->arch, b->arch) == 0 && bindings_equal(&a->problem, &b->problem);
-}
-
-static size_t find_section(const struct tuned_file *tuned, const char *section)
-{
-    size_t i = 0;
-    while (i < tuned->count && strcmp(tuned->entries[i].section, section) != 0)
-        i++;
-    return i;
-}
-
 /* `origins[i]` is the file that entry i came from. */
 struct merge {
     struct tuned_file tuned;
     const char **origins;
 };
 
-static int merge_entry(struct merge *merge, struct tuned_entry *entry, const char *path,
-                       struct error *error)
+static void merge_entry(struct merge *merge, struct tuned_entry *entry, const char *path)
 {
-    size_t index = find_section(&merge->tuned, entry->section);
+    size_t index = tuned_file_find(&merge->tuned, entry);
     if (index == merge->tuned.count) {
         tuned_file_merge(&merge->tuned, entry);
         merge->origins[index] = path;
-        return 0;
+        return;
     }
     struct candidate old = {&merge->tuned.entries[index], merge->origins[index]};
     struct candidate new = {entry, path};
     const char *reason;
-    if (!same_subject(old.entry, new.entry))
-        return error_set_at(error, ERROR_CONFIG, path, 0,
-                            "section '%s' has another kernel, GPU or problem than in '%s'; was one "
-                            "of the files edited?",
-                            entry->section, old.path);
     bool replaces = is_better(old.entry, new.entry, &reason);
     if (replaces)
         print_choice(&new, &old, reason);
@@ -94,7 +106,6 @@ static int merge_entry(struct merge *merge, struct tuned_entry *entry, const cha
     } else {
         tuned_entry_release(entry);
     }
-    return 0;
 }
 
 static int merge_file(struct merge *merge, const char *path, struct error *error)
@@ -108,12 +119,10 @@ static int merge_file(struct merge *merge, const char *path, struct error *error
         return status;
     merge->origins =
         alloc_resize(merge->origins, merge->tuned.count + tuned.count, sizeof *merge->origins);
-    for (size_t i = 0; i < tuned.count && status == 0; i++)
-        status = merge_entry(merge, &tuned.entries[i], path, error);
-    for (size_t i = 0; i < tuned.count; i++) /* the ones that were moved are empty */
-        tuned_entry_release(&tuned.entries[i]);
-    free(tuned.entries);
-    return status;
+    for (size_t i = 0; i < tuned.count; i++)
+        merge_entry(merge, &tuned.entries[i], path);
+    free(tuned.entries); /* their contents were moved or released */
+    return 0;
 }
 
 static int merge_files(char *const *files, const char *output, struct error *error)
@@ -146,8 +155,14 @@ int command_merge(int argc, const char **argv, struct error *error)
     int status = command_parse_arguments(
         argc, argv, table,
         "merge FILE... --output FILE\n\n"
-        "Merges tuned INIs. If two have an entry for the same kernel, GPU and problem,\n"
-        "the faster one is kept, or the newer one if their times cannot be compared.\n"
+        "Merges tuned INIs. If two have an entry for the same kernel, GPU, problem and\n"
+        "cache state, the first of these rules that applies decides which one is kept:\n"
+        "  another version of the template  the later one\n"
+        "  another driver or NVRTC          the one for the newer\n"
+        "  batches of runs, single runs     the later one\n"
+        "  the same configuration, or tied  the later one\n"
+        "  faster by more than noise        the faster one\n"
+        "  within noise                     the later one\n"
         "Each choice is printed.\n\n"
         "Example: autotune merge h200.ini a100.ini --output tuned.ini",
         &files, error);

@@ -32,6 +32,9 @@ void command_query_options(struct command_query *query, struct poptOption table[
                     "how far the answer may be from the question: exact, size, gpu, family or "
                     "defaults (default: defaults)",
                     "RULE"),
+        option_text("cache", 0, &query->cache,
+                    "cold or warm: which one to take if the file has both (default: cold)",
+                    "STATE"),
         POPT_TABLEEND};
     _Static_assert(sizeof options / sizeof *options == QUERY_OPTIONS + 1, "QUERY_OPTIONS is wrong");
     memcpy(table, options, sizeof options);
@@ -209,6 +212,11 @@ static int make_problem(struct command_query *query, const struct bindings *valu
                             : value.kind == VALUE_REAL  ? tuned_real(name, value.as.real)
                                                         : tuned_word(name, value.as.word);
     }
+    if (query->cache != NULL && strcmp(query->cache, "cold") != 0 &&
+        strcmp(query->cache, "warm") != 0)
+        return error_set(error, ERROR_USAGE, "unknown cache state '%s'; choose cold or warm",
+                         query->cache);
+    query->query.cache = query->cache;
     query->query.kernel = query->kernel;
     query->query.gpu = &query->gpu;
     query->query.problem = query->problem;
@@ -250,5 +258,6 @@ void command_query_release(struct command_query *query)
     free(query->gpu_name);
     free(query->arch);
     free(query->limit);
+    free(query->cache);
     *query = (struct command_query){0};
 }

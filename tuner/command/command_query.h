@@ -23,6 +23,7 @@ struct command_query {
     char *gpu_name;
     char *arch;
     char *limit;
+    char *cache;
 
     struct tuned_table *table;
     struct template template;
@@ -33,7 +34,7 @@ struct command_query {
 };
 
 /* The options of a query, which end a command's table. */
-enum { QUERY_OPTIONS = 6 };
+enum { QUERY_OPTIONS = 7 };
 void command_query_options(struct command_query *query, struct poptOption table[QUERY_OPTIONS + 1]);
 
 /* Loads the table and, if the user names it, the template. Returns 0 or an error. */

@@ -118,8 +118,16 @@ static enum tuned_rule gpu_rule(const struct tuned_gpu *gpu, const struct tuned_
                                                              : TUNED_NEAREST_GPU;
 }
 
+/* Whether it was measured with the cache in the state that the query prefers. */
+static bool has_cache(const struct tuned_query *query, const struct tuned_match *match)
+{
+    const char *wanted = query->cache != NULL ? query->cache : "cold";
+    return match->from->cache != NULL && strcmp(match->from->cache, wanted) == 0;
+}
+
 /* Whether `a` is strictly nearer than `b`, which may be nothing. */
-static bool is_nearer(const struct tuned_match *a, const struct tuned_match *b)
+static bool is_nearer(const struct tuned_query *query, const struct tuned_match *a,
+                      const struct tuned_match *b)
 {
     if (b->rule == TUNED_NOTHING)
         return true;
@@ -129,7 +137,9 @@ static bool is_nearer(const struct tuned_match *a, const struct tuned_match *b)
         return a->rule < b->rule;
     if (a->gpu_distance < b->gpu_distance || a->gpu_distance > b->gpu_distance)
         return a->gpu_distance < b->gpu_distance;
-    return a->size_distance < b->size_distance;
+    if (a->size_distance < b->size_distance || a->size_distance > b->size_distance)
+        return a->size_distance < b->size_distance;
+    return has_cache(query, a) && !has_cache(query, b);
 }
 
 struct search {
@@ -173,7 +183,7 @@ static void consider(struct search *search, const struct tuned_configuration *co
         match->refused_problems++;
     } else if (candidate.rule == TUNED_NOTHING || candidate.rule > search->limit) {
         match->refused_gpus++;
-    } else if (is_nearer(&candidate, match)) {
+    } else if (is_nearer(search->query, &candidate, match)) {
         match->rule = candidate.rule;
         match->from = configuration;
         match->gpu_distance = candidate.gpu_distance;

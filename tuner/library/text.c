@@ -79,7 +79,8 @@ static void add_refused(struct text *text, const struct tuned_match *match)
     }
 }
 
-static void add_from(struct text *text, const struct tuned_match *match)
+static void add_from(struct text *text, const struct tuned_query *query,
+                     const struct tuned_match *match)
 {
     const struct tuned_configuration *from = match->from;
     add(text, ": [%s] of %s", from->section, from->gpu->name);
@@ -91,6 +92,9 @@ static void add_from(struct text *text, const struct tuned_match *match)
         add(text, ", GPU distance %.2f", match->gpu_distance);
     if (match->size_distance > 0)
         add(text, ", size distance %.2f", match->size_distance);
+    if (from->cache != NULL &&
+        strcmp(from->cache, query->cache != NULL ? query->cache : "cold") != 0)
+        add(text, ", measured with a %s cache", from->cache);
     if (match->other_version)
         add(text, ", of another version of the template");
     add(text, ")");
@@ -108,7 +112,7 @@ size_t tuned_explain(const struct tuned_query *query, const struct tuned_match *
     add_values(&text, query->problem, query->problem_count);
     add(&text, " on %s", query->gpu->name[0] != '\0' ? query->gpu->name : "a GPU");
     if (match->from != NULL) {
-        add_from(&text, match);
+        add_from(&text, query, match);
     } else {
         add(&text, ": %s", tuned_rule_text(match->rule));
         add_refused(&text, match);

@@ -35,38 +35,36 @@ const char *compare_configuration_name(enum compare_configuration configuration)
     return names[configuration];
 }
 
-/* Ignores the order, because a template's parameters may have been reordered. */
-static bool same_bindings(const struct bindings *a, const struct bindings *b)
-{
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++) {
-        const struct value *other = bindings_find(b, a->items[i].name);
-        if (other == NULL || !value_equal(a->items[i].value, *other))
-            return false;
-    }
-    return true;
-}
-
-static bool same_subject(const struct tuned_entry *a, const struct tuned_entry *b)
-{
-    return strcmp(a->kernel, b->kernel) == 0 && strcmp(a->gpu, b->gpu) == 0 &&
-           strcmp(a->arch, b->arch) == 0 && same_bindings(&a->problem, &b->problem);
-}
-
+/* The item of the same subject in `set`; with `same_cache`, of the same cache state as well. */
 static const struct compare_item *find(const struct compare_set *set,
-                                       const struct compare_item *item)
+                                       const struct compare_item *item, bool same_cache)
 {
-    for (size_t i = 0; i < set->count; i++)
-        if (same_subject(&set->items[i].entry, &item->entry))
+    for (size_t i = 0; i < set->count; i++) {
+        const struct tuned_entry *entry = &set->items[i].entry;
+        if (tuned_entry_same_kernel(entry, &item->entry) &&
+            (!same_cache || strcmp(entry->cache, item->entry.cache) == 0))
             return &set->items[i];
+    }
     return NULL;
+}
+
+/* What `item` of the set `own` is compared with: the same in the other cache state only if neither
+ * has a counterpart in its own state. */
+static const struct compare_item *counterpart(const struct compare_set *set,
+                                              const struct compare_set *own,
+                                              const struct compare_item *item)
+{
+    const struct compare_item *other = find(set, item, true);
+    if (other != NULL)
+        return other;
+    other = find(set, item, false);
+    return other != NULL && find(own, other, true) == NULL ? other : NULL;
 }
 
 static bool has_tie(const struct tuned_entry *entry, const struct bindings *parameters)
 {
     for (size_t i = 0; i < entry->tie_count; i++)
-        if (same_bindings(&entry->ties[i], parameters))
+        if (bindings_match(&entry->ties[i], parameters))
             return true;
     return false;
 }
@@ -74,7 +72,7 @@ static bool has_tie(const struct tuned_entry *entry, const struct bindings *para
 static enum compare_configuration compare_configurations(const struct tuned_entry *a,
                                                          const struct tuned_entry *b)
 {
-    if (same_bindings(&a->parameters, &b->parameters))
+    if (bindings_match(&a->parameters, &b->parameters))
         return COMPARE_EQUAL;
     if (has_tie(a, &b->parameters) || has_tie(b, &a->parameters))
         return COMPARE_TIED;
@@ -136,13 +134,13 @@ struct comparison *compare_sets(const struct compare_set *a, const struct compar
     struct comparison *comparisons = NULL;
     *count = 0;
     for (size_t i = 0; i < a->count; i++) {
-        const struct compare_item *other = find(b, &a->items[i]);
+        const struct compare_item *other = counterpart(b, a, &a->items[i]);
         *ARRAY_APPEND(comparisons, *count) =
             other != NULL ? compare_items(&a->items[i], other)
                           : (struct comparison){.a = &a->items[i], .status = COMPARE_ONLY_A};
     }
     for (size_t i = 0; i < b->count; i++)
-        if (find(a, &b->items[i]) == NULL)
+        if (counterpart(a, b, &b->items[i]) == NULL)
             *ARRAY_APPEND(comparisons, *count) =
                 (struct comparison){.b = &b->items[i], .status = COMPARE_ONLY_B};
     return comparisons;

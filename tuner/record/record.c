@@ -523,6 +523,8 @@ static int compare_studies(const void *left, const void *right)
         order = strcmp(a->environment.gpu.name, b->environment.gpu.name);
     if (order == 0)
         order = strcmp(a->environment.gpu.arch, b->environment.gpu.arch);
+    if (order == 0)
+        order = strcmp(a->cache, b->cache);
     return order != 0 ? order : a->environment.static_mode - b->environment.static_mode;
 }
 

@@ -80,7 +80,7 @@ int record_finish(struct record *record, int64_t study_id, const struct study *s
                   struct error *error);
 
 /*
- * Reads the latest study of each kernel, problem, GPU and mode, in order of kernel, problem and
+ * Reads the latest study of each kernel, problem, GPU, cache state and mode, in order of kernel, problem and
  * GPU, results and samples included; of a complete study, the results that its verdict is on. `*studies` is a new array: release each and free it.
  */
 int record_studies(struct record *record, struct study **studies, size_t *count,

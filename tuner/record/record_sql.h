@@ -49,7 +49,7 @@
       " gpu_details, points, rejected, empty_kernel_ns, complete, winner,"                         \
       " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, empty_batch_ns"         \
       " FROM study WHERE id IN"                                                                    \
-      " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode)"                     \
+      " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode, cache)"              \
       " ORDER BY kernel, gpu, arch, mode, id")                                                     \
     X(PUT_VARIANT,                                                                                 \
       "INSERT INTO variant (study, parameters, outcome, reason, phase, median_ns, low_ns,"         \

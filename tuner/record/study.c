@@ -107,8 +107,8 @@ void study_rank(const struct study *study, size_t *indices)
 char *study_key(const struct study *study)
 {
     char *problem = bindings_text(&study->problem);
-    char *key = alloc_format("%s|%s|%s|%s", study->kernel, study->environment.gpu.name,
-                             study->environment.gpu.arch, problem);
+    char *key = alloc_format("%s|%s|%s|%s|%s", study->kernel, study->environment.gpu.name,
+                             study->environment.gpu.arch, problem, study->cache);
     free(problem);
     return key;
 }

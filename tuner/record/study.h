@@ -112,8 +112,8 @@ size_t study_batched(const struct study *study, int *runs, size_t *single);
  */
 void study_rank(const struct study *study, size_t *indices);
 
-/* A stable key of kernel, GPU and problem: "reduce_sum|NVIDIA H200|sm_90|n=1024". Free the
- * string. */
+/* A stable key of kernel, GPU, problem and cache: "reduce_sum|NVIDIA H200|sm_90|n=1024|cold". Free
+ * the string. */
 char *study_key(const struct study *study);
 
 #endif

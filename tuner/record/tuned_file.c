@@ -9,6 +9,7 @@
 #include <autotune/tuned.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,8 +18,7 @@
 #include <unistd.h>
 
 static const char heading[] =
-    "; The fastest verified configuration of each kernel: one section per kernel, GPU and "
-    "problem.\n"
+    "; The fastest verified configuration for each kernel, GPU, problem and cache state.\n"
     "; Written by `autotune --config FILE`, which replaces the sections that it tunes again and\n"
     "; leaves the others alone. `command` is the command that made the section.\n"
     ";   problem.NAME    what it was tuned for\n"
@@ -155,13 +155,38 @@ int tuned_file_read(const char *path, struct tuned_file *tuned, struct error *er
     return error_set_at(error, ERROR_CONFIG, path, reader.ini.line, "%s", reader.ini.message);
 }
 
+bool tuned_entry_same_kernel(const struct tuned_entry *a, const struct tuned_entry *b)
+{
+    return strcmp(a->kernel, b->kernel) == 0 && strcmp(a->gpu, b->gpu) == 0 &&
+           strcmp(a->arch, b->arch) == 0 && bindings_match(&a->problem, &b->problem);
+}
+
+size_t tuned_file_find(const struct tuned_file *tuned, const struct tuned_entry *entry)
+{
+    size_t i = 0;
+    while (i < tuned->count && (!tuned_entry_same_kernel(&tuned->entries[i], entry) ||
+                                strcmp(tuned->entries[i].cache, entry->cache) != 0))
+        i++;
+    return i;
+}
+
+static void name_section(struct tuned_entry *entry, char *name)
+{
+    free(entry->section);
+    entry->section = name;
+}
+
 void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry)
 {
-    size_t i = find_section(tuned, entry->section);
-    if (i < tuned->count)
+    size_t i = tuned_file_find(tuned, entry);
+    if (i < tuned->count) {
+        name_section(entry, alloc_string(tuned->entries[i].section));
         tuned_entry_release(&tuned->entries[i]);
-    else
+    } else {
+        for (uint32_t digits = 1; find_section(tuned, entry->section) < tuned->count; digits++)
+            name_section(entry, alloc_format("%s %08" PRIx32, entry->kernel, digits));
         (void)ARRAY_APPEND(tuned->entries, tuned->count);
+    }
     tuned->entries[i] = *entry;
     *entry = (struct tuned_entry){0};
 }

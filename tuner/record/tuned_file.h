@@ -1,8 +1,8 @@
 /*
  * The tuned INI: the best configuration of each kernel for each GPU and problem, in a file that
- * applications ship. FORMATS.md specifies it. A section's name is the kernel and a hash of what the
- * entry is about (the low 32 bits of XXH3 of study_key()), so it stays the same when the entry is
- * replaced.
+ * applications ship. FORMATS.md specifies it. An entry is about one kernel, GPU, problem and cache
+ * state. Its section's name is only a name: the kernel and a hash of the rest (the low 32 bits of
+ * XXH3 of study_key()).
  *
  * The keys are a table in base/tuned_reader.h, which reading and writing share; to add one, add its
  * line there, its member here and its row to FORMATS.md.
@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "record/study.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What any build of inih reads of a line and of a section's name. */
@@ -72,7 +73,15 @@ void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry
  */
 int tuned_file_read(const char *path, struct tuned_file *tuned, struct error *error);
 
-/* Replaces the entry of the same section or adds it, taking it over (`entry` is zeroed). */
+/* Whether both are about the same kernel, GPU and problem. */
+bool tuned_entry_same_kernel(const struct tuned_entry *a, const struct tuned_entry *b);
+
+/* The index of the entry about the same as `entry`, cache state included; tuned->count if there is
+ * none. */
+size_t tuned_file_find(const struct tuned_file *tuned, const struct tuned_entry *entry);
+
+/* Replaces the entry about the same or adds it, taking it over (`entry` is zeroed). What is replaced
+ * keeps its section's name; what is added gets another one if the file has it already. */
 void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry);
 
 /* Writes beside, flushes to disk, renames. Returns 0 or ERROR_RECORD; the old file is intact then.

@@ -186,6 +186,8 @@ static void overview_subject(FILE *stream, const struct study *study, size_t ind
         fputs("</a></td><td class=\"l\">", stream);
     }
     html_problem(stream, &study->problem);
+    if (strcmp(study->cache, "warm") == 0)
+        fputs(", warm cache", stream);
     fputs(same_kernel ? "</a></td>" : "</td>", stream);
     if (same_gpu)
         return;

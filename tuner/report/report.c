@@ -148,12 +148,14 @@ static char *gpu_folder(const struct environment *environment)
     return name;
 }
 
-/* "n-1024-value_type-float", or "default" for a kernel without problem values; a new string. */
-static char *problem_name(const struct bindings *problem)
+/* "n-1024-value_type-float", or "default" for a kernel without problem values, with "-warm" after it
+ * for a warm cache; a new string. */
+static char *problem_name(const struct study *study)
 {
-    if (problem->count == 0)
-        return alloc_string("default");
-    char *text = bindings_text(problem);
+    const char *cache = strcmp(study->cache, "warm") == 0 ? " warm" : "";
+    char *values = bindings_text(&study->problem);
+    char *text = alloc_format("%s%s", values[0] != '\0' ? values : "default", cache);
+    free(values);
     for (char *next = text; (next = strpbrk(next, " =")) != NULL;)
         *next = '-';
     return safe_name(text);
@@ -166,7 +168,7 @@ static char *file_path(const char *folder, const struct study *study, const stru
     const char *slash = length > 0 && folder[length - 1] == '/' ? "" : "/";
     char *gpu = gpu_folder(&study->environment);
     char *kernel = safe_name(alloc_string(study->kernel));
-    char *problem = format->together ? NULL : problem_name(&study->problem);
+    char *problem = format->together ? NULL : problem_name(study);
     char *path =
         problem == NULL
             ? alloc_format("%s%s%s/%s.%s", folder, slash, gpu, kernel, format->suffix)

@@ -144,6 +144,18 @@ bool bindings_equal(const struct bindings *a, const struct bindings *b)
     return true;
 }
 
+bool bindings_match(const struct bindings *a, const struct bindings *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct value *other = bindings_find(b, a->items[i].name);
+        if (other == NULL || !value_equal(a->items[i].value, *other))
+            return false;
+    }
+    return true;
+}
+
 void bindings_release(struct bindings *bindings)
 {
     for (size_t i = 0; i < bindings->count; i++) {

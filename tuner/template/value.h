@@ -67,6 +67,7 @@ const struct value *bindings_find(const struct bindings *bindings, const char *n
 void bindings_copy(struct bindings *to, const struct bindings *from); /* `to` is released first */
 void bindings_append(struct bindings *to, const struct bindings *from);
 bool bindings_equal(const struct bindings *a, const struct bindings *b); /* the same order, too */
+bool bindings_match(const struct bindings *a, const struct bindings *b); /* in any order */
 void bindings_release(struct bindings *bindings);                        /* leaves it empty */
 
 /* "block_size=256 num_load=4"; a new string. */

@@ -585,9 +585,36 @@ static void test_threads_share_a_table(void **state)
     free(text);
 }
 
+static void test_a_query_prefers_a_cache_state(void **state)
+{
+    (void)state;
+    static const char text[] = SECTION(
+        "sum 00000001", HASH, "Alpha", "80", "100", "1000", BANDWIDTH("1000"), SIZE("1024"),
+        "1") "cache = warm\n" SECTION("sum 00000002", HASH, "Alpha", "80", "100", "1000",
+                                      BANDWIDTH("1000"), SIZE("1024"),
+                                      "2") "cache = cold\n" SECTION("sum 00000003", HASH, "Alpha",
+                                                                    "80", "100", "1000",
+                                                                    BANDWIDTH("1000"), SIZE("2048"),
+                                                                    "3") "cache = warm\n";
+    struct tuned_table *table = load(text);
+    struct tuned_query query = {0};
+    struct tuned_match match;
+    char sentence[256];
+    assert_string_equal(find(table, &alpha, 1024, NULL, &query, &match), "sum 00000002");
+    assert_string_equal(match.from->cache, "cold");
+    query.cache = "warm";
+    assert_string_equal(find(table, &alpha, 1024, NULL, &query, &match), "sum 00000001");
+    query.cache = NULL; /* the size counts more */
+    assert_string_equal(find(table, &alpha, 2048, NULL, &query, &match), "sum 00000003");
+    (void)tuned_explain(&query, &match, sentence, sizeof sentence);
+    assert_non_null(strstr(sentence, ", measured with a warm cache"));
+    tuned_free(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_query_prefers_a_cache_state),
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_nearest_size_of_the_same_gpu),
         cmocka_unit_test(test_nearest_gpu_of_the_same_architecture),

@@ -184,6 +184,31 @@ static void test_only_the_same_subject_is_compared(void **state)
     release(&sides);
 }
 
+static void set_cache(struct compare_item *item, const char *cache)
+{
+    free(item->entry.cache);
+    item->entry.cache = alloc_string(cache);
+}
+
+/* Only what has no counterpart in its own cache state is compared with the other state. */
+static void test_cold_is_compared_with_cold(void **state)
+{
+    (void)state;
+    struct sides sides = {0};
+    set_cache(add(&sides.a, "sum", 1, 256, 10000), "warm");
+    add(&sides.a, "scan", 1, 256, 20000);
+    add(&sides.b, "sum", 1, 256, 20000);
+    set_cache(add(&sides.b, "sum", 1, 256, 10000), "warm");
+    set_cache(add(&sides.b, "scan", 1, 256, 20000), "warm");
+    compare(&sides);
+    assert_int_equal(sides.count, 3);
+    assert_ptr_equal(sides.comparisons[0].b, &sides.b.items[1]);
+    assert_ptr_equal(sides.comparisons[1].b, &sides.b.items[2]);
+    assert_ptr_equal(sides.comparisons[2].b, &sides.b.items[0]);
+    assert_int_equal(sides.comparisons[2].status, COMPARE_ONLY_B);
+    release(&sides);
+}
+
 static void test_nothing_on_either_side(void **state)
 {
     (void)state;
@@ -287,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_intervals_stand_in_for_samples),
         cmocka_unit_test(test_false_alarms_are_rare),
         cmocka_unit_test(test_only_the_same_subject_is_compared),
+        cmocka_unit_test(test_cold_is_compared_with_cold),
         cmocka_unit_test(test_nothing_on_either_side),
         cmocka_unit_test(test_order_of_parameters_does_not_matter),
         cmocka_unit_test(test_winners_of_one_tie_set_are_tied),

@@ -56,13 +56,13 @@ static void test_ranks_compiled_variants_by_occupancy(void **state)
     study_release(&study);
 }
 
-static void test_key_names_kernel_gpu_and_problem(void **state)
+static void test_key_names_kernel_gpu_problem_and_cache(void **state)
 {
     (void)state;
     struct study study;
     fixture_study(&study);
     char *key = study_key(&study);
-    assert_string_equal(key, "reduce_sum|NVIDIA H200|sm_90|n=16777216 tolerance=0.1");
+    assert_string_equal(key, "reduce_sum|NVIDIA H200|sm_90|n=16777216 tolerance=0.1|cold");
     free(key);
     study_release(&study);
     assert_null(study.kernel);
@@ -76,7 +76,7 @@ int main(void)
         cmocka_unit_test(test_counts_outcomes),
         cmocka_unit_test(test_ranks_the_winner_then_by_time_then_the_rest_in_order),
         cmocka_unit_test(test_ranks_compiled_variants_by_occupancy),
-        cmocka_unit_test(test_key_names_kernel_gpu_and_problem),
+        cmocka_unit_test(test_key_names_kernel_gpu_problem_and_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -214,6 +214,37 @@ static void test_merging_replaces_the_same_section_only(void **state)
     tuned_file_release(&tuned);
 }
 
+/* Sections are named differently by an older autotune, or by people: what an entry is about counts. */
+static void test_a_section_is_only_a_name(void **state)
+{
+    (void)state;
+    struct tuned_file tuned = {0};
+    struct tuned_entry old = fixture_entry();
+    struct tuned_entry warm = fixture_entry();
+    struct tuned_entry new = fixture_entry();
+    char *name = alloc_string(new.section);
+    old.section[11] = old.section[11] == '0' ? '1' : '0';
+    char *old_name = alloc_string(old.section);
+    strcpy(warm.cache, "warm"); /* as long as "cold" */
+    new.registers = 99;
+    tuned_file_merge(&tuned, &old);
+    tuned_file_merge(&tuned, &warm);
+    tuned_file_merge(&tuned, &new);
+    assert_int_equal(tuned.count, 2);
+    assert_string_equal(tuned.entries[0].section, old_name);
+    assert_int_equal(tuned.entries[0].registers, 99);
+    assert_string_equal(tuned.entries[1].section, name);
+
+    struct tuned_entry other = fixture_entry();
+    bindings_set(&other.problem, "n", value_integer(1));
+    tuned_file_merge(&tuned, &other); /* its name is another's */
+    assert_int_equal(tuned.count, 3);
+    assert_string_equal(tuned.entries[2].section, "reduce_sum 00000001");
+    free(name);
+    free(old_name);
+    tuned_file_release(&tuned);
+}
+
 static void test_missing_file_is_no_entries(void **state)
 {
     (void)state;
@@ -616,6 +647,7 @@ int main(void)
         SCRATCH_TEST(test_plain_inih_reads_it),
         SCRATCH_TEST(test_merging_replaces_the_same_section_only),
         SCRATCH_TEST(test_missing_file_is_no_entries),
+        SCRATCH_TEST(test_a_section_is_only_a_name),
         SCRATCH_TEST(test_refuses_damaged_files_at_their_line),
         SCRATCH_TEST(test_refuses_lines_that_readers_cut),
         SCRATCH_TEST(test_long_commands_are_cut_to_their_line),

@@ -121,8 +121,8 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
  * problem's numbers of |s(x) - s(y)|, with s(x) = sign(x) log2(1 + |x|), so 1 is a factor of two in
  * one number.
  *
- * The nearest GPU is chosen first, then the nearest size among its configurations, then the first
- * in the file.
+ * The nearest GPU is chosen first, then the nearest size among its configurations, then the cache
+ * state that the query prefers, then the first in the file.
  */
 enum tuned_rule {
     TUNED_NOTHING = 0,  /* no answer */
@@ -148,6 +148,8 @@ struct tuned_configuration {
     const struct tuned_value *parameters;
     size_t parameter_count;
     double median_ns; /* as measured on that GPU; 0: not known */
+    const char
+        *cache; /* state of the L2 cache before each sample, "cold" or "warm"; NULL: not known */
 };
 
 struct tuned_table;
@@ -192,6 +194,9 @@ struct tuned_query {
      * `autotune export` writes. Configurations of other versions are refused. NULL: not checked. */
     const char *template_hash;
     int accept_other_versions; /* prefer the right version, but accept others too */
+    /* "cold" or "warm", as the L2 cache will be at the launch: of two configurations that are equally
+     * near, the one that was measured in this state is chosen. NULL: "cold". */
+    const char *cache;
 };
 
 /* The answer. Its pointers belong to the table or the query. */
