@@ -80,10 +80,24 @@ project() {
     [ ! -e x ]
 }
 
-@test "compiler options that read files or tune the compiler are passed on" {
+@test "headers of the source's own are found through 'include' and not through compiler options" {
     mkdir other
     echo '#define FOUND 1' >other/found.h
-    project "options = -I$PWD/other --pre-include=found.h -Xptxas -dlcm=ca --ptxas-options=-O2 --ptxas-options=-warn-spills"
+    project "include = ../other"
+    sed -i '1i #include <found.h>\n#if !FOUND\n#error not found\n#endif' p/own.cu
+    autotune --config p/sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 1
+    for option in "-I$PWD/other" "-I $PWD/other" "--include-path=$PWD/other" --pre-include=found.h "-include found.h"; do
+        project "options = $option"
+        autotune check --config p/sweep.ini
+        exits 2
+        has err own.ini:2 "adds headers"
+    done
+}
+
+@test "compiler options that tune the compiler are passed on" {
+    project "options = -DFOUND=1 -Xptxas -dlcm=ca --ptxas-options=-O2 --ptxas-options=-warn-spills"
     sed -i '1i #if !FOUND\n#error not found\n#endif' p/own.cu
     autotune --config p/sweep.ini --format csv
     exits 0

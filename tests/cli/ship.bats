@@ -304,6 +304,23 @@ C
     has out "defaults of the template"
 }
 
+@test "a bundle has the headers, however they are included" {
+    mkdir -p templates/include
+    cp "$sweeps"/templates/scale.* templates
+    sed -i '1i #define H "gain.h"\n#include H\n#include <next.h>\n%:include "digraph.h"' templates/scale.cu
+    sed -i '/^\[kernel\]/a include = include' templates/scale.ini
+    echo '#include_next <next.h>' >templates/next.h
+    touch templates/gain.h templates/digraph.h templates/include/next.h
+    printf '[sweep]\ntuned = results/tuned.ini\nresults = results\ntemplates = templates\n[scale]\n' >sweep.ini
+    autotune --config sweep.ini --quiet
+    exits 0
+    autotune bundle --templates templates --output bundle
+    exits 0
+    for header in gain.h next.h digraph.h include/next.h; do
+        cmp templates/$header bundle/templates/$header
+    done
+}
+
 @test "a bundle has the file that a scratch buffer begins with" {
     mkdir templates
     cp "$sweeps"/templates/scale.* templates

@@ -53,6 +53,47 @@ tuned() {
     cmp before results/tuned.ini
 }
 
+@test "a changed header is noticed, however it is included" {
+    mkdir templates
+    cp "$sweeps"/templates/scale.* templates
+    printf '[sweep]\ntuned = results/tuned.ini\nresults = results\ntemplates = templates\n[scale]\n' >sweep.ini
+    sed -i '1i #define H "gain.h"\n%:include H\n#inc\\\nlude "spliced.h"' templates/scale.cu
+    echo '#define GAIN 1' >templates/gain.h
+    echo >templates/spliced.h
+    autotune --config sweep.ini --quiet
+    exits 0
+    autotune --config sweep.ini
+    exits 0
+    cat out err >said
+    grep -qi "nothing to do" said
+    for header in gain.h spliced.h; do
+        echo '#error changed' >>templates/$header
+        autotune --config sweep.ini --remeasure
+        exits 2
+        has err changed
+        sed -i '$d' templates/$header
+    done
+}
+
+@test "an #include whose file cannot be told is refused, with its line" {
+    mkdir templates
+    cp "$sweeps"/templates/scale.* templates
+    printf '[sweep]\ntemplates = templates\n[scale]\n' >sweep.ini
+    sed -i '1i #define TEXT(x) #x\n#include TEXT(gain.h)' templates/scale.cu
+    echo >templates/gain.h
+    autotune check --config sweep.ini
+    exits 2
+    has err scale.cu:2 "cannot tell which file '#include TEXT' reads"
+    sed -i '1,2d' templates/scale.cu
+    sed -i '1i #ifndef H\n#define H "gain.h"\n#endif\n#include H' templates/scale.cu
+    autotune check --config sweep.ini
+    exits 0
+    sed -i '/^\[kernel\]/a options = -DH="other.h"' templates/scale.ini
+    autotune check --config sweep.ini
+    exits 2
+    has err scale.cu "-DH="
+}
+
 @test "another seed of the noise finds the same winner" {
     for seed in 1 2 3; do
         stand_in "noise=0.01" "seed=$seed"
@@ -174,7 +215,7 @@ INI
     autotune --config sweep.ini
     exits 0
     first=$(tuned template_hash)
-    sed -i '1s/^/\/\/ a remark\n/' templates/scale.cu
+    sed -i '1s/^/__device__ int another;\n/' templates/scale.cu
     autotune --config sweep.ini
     exits 0
     [ "$(tuned template_hash)" != "$first" ]

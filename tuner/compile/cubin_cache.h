@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The key: hash of the source's hash, the options (definitions included, in order), the
+/* The key: hash of the source's text_hash, the options (definitions included, in order), the
  * architecture, the NVRTC version and this format's version. */
 void cubin_cache_key(const char *source_hash, const char *const *options, size_t option_count,
                      const char *arch, const char *nvrtc_version, char key[HASH_BYTES]);

@@ -23,7 +23,7 @@ static char *cache_path(const struct single_compile *compiler, const struct sour
     char key[HASH_BYTES];
     char *folder =
         compiler->cache != NULL ? alloc_string(compiler->cache) : cubin_cache_default_folder();
-    cubin_cache_key(source->hash, (const char *const *)options->items, options->count, arch,
+    cubin_cache_key(source->text_hash, (const char *const *)options->items, options->count, arch,
                     version, key);
     char *path = cubin_cache_path(folder, key);
     free(folder);

@@ -40,3 +40,27 @@ bool compiler_option_writes_files(const char *option)
             return true;
     return false;
 }
+
+/* Whether the option is one of `names`, with or without a value. */
+static bool is_one_of(const char *option, const char *const *names, size_t count)
+{
+    const char *name = option + strspn(option, "-");
+    size_t length = strcspn(name, "=");
+    for (size_t i = 0; i < count && option[0] == '-'; i++)
+        if (strlen(names[i]) == length && strncmp(name, names[i], length) == 0)
+            return true;
+    return false;
+}
+
+bool compiler_option_includes_files(const char *option)
+{
+    static const char *const names[] = {"include-path", "include", "pre-include"};
+    return strncmp(option, "-I", 2) == 0 || is_one_of(option, names, sizeof names / sizeof *names);
+}
+
+bool compiler_option_defines(const char *option)
+{
+    static const char *const names[] = {"define-macro", "undefine-macro"};
+    return strncmp(option, "-D", 2) == 0 || strncmp(option, "-U", 2) == 0 ||
+           is_one_of(option, names, sizeof names / sizeof *names);
+}

@@ -1,6 +1,7 @@
 /*
- * Options that a template may not pass to NVRTC: those that make it write files. Options that read
- * files are allowed, since `#include` reads any file as well.
+ * Options that a template may not pass to NVRTC: those that make it write files, and those that add
+ * headers or include folders, because autotune must know which files are compiled. The template's
+ * `include` and the source's #include do the same.
  */
 #ifndef AUTOTUNE_COMPILER_OPTION_H
 #define AUTOTUNE_COMPILER_OPTION_H
@@ -9,5 +10,9 @@
 
 /* `option` is one word of the template's `options`. */
 bool compiler_option_writes_files(const char *option);
+bool compiler_option_includes_files(const char *option);
+
+/* Whether it defines or undefines a macro. */
+bool compiler_option_defines(const char *option);
 
 #endif

@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/path.h"
 #include "base/read_file.h"
+#include "template/source_lexer.h"
+#include "template/source_macros.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,66 +16,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- includes --- */
-
-struct include {
-    char *name;
-    bool quoted; /* "name" rather than <name> */
+/* An #include of a macro. */
+struct computed_include {
+    char *path; /* the file that it is in */
+    int line;
+    struct macro_tokens tokens;
 };
 
-struct include_list {
-    struct include *items;
-    size_t count;
+/* What one source_load() collects. */
+struct loading {
+    struct source *source;
+    struct hash *text;          /* of every byte */
+    struct hash *tokens;        /* of the tokens */
+    struct hash *spaced_tokens; /* of the tokens and of where there is white space between them */
+    bool stringifies;           /* a macro turns its argument into text, with its white space */
+    struct source_macros macros;
+    struct computed_include *computed;
+    size_t computed_count;
 };
 
-static void include_list_release(struct include_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        free(list->items[i].name);
-    free(list->items);
-    *list = (struct include_list){0};
-}
+/* One file of it. */
+struct scan {
+    struct loading *loading;
+    const char *path;
+    struct source_lexer lexer;
+    enum token_kind last;
+    bool directive;
+    bool tests_only;  /* the last name was __has_include */
+    bool all_folders; /* the last name was one that ends with _next */
+};
 
-static const char *skip_blanks(const char *text)
-{
-    return text + strspn(text, " \t");
-}
-
-/* Skips `word` and the blanks after it; NULL if `text` does not start with `word`. */
-static const char *skip_word(const char *text, const char *word)
-{
-    size_t length = strlen(word);
-    return strncmp(text, word, length) == 0 ? skip_blanks(text + length) : NULL;
-}
-
-/* If `line` is an #include, adds it to the list. */
-static void scan_line(const char *line, struct include_list *list)
-{
-    const char *at = skip_word(skip_blanks(line), "#");
-    if (at == NULL || (at = skip_word(at, "include")) == NULL || (*at != '"' && *at != '<'))
-        return;
-    bool quoted = *at == '"';
-    size_t length = strcspn(at + 1, quoted ? "\"\n" : ">\n");
-    if (length == 0 || at[1 + length] != (quoted ? '"' : '>'))
-        return;
-    struct include *include = ARRAY_APPEND(list->items, list->count);
-    include->name = alloc_string_n(at + 1, length);
-    include->quoted = quoted;
-}
-
-/*
- * Lists every #include line, even in comments and inactive #if branches: an unnecessary header
- * causes only an unnecessary compilation when it changes, but a missed one causes a stale cubin.
- */
-static struct include_list scan_includes(const char *text)
-{
-    struct include_list list = {0};
-    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        scan_line(line, &list);
-    }
-    return list;
-}
+/* --- finding --- */
 
 /* The real path of FOLDER/NAME if that is a regular file, otherwise NULL; free it. */
 static char *find_in(const char *folder, const char *name)
@@ -86,21 +59,6 @@ static char *find_in(const char *folder, const char *name)
         free(path);
         path = NULL;
     }
-    return path;
-}
-
-/* Searches in the compiler's order: "name" first beside the including file, then the folders. */
-static char *find_include(const struct source *source, const char *including_file,
-                          const struct include *include)
-{
-    char *path = NULL;
-    if (include->quoted) {
-        char *folder = path_folder(including_file);
-        path = find_in(folder, include->name);
-        free(folder);
-    }
-    for (size_t i = 0; path == NULL && i < source->include_count; i++)
-        path = find_in(source->include_folders[i], include->name);
     return path;
 }
 
@@ -120,29 +78,157 @@ static void add_toolkit_header(struct source *source, const char *name)
     *ARRAY_APPEND(source->toolkit_headers, source->toolkit_count) = alloc_string(name);
 }
 
-/* Appends the headers that `text` (of file `path`) includes to source->headers and hashes their
- * names; headers that are not found go to source->toolkit_headers. */
-static void follow_includes(struct source *source, const char *path, const char *text,
-                            struct hash *hash)
+/* Adds a header that was found as `name`; takes `path`, which may be NULL. */
+static bool add_header(struct loading *loading, const char *name, char *path)
 {
-    struct include_list list = scan_includes(text);
-    for (size_t i = 0; i < list.count; i++) {
-        char *found = find_include(source, path, &list.items[i]);
-        if (found != NULL && !is_known(source, found)) {
-            hash_add_text(hash, list.items[i].name); /* not the path: the checkout may move */
-            *ARRAY_APPEND(source->headers, source->header_count) = found;
-        } else {
-            if (found == NULL)
-                add_toolkit_header(source, list.items[i].name);
-            free(found);
-        }
+    struct source *source = loading->source;
+    if (path == NULL)
+        return false;
+    if (is_known(source, path)) {
+        free(path);
+        return true;
     }
-    include_list_release(&list);
+    /* the name, not the path: the checkout may move */
+    hash_add_text(loading->text, name);
+    hash_add_text(loading->tokens, name);
+    hash_add_text(loading->spaced_tokens, name);
+    *ARRAY_APPEND(source->headers, source->header_count) = path;
+    return true;
+}
+
+/*
+ * Searches in the compiler's order: "name" first beside the including file, then the folders. With
+ * `all_folders` takes every file of that name, since #include_next means one of them. Returns
+ * whether there is one.
+ */
+static bool find_header(struct loading *loading, const char *including_file, const char *name,
+                        bool quoted, bool all_folders)
+{
+    bool found = false;
+    if (quoted || all_folders) {
+        char *folder = path_folder(including_file);
+        found = add_header(loading, name, find_in(folder, name));
+        free(folder);
+    }
+    for (size_t i = 0; (!found || all_folders) && i < loading->source->include_count; i++) {
+        char *path = find_in(loading->source->include_folders[i], name);
+        found = add_header(loading, name, path) || found;
+    }
+    return found;
+}
+
+/* `header` is "name" or <name>. */
+static void take_header(struct loading *loading, const char *including_file, const char *header,
+                        bool tests_only, bool all_folders)
+{
+    bool quoted = header[0] == '"';
+    size_t length = strcspn(header + 1, quoted ? "\"" : ">");
+    if (length == 0 || header[1 + length] == '\0')
+        return;
+    char *name = alloc_string_n(header + 1, length);
+    if (!find_header(loading, including_file, name, quoted, all_folders) && !tests_only)
+        add_toolkit_header(loading->source, name);
+    free(name);
+}
+
+/* --- scanning --- */
+
+/*
+ * White space counts behind the name that a #define defines, and between a name and a literal.
+ * Everything else about it is in the tokens, unless a macro makes text of its argument.
+ */
+static void hash_token(const struct scan *scan, enum token_kind kind, bool space_counts)
+{
+    bool literal = (kind == TOKEN_TEXT && scan->last == TOKEN_NAME) ||
+                   (kind == TOKEN_NAME && scan->last == TOKEN_TEXT);
+    const char tag = (char)kind;
+    const char *spaced = scan->lexer.spaced ? "1" : "0";
+    struct hash *hashes[] = {scan->loading->tokens, scan->loading->spaced_tokens};
+    for (size_t i = 0; i < 2; i++) {
+        hash_add(hashes[i], &tag, 1);
+        hash_add(hashes[i], i == 1 || space_counts || literal ? spaced : "-", 1);
+        hash_add_text(hashes[i], scan->lexer.token);
+    }
+}
+
+static bool token_is(const struct scan *scan, const char *text)
+{
+    return strcmp(scan->lexer.token, text) == 0;
+}
+
+static enum token_kind next_token(struct scan *scan, bool space_counts)
+{
+    enum token_kind kind = source_lexer_next(&scan->lexer);
+    const char *token = scan->lexer.token;
+    hash_token(scan, kind, space_counts);
+    if (kind == TOKEN_HEADER)
+        take_header(scan->loading, scan->path, token, scan->tests_only, scan->all_folders);
+    if (kind == TOKEN_NAME) {
+        scan->tests_only = strncmp(token, "__has_include", strlen("__has_include")) == 0;
+        scan->all_folders = strlen(token) > 5 && strcmp(token + strlen(token) - 5, "_next") == 0;
+    }
+    if (scan->directive && kind == TOKEN_PUNCTUATION &&
+        (token_is(scan, "#") || token_is(scan, "%:")))
+        scan->loading->stringifies = true;
+    scan->directive = kind == TOKEN_DIRECTIVE || (scan->directive && kind != TOKEN_DIRECTIVE_END);
+    scan->last = kind;
+    return kind;
+}
+
+/* The tokens from the present one to the end of the line. */
+static void take_line(struct scan *scan, enum token_kind kind, struct macro_tokens *tokens)
+{
+    for (; kind != TOKEN_DIRECTIVE_END; kind = next_token(scan, false))
+        macro_tokens_add(tokens, scan->lexer.token, kind == TOKEN_NAME, scan->lexer.spaced);
+}
+
+static void take_definition(struct scan *scan)
+{
+    struct loading *loading = scan->loading;
+    if (next_token(scan, false) != TOKEN_NAME)
+        return;
+    struct source_macro *macro = ARRAY_APPEND(loading->macros.items, loading->macros.count);
+    macro->name = alloc_string(scan->lexer.token);
+    enum token_kind kind = next_token(scan, true);
+    macro->function_like = token_is(scan, "(") && !scan->lexer.spaced;
+    take_line(scan, kind, &macro->body);
+}
+
+static void take_include(struct scan *scan)
+{
+    struct loading *loading = scan->loading;
+    enum token_kind kind = next_token(scan, false);
+    if (kind == TOKEN_HEADER || kind == TOKEN_DIRECTIVE_END)
+        return;
+    struct computed_include *include = ARRAY_APPEND(loading->computed, loading->computed_count);
+    include->path = alloc_string(scan->path);
+    include->line = scan->lexer.line;
+    take_line(scan, kind, &include->tokens);
+    loading->stringifies = true; /* white space is part of a name */
+}
+
+/*
+ * Takes every #include, also in inactive #if branches: an unnecessary header causes only an
+ * unnecessary compilation when it changes, but a missed one causes a stale cubin.
+ */
+static void scan_text(struct loading *loading, const char *path, const char *text)
+{
+    struct scan scan = {.loading = loading, .path = path};
+    enum token_kind kind;
+    source_lexer_init(&scan.lexer, text);
+    while ((kind = next_token(&scan, false)) != TOKEN_END) {
+        if (kind != TOKEN_DIRECTIVE || next_token(&scan, false) != TOKEN_NAME)
+            continue;
+        if (token_is(&scan, "define"))
+            take_definition(&scan);
+        else if (token_is(&scan, "include") || token_is(&scan, "include_next"))
+            take_include(&scan);
+    }
+    source_lexer_release(&scan.lexer);
 }
 
 /* Reads one file into `*text`, hashes it and appends the headers that it includes. */
-static int load_file(struct source *source, const char *path, char **text, struct hash *hash,
-                     struct error *error)
+static int load_file(struct loading *loading, const char *path, char **text, struct error *error)
 {
     size_t length = 0;
     int status = read_file(path, text, &length, error);
@@ -153,9 +239,73 @@ static int load_file(struct source *source, const char *path, char **text, struc
         return error_set(error, ERROR_CONFIG,
                          "'%s' contains a zero byte; it must be a CUDA C++ source in plain text",
                          path);
-    hash_add_text(hash, *text);
-    follow_includes(source, path, *text, hash);
+    hash_add_text(loading->text, *text);
+    scan_text(loading, path, *text);
     return 0;
+}
+
+/* Loads the headers from `*loaded` on, and those that they include. */
+static int load_headers(struct loading *loading, size_t *loaded, struct error *error)
+{
+    int status = 0;
+    for (; status == 0 && *loaded < loading->source->header_count; ++*loaded) { /* grows */
+        char *text = NULL;
+        status = load_file(loading, loading->source->headers[*loaded], &text, error);
+        free(text);
+    }
+    return status;
+}
+
+/* Appends the headers that an #include of a macro can mean, as far as the macros are known. */
+static bool find_computed(struct loading *loading, const struct computed_include *include)
+{
+    struct header_names names;
+    bool known = source_macros_headers(&loading->macros, &include->tokens, &names);
+    for (size_t i = 0; i < names.count; i++)
+        take_header(loading, include->path, names.items[i], false, true);
+    header_names_release(&names);
+    return known;
+}
+
+/* Loads everything that is included. A header can define what another #include means. */
+static int load_all(struct loading *loading, struct error *error)
+{
+    struct source *source = loading->source;
+    size_t loaded = 0;
+    int status = load_file(loading, source->path, &source->text, error);
+    do {
+        if (status == 0)
+            status = load_headers(loading, &loaded, error);
+        for (size_t i = 0; i < loading->computed_count && status == 0; i++)
+            (void)find_computed(loading, &loading->computed[i]);
+    } while (status == 0 && loaded < source->header_count);
+    for (size_t i = 0; i < loading->computed_count && status == 0; i++) {
+        const struct computed_include *include = &loading->computed[i];
+        if (!find_computed(loading, include))
+            status = error_set_at(
+                error, ERROR_CONFIG, include->path, include->line,
+                "cannot tell which file '#include %s' reads; write its name, or #define '%s' as "
+                "\"name\" or <name>",
+                include->tokens.items[0].text, include->tokens.items[0].text);
+    }
+    source->computed = loading->computed_count > 0;
+    return status;
+}
+
+/* Finishes the hashes, and releases the rest. */
+static void loading_release(struct loading *loading)
+{
+    char other[HASH_BYTES];
+    struct source *source = loading->source;
+    hash_finish(loading->text, source->text_hash);
+    hash_finish(loading->tokens, loading->stringifies ? other : source->hash);
+    hash_finish(loading->spaced_tokens, loading->stringifies ? source->hash : other);
+    for (size_t i = 0; i < loading->computed_count; i++) {
+        free(loading->computed[i].path);
+        macro_tokens_release(&loading->computed[i].tokens);
+    }
+    free(loading->computed);
+    source_macros_release(&loading->macros);
 }
 
 static int resolve_folders(struct source *source, const char *const *folders, size_t folder_count,
@@ -180,24 +330,17 @@ int source_load(struct source *source, const char *path, const char *const *fold
                 size_t folder_count, struct error *error)
 {
     *source = (struct source){0};
-    struct hash *hash = hash_new();
+    struct loading loading = {
+        .source = source, .text = hash_new(), .tokens = hash_new(), .spaced_tokens = hash_new()};
     int status = 0;
     source->path = realpath(path, NULL);
-    if (source->path == NULL) {
+    if (source->path == NULL)
         status = error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", path);
-        goto done;
-    }
-    status = resolve_folders(source, folders, folder_count, error);
-    if (status != 0)
-        goto done;
-    status = load_file(source, source->path, &source->text, hash, error);
-    for (size_t i = 0; status == 0 && i < source->header_count; i++) { /* grows as we go */
-        char *text = NULL;
-        status = load_file(source, source->headers[i], &text, hash, error);
-        free(text);
-    }
-done:
-    hash_finish(hash, source->hash);
+    if (status == 0)
+        status = resolve_folders(source, folders, folder_count, error);
+    if (status == 0)
+        status = load_all(&loading, error);
+    loading_release(&loading);
     if (status != 0)
         source_release(source);
     return status;

@@ -1,6 +1,8 @@
 /*
- * A kernel source with the user's headers that it includes, and one hash over all of them. The hash
- * ties a cubin or a measurement to the exact text.
+ * A kernel source with the user's headers that it includes, and two hashes over all of them. The
+ * hash of the text ties a cubin in the cache to every byte. The hash of the tokens ties a measurement
+ * to what is compiled. It does not change with comments, white space and line numbers, so __LINE__
+ * and the line in the message of an assert() may differ between two sources of the same hash.
  */
 #ifndef AUTOTUNE_SOURCE_H
 #define AUTOTUNE_SOURCE_H
@@ -8,6 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct source {
@@ -19,17 +22,20 @@ struct source {
     size_t header_count;
     char **toolkit_headers; /* names of the included files not found */
     size_t toolkit_count;
-    char hash[HASH_BYTES]; /* of the source, the headers and the names they are included by */
+    bool computed;              /* an #include names a macro */
+    char text_hash[HASH_BYTES]; /* of every byte of the source and its headers */
+    char hash[HASH_BYTES];      /* of their tokens: comments and layout do not change it */
 };
 
 /*
  * Reads `path` and each header once. It searches like the compiler: #include "…" in the including
  * file's folder first, then both kinds in the source's folder and `folders`, which are relative to
  * the source's folder. A header that is not found is taken to be the toolkit's; the NVRTC version
- * identifies its content. An include whose name is a macro is ignored.
+ * identifies its content. The folders are searched for __has_include and #include_next as well.
+ * If an #include names a macro, every header that the macro is defined as is taken.
  *
- * Returns 0, or ERROR_CONFIG with the name of the file or folder that cannot be read; `source` is
- * then empty.
+ * Returns 0, or ERROR_CONFIG with the file or folder that cannot be read, or with the #include whose
+ * file cannot be told; `source` is then empty.
  */
 int source_load(struct source *source, const char *path, const char *const *folders,
                 size_t folder_count, struct error *error);

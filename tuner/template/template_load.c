@@ -157,11 +157,29 @@ static int read_options(const struct loader *loader, const struct ini_entry *ent
         if (compiler_option_writes_files(parts[i]))
             status = loader_fail(loader, entry->line,
                                  "option '%s' makes the compiler write files; remove it", parts[i]);
+        else if (compiler_option_includes_files(parts[i]))
+            status = loader_fail(loader, entry->line,
+                                 "option '%s' adds headers or their folders; write them as "
+                                 "#include in the source, and as 'include' in [kernel]",
+                                 parts[i]);
         else if (parts[i][0] != '\0') /* between two blanks */
             *ARRAY_APPEND(template->options, template->option_count) = alloc_string(parts[i]);
     }
     text_split_release(parts, count);
     return status;
+}
+
+/* A definition among the options could decide what the #include of a macro reads. */
+static int check_computed_includes(const struct loader *loader)
+{
+    const struct template *template = loader->template;
+    for (size_t i = 0; template->source.computed && i < template->option_count; i++)
+        if (compiler_option_defines(template->options[i]))
+            return error_set_at(loader->error, ERROR_CONFIG, template->source.path, 0,
+                                "an #include names a macro, and the template's option '%s' defines "
+                                "one; #define it in the source, or write the header's name",
+                                template->options[i]);
+    return 0;
 }
 
 /* [kernel]: the source with its include folders, options, description, cache state. */
@@ -186,6 +204,8 @@ static int read_kernel(struct loader *loader)
     if (status == 0)
         status = source_load(&template->source, path, (const char *const *)folders, folder_count,
                              loader->error);
+    if (status == 0)
+        status = check_computed_includes(loader);
     text_split_release(folders, folder_count);
     free(path);
     free(file);

@@ -203,7 +203,7 @@ static int request(const struct tuning_job *job, struct compile_pool *pool,
     int status = variant_headers(template, parameters, job->problem, &options, error);
     if (status == 0)
         status = compile_pool_request(pool, template->source.path, template->source.text,
-                                      template->source.hash, &options, urgent, compile, error);
+                                      template->source.text_hash, &options, urgent, compile, error);
     options_release(&options);
     return status;
 }

@@ -49,9 +49,6 @@ static void test_other_options(void **state)
         "-DTIME=1",
         "-Dtime=x",
         "-lineinfo",
-        "-I/usr/include",
-        "--include-path=pch",
-        "--pre-include=x.h",
         "--use-pch=x",
         "--pch-messages=false",
         "--use_fast_math",
@@ -70,11 +67,26 @@ static void test_other_options(void **state)
             fail_msg("'%s' is refused", options[i]);
 }
 
+static void test_options_that_add_headers(void **state)
+{
+    static const char *const refused[] = {"-I",       "-I/usr/include",    "--include-path=pch",
+                                          "-include", "--pre-include=x.h", "-include=x.h"};
+    static const char *const allowed[] = {"-DI=1", "include", "-Xptxas", "--use_fast_math", ""};
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (!compiler_option_includes_files(refused[i]))
+            fail_msg("'%s' is allowed", refused[i]);
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+        if (compiler_option_includes_files(allowed[i]))
+            fail_msg("'%s' is refused", allowed[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_options_that_write_files),
         cmocka_unit_test(test_other_options),
+        cmocka_unit_test(test_options_that_add_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,6 @@ static void headers_are_followed_once_each(void **state)
     write_text("kernels/k.cu", "#include \"local.h\"\n"
                                "  #  include <deep/nested.h> // angle\n"
                                "#include <cuda_fp16.h>\n"
-                               "#include HEADER\n"
                                "int x; // #include \"not_a_directive.h\"\n"
                                "#include \"local.h\"\n");
     write_text("kernels/local.h", "#include \"k.cu\"\n#include <common.h>\n");
@@ -139,11 +139,90 @@ static void the_hash_stands_for_every_text(void **state)
     write_text("h.h", "int b;\n");
     write_text("k.cu", "#include \"h.h\"\nint  a;\n");
     load_hash("k.cu", NULL, 0, other);
-    assert_string_not_equal(first, other);
+    assert_string_equal(first, other);
     write_text("k.cu", "#include \"h.h\"\nint a;\n");
     assert_int_equal(unlink("h.h"), 0); /* now the compiler's affair */
     load_hash("k.cu", NULL, 0, other);
     assert_string_not_equal(first, other);
+}
+
+static const char *const include_spellings[] = {
+    "#define H \"gain.h\"\n#include H\n",
+    "#define H <gain.h>\n#include H\n",
+    "#define H G\n#define G \"gain.h\"\n#  include /**/ H // a comment\n",
+    "#define FOLDER sub/..\n#define H <FOLDER/gain.h>\n#include H\n",
+    "#ifndef H\n#define H H_A\n#endif\n#define H_A \"none.h\"\n#define H_B \"gain.h\"\n#include "
+    "H\n",
+    "#include \"names.h\"\n#include H\n",
+    "%:include \"gain.h\"\n",
+    "%:\\\ninclude \"gain.h\"\n",
+    "?\?=include \"gain.h\"\n",
+    "#include_next <gain.h>\n",
+    "/* a comment */ #include \"gain.h\"\n",
+    "/* two\n lines */#/**/include/**/\"gain.h\"\n",
+    "#inc\\\nlude \"gain.h\"\n",
+    "#include \\\r\n \"ga\\\nin.h\"\n",
+    "\v\f#\tinclude<gain.h>",
+    "#if __has_include(\"gain.h\")\n#endif\n",
+    "#if defined __has_include && __has_include( <gain.h> )\n#endif\n",
+    "// \\ \n#include \"gain.h\"\n",
+    "const char *text = \"/* \";\n#include \"gain.h\"\n",
+    "const char *text = R\"(\" /* )\";\n#include \"gain.h\"\n",
+    "const char *text = R\"x(\\\n)\" /* )x\";\n#include \"gain.h\"\n",
+    "int a = 1'000'000; // it's\n#include \"gain.h\"\n",
+    "#error don't /* stop\n#include \"gain.h\"\n",
+};
+
+static void a_header_is_found_however_it_is_included(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("sub", 0700), 0);
+    write_text("gain.h", "");
+    write_text("names.h", "#define H \"gain.h\"\n");
+    for (size_t i = 0; i < sizeof include_spellings / sizeof *include_spellings; i++) {
+        write_text("k.cu", include_spellings[i]);
+        struct source source = load("k.cu", NULL, 0);
+        bool found = false;
+        for (size_t j = 0; j < source.header_count; j++)
+            found = found || strstr(source.headers[j], "/gain.h") != NULL;
+        source_release(&source);
+        if (!found)
+            fail_msg("no header in %s", include_spellings[i]);
+    }
+}
+
+static void what_is_no_directive_includes_nothing(void **state)
+{
+    static const char *const texts[] = {
+        "// #include \"gain.h\"\n",      "// \\\n#include \"gain.h\"\n",
+        "/*\n#include \"gain.h\"\n*/\n", "const char *text = R\"(\n#include \"gain.h\"\n)\";\n",
+        "int x; #include \"gain.h\"\n",  "#includes \"gain.h\"\n",
+        "#pragma include \"gain.h\"\n",  "#include \"gain.h\n",
+    };
+    (void)state;
+    write_text("gain.h", "");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        write_text("k.cu", texts[i]);
+        struct source source = load("k.cu", NULL, 0);
+        if (source.header_count != 0)
+            fail_msg("a header in %s", texts[i]);
+        source_release(&source);
+    }
+}
+
+static void every_header_that_include_next_can_mean_counts(void **state)
+{
+    const char *const folders[] = {"a", "b"};
+    (void)state;
+    assert_int_equal(mkdir("a", 0700) + mkdir("b", 0700), 0);
+    write_text("k.cu", "#include <x.h>\n");
+    write_text("a/x.h", "#include_next <x.h>\n");
+    write_text("b/x.h", "");
+    struct source source = load("k.cu", folders, 2);
+    assert_int_equal(source.header_count, 2);
+    expect_header(&source, 0, "a/x.h");
+    expect_header(&source, 1, "b/x.h");
+    source_release(&source);
 }
 
 static void text_moved_between_headers_changes_the_hash(void **state)
@@ -197,6 +276,29 @@ static void what_cannot_be_read_is_named(void **state)
     assert_int_equal(fwrite("int a;\0int b;", 1, 13, file), 13);
     assert_int_equal(fclose(file), 0);
     expect_refusal("zero.cu", NULL, 0, "zero byte");
+}
+
+static void an_include_whose_file_cannot_be_told_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "#define S(x) #x\n#include S(gain.h)\n",
+        "#define G \"gain.h\"\n#include HEADER\n",
+        "#define G H ## _X\n#include G\n",
+        "#define G S(gain.h)\n#include G\n",
+        "#define G G\n#include G\n",
+        "int a;\n#include (\"gain.h\")\n",
+    };
+    (void)state;
+    write_text("gain.h", "");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        write_text("k.cu", texts[i]);
+        expect_refusal("k.cu", NULL, 0, "cannot tell which file '#include ");
+        struct source source;
+        struct error error = {0};
+        assert_int_equal(source_load(&source, "k.cu", NULL, 0, &error), ERROR_CONFIG);
+        assert_int_equal(error.line, 2);
+        assert_non_null(strstr(error.file, "/k.cu"));
+    }
 }
 
 static void a_whole_file_is_read_and_a_huge_one_refused(void **state)
@@ -260,6 +362,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(headers_are_followed_once_each),
+        IN_FOLDER(a_header_is_found_however_it_is_included),
+        IN_FOLDER(what_is_no_directive_includes_nothing),
+        IN_FOLDER(every_header_that_include_next_can_mean_counts),
+        IN_FOLDER(an_include_whose_file_cannot_be_told_is_refused),
         IN_FOLDER(the_first_folder_wins_as_in_the_compiler),
         IN_FOLDER(the_hash_stands_for_every_text),
         IN_FOLDER(text_moved_between_headers_changes_the_hash),
