@@ -377,6 +377,34 @@ C
     exits 2
 }
 
+@test "a bundle can be told to accept another version of the template" {
+    autotune --config "$sweeps/scale.ini" --quiet
+    exits 0
+    mkdir newer
+    cp "$sweeps"/templates/scale.* newer
+    sed -i 's/^\[problem\]/newer_parameter = 3\n&/' newer/scale.ini
+    sed -i '1i #define NEWER' newer/scale.cu
+    autotune bundle --templates newer --output bundle
+    exits 2
+    has err "another version of the template" --accept-other-versions
+    autotune bundle --templates newer --output bundle --accept-other-versions
+    exits 0
+    equal "$(sed -n 's/^template_hash = //p' bundle/tuned.ini)" "$(sed -n 's/^template_hash = //p' results/tuned.ini)"
+    equal "$(head -c 4 bundle/cubin/scale-*.cubin | tail -c 3)" ELF
+    cmp newer/scale.cu bundle/templates/scale.cu
+}
+
+@test "a comment in a template does not cost an application its configurations" {
+    autotune --config "$sweeps/scale.ini" --quiet
+    exits 0
+    mkdir newer
+    cp "$sweeps"/templates/scale.* newer
+    sed -i '1i // a remark' newer/scale.cu
+    sed -i 's/^description = .*/description = another/' newer/scale.ini
+    autotune bundle --templates newer --output bundle
+    exits 0
+}
+
 @test "every command has help with an example, and is in the man page" {
     [ "$(command_names | wc -l)" -ge 9 ]
     for command in $(command_names); do

@@ -208,13 +208,20 @@ INI
     equal "$(alive)" ""
 }
 
-@test "a template that changed is tuned again" {
+@test "a template that changed is tuned again, but not for a remark or a description" {
     mkdir templates
     cp "$sweeps"/templates/scale.* templates
     sed 's/^templates = .*/templates = templates/' "$sweeps/scale.ini" >sweep.ini
     autotune --config sweep.ini
     exits 0
     first=$(tuned template_hash)
+    sed -i '1s/^/\/\/ a remark\n/' templates/scale.cu
+    sed -i 's/^description = .*/description = another/; s/^length = n$/length  =  n ; numbers/' templates/scale.ini
+    autotune --config sweep.ini
+    exits 0
+    cat out err >said
+    grep -qi "nothing to do" said
+    equal "$(tuned template_hash)" "$first"
     sed -i '1s/^/__device__ int another;\n/' templates/scale.cu
     autotune --config sweep.ini
     exits 0

@@ -29,6 +29,7 @@ struct bundle {
     char *output;
     char **kernels;
     char **sources; /* "FILE=KERNEL" */
+    int accept_other_versions;
     struct tuned_file tuned;
     struct template *loaded;
     size_t loaded_count;
@@ -192,17 +193,34 @@ static const struct template *take_template(struct bundle *bundle, const struct 
 
 /* --- cubins --- */
 
+/* The entry's values as libtuned_kernel binds them: with the template's defaults. */
+static int bind_entry(const struct tuned_entry *entry, const struct template *template,
+                      struct bindings *parameters, struct bindings *problem, struct error *error)
+{
+    struct bindings values = {0};
+    bindings_append(&values, &entry->parameters);
+    bindings_append(&values, &entry->problem);
+    bool other_version = strcmp(template->hash, entry->template_hash) != 0;
+    int status = single_compile_bind(template, &values, other_version, parameters, problem, error);
+    bindings_release(&values);
+    return status;
+}
+
 static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry,
                        const struct template *template, struct error *error)
 {
-    const struct build build = {template, &entry->parameters, &entry->problem, entry->arch};
-    struct compilation compilation;
+    struct bindings parameters = {0};
+    struct bindings problem = {0};
+    const struct build build = {template, &parameters, &problem, entry->arch};
+    struct compilation compilation = {0};
     enum build_origin origin;
     const char *hash = strchr(entry->section, ' ');
     if (hash == NULL)
         return error_set(error, ERROR_CONFIG, "section '%s' has no hash in its name",
                          entry->section);
-    int status = single_compile_cubin(&bundle->builder, &build, &compilation, &origin, error);
+    int status = bind_entry(entry, template, &parameters, &problem, error);
+    if (status == 0)
+        status = single_compile_cubin(&bundle->builder, &build, &compilation, &origin, error);
     if (status == 0) {
         char *path = alloc_format("%s/cubin/%s-%s.cubin", bundle->output, entry->kernel, hash + 1);
         status = write_bytes(path, compilation.cubin, compilation.cubin_bytes, error);
@@ -211,6 +229,8 @@ static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry,
         free(path);
     }
     compilation_release(&compilation);
+    bindings_release(&parameters);
+    bindings_release(&problem);
     return status;
 }
 
@@ -219,10 +239,11 @@ static int add_entry(struct bundle *bundle, const struct tuned_entry *entry, str
     const struct template *template = take_template(bundle, entry, error);
     if (template == NULL)
         return error->code;
-    if (strcmp(template->hash, entry->template_hash) != 0)
+    if (strcmp(template->hash, entry->template_hash) != 0 && !bundle->accept_other_versions)
         return error_set_at(error, ERROR_CONFIG, template->path, 0,
                             "[%s] was tuned with another version of the template; tune it again, "
-                            "or name the right folder with --templates",
+                            "name the right folder with --templates, or bundle it with "
+                            "--accept-other-versions",
                             entry->section);
     return write_cubin(bundle, entry, template, error);
 }
@@ -378,6 +399,10 @@ int command_bundle(int argc, const char **argv, struct error *error)
                     "also compile this source of the application with the tuned parameters of "
                     "KERNEL; may be repeated",
                     "FILE=KERNEL"),
+        option_flag(
+            "accept-other-versions", 0, &bundle.accept_other_versions,
+            "also pack configurations that were tuned with another version of the template; "
+            "an application must accept them, too"),
         option_text("output", 'o', &bundle.output, "the folder to write", "DIR"),
         POPT_TABLEEND};
     int status = command_parse(

@@ -74,7 +74,7 @@ struct study {
     struct environment environment;
     char *kernel; /* the sweep section's name */
     char *template_name;
-    char *template_hash; /* of the .ini, the .cu and its headers; 32 hexadecimal digits */
+    char *template_hash; /* its version; 32 hexadecimal digits */
     char *description;
     struct bindings problem;
     char cache[8];     /* "cold" or "warm" */

@@ -107,7 +107,7 @@ struct template
     char *path; /* of the .ini */
     struct ini_file ini;
     struct source source;
-    char hash[HASH_BYTES]; /* over the .ini, the source and its headers */
+    char hash[HASH_BYTES]; /* of what is compiled and run: see template_load.c */
     const char *description;
     char **options;
     size_t option_count;

@@ -13,6 +13,7 @@
 #include "template/template_parameters.h"
 #include "template/value_list.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,19 +213,80 @@ static int read_kernel(struct loader *loader)
     return status;
 }
 
-/* Without [precompiled_headers]: what is measured does not depend on them. */
+/* --- the hash: of what is compiled and run --- */
+
+static bool is_word_character(char character)
+{
+    return isalnum((unsigned char)character) || character == '_' || character == '.';
+}
+
+/* Adds `value` without the blanks that mean nothing: outside quotes, those beside punctuation. */
+static void hash_expression(struct hash *hash, const char *value)
+{
+    char *text = alloc_string(value);
+    size_t length = 0;
+    char quote = '\0'; /* the one that is open */
+    for (const char *at = value; *at != '\0'; at++) {
+        const char *next = at + strspn(at, " \t");
+        if (quote == '\0' && next > at) {
+            at = next - 1; /* the last blank stands for all */
+            if (length == 0 || !is_word_character(text[length - 1]) || !is_word_character(*next))
+                continue;
+        }
+        if (*at == quote)
+            quote = '\0';
+        else if (quote == '\0' && (*at == '"' || *at == '\''))
+            quote = *at;
+        text[length++] = *at;
+    }
+    text[length] = '\0';
+    hash_add_text(hash, text);
+    free(text);
+}
+
+static void hash_entry(struct hash *hash, const struct ini_entry *entry)
+{
+    bool in_kernel = strcmp(entry->section, "kernel") == 0;
+    bool verbatim = strstr(entry->value, "file(") != NULL || /* paths and options */
+                    (in_kernel && strcmp(entry->key, "constraint") != 0);
+    if (in_kernel && strcmp(entry->key, "description") == 0)
+        return;
+    hash_add_text(hash, entry->section);
+    hash_add_text(hash, entry->key);
+    if (verbatim)
+        hash_add_text(hash, entry->value);
+    else
+        hash_expression(hash, entry->value);
+}
+
+/* Adds the entries behind a section's heading: in the order of `keys`, or in the file's if that is
+ * NULL, since the order of parameters is that of the tuned INI. */
+static void hash_section(struct hash *hash, const struct ini_entry *heading,
+                         const struct ini_entry *end, const char *const *keys)
+{
+    static const char *const any[] = {"", NULL};
+    for (const char *const *key = keys != NULL ? keys : any; *key != NULL; key++)
+        for (const struct ini_entry *entry = heading + 1; entry < end && entry->key != NULL;
+             entry++)
+            if (keys == NULL || strcmp(entry->key, *key) == 0)
+                hash_entry(hash, entry);
+}
+
+/*
+ * Two templates with the same hash give the same measurements: comments, the layout, the order of
+ * keys, [precompiled_headers] and the description do not count.
+ */
 static void hash_template(struct template *template)
 {
     struct hash *hash = hash_new();
+    const struct ini_entry *entries = template->ini.entries;
+    const struct ini_entry *end = entries + template->ini.count;
     hash_add_text(hash, template->source.hash);
-    for (size_t i = 0; i < template->ini.count; i++) {
-        const struct ini_entry *entry = &template->ini.entries[i];
-        if (section_is(entry->section, "precompiled_headers"))
-            continue;
-        hash_add_text(hash, entry->section);
-        hash_add_text(hash, entry->key != NULL ? entry->key : "");
-        hash_add_text(hash, entry->value);
-    }
+    for (size_t i = 0; i < sizeof section_kinds / sizeof *section_kinds; i++)
+        for (const struct ini_entry *entry = entries; entry < end; entry++)
+            if (entry->key == NULL && section_is(entry->section, section_kinds[i].name) &&
+                strcmp(entry->section, "precompiled_headers") != 0)
+                hash_section(hash, entry, end, section_kinds[i].keys);
     hash_finish(hash, template->hash);
 }
 

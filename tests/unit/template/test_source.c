@@ -146,6 +146,68 @@ static void the_hash_stands_for_every_text(void **state)
     assert_string_not_equal(first, other);
 }
 
+static void expect_hash(const char *text, const char *other, bool equal)
+{
+    char first[HASH_BYTES], second[HASH_BYTES];
+    write_text("k.cu", text);
+    load_hash("k.cu", NULL, 0, first);
+    write_text("k.cu", other);
+    load_hash("k.cu", NULL, 0, second);
+    if ((strcmp(first, second) == 0) != equal)
+        fail_msg("'%s' and '%s' have %s hash", text, other, equal ? "another" : "the same");
+}
+
+static void the_hash_is_of_the_tokens(void **state)
+{
+    static const struct {
+        const char *text, *same;
+    } equal[] = {
+        {"int a; int b;", "int a; // a remark\n\n\tint b /* here */;\n"},
+        {"a=b+c;", "a = b\n + c ;"},
+        {"#define F(x) ((x)+1)\n", "# define F(x) \\\n ( (x) + 1 ) // one more\n"},
+        {"f(\"text\");", "f( \"text\" );\r\n"},
+        {"int ab;", "int a\\\nb;"},
+    };
+    static const struct {
+        const char *text, *other;
+    } different[] = {
+        {"int ab;", "int a b;"},
+        {"a - -b;", "a--b;"},
+        {"a< ::b>", "a<: :b>"},
+        {"f(\"a b\");", "f(\"a  b\");"},
+        {"f(\"// a\");", "f(\"// b\");"},
+        {"f(R\"(a\nb)\");", "f(R\"(a\n\nb)\");"},
+        {"f(R\"(a // b)\");", "f(R\"(a // c)\");"},
+        {"f(R\"(a\\\nb)\");", "f(R\"(ab)\");"},
+        {"f(' ');", "f('  ');"},
+        {"u8 \"a\"", "u8\"a\""},
+        {"\"a\" _b", "\"a\"_b"},
+        {"#define F(x) x\n", "#define F (x) x\n"},
+        {"#define A 1\nb", "#define A 1 b\n"},
+        {"#include <a b>\n", "#include <ab>\n"},
+        {"#define S(x) #x\nS(a+b)", "#define S(x) #x\nS(a + b)"},
+        {"#pragma unroll\n4;", "#pragma unroll 4\n;"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof equal / sizeof *equal; i++)
+        expect_hash(equal[i].text, equal[i].same, true);
+    for (size_t i = 0; i < sizeof different / sizeof *different; i++)
+        expect_hash(different[i].text, different[i].other, false);
+}
+
+static void the_hash_of_the_text_is_of_every_byte(void **state)
+{
+    (void)state;
+    write_text("k.cu", "int a;\n");
+    struct source source = load("k.cu", NULL, 0);
+    write_text("k.cu", "int  a;\n");
+    struct source other = load("k.cu", NULL, 0);
+    assert_string_equal(source.hash, other.hash);
+    assert_string_not_equal(source.text_hash, other.text_hash);
+    source_release(&source);
+    source_release(&other);
+}
+
 static const char *const include_spellings[] = {
     "#define H \"gain.h\"\n#include H\n",
     "#define H <gain.h>\n#include H\n",
@@ -368,6 +430,8 @@ int main(void)
         IN_FOLDER(an_include_whose_file_cannot_be_told_is_refused),
         IN_FOLDER(the_first_folder_wins_as_in_the_compiler),
         IN_FOLDER(the_hash_stands_for_every_text),
+        IN_FOLDER(the_hash_is_of_the_tokens),
+        IN_FOLDER(the_hash_of_the_text_is_of_every_byte),
         IN_FOLDER(text_moved_between_headers_changes_the_hash),
         IN_FOLDER(the_hash_survives_a_move_of_the_folder),
         IN_FOLDER(what_cannot_be_read_is_named),

@@ -473,6 +473,57 @@ static void the_hash_is_of_content(void **state)
     assert_string_not_equal(scene->template.hash, first);
 }
 
+/* Writing the template otherwise is not another version: applications keep their configurations. */
+static void comments_descriptions_and_layout_keep_the_hash(void **state)
+{
+    struct scene *scene = *state;
+    static const struct {
+        const char *from, *to;
+    } same[] = {
+        {"[parameters]\n", "; remark\n\n[kernel]\ndescription = sums numbers\n[parameters]\n"},
+        {"block_size = 256\n", "block_size=256 ; threads\n"},
+        {"type = value_type\nlength = n\n", "length = n\ntype = value_type\n"},
+        {"ceil_div(n, block", "ceil_div( n ,\n    block"},
+        {"[metrics]\nbytes = 4 * n\n", "[metrics]\nbytes = 4*n\n"},
+    };
+    static const struct {
+        const char *from, *to;
+    } different[] = {
+        {"[parameters]\n", "[kernel]\noptions = -a\n[parameters]\n"},
+        {"[parameters]\n", "[kernel]\noptions = -a -b\n[parameters]\n"},
+        {"[parameters]\n", "[kernel]\noptions = -a-b\n[parameters]\n"},
+        {"[parameters]\n", "[kernel]\ncache = warm\n[parameters]\n"},
+        {"[parameters]\n", "[kernel]\nconstraint = block_size > 1\n[parameters]\n"},
+        {"block_size = 256\n", "block_size = 256\nsize = 1\n"},
+        {"block_size = 256\n", "size = 1\nblock_size = 256\n"},
+    };
+    char first[HASH_BYTES];
+    char hashes[sizeof different / sizeof *different][HASH_BYTES];
+    load_well(scene, right);
+    memcpy(first, scene->template.hash, sizeof first);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        char *text = spoiled(same[i].from, same[i].to);
+        load_well(scene, text);
+        free(text);
+        if (strcmp(scene->template.hash, first) != 0)
+            fail_msg("another hash with '%s'", same[i].to);
+    }
+    for (size_t i = 0; i < sizeof different / sizeof *different; i++) {
+        char *text = spoiled(different[i].from, different[i].to);
+        load_well(scene, text);
+        free(text);
+        memcpy(hashes[i], scene->template.hash, sizeof hashes[i]);
+        assert_string_not_equal(hashes[i], first);
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(hashes[i], hashes[j]) == 0)
+                fail_msg("the same hash with '%s'", different[i].to);
+    }
+    load_well(scene, right);
+    write_file(scene->source, "// a remark\nextern \"C\"\n__global__ void k ( ) { }\n");
+    load_well(scene, right);
+    assert_string_equal(scene->template.hash, first);
+}
+
 static void precompiled_headers(void **state)
 {
     struct scene *scene = *state;
@@ -962,6 +1013,7 @@ int main(void)
         TEST(expectations_of_every_kind),
         TEST(buffers_may_take_turns),
         TEST(the_hash_is_of_content),
+        TEST(comments_descriptions_and_layout_keep_the_hash),
         TEST(precompiled_headers),
         TEST(headers_that_cannot_be_precompiled),
         TEST(unknown_sections_and_keys),
