@@ -342,8 +342,11 @@ C
     autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     exits 0
     hash=$(sed -n 's/^\[scale \(.*\)\]$/\1/p' bundle/tuned.ini)
-    set -- bundle/cubin/*
+    set -- bundle/cubin/*.cubin
     equal "$#" 2
+    for file; do
+        equal "$(wc -c <"$file.hash")" 32
+    done
     for file; do
         equal "$(head -c 4 "$file" | tail -c 3)" ELF
     done

@@ -190,3 +190,13 @@ int write_file_finish(struct write_file *file, int status, struct error *error)
     write_file_abandon(file);
     return status;
 }
+
+int write_file_bytes(const char *path, const void *bytes, size_t count, struct error *error)
+{
+    struct write_file file;
+    int status = write_file_begin(&file, path, error);
+    if (status != 0)
+        return status;
+    (void)fwrite(bytes, 1, count, file.stream); /* a failure shows at the commit */
+    return write_file_commit(&file, WRITE_FILE_CACHED, error);
+}

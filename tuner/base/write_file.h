@@ -55,4 +55,7 @@ int write_file_finish(struct write_file *file, int status, struct error *error);
 /* Creates the missing parent folders of the file `path`. */
 int write_file_make_folders(const char *path, struct error *error);
 
+/* All three for `count` bytes, as WRITE_FILE_CACHED. */
+int write_file_bytes(const char *path, const void *bytes, size_t count, struct error *error);
+
 #endif

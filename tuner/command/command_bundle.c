@@ -4,6 +4,7 @@
 #include "base/read_file.h"
 #include "base/write_file.h"
 #include "compile/application_source.h"
+#include "compile/bundled_cubin.h"
 #include "compile/single_compile.h"
 #include "record/tuned_file.h"
 #include "template/source.h"
@@ -20,6 +21,7 @@
  *     tuned.ini
  *     cubin/KERNEL-HASH.cubin    of section [KERNEL HASH]
  *     cubin/KERNEL-HASH-DIGITS.cubin    of a source of the application's own, with its parameters
+ *     cubin/….hash               of each cubin
  *     templates/NAME.ini         with its source and headers
  * libtuned reads the first and the templates' defaults, libtuned_kernel all of it.
  */
@@ -50,16 +52,6 @@ static void bundle_release(struct bundle *bundle)
     free(bundle->tuned_path);
     free(bundle->templates);
     free(bundle->output);
-}
-
-static int write_bytes(const char *path, const void *bytes, size_t count, struct error *error)
-{
-    struct write_file file;
-    int status = write_file_begin(&file, path, error);
-    if (status != 0)
-        return status;
-    (void)fwrite(bytes, 1, count, file.stream); /* the commit reports a failure */
-    return write_file_commit(&file, WRITE_FILE_CACHED, error);
 }
 
 /* --- entries --- */
@@ -112,7 +104,7 @@ static int copy_file(const struct bundle *bundle, const char *folder, const char
     char *path = alloc_format("%s/templates/%s", bundle->output, name);
     int status = read_file(file, &text, &length, error);
     if (status == 0)
-        status = write_bytes(path, text, length, error);
+        status = write_file_bytes(path, text, length, error);
     free(text);
     free(path);
     return status;
@@ -212,6 +204,8 @@ static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry,
     struct bindings parameters = {0};
     struct bindings problem = {0};
     const struct build build = {template, &parameters, &problem, entry->arch};
+    struct options options = {0};
+    const struct cubin_origin from = {&template->source, &options, entry->compute_capability};
     struct compilation compilation = {0};
     enum build_origin origin;
     const char *hash = strchr(entry->section, ' ');
@@ -223,7 +217,9 @@ static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry,
         status = single_compile_cubin(&bundle->builder, &build, &compilation, &origin, error);
     if (status == 0) {
         char *path = alloc_format("%s/cubin/%s-%s.cubin", bundle->output, entry->kernel, hash + 1);
-        status = write_bytes(path, compilation.cubin, compilation.cubin_bytes, error);
+        variant_options(template, &parameters, &problem, &options);
+        status = bundled_cubin_write(path, &from, &compilation, error);
+        options_release(&options);
         bundle->compiled += origin == BUILD_COMPILED;
         bundle->cubins++;
         free(path);
@@ -288,7 +284,8 @@ static int write_own_cubin(struct bundle *bundle, const struct source *source,
                                            strchr(entry->section, ' ') + 1);
         char *path = application_source_binary(source, definitions->items, definitions->count,
                                                configuration);
-        status = write_bytes(path, compilation.cubin, compilation.cubin_bytes, error);
+        const struct cubin_origin from = {source, &options, entry->compute_capability};
+        status = bundled_cubin_write(path, &from, &compilation, error);
         bundle->compiled += origin == BUILD_COMPILED;
         bundle->cubins++;
         free(path);
@@ -303,7 +300,7 @@ static int add_source(struct bundle *bundle, const struct tuned_table *table, co
                       const char *kernel, struct error *error)
 {
     struct source source;
-    struct tuned_definitions definitions;
+    struct tuned_definitions definitions = {0};
     size_t found = 0;
     char *templates = alloc_format("%s/templates", bundle->output);
     int status = application_source_load(&source, file, templates, error);

@@ -147,12 +147,17 @@ static void test_runs_what_was_tuned(void **state)
     tuned_kernels_close(kernels);
 }
 
-/* The compiled binary of the only entry, taken from the cache, as the bundle's. */
-static bool put_into_bundle(void)
+/* Puts the binaries into the bundle; `arguments` are more of `autotune bundle`. */
+static void put_into_bundle(const char *arguments)
 {
-    return system("f=$(grep -rla -e ELF cache | head -n 1) && "
-                  "tail -c +$(($(head -n 1 \"$f\" | wc -c) + 1)) \"$f\" "
-                  ">b/cubin/scale-00000001.cubin") == 0;
+    const char *program = getenv("AUTOTUNE");
+    assert_non_null(program);
+    char *command = alloc_format(
+        "env -u AUTOTUNE_NVRTC '%s' bundle --tuned b/tuned.ini --templates b/templates "
+        "--output made %s >/dev/null && cp -r made/cubin b && rm -r made",
+        program, arguments);
+    assert_int_equal(system(command), 0);
+    free(command);
 }
 
 static void test_compiles_once_then_takes_the_cache_then_the_bundle(void **state)
@@ -170,7 +175,7 @@ static void test_compiles_once_then_takes_the_cache_then_the_bundle(void **state
     assert_non_null(kernel);
     assert_int_equal(kernel->origin, TUNED_FROM_CACHE);
     tuned_kernel_free(kernel);
-    assert_true(put_into_bundle());
+    put_into_bundle("");
     kernel = get(kernels, 1000);
     assert_non_null(kernel);
     assert_int_equal(kernel->origin, TUNED_FROM_BUNDLE);
@@ -182,6 +187,67 @@ static void test_compiles_once_then_takes_the_cache_then_the_bundle(void **state
     tuned_kernel_free(kernel);
     assert_int_equal(system("echo broken >b/cubin/scale-00000001.cubin"), 0);
     assert_null(get(kernels, 1000)); /* it would have to be compiled */
+    tuned_kernels_close(kernels);
+    assert_int_equal(unsetenv("AUTOTUNE_NVRTC"), 0);
+}
+
+static const char *const cubin_damages[] = {
+    /* a flipped bit, in the middle and at the end */
+    "perl -0777 -pi -e 'substr($_, length($_) / 2, 1) ^= \"\\1\"' b/cubin/scale-00000001.cubin",
+    "perl -0777 -pi -e 'substr($_, -1) ^= \"\\1\"' b/cubin/scale-00000001.cubin",
+    "truncate -s 1000 b/cubin/scale-00000001.cubin", /* cut */
+    "truncate -s 0 b/cubin/scale-00000001.cubin",
+    "rm b/cubin/scale-00000001.cubin.hash",
+    "echo 0 >b/cubin/scale-00000001.cubin.hash",
+    /* of another variant, as a whole */
+    "sed -i s/block_size.=.64/block_size' = '128/ b/tuned.ini && "
+    "env -u AUTOTUNE_NVRTC \"$AUTOTUNE\" bundle --tuned b/tuned.ini --templates b/templates "
+    "--output "
+    "other >/dev/null && cp other/cubin/* b/cubin && "
+    "sed -i s/block_size.=.128/block_size' = '64/ b/tuned.ini",
+    /* of a source that was different */
+    "sed -i '1i #define NEWER' b/templates/scale.cu",
+};
+
+static void test_a_damaged_or_foreign_binary_is_not_loaded(void **state)
+{
+    (void)state;
+    struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    for (size_t i = 0; i < sizeof cubin_damages / sizeof *cubin_damages; i++) {
+        make_bundle();
+        put_into_bundle("");
+        struct tuned_kernels *kernels = open_bundle();
+        assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), 0);
+        assert_int_equal(kernel->origin, TUNED_FROM_BUNDLE);
+        tuned_kernel_free(kernel);
+        tuned_kernels_close(kernels);
+        assert_int_equal(system(cubin_damages[i]), 0);
+        kernels = open_bundle();
+        assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), 0);
+        if (kernel->origin == TUNED_FROM_BUNDLE)
+            fail_msg("loaded after %s", cubin_damages[i]);
+        tuned_kernel_free(kernel);
+        tuned_kernels_close(kernels);
+    }
+}
+
+static void test_without_a_compiler_a_damaged_binary_is_a_clear_error(void **state)
+{
+    (void)state;
+    struct tuned_query query = {.kernel = "scale"};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    put_into_bundle("");
+    assert_int_equal(system(cubin_damages[0]), 0);
+    assert_int_equal(setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1), 0);
+    assert_int_equal(setenv("AUTOTUNE_CACHE", "empty", 1), 0);
+    struct tuned_kernels *kernels = open_bundle();
+    assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), TUNED_COMPILER);
+    assert_non_null(strstr(error.message, "b/cubin/scale-00000001.cubin' is damaged"));
+    assert_non_null(strstr(error.message, "/nowhere/libnvrtc.so"));
+    assert_null(kernel);
     tuned_kernels_close(kernels);
     assert_int_equal(unsetenv("AUTOTUNE_NVRTC"), 0);
 }
@@ -324,6 +390,13 @@ static void test_a_source_needs_no_compiler_where_the_bundle_has_it(void **state
                      0);
     assert_int_equal(origin, TUNED_FROM_BUNDLE);
     (void)world.driver.cuModuleUnload(module);
+    assert_int_equal(system("set -- b/cubin/scale-00000001-*.cubin && cp \"$1\" whole && "
+                            "truncate -s -1 \"$1\""),
+                     0);
+    assert_int_equal(tuned_module_get(kernels, &query, "own.cu", &module, NULL, &origin, &error),
+                     TUNED_COMPILER);
+    assert_non_null(strstr(error.message, "is damaged"));
+    assert_int_equal(system("set -- b/cubin/scale-00000001-*.cubin && cp whole \"$1\""), 0);
     /* the binary is not of this source any more */
     assert_int_equal(system("echo '#define NEWER 1' >>own.cu"), 0);
     assert_int_equal(tuned_module_get(kernels, &query, "own.cu", &module, NULL, &origin, &error),
@@ -406,6 +479,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_runs_what_was_tuned),
         WORLD_TEST(test_compiles_once_then_takes_the_cache_then_the_bundle),
+        WORLD_TEST(test_a_damaged_or_foreign_binary_is_not_loaded),
+        WORLD_TEST(test_without_a_compiler_a_damaged_binary_is_a_clear_error),
         WORLD_TEST(test_scratch_buffers_begin_with_any_fill),
         WORLD_TEST(test_refuses_other_versions),
         WORLD_TEST(test_bad_files_are_errors),

@@ -259,7 +259,7 @@ size_t tuned_explain(const struct tuned_query *query, const struct tuned_match *
  * The path of the match's cubin in the bundle, for cuModuleLoad(). Returns 0; TUNED_NOT_FOUND if
  * the table is not from a bundle, or if the cubin does not run on query->gpu (a cubin runs on the
  * same major and the same or a later minor compute capability); or TUNED_INVALID if `size` is too
- * small.
+ * small. Unlike libtuned_kernel, it does not check whether the file is damaged.
  */
 int tuned_cubin_path(const struct tuned_table *table, const struct tuned_query *query,
                      const struct tuned_match *match, char *path, size_t size);

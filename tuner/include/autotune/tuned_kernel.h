@@ -20,7 +20,7 @@
  * - A kernel has its own scratch buffers, so it must not run on two streams at once.
  * - Every call needs the context that was current at tuned_kernels_open().
  * - A template is code: open only bundles that you trust as you trust a library. A bundle that is
- *   merely damaged is refused.
+ *   merely damaged is refused, and a damaged binary in it is compiled again.
  * - Unlike libtuned, this library ends the process when host memory runs out.
  *
  * Several threads may call tuned_kernel_get() and tuned_module_get(), which then take turns, and

@@ -1,7 +1,6 @@
 #include "kernels.h"
 
 #include "base/alloc.h"
-#include "base/read_file.h"
 #include "gpu/module.h"
 #include "record/gpu.h"
 #include "template/element.h"
@@ -61,20 +60,21 @@ static int bind_all(struct loaded_kernel *kernel, const struct tuned_query *quer
 
 /* --- the binary --- */
 
-/* Loads the binary from the bundle; false if it is missing or damaged, and must be made again. */
-static bool load_bundled(struct loaded_kernel *kernel, const struct tuned_query *query)
+/* From the bundle. Returns false with the reason if it is missing, damaged or refused. */
+static bool load_bundled(struct loaded_kernel *kernel, const struct tuned_query *query,
+                         const struct bindings *problem, struct error *reason)
 {
     char path[4096];
-    char *cubin = NULL;
+    struct options options;
     struct tuned_kernel *public = &kernel->public;
-    if (public->match.other_version ||
-        tuned_cubin_path(kernel->kernels->table, query, &public->match, path, sizeof path) != 0 ||
-        read_file(path, &cubin, NULL, NULL) != 0)
+    error_set(reason, ERROR_RECORD, "the bundle has no binary for this GPU");
+    if (tuned_cubin_path(kernel->kernels->table, query, &public->match, path, sizeof path) != 0)
         return false;
-    CUmodule module = NULL;
-    bool loaded = kernel->kernels->device.driver.cuModuleLoadData(&module, cubin) == CUDA_SUCCESS;
-    free(cubin);
-    public->module = loaded ? module : NULL;
+    variant_options(kernel->template, &kernel->parameters, problem, &options);
+    const struct cubin_origin origin = {&kernel->template->source, &options,
+                                        public->match.from->gpu->compute_capability};
+    bool loaded = kernels_load_bundled(kernel->kernels, path, &origin, &public->module, reason);
+    options_release(&options);
     public->origin = TUNED_FROM_BUNDLE;
     return loaded;
 }
@@ -218,9 +218,13 @@ static int load_kernel(struct loaded_kernel *kernel, const struct tuned_query *q
                        struct error *error)
 {
     struct bindings problem = {0};
+    struct error reason;
     int status = bind_all(kernel, query, &problem, error);
-    if (status == 0 && !load_bundled(kernel, query))
+    if (status == 0 && !load_bundled(kernel, query, &problem, &reason)) {
         status = load_built(kernel, &problem, code, error);
+        if (*code == TUNED_COMPILER)
+            kernels_explain_compiling(&reason, error);
+    }
     struct scope fixed = {&kernel->fixed, NULL};
     struct scope scope = {&kernel->parameters, &fixed};
     if (status == 0)

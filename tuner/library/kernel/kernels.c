@@ -1,7 +1,6 @@
 #include "kernels.h"
 
 #include "base/alloc.h"
-#include "base/read_file.h"
 #include "compile/application_source.h"
 #include "template/template_load.h"
 
@@ -195,21 +194,45 @@ struct request {
     struct source source;
 };
 
-/* Loads the binary from the bundle; false if it is missing or damaged. */
-static bool load_bundled_module(const struct request *request, struct CUmod_st **module)
+bool kernels_load_bundled(struct tuned_kernels *kernels, const char *path,
+                          const struct cubin_origin *origin, struct CUmod_st **module,
+                          struct error *reason)
+{
+    void *cubin = NULL;
+    int status = bundled_cubin_read(path, origin, &cubin, reason);
+    if (status == 0)
+        status = CUDA_CALL(&kernels->device, reason, cuModuleLoadData, module, cubin);
+    if (status != 0)
+        *module = NULL;
+    free(cubin);
+    return status == 0;
+}
+
+void kernels_explain_compiling(const struct error *reason, struct error *error)
+{
+    struct error compiling = *error;
+    (void)snprintf(error->message, sizeof error->message, "%.700s; compiling failed: %.700s",
+                   reason->message, compiling.message);
+}
+
+/* From the bundle. Returns false with the reason if it is missing, damaged or refused. */
+static bool load_bundled_module(const struct request *request, struct CUmod_st **module,
+                                struct error *reason)
 {
     char path[4096];
-    char *cubin = NULL;
+    struct options options;
+    error_set(reason, ERROR_RECORD, "the bundle has no binary for this GPU");
     if (tuned_cubin_path(request->kernels->table, &request->query, &request->match, path,
                          sizeof path) != 0)
         return false;
     char *own = application_source_binary(&request->source, request->definitions.items,
                                           request->definitions.count, path);
-    bool loaded = read_file(own, &cubin, NULL, NULL) == 0 &&
-                  request->kernels->device.driver.cuModuleLoadData(module, cubin) == CUDA_SUCCESS;
-    if (!loaded)
-        *module = NULL;
-    free(cubin);
+    application_source_options(&request->source, request->definitions.items,
+                               request->definitions.count, &options);
+    const struct cubin_origin origin = {&request->source, &options,
+                                        request->match.from->gpu->compute_capability};
+    bool loaded = kernels_load_bundled(request->kernels, own, &origin, module, reason);
+    options_release(&options);
     free(own);
     return loaded;
 }
@@ -243,6 +266,7 @@ static int get_module(struct request *request, const char *path, struct CUmod_st
     struct tuned_kernels *kernels = request->kernels;
     const struct template *template = NULL;
     struct error inner;
+    struct error reason;
     int code = kernels_find(kernels, &request->query, &template, &request->match, error);
     if (code != 0)
         return code;
@@ -252,8 +276,11 @@ static int get_module(struct request *request, const char *path, struct CUmod_st
     if (status != 0)
         return kernels_fail(&inner, 0, error);
     *origin = TUNED_FROM_BUNDLE;
-    if (!load_bundled_module(request, module))
+    if (!load_bundled_module(request, module, &reason)) {
         status = load_built_module(request, module, origin, &code, &inner);
+        if (code == TUNED_COMPILER)
+            kernels_explain_compiling(&reason, &inner);
+    }
     source_release(&request->source);
     return status != 0 ? kernels_fail(&inner, code, error) : 0;
 }

@@ -3,6 +3,7 @@
 #define TUNED_LIBRARY_KERNELS_H
 
 #include "base/error.h"
+#include "compile/bundled_cubin.h"
 #include "compile/single_compile.h"
 #include "gpu/device_context.h"
 #include "template/launch_plan.h"
@@ -10,6 +11,7 @@
 
 #include <autotune/tuned_kernel.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 struct tuned_kernels {
     struct tuned_table *table;
@@ -32,6 +34,15 @@ int kernels_fail(const struct error *inner, int stated, struct tuned_error *erro
 /* Reports an error of this library. */
 int kernels_refuse(struct tuned_error *error, enum tuned_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Loads a cubin of the bundle if it is whole and was compiled from `origin`; otherwise returns false
+ * with the reason. */
+bool kernels_load_bundled(struct tuned_kernels *kernels, const char *path,
+                          const struct cubin_origin *origin, struct CUmod_st **module,
+                          struct error *reason);
+
+/* Puts before the message of a failed compilation why it was necessary. */
+void kernels_explain_compiling(const struct error *reason, struct error *error);
 
 /* The query, with the context's GPU if it has none. */
 struct tuned_query kernels_query(const struct tuned_kernels *kernels,

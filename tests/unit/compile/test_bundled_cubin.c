@@ -1,0 +1,90 @@
+#include "compile/bundled_cubin.h"
+
+#include "unit/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char cubin[] = "the cubin of a variant";
+
+static char *options_first[] = {"-I/here", "-DA=1", "-DB=2"};
+static char *options_moved[] = {"-DB=2", "-I/there", "-DA=1"};
+static char *options_other[] = {"-I/here", "-DA=1", "-DB=3"};
+
+static struct source source = {.hash = "0123"};
+static struct source other_source = {.hash = "4567"};
+static const struct options first = {.items = options_first, .count = 3};
+static const struct options moved = {.items = options_moved, .count = 3};
+static const struct options other = {.items = options_other, .count = 3};
+static const struct cubin_origin origin = {&source, &first, 90};
+
+static void write_first(void)
+{
+    const struct compilation compilation = {.cubin = cubin, .cubin_bytes = sizeof cubin - 1};
+    struct error error;
+    assert_int_equal(bundled_cubin_write("b/k.cubin", &origin, &compilation, &error), 0);
+}
+
+static void expect(const struct cubin_origin *from, const char *message)
+{
+    struct error error = {0};
+    void *bytes;
+    int status = bundled_cubin_read("b/k.cubin", from, &bytes, &error);
+    assert_int_equal(status, message == NULL ? 0 : ERROR_RECORD);
+    if (message == NULL)
+        assert_memory_equal(bytes, cubin, sizeof cubin - 1);
+    else
+        assert_non_null(strstr(error.message, message));
+    assert_true((bytes != NULL) == (message == NULL));
+    free(bytes);
+}
+
+static void test_it_is_read_for_what_it_was_compiled_from(void **state)
+{
+    (void)state;
+    write_first();
+    expect(&origin, NULL);
+    expect(&(struct cubin_origin){&source, &moved, 90}, NULL);
+    expect(&(struct cubin_origin){&source, &other, 90}, "compiled from something else");
+    expect(&(struct cubin_origin){&other_source, &first, 90}, "compiled from something else");
+    expect(&(struct cubin_origin){&source, &first, 80}, "compiled from something else");
+}
+
+static void test_a_damaged_one_is_not_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cubin - 1; i++) {
+        write_first();
+        char *text = scratch_read("b/k.cubin");
+        assert_non_null(text);
+        text[i] ^= 1;
+        assert_int_equal(scratch_write("b/k.cubin", text), 0);
+        expect(&origin, "'b/k.cubin' is damaged");
+        text[i] = '\0'; /* cut */
+        assert_int_equal(scratch_write("b/k.cubin", text), 0);
+        expect(&origin, "'b/k.cubin' is damaged");
+        free(text);
+    }
+    write_first();
+    assert_int_equal(scratch_write("b/k.cubin.hash", "0"), 0);
+    expect(&origin, "damaged");
+    assert_int_equal(unlink("b/k.cubin.hash"), 0);
+    expect(&origin, "lacks 'b/k.cubin'");
+    write_first();
+    assert_int_equal(unlink("b/k.cubin"), 0);
+    expect(&origin, "lacks 'b/k.cubin'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(test_it_is_read_for_what_it_was_compiled_from),
+        SCRATCH_TEST(test_a_damaged_one_is_not_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,29 @@
+/*
+ * A cubin in a bundle, with a hash in a file beside it (PATH.hash). The hash is of the cubin and of
+ * what it was compiled from, so a damaged cubin is noticed, and so is that of another variant.
+ */
+#ifndef AUTOTUNE_BUNDLED_CUBIN_H
+#define AUTOTUNE_BUNDLED_CUBIN_H
+
+#include "base/error.h"
+#include "compile/compilation.h"
+#include "template/source.h"
+#include "template/variant.h"
+
+/* What a cubin is compiled from. Include folders and the order of the options do not count. */
+struct cubin_origin {
+    const struct source *source;
+    const struct options *options;
+    int compute_capability; /* 90 for sm_90 */
+};
+
+/* Writes the cubin and its hash. Returns 0 or ERROR_RECORD. */
+int bundled_cubin_write(const char *path, const struct cubin_origin *origin,
+                        const struct compilation *compilation, struct error *error);
+
+/* Reads a cubin that is whole and was compiled from `origin`; free it. Otherwise returns
+ * ERROR_RECORD with the reason. */
+int bundled_cubin_read(const char *path, const struct cubin_origin *origin, void **cubin,
+                       struct error *error);
+
+#endif
