@@ -136,3 +136,77 @@ INI
     [ $SECONDS -le 5 ]
     none_alive
 }
+
+@test "SIGINT, SIGTERM and SIGHUP to the workers change nothing: the run decides when to end" {
+    stand_in_that_hangs
+    start --config "$sweeps/many.ini" --jobs 2
+    stuck
+    for signal in INT TERM HUP; do
+        for process in $(alive); do
+            [ "$process" -eq "$run" ] || kill -$signal "$process"
+        done
+    done
+    stand_in
+    for process in $(alive); do # the worker that hangs
+        ! tr '\0' ' ' <"/proc/$process/cmdline" | grep -q 'worker device' || kill -KILL "$process"
+    done
+    ended
+    exits 0
+    autotune report --format csv
+    equal "$(count outcome measured)" 60
+}
+
+@test "SIGTERM to every process of the run: no variant fails" {
+    stand_in_that_hangs
+    start --config "$sweeps/many.ini" --jobs 2
+    stuck
+    processes=$(alive)
+    # shellcheck disable=SC2086 # one word each
+    kill -TERM $processes
+    ended
+    exits 130
+    none_alive
+    stand_in
+    autotune --config "$sweeps/many.ini" --format csv
+    exits 0
+    equal "$(count outcome measured)" 60
+}
+
+# answers SIGNAL: the run ends within a second of it
+answers() {
+    local began=${EPOCHREALTIME/[.,]/}
+    kill "-$1" "$run"
+    ended
+    exits 130
+    [ $((${EPOCHREALTIME/[.,]/} - began)) -lt 1000000 ] || {
+        echo "took $((${EPOCHREALTIME/[.,]/} - began)) microseconds"
+        return 1
+    }
+    none_alive
+}
+
+@test "a space that takes minutes to plan does not keep Ctrl-C waiting" {
+    sweep <<'INI'
+[scale]
+block_size = 1..4096
+num_load = 1..4096
+mode = good, wrong, partial, overrun, underrun, modify_input, hang, fault, trap
+constraint = block_size * num_load + block_size / num_load + num_load / block_size < 0 and mode == "good"
+INI
+    for signal in INT TERM HUP; do
+        start --config sweep.ini
+        sleep 3
+        answers $signal
+    done
+}
+
+@test "nohup: a run goes on when its terminal closes" {
+    stand_in_that_hangs
+    nohup "$AUTOTUNE" --config "$sweeps/many.ini" >out 2>err </dev/null &
+    run=$!
+    stuck
+    kill -HUP "$run"
+    sleep 0.3
+    kill -0 "$run"
+    answers INT
+}

@@ -249,12 +249,29 @@ static json_t *raise_signal(struct player *player)
     return NULL;
 }
 
+static json_t *hang(struct player *player);
+
+static json_t *be_killed(struct player *player)
+{
+    if (fork() == 0) {
+        (void)kill(getppid(), (int)argument_number(player));
+        _exit(0);
+    }
+    return hang(player);
+}
+
 static json_t *hang(struct player *player)
 {
     (void)player;
     while (pause() != 0)
         ;
     return NULL;
+}
+
+static json_t *be_asked_to_end(struct player *player)
+{
+    (void)kill(getpid(), (int)argument_number(player));
+    return answer(player);
 }
 
 static json_t *interrupt(struct player *player)
@@ -342,21 +359,23 @@ static const struct {
     const char *name;
     json_t *(*act)(struct player *player);
 } actions[] = {
-    {"die", die},              /* STATUS: exits */
-    {"signal", raise_signal},  /* NUMBER: dies of it; 9 is a kill from outside */
-    {"hang", hang},            /* never answers */
-    {"interrupt", interrupt},  /* sends the coordinator a Ctrl-C */
-    {"deaf", answer_and_hang}, /* answers, and then reads no more */
-    {"late", be_late},         /* MS, below 1000: answers then */
-    {"say", say},              /* TEXT: that line is the reply */
-    {"half", say_half},        /* STATUS: exits in the middle of the reply */
-    {"merge", merge},          /* OBJECT: members to add to the reply or to replace in it */
-    {"without", leave_out},    /* MEMBER: leaves it out of the reply */
-    {"fail", fail},            /* OUTCOME: the variant failed */
-    {"lose", fail_and_end},    /* OUTCOME: the variant failed, and the context is lost */
-    {"repair", fail_and_say},  /* TEXT: the variant damaged the problem; that line follows */
-    {"error", say_error},      /* CODE: {"event":"error"} */
-    {"refuse", refuse},        /* LOG: the compiler refuses the source */
+    {"die", die},               /* STATUS: exits */
+    {"signal", raise_signal},   /* NUMBER: dies of it, as if by its own fault */
+    {"outside", be_killed},     /* NUMBER: another process sends it that */
+    {"knock", be_asked_to_end}, /* NUMBER: gets that signal, and answers */
+    {"hang", hang},             /* never answers */
+    {"interrupt", interrupt},   /* sends the coordinator a Ctrl-C */
+    {"deaf", answer_and_hang},  /* answers, and then reads no more */
+    {"late", be_late},          /* MS, below 1000: answers then */
+    {"say", say},               /* TEXT: that line is the reply */
+    {"half", say_half},         /* STATUS: exits in the middle of the reply */
+    {"merge", merge},           /* OBJECT: members to add to the reply or to replace in it */
+    {"without", leave_out},     /* MEMBER: leaves it out of the reply */
+    {"fail", fail},             /* OUTCOME: the variant failed */
+    {"lose", fail_and_end},     /* OUTCOME: the variant failed, and the context is lost */
+    {"repair", fail_and_say},   /* TEXT: the variant damaged the problem; that line follows */
+    {"error", say_error},       /* CODE: {"event":"error"} */
+    {"refuse", refuse},         /* LOG: the compiler refuses the source */
 };
 
 static json_t *act(struct player *player, const char *action)

@@ -1,6 +1,7 @@
 #include "base/channel.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "base/json_text.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ int channel_send(struct channel *channel, json_t *message, struct error *error)
         ssize_t written = write_some(channel->out, line + sent, length - sent);
         if (written >= 0)
             sent += (size_t)written;
-        else if (errno != EINTR)
+        else if (errno != EINTR || interrupt_requested())
             status = error_set_errno(error, ERROR_WORKER, "cannot write to the other process");
     }
     free(line);

@@ -1,6 +1,6 @@
 #include "base/interrupt.h"
 
-#include <signal.h>
+#include <errno.h>
 #include <time.h>
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -14,21 +14,33 @@ static void handle_signal(int number)
     (void)signal(number, SIG_DFL); /* the next one terminates the process */
 }
 
-static void make_set(sigset_t *set)
+void interrupt_block(sigset_t *previous)
 {
-    (void)sigemptyset(set);
+    sigset_t set;
+    (void)sigemptyset(&set);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        (void)sigaddset(set, signals[i]);
+        (void)sigaddset(&set, signals[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, previous);
 }
 
 void interrupt_install(void)
 {
-    sigset_t set;
-    make_set(&set);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction action = {.sa_handler = handle_signal};
-        (void)sigaction(signals[i], &action, NULL);
+        struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART};
+        struct sigaction previous;
+        (void)sigaction(signals[i], &action, &previous);
+        if (signals[i] == SIGHUP && previous.sa_handler == SIG_IGN) /* nohup */
+            (void)sigaction(signals[i], &previous, NULL);
+    }
+}
+
+void interrupt_end(void)
+{
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction previous;
+        (void)sigaction(signals[i], NULL, &previous);
+        if (previous.sa_handler == handle_signal)
+            (void)signal(signals[i], SIG_DFL);
     }
 }
 
@@ -42,8 +54,14 @@ int interrupt_poll(struct pollfd *descriptors, size_t count, int64_t timeout_ns)
     sigset_t open;
     struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000),
                                .tv_nsec = (long)(timeout_ns % 1000000000)};
-    (void)sigprocmask(SIG_SETMASK, NULL, &open);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        (void)sigdelset(&open, signals[i]);
-    return ppoll(descriptors, count, timeout_ns >= 0 ? &timeout : NULL, &open);
+    int ready = -1;
+    int number = EINTR;
+    interrupt_block(&open); /* a signal between the question and the wait ends the wait */
+    if (!interrupt_requested()) {
+        ready = ppoll(descriptors, count, timeout_ns >= 0 ? &timeout : NULL, &open);
+        number = errno;
+    }
+    (void)sigprocmask(SIG_SETMASK, &open, NULL);
+    errno = number;
+    return ready;
 }

@@ -1,24 +1,32 @@
 /*
- * Ctrl-C. SIGINT, SIGTERM and SIGHUP stay blocked except while the coordinator waits in
- * interrupt_poll(), so that a signal never interrupts work that is half done. A second signal
+ * Ctrl-C. The first SIGINT, SIGTERM or SIGHUP is noted, and waiting ends; work that may take longer
+ * than a second asks interrupt_requested() and returns ERROR_INTERRUPTED. The second signal
  * terminates the process.
  */
 #ifndef AUTOTUNE_INTERRUPT_H
 #define AUTOTUNE_INTERRUPT_H
 
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Installs the handlers and blocks the signals. */
+/* Installs the handlers. A SIGHUP that is ignored (nohup) stays ignored. System calls go on after a
+ * signal, except those that wait: poll(), nanosleep(), and send() with a timeout. */
 void interrupt_install(void);
+
+/* From now on the first signal terminates the process: everything is stored. */
+void interrupt_end(void);
 
 /* True if a signal has arrived. */
 bool interrupt_requested(void);
 
-/* poll() with the signals unblocked. A negative `timeout_ns` waits forever. Returns -1 with EINTR
- * if a signal arrives. */
+/* Holds the signals back until `*previous` is the mask again. */
+void interrupt_block(sigset_t *previous);
+
+/* poll() that a signal ends, also one that came before. A negative `timeout_ns` waits forever.
+ * Returns -1 with EINTR if a signal arrives. */
 int interrupt_poll(struct pollfd *descriptors, size_t count, int64_t timeout_ns);
 
 #endif

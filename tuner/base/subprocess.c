@@ -1,6 +1,7 @@
 #include "base/subprocess.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -112,6 +113,8 @@ static int wait_for(pid_t process)
             return status;
         if (ended < 0 && errno != EINTR)
             return -1;
+        if (interrupt_requested())
+            break;
         (void)nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
     }
     (void)kill(process, SIGKILL);
@@ -123,6 +126,8 @@ static int wait_for(pid_t process)
 /* Reports the program's standard error without leading blank lines. */
 static int report_failure(const char *name, int descriptor, int status, struct error *error)
 {
+    if (interrupt_requested())
+        return error_set(error, ERROR_INTERRUPTED, "interrupted");
     if (status == -1)
         return error_set(error, ERROR_RECORD, "%s did not finish within a minute", name);
     char *text = read_all(descriptor);

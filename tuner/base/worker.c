@@ -1,6 +1,7 @@
 #include "base/worker.h"
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { END_TIMEOUT_MS = 2000, KILL_TIMEOUT_MS = 30000, SEND_TIMEOUT_S = 10 };
+enum {
+    END_TIMEOUT_MS = 2000,
+    KILL_TIMEOUT_MS = 30000,
+    SEND_TIMEOUT_S = 10,
+    HURRIED_NS = 500000000
+};
 
 static int spawn(pid_t *pid, int socket, const char *role, const char *argument)
 {
@@ -22,13 +28,16 @@ static int spawn(pid_t *pid, int socket, const char *role, const char *argument)
                          argument != NULL ? strdupa(argument) : NULL, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t none;
-    (void)sigemptyset(&none);
+    sigset_t mask;
+    sigset_t previous;
+    interrupt_block(&previous);
+    (void)sigprocmask(SIG_SETMASK, &previous, &mask);
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawnattr_init(&attributes);
     (void)posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
     (void)posix_spawn_file_actions_adddup2(&actions, socket, STDOUT_FILENO);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    /* until worker_enter(), signals for the whole run do not reach it */
+    (void)posix_spawnattr_setsigmask(&attributes, &mask);
     /* in its own process group, the worker does not receive Ctrl-C */
     (void)posix_spawnattr_setpgroup(&attributes, 0);
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
@@ -68,12 +77,27 @@ int worker_start(struct worker *worker, const char *role, const char *argument, 
     return 0;
 }
 
-/* Waits for the process to exit and sets `*status`. Returns false if it has not by the deadline. */
+/* Signals that a process gets for what it does. */
+static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+
+static bool is_fault(int number)
+{
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (faults[i] == number)
+            return true;
+    return false;
+}
+
+/* Waits for the process to exit and sets `*status`. Returns false if it has not by the deadline,
+ * or half a second after the user wants to end. */
 static bool wait_for(pid_t pid, int timeout_ms, int *status)
 {
     const struct timespec pause = {.tv_nsec = 200000};
     int64_t deadline_ns = clock_ns() + (int64_t)timeout_ms * 1000000;
     for (;;) {
+        int64_t hurried_ns = clock_ns() + HURRIED_NS;
+        if (interrupt_requested() && hurried_ns < deadline_ns)
+            deadline_ns = hurried_ns;
         pid_t ended = waitpid(pid, status, WNOHANG);
         if (ended == pid || (ended < 0 && errno != EINTR))
             return true;
@@ -130,7 +154,7 @@ bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES])
                        WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         (void)snprintf(reason, WORKER_REASON_BYTES, "ended with status %d", WEXITSTATUS(status));
-    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    return WIFSIGNALED(status) && !is_fault(WTERMSIG(status));
 }
 
 double worker_timeout_s(double usual_s)
@@ -141,11 +165,44 @@ double worker_timeout_s(double usual_s)
     return end != NULL && *end == '\0' && stated >= 0.01 && stated <= 86400 ? stated : usual_s;
 }
 
+/* If another process sent the signal, this one dies of SIGKILL instead: it did nothing wrong. */
+static void handle_fault(int number, siginfo_t *information, void *context)
+{
+    (void)context;
+    if (information->si_code <= 0 && information->si_pid != getpid())
+        (void)kill(getpid(), SIGKILL);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+static void watch_for_senders(void)
+{
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct sigaction action = {.sa_sigaction = handle_fault,
+                                   .sa_flags = SA_SIGINFO | SA_ONSTACK};
+        (void)sigaction(faults[i], &action, NULL);
+    }
+}
+
+/* Whether to end is decided by the coordinator, with which the worker dies. */
+static void ignore_requests_to_end(void)
+{
+    sigset_t none;
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGTERM, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 void worker_enter(void)
 {
     pid_t parent = getppid();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* it died before the prctl() */
         _exit(1);
-    (void)signal(SIGINT, SIG_IGN);
+    ignore_requests_to_end();
+#if !defined __SANITIZE_ADDRESS__ /* which has handlers of its own */
+    watch_for_senders();
+#endif
 }

@@ -36,10 +36,10 @@ void worker_end(struct worker *worker);
 /*
  * Call when the worker's channel has closed: waits for the worker to exit, and kills it after two
  * seconds. `reason` says how it ended: "was killed by signal 11 (Segmentation fault)". Returns true
- * if a person, or the system when memory ran out, killed it with SIGKILL; neither a kernel nor a
- * compiler raises that signal. The worker's last request then deserves a second try.
+ * if it was killed from outside: by a person, by a scheduler, or by the system when memory ran out.
+ * Its last request then deserves another try, WORKER_KILL_LIMIT in all.
  */
-enum { WORKER_REASON_BYTES = 128 };
+enum { WORKER_REASON_BYTES = 128, WORKER_KILL_LIMIT = 3 };
 bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES]);
 
 /*
@@ -48,7 +48,11 @@ bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES]);
  */
 double worker_timeout_s(double usual_s);
 
-/* Called by the worker: makes it die with the coordinator and ignore Ctrl-C. */
+/*
+ * Called by the worker: makes it die with the coordinator, and ignore SIGINT, SIGTERM and SIGHUP,
+ * which are for the coordinator. A signal such as SIGSEGV that another process sends kills it as
+ * SIGKILL would, so that worker_reap() can tell it from a fault of its own.
+ */
 void worker_enter(void);
 
 #endif

@@ -37,6 +37,7 @@ static int print_report(struct run *run, const struct report_options *options, s
     struct study *studies = alloc_zeroed(run->job_count, sizeof *studies);
     size_t count = 0;
     timings_stage(&run->timings, TIMING_REPORT);
+    interrupt_end();
     for (size_t i = 0; i < run->job_count; i++)
         if (!run->jobs[i].refused)
             studies[count++] = run->jobs[i].study; /* still the jobs' */

@@ -16,7 +16,7 @@ enum { READY_TIMEOUT_S = 60, START_FAILURES = 3 };
 struct queued_job {
     struct compile_job job;  /* first: pointers to it are pointers to this */
     struct queued_job *next; /* in the queue */
-    bool killed;             /* its worker was killed from outside: tried again, once */
+    int kills;               /* of its workers, from outside: it is tried again */
     char *name;
     char *text;
     struct options options;
@@ -371,8 +371,7 @@ static void fail_lost_job(struct compile_pool *pool, struct queued_job *job, con
                           bool killed)
 {
     char text[WORKER_REASON_BYTES + 64];
-    if (killed && !job->killed) {
-        job->killed = true;
+    if (killed && ++job->kills < WORKER_KILL_LIMIT) {
         enqueue(pool, job, true);
         return;
     }

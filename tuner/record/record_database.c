@@ -1,5 +1,7 @@
 #include "record/record_database.h"
 
+#include "base/interrupt.h"
+
 static const char *const statement_sql[] = {
 #define X(name, sql) [STATEMENT_##name] = sql,
     STATEMENTS(X)
@@ -9,6 +11,8 @@ static const char *const statement_sql[] = {
 int record_failed(struct record *record, struct error *error)
 {
     record->failure = sqlite3_errcode(record->database);
+    if (record->failure == SQLITE_BUSY && interrupt_requested())
+        return error_set(error, ERROR_INTERRUPTED, "interrupted");
     return error_set_at(error, ERROR_RECORD, record->path, 0,
                         "the record cannot be used: %s; look at its disk and permissions",
                         sqlite3_errmsg(record->database));

@@ -2,6 +2,7 @@
 #include "record/record.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "record/record_database.h"
 #include "record/record_hash.h"
 
@@ -19,6 +20,7 @@
 #define SCHEMA_VERSION 6          /* to be raised whenever the tables or the checksums change */
 #define CHECKED_PAGES 16384 /* 64 MiB: larger files' structure is not checked at every start */
 #define BUSY_MS 10000
+#define BUSY_PAUSE_MS 10
 #define CHECKPOINT_PAGES 20000 /* a whole sweep, so that no result waits for the disk */
 
 /* One study's winner and one sample are a join away from everything else: the views spell the joins
@@ -279,16 +281,24 @@ static int drop_damaged(struct record *record, struct error *error)
     return record_end(record, result, error);
 }
 
+/* Waits a moment for another process that holds the file. Returns 0 after ten seconds of that, or if
+ * the user wants to end. */
+static int wait_for_others(void *unused, int count)
+{
+    const struct timespec pause = {.tv_nsec = BUSY_PAUSE_MS * 1000000};
+    (void)unused;
+    if (interrupt_requested() || count >= BUSY_MS / BUSY_PAUSE_MS)
+        return 0;
+    (void)nanosleep(&pause, NULL);
+    return 1;
+}
+
 /* SQLite does not wait for others when the journal's mode changes, so we do. */
 static int use_write_ahead_log(struct record *record, struct error *error)
 {
-    const struct timespec pause = {.tv_nsec = 10000000};
     int status = SQLITE_BUSY;
-    for (int waited_ms = 0; status == SQLITE_BUSY && waited_ms < BUSY_MS; waited_ms += 10) {
+    for (int count = 0; status == SQLITE_BUSY && wait_for_others(NULL, count); count++)
         status = sqlite3_exec(record->database, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-        if (status == SQLITE_BUSY)
-            (void)nanosleep(&pause, NULL);
-    }
     return status == SQLITE_OK ? 0 : record_failed(record, error);
 }
 
@@ -318,7 +328,7 @@ static int open_database(struct record **record, const char *path, const char *n
     } else {
         (void)record_hash_register(opened->database); /* what fails shows when it is used */
         (void)sqlite3_extended_result_codes(opened->database, 0);
-        (void)sqlite3_busy_timeout(opened->database, BUSY_MS);
+        (void)sqlite3_busy_handler(opened->database, wait_for_others, NULL);
     }
     if (result != 0) {
         record_close(opened);
@@ -419,7 +429,7 @@ static int replace(struct record **record, const char *path, struct record_repai
 {
     char *lock_path = alloc_format("%s.lock", path);
     int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    while (lock >= 0 && flock(lock, LOCK_EX) != 0 && errno == EINTR)
+    while (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0 && wait_for_others(NULL, 0))
         continue;
     enum file_kind kind;
     int result = open_for_writing(record, path, &repair->dropped, &kind, error);

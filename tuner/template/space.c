@@ -1,6 +1,7 @@
 #include "template/space.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -247,6 +248,8 @@ int space_skip(struct space *space, struct error *error)
         level = 0;
     space->started = true;
     for (;;) { /* the levels above `level` are bound and satisfy their constraints */
+        if (interrupt_requested())
+            return error_set(error, ERROR_INTERRUPTED, "interrupted");
         space->current[level] = space->values[level].values[space->indices[level]];
         int status = decide(space, level, entered, error);
         if (status < 0)

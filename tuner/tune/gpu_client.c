@@ -13,7 +13,6 @@ enum {
     LOAD_TIMEOUT_S = 60,
     RETAKES = 16, /* of throttled samples; each reading without throttling gives one back */
     RETAKE_PAUSE_NS = 60000000, /* longer than a reading of the GPU's state is valid */
-    KILL_LIMIT = 3,             /* in a row, from outside; then the variant is to blame after all */
 };
 
 struct gpu_client {
@@ -112,7 +111,7 @@ static void forget_oldest_trial(struct gpu_client *client)
 static int take_loss(struct gpu_client *client, bool timed_out, const char *reason,
                      struct gpu_client_answer *answer, struct error *error)
 {
-    bool again = client->worker.killed && ++client->kills < KILL_LIMIT;
+    bool again = client->worker.killed && ++client->kills < WORKER_KILL_LIMIT;
     if (timed_out)
         hang_recovery_add(&client->worker.hangs, client->worker.deadline_ns);
     else

@@ -1,6 +1,7 @@
 #include "tune/tuning_job.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "template/footprint.h"
 #include "template/space.h"
 #include "template/variant.h"
@@ -235,7 +236,9 @@ int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct
 {
     int status = request_reference(job, pool, error);
     for (size_t i = 0; i < job->study.result_count && status == 0; i++)
-        if (!job->known[i])
+        if (interrupt_requested())
+            status = error_set(error, ERROR_INTERRUPTED, "interrupted");
+        else if (!job->known[i])
             status = tuning_job_request(job, pool, i, error);
     return status;
 }

@@ -10,6 +10,7 @@
 #include "unit/scripted_worker.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
@@ -305,17 +306,49 @@ static void late_is_in_time_before_the_deadline(void **state)
     end(&fixture);
 }
 
-static void one_killed_from_outside_is_asked_again_once(void **state)
+static void one_killed_from_outside_is_asked_again(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGKILL, SIGUSR1, SIGALRM, SIGQUIT, SIGSEGV, SIGABRT, SIGFPE};
+    struct fixture fixture;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        char script[64];
+        (void)snprintf(script, sizeof script, "compile:us=1 1-2 outside %d\n", signals[i]);
+        start(&fixture, script, 1, 10);
+        assert_compiled(&fixture, request(&fixture, 1, false));
+        assert_order("1 1 1");
+        end(&fixture);
+        assert_int_equal(system("rm -rf cache requests"), 0);
+    }
+}
+
+/* As when each try takes all of the machine's memory. */
+static void one_killed_again_and_again_is_given_up(void **state)
 {
     (void)state;
     struct fixture fixture;
-    start(&fixture, "compile:us=1 1 signal 9\ncompile:us=2 1-2 signal 9\n", 1, 10);
-    struct compile_job *lucky = request(&fixture, 1, false);
-    struct compile_job *unlucky = request(&fixture, 2, false);
-    assert_compiled(&fixture, lucky);
+    start(&fixture, "compile:us=1 * signal 9\n", 1, 10);
+    struct compile_job *unlucky = request(&fixture, 1, false);
     assert_failed(&fixture, unlucky, "the compiler was killed by signal 9 (Killed)");
-    assert_order("1 1 2 2");
+    assert_order("1 1 1");
     end(&fixture);
+}
+
+/* A scheduler sends these to every process of a job; the coordinator decides what they mean. */
+static void requests_to_end_do_not_reach_workers(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct fixture fixture;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        char script[64];
+        (void)snprintf(script, sizeof script, "compile 1 knock %d\n", signals[i]);
+        start(&fixture, script, 1, 10);
+        assert_compiled(&fixture, request(&fixture, 1, false));
+        assert_order("1");
+        end(&fixture);
+        assert_int_equal(system("rm -rf cache requests"), 0);
+    }
 }
 
 /* A cache that cannot be written is no variant's fault. */
@@ -381,7 +414,9 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_job_that_is_answered_with_nonsense_fails_alone),
         SCRATCH_TEST(a_job_that_the_worker_gives_up_fails_alone),
         SCRATCH_TEST(late_is_in_time_before_the_deadline),
-        SCRATCH_TEST(one_killed_from_outside_is_asked_again_once),
+        SCRATCH_TEST(one_killed_from_outside_is_asked_again),
+        SCRATCH_TEST(one_killed_again_and_again_is_given_up),
+        SCRATCH_TEST(requests_to_end_do_not_reach_workers),
         SCRATCH_TEST(a_reply_without_a_cache_entry_ends_the_run),
         SCRATCH_TEST(a_cache_that_cannot_be_written_ends_the_run),
         SCRATCH_TEST(a_source_that_is_not_read_does_not_block),
