@@ -2,8 +2,12 @@
 
 #include "base/suggestion.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int command_help(int argc, const char **argv, struct error *error);
 
@@ -114,13 +118,40 @@ static int run(int argc, const char **argv, struct error *error)
     return command != NULL ? command->run(argc - 1, argv + 1, error) : ERROR_USAGE;
 }
 
+/* A standard stream that was closed is opened, so that no other file takes its number; for reading
+ * only, so that writing to it is still an error. */
+static bool open_streams(void)
+{
+    for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++)
+        if (fcntl(number, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != number)
+            return false;
+    return true;
+}
+
+/* A pipe that nobody reads and a file at its size limit (ulimit -f) are errors of the call that
+ * writes. Workers inherit this. */
+static void ignore_write_signals(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
+}
+
+static bool stdout_failed(void)
+{
+    bool failed = ferror(stdout) != 0;
+    return fflush(stdout) != 0 || failed;
+}
+
 int main(int argc, const char **argv)
 {
+    if (!open_streams())
+        return error_exit_status(ERROR_RECORD);
+    ignore_write_signals();
     struct error error = {0};
     int status = run(argc, argv, &error);
     if (status < 0 && error.message[0] != '\0')
         error_print(&error, stderr);
-    if (fflush(stdout) != 0 && status == 0) {
+    if (stdout_failed() && status == 0) {
         status = error_set_errno(&error, ERROR_RECORD, "standard output cannot be written");
         error_print(&error, stderr);
     }

@@ -1,0 +1,52 @@
+#!/usr/bin/env bats
+# Standard streams that are closed, full or nobody reads: an error, and nothing is lost.
+load helper
+shared_cubins=1
+
+# nothing_lost: the run above tuned everything
+nothing_lost() {
+    autotune report --format csv
+    exits 0
+    equal "$(count outcome measured)" 9
+    has results/tuned.ini "parameter.block_size = 256"
+}
+
+@test "closed standard streams do not become a worker's socket" {
+    for streams in '<&-' '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+        rm -rf results
+        code=0
+        eval "\"\$AUTOTUNE\" --config \"\$sweeps/scale.ini\" $streams" >out || code=$?
+        case $streams in
+        *'>&- 2'*) exits 4 ;;
+        *) exits 0 ;;
+        esac
+        nothing_lost
+    done
+}
+
+@test "a standard output that is closed or full, or that nobody reads, is an error" {
+    for output in '>&-' '>/dev/full' '> >(exec <&-; sleep 1)'; do
+        rm -rf results
+        code=0
+        eval "\"\$AUTOTUNE\" --config \"\$sweeps/scale.ini\" $output" 2>err || code=$?
+        exits 4
+        has err "cannot be written: "
+        nothing_lost
+        for command in report devices "check --config $sweeps/scale.ini" --help --version; do
+            code=0
+            eval "sleep 0.1; \"\$AUTOTUNE\" $command $output" 2>err || code=$?
+            exits 4
+            has err "cannot be written: "
+        done
+    done
+}
+
+@test "a standard error that is full or that nobody reads ends nothing" {
+    for error in '2>/dev/full' '2> >(exec <&-; sleep 1)'; do
+        rm -rf results
+        code=0
+        eval "sleep 0.1; \"\$AUTOTUNE\" --config \"\$sweeps/scale.ini\" $error" >out || code=$?
+        exits 0
+        nothing_lost
+    done
+}
