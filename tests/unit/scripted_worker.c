@@ -293,6 +293,14 @@ static json_t *be_late(struct player *player)
     return answer(player);
 }
 
+static json_t *be_busy(struct player *player)
+{
+    clock_t end = clock() + argument_number(player) * (CLOCKS_PER_SEC / 1000);
+    while (clock() < end)
+        ;
+    return answer(player);
+}
+
 static json_t *say(struct player *player)
 {
     (void)!write(player->channel.out, player->argument, strlen(player->argument));
@@ -367,6 +375,7 @@ static const struct {
     {"interrupt", interrupt},   /* sends the coordinator a Ctrl-C */
     {"deaf", answer_and_hang},  /* answers, and then reads no more */
     {"late", be_late},          /* MS, below 1000: answers then */
+    {"busy", be_busy},          /* MS: answers after so much CPU time */
     {"say", say},               /* TEXT: that line is the reply */
     {"half", say_half},         /* STATUS: exits in the middle of the reply */
     {"merge", merge},           /* OBJECT: members to add to the reply or to replace in it */

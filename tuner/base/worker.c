@@ -77,6 +77,22 @@ int worker_start(struct worker *worker, const char *role, const char *argument, 
     return 0;
 }
 
+/* The second number of /proc/PID/schedstat; 0 without that file. */
+int64_t worker_starved_ns(struct worker *worker)
+{
+    char path[32];
+    long long starved_ns = 0;
+    (void)snprintf(path, sizeof path, "/proc/%ld/schedstat", (long)worker->pid);
+    FILE *file = worker->pid > 0 ? fopen(path, "re") : NULL;
+    if (file == NULL)
+        return 0;
+    bool read = fscanf(file, "%*d %lld", &starved_ns) == 1;
+    (void)fclose(file);
+    int64_t since_ns = read ? starved_ns - worker->starved_ns : 0;
+    worker->starved_ns += since_ns;
+    return since_ns;
+}
+
 /* Signals that a process gets for what it does. */
 static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
 

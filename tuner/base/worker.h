@@ -10,16 +10,25 @@
 #include "base/error.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct worker {
     pid_t pid; /* 0: not running */
     struct channel channel;
+    int64_t starved_ns; /* worker_starved_ns() so far */
 };
 
 /* Starts `autotune worker ROLE [ARGUMENT]`. Returns 0 or ERROR_WORKER. */
 int worker_start(struct worker *worker, const char *role, const char *argument,
                  struct error *error);
+
+/*
+ * How long the worker wanted to run but had to wait for a processor, since the last call. A
+ * deadline is moved by that: on a busy machine, a worker has no less time than on an idle one.
+ */
+#define WORKER_STARVED_NS 10000000 /* less is not worth it */
+int64_t worker_starved_ns(struct worker *worker);
 
 /*
  * Kills the worker if it is running, waits for it to exit and closes the channel. Gives up after

@@ -375,6 +375,7 @@ static void fail_lost_job(struct compile_pool *pool, struct queued_job *job, con
         enqueue(pool, job, true);
         return;
     }
+    job->job.killed = killed;
     (void)snprintf(text, sizeof text, "the compiler %s%s", reason,
                    strstr(reason, "signal 6 ") != NULL
                        ? ", as when it would take more memory than it may"
@@ -445,6 +446,13 @@ static int expire(struct event_source *source, struct error *error)
     struct compile_worker *worker = source->owner;
     struct compile_pool *pool = worker->pool;
     char reason[64];
+    int64_t starved_ns = worker_starved_ns(&worker->worker);
+    if (starved_ns >= WORKER_STARVED_NS) {
+        source->deadline_ns = clock_ns() + starved_ns;
+        return 0;
+    }
+    if (worker->job != NULL)
+        worker->job->job.timed_out = true;
     (void)snprintf(reason, sizeof reason, "did not end within %g s",
                    worker->ready ? pool->timeout_s : ready_timeout_s());
     return lose_worker(pool, worker, reason, error);
@@ -456,6 +464,7 @@ static void begin_job(struct compile_pool *pool, struct compile_worker *worker)
 {
     worker->job = dequeue(pool);
     worker->source.deadline_ns = clock_ns() + (int64_t)(pool->timeout_s * 1e9);
+    (void)worker_starved_ns(&worker->worker);
     /* a worker that is gone shows at the next reading */
     (void)channel_send(&worker->worker.channel, job_message(pool, worker->job), NULL);
 }

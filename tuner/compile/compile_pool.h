@@ -28,12 +28,14 @@ struct compile_job {
     bool has_cubin;                 /* otherwise `failure` or the compiler's log says why */
     struct compilation compilation; /* kernels and log; no image */
     char failure[256];              /* how its worker was lost; "" if it was not */
+    bool timed_out;                 /* the worker missed the deadline */
+    bool killed;                    /* from outside, more than once */
     bool cached;                    /* no worker was needed */
 };
 
 struct compile_pool_options {
     size_t workers;           /* at most; 0: the number of cores */
-    double compile_timeout_s; /* for one job */
+    double compile_timeout_s; /* for one job, less what it waits for a processor */
     const char *cache_folder;
     const char *arch; /* "sm_90"; or set later, before the first job: compile_pool_set_arch() */
 };

@@ -319,6 +319,10 @@ static int store_variant(struct record *record, int64_t study_id, const struct r
     query_text(&query, parameters);
     query_text(&query, outcome_name(result->outcome));
     query_text(&query, result->reason);
+    if (result->limit_s > 0)
+        query_real(&query, result->limit_s);
+    else
+        query_null(&query);
     query_text(&query, phase);
     put_summary(&query, &result->time);
     query_real(&query, result->bytes);
@@ -426,6 +430,7 @@ static int read_result(struct record *record, sqlite3_stmt *row, struct result *
     result->runs = sqlite3_column_int(row, 15);
     read_figures(row, 16, &result->stats);
     result->judged = sqlite3_column_int(row, 26) != 0;
+    result->limit_s = sqlite3_column_double(row, 27);
     return read_samples(record, id, get_text(row, 4), result, error);
 }
 

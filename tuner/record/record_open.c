@@ -62,6 +62,7 @@ static const char schema[] =
     " parameters TEXT NOT NULL,"
     " outcome TEXT NOT NULL,"
     " reason TEXT,"
+    " limit_s REAL,"        /* that it missed; NULL: its outcome is final */
     " phase TEXT NOT NULL," /* of the times: screening or finals */
     " median_ns REAL, low_ns REAL, high_ns REAL, minimum_ns REAL, relative_iqr REAL,"
     " samples INTEGER NOT NULL,"

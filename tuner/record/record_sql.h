@@ -15,7 +15,7 @@
     " empty_kernel_ns, empty_batch_ns, dropped_samples, throttled_samples, sm_clock_mhz,"          \
     " other_processes, complete, winner)"
 #define VARIANT_HASH                                                                               \
-    "row_hash(id, study, parameters, outcome, reason, phase, median_ns, low_ns, high_ns,"          \
+    "row_hash(id, study, parameters, outcome, reason, limit_s, phase, median_ns, low_ns, high_ns," \
     " minimum_ns, relative_iqr, samples, runs, bytes, operations, registers, spill_bytes,"         \
     " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"         \
     " blocks_per_sm, occupancy, limiters, finalist, tied, judged,"                                 \
@@ -52,13 +52,16 @@
       " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode, cache)"              \
       " ORDER BY kernel, gpu, arch, mode, id")                                                     \
     X(PUT_VARIANT,                                                                                 \
-      "INSERT INTO variant (study, parameters, outcome, reason, phase, median_ns, low_ns,"         \
+      "INSERT INTO variant (study, parameters, outcome, reason, limit_s, phase, median_ns, "       \
+      "low_ns,"                                                                                    \
       " high_ns, minimum_ns, relative_iqr, samples, bytes, operations, finalist, tied, runs,"      \
       " registers, spill_bytes, stack_bytes, static_shared_bytes, dynamic_shared_bytes,"           \
       " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters, judged)"                   \
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"  \
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " \
+      "0)"                                                                                         \
       " ON CONFLICT (study, parameters) DO UPDATE SET outcome = excluded.outcome,"                 \
-      " reason = excluded.reason, phase = excluded.phase, median_ns = excluded.median_ns,"         \
+      " reason = excluded.reason, limit_s = excluded.limit_s, phase = excluded.phase, median_ns "  \
+      "= excluded.median_ns,"                                                                      \
       " low_ns = excluded.low_ns, high_ns = excluded.high_ns,"                                     \
       " minimum_ns = excluded.minimum_ns, relative_iqr = excluded.relative_iqr,"                   \
       " samples = excluded.samples, bytes = excluded.bytes, operations = excluded.operations,"     \
@@ -73,7 +76,7 @@
       "SELECT id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"     \
       " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"   \
       " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
-      " blocks_per_sm, occupancy, limiters, judged FROM variant"                                   \
+      " blocks_per_sm, occupancy, limiters, judged, limit_s FROM variant"                          \
       " WHERE study = ? AND judged >= ? ORDER BY id")                                              \
     X(SET_FINAL,                                                                                   \
       "UPDATE variant SET finalist = ?, tied = ?, judged = 1 WHERE study = ? AND parameters = ?"   \

@@ -41,10 +41,15 @@ struct kernel_stats {
     unsigned limiters; /* bits of enum occupancy_limiter */
 };
 
+/* A limit that every run exceeds: of a variant whose workers were killed from outside. */
+#define LIMIT_KILLED_S 1e-9
+
 struct result {
     struct bindings parameters; /* in the template's order */
     enum outcome outcome;
-    char *reason; /* why it failed; NULL: nothing to say */
+    char *reason;   /* why it failed; NULL: nothing to say */
+    double limit_s; /* the time limit that it missed: a run that allows more tries it again. 0: its
+                       outcome is final */
     struct kernel_stats stats;
     double *samples_ns; /* raw, in the order taken; from the finals if it reached them, otherwise
                            from the screening */

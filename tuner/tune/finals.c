@@ -101,7 +101,7 @@ static void disqualify(struct finals *finals, size_t contender,
                        const struct gpu_client_answer *answer)
 {
     finals->contenders[contender].out = true;
-    tuning_job_conclude(finals->job, finals->indices[contender], answer->outcome, answer->reason);
+    tuning_job_take_answer(finals->job, finals->indices[contender], answer);
 }
 
 /* Results from the record have no job yet. */

@@ -94,6 +94,7 @@ static void set_answer(struct gpu_client_answer *answer, enum outcome outcome, c
 {
     answer->outcome = outcome;
     answer->again = false;
+    answer->killed = false;
     answer->single_ns = 0;
     answer->entry[0] = '\0';
     (void)snprintf(answer->reason, sizeof answer->reason, "%s", reason);
@@ -122,6 +123,7 @@ static int take_loss(struct gpu_client *client, bool timed_out, const char *reas
     }
     client->kills = 0;
     set_answer(answer, timed_out ? OUTCOME_TIMEOUT : OUTCOME_FAULT, reason);
+    answer->killed = client->worker.killed;
     if (client->worker.trial_count > 0)
         forget_oldest_trial(client); /* the successor gets only those behind it */
     return gpu_worker_replace(&client->worker, error);

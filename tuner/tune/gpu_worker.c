@@ -76,6 +76,7 @@ int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patie
     *timed_out = false;
     worker->killed = false;
     worker->deadline_ns = start + (int64_t)(timeout_s * 1e9);
+    (void)worker_starved_ns(&worker->process);
     int64_t overdue_ns = patience_s > 0 ? start + (int64_t)(patience_s * 1e9) : EVENT_NEVER;
     for (;;) {
         int status = channel_next(channel, message, NULL);
@@ -87,6 +88,11 @@ int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patie
             return gpu_worker_kill(worker, error);
         }
         status = await_input(worker, overdue_ns, error);
+        int64_t starved_ns = status == 0 ? worker_starved_ns(&worker->process) : 0;
+        if (starved_ns >= WORKER_STARVED_NS) {
+            worker->deadline_ns = clock_ns() + starved_ns;
+            continue;
+        }
         if (status == 0) {
             *timed_out = true;
             (void)snprintf(reason, WORKER_REASON_BYTES, "did not end within %.3g s", timeout_s);

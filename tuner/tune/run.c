@@ -191,6 +191,8 @@ static int make_job(struct run *run, const struct sweep_kernel *kernel,
 {
     struct tuning_job *job = ARRAY_APPEND(run->jobs, run->job_count);
     tuning_job_init(job, kernel, problem, &run->environment);
+    job->compile_timeout_s = run->sweep->compile_timeout_s;
+    job->launch_timeout_s = run->sweep->launch_timeout_s;
     int status =
         record_begin(run->record, &job->study, run->options.remeasure, &job->record_id, error);
     return status != 0 ? status : tuning_job_enumerate(job, error);

@@ -87,7 +87,7 @@ static int end_trial(struct screening *screening, struct error *error)
     if (answer.outcome == OUTCOME_MEASURED &&
         (screening->best_ns <= 0 || answer.single_ns < screening->best_ns))
         screening->best_ns = answer.single_ns;
-    tuning_job_conclude(job, index, answer.outcome, answer.reason);
+    tuning_job_take_answer(job, index, &answer);
     return keep_screened(screening, index, error);
 }
 

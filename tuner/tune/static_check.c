@@ -32,7 +32,8 @@ int static_check_variant(struct tuning_job *job, size_t index, bool *go_on, stru
     *go_on = false;
     if (!compile->has_cubin) {
         static_check_compile_reason(compile, reason, sizeof reason);
-        tuning_job_conclude(job, index, OUTCOME_COMPILE_ERROR, reason);
+        tuning_job_give_up(job, index, OUTCOME_COMPILE_ERROR, reason,
+                           compile->timed_out ? job->compile_timeout_s : 0, compile->killed);
         return 0;
     }
     int status = kernel_stats_fill(&source, result, &outcome, reason, error);

@@ -75,8 +75,18 @@ static void *index_results(struct study *study)
     return tree;
 }
 
-/* Moves the stored result of these parameters out of the record's list; false if there is none. */
-static bool take_stored(void *tree, const struct bindings *parameters, struct result *result)
+/* Whether this run allows more time than the one that gave the variant up. */
+static bool deserves_another_try(const struct tuning_job *job, const struct result *result)
+{
+    double limit_s =
+        result->outcome == OUTCOME_COMPILE_ERROR ? job->compile_timeout_s : job->launch_timeout_s;
+    return result->limit_s > 0 && limit_s > result->limit_s;
+}
+
+/* Moves the stored result of these parameters out of the record's list; false if there is none that
+ * holds. */
+static bool take_stored(const struct tuning_job *job, void *tree, const struct bindings *parameters,
+                        struct result *result)
 {
     struct stored wanted = {.text = bindings_text(parameters)};
     void *found = tfind(&wanted, &tree, compare_stored);
@@ -85,6 +95,8 @@ static bool take_stored(void *tree, const struct bindings *parameters, struct re
         return false;
     struct result *stored = (*(struct stored **)found)->result;
     if (stored->parameters.count == 0 && parameters->count > 0) /* taken before */
+        return false;
+    if (deserves_another_try(job, stored))
         return false;
     *result = *stored;
     *stored = (struct result){0};
@@ -108,7 +120,7 @@ static int enumerate(struct tuning_job *job, struct space *space, void *tree,
         }
         struct result *result = ARRAY_APPEND(*results, *count);
         bool *known = ARRAY_APPEND(job->known, known_count);
-        *known = take_stored(tree, &parameters, result);
+        *known = take_stored(job, tree, &parameters, result);
         if (*known)
             job->known_count++;
         else
@@ -261,6 +273,21 @@ void tuning_job_conclude(struct tuning_job *job, size_t index, enum outcome outc
     result->outcome = outcome;
     free(result->reason);
     result->reason = reason != NULL && reason[0] != '\0' ? alloc_string(reason) : NULL;
+    result->limit_s = 0;
     job->known_count += !job->known[index];
     job->known[index] = true;
+}
+
+void tuning_job_give_up(struct tuning_job *job, size_t index, enum outcome outcome,
+                        const char *reason, double limit_s, bool killed)
+{
+    tuning_job_conclude(job, index, outcome, reason);
+    job->study.results[index].limit_s = killed ? LIMIT_KILLED_S : limit_s;
+}
+
+void tuning_job_take_answer(struct tuning_job *job, size_t index,
+                            const struct gpu_client_answer *answer)
+{
+    double limit_s = answer->outcome == OUTCOME_TIMEOUT ? job->launch_timeout_s : 0;
+    tuning_job_give_up(job, index, answer->outcome, answer->reason, limit_s, answer->killed);
 }

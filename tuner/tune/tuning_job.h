@@ -10,6 +10,7 @@
 #include "record/gpu.h"
 #include "record/study.h"
 #include "template/sweep.h"
+#include "tune/gpu_client.h"
 #include "tune/kernel_stats.h"
 
 #include <stdbool.h>
@@ -26,7 +27,9 @@ struct tuning_job {
     bool *known;                       /* study.results[i] has its outcome */
     size_t known_count;
     struct compile_job
-        *reference; /* the source with its defaults; NULL where no reference needs it */
+        *reference;           /* the source with its defaults; NULL where no reference needs it */
+    double compile_timeout_s; /* of this run; set after tuning_job_init() */
+    double launch_timeout_s;
     int64_t record_id;
     bool refused; /* it does not fit in the GPU's memory */
 };
@@ -41,7 +44,8 @@ void tuning_job_release(struct tuning_job *job);
 
 /*
  * Enumerates the space. Results that job->study has already (from the record) are kept where the
- * space has them and are known; the others are dropped. Returns 0 or ERROR_CONFIG where a
+ * space has them and are known; the others are dropped, as are those that missed a lower time limit
+ * than this run's. Returns 0 or ERROR_CONFIG where a
  * constraint fails or the space has more than 10^7 variants after constraints.
  */
 int tuning_job_enumerate(struct tuning_job *job, struct error *error);
@@ -66,5 +70,14 @@ struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job,
 /* Ends a variant: stores its outcome with a copy of `reason` (NULL or "": none). */
 void tuning_job_conclude(struct tuning_job *job, size_t index, enum outcome outcome,
                          const char *reason);
+
+/* The same for a variant that missed a time limit (0: it did not), or whose workers were killed from
+ * outside: its outcome is not for good. */
+void tuning_job_give_up(struct tuning_job *job, size_t index, enum outcome outcome,
+                        const char *reason, double limit_s, bool killed);
+
+/* Ends a variant with what the GPU client made of it. */
+void tuning_job_take_answer(struct tuning_job *job, size_t index,
+                            const struct gpu_client_answer *answer);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "unit/busy_machine.h"
 #include "unit/scratch.h"
 #include "unit/scripted_worker.h"
 
@@ -306,6 +307,36 @@ static void late_is_in_time_before_the_deadline(void **state)
     end(&fixture);
 }
 
+/* Each job needs two thirds of its limit in CPU time, and gets a fifth of the processor. */
+static void a_busy_machine_is_not_the_variant_s_fault(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct busy_machine machine;
+    start(&fixture, "compile * busy 200\n", 1, 0.3);
+    (void)request(&fixture, 1, false);
+    busy_machine_begin(&machine);
+    for (int us = 1; us <= 2; us++)
+        assert_compiled(&fixture, request(&fixture, us, false));
+    assert_order("1 2");
+    busy_machine_end(&machine);
+    end(&fixture);
+}
+
+static void a_compiler_that_never_ends_does_so_on_a_busy_machine_too(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct busy_machine machine;
+    start(&fixture, "compile 1 busy 100000\n", 1, 0.2);
+    struct compile_job *job = request(&fixture, 1, false);
+    busy_machine_begin(&machine);
+    assert_failed(&fixture, job, "the compiler did not end within 0.2 s");
+    assert_true(job->timed_out);
+    busy_machine_end(&machine);
+    end(&fixture);
+}
+
 static void one_killed_from_outside_is_asked_again(void **state)
 {
     (void)state;
@@ -424,6 +455,8 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_job_that_is_answered_with_nonsense_fails_alone),
         SCRATCH_TEST(a_job_that_the_worker_gives_up_fails_alone),
         SCRATCH_TEST(late_is_in_time_before_the_deadline),
+        SCRATCH_TEST(a_busy_machine_is_not_the_variant_s_fault),
+        SCRATCH_TEST(a_compiler_that_never_ends_does_so_on_a_busy_machine_too),
         SCRATCH_TEST(one_killed_from_outside_is_asked_again),
         SCRATCH_TEST(one_killed_again_and_again_is_given_up),
         SCRATCH_TEST(requests_to_end_do_not_reach_workers),

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "unit/busy_machine.h"
 #include "unit/scratch.h"
 #include "unit/scripted_worker.h"
 
@@ -309,6 +310,17 @@ static void a_worker_that_hangs_is_a_timeout(void **state)
     assert_outcome("load", "hang", 10, OUTCOME_TIMEOUT, "did not end within 0.4 s", 1);
     for (size_t i = 1; i < REQUESTS; i++)
         assert_outcome(requests[i], "hang", 0.4, OUTCOME_TIMEOUT, "did not end within 0.4 s", 1);
+}
+
+/* The worker needs three quarters of its limit in CPU time, and gets a fifth of the processor. */
+static void a_busy_machine_is_not_the_variant_s_fault(void **state)
+{
+    (void)state;
+    struct busy_machine machine;
+    (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", HANG_S, 1);
+    busy_machine_begin(&machine);
+    assert_outcome("load", "busy 300", 10, OUTCOME_MEASURED, "", 0);
+    busy_machine_end(&machine);
 }
 
 static void late_is_in_time_before_the_deadline(void **state)
@@ -681,6 +693,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_successor_waits_for_memory),
         SCRATCH_TEST(a_worker_that_dies_is_the_variant_s_fault),
         SCRATCH_TEST(a_worker_that_hangs_is_a_timeout),
+        SCRATCH_TEST(a_busy_machine_is_not_the_variant_s_fault),
         SCRATCH_TEST(late_is_in_time_before_the_deadline),
         SCRATCH_TEST(a_variant_that_fails_keeps_the_worker),
         SCRATCH_TEST(a_variant_that_loses_the_context_costs_the_worker),

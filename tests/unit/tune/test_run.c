@@ -175,6 +175,58 @@ static void a_death_at_any_request_costs_one_variant(void **state)
     }
 }
 
+/* Runs the sweep again with these limits; returns how many variants were measured in all. */
+static size_t measured_again(double compile_timeout_s, double launch_timeout_s)
+{
+    struct observed observed = {0};
+    char *edit = alloc_format("sed -i -e 's/^compile_timeout_s.*/compile_timeout_s = %g/' "
+                              "-e 's/^launch_timeout_s.*/launch_timeout_s = %g/' sweep.ini",
+                              compile_timeout_s, launch_timeout_s);
+    assert_int_equal(system(edit), 0);
+    struct end end = run_with((struct run_options){.quiet = true}, &observed);
+    size_t measured = study_count(&end.study, OUTCOME_MEASURED);
+    check_end(&end, &observed);
+    release(&end);
+    free(edit);
+    return measured;
+}
+
+static void a_higher_limit_tries_again_what_timed_out(void **state)
+{
+    (void)state;
+    struct observed observed;
+    struct end end = run("trial:us=21 1 hang\ntrial:us=22 1 die 3\n", "us = 20..23", &observed);
+    check_end(&end, &observed);
+    assert_int_equal(study_count(&end.study, OUTCOME_TIMEOUT), 1);
+    release(&end);
+    assert_int_equal(measured_again(5, 0.5), 2); /* the same limit */
+    assert_int_equal(measured_again(9, 0.4), 2); /* another one; a lower one */
+    assert_int_equal(scripted_worker_count("trial:us=21"), 1);
+    assert_int_equal(measured_again(5, 0.6), 3);
+    assert_int_equal(measured_again(5, 0.7), 3); /* a fault is for good */
+    assert_int_equal(scripted_worker_count("trial:us=22"), 1);
+}
+
+static void a_higher_limit_compiles_again_what_took_too_long(void **state)
+{
+    (void)state;
+    scripted_worker_script("compile:us=21 1 hang\n");
+    fixture_files("us = 20..23", 2);
+    assert_int_equal(measured_again(0.5, 2), 3);
+    assert_int_equal(measured_again(0.5, 9), 3);
+    assert_int_equal(scripted_worker_count("compile:us=21"), 1);
+    assert_int_equal(measured_again(1, 2), 4);
+}
+
+static void what_was_killed_from_outside_is_tried_again_by_the_next_run(void **state)
+{
+    (void)state;
+    scripted_worker_script("compile:us=21 1-3 signal 9\ntrial:us=22 1-3 signal 9\n");
+    fixture_files("us = 20..23", 5);
+    assert_int_equal(measured_again(5, 5), 2);
+    assert_int_equal(measured_again(5, 5), 4);
+}
+
 static void the_tuned_ini_gains_each_study_as_it_is_done(void **state)
 {
     (void)state;
@@ -417,6 +469,9 @@ int main(int argc, char **argv)
         SCRATCH_TEST(every_outcome_once),
         SCRATCH_TEST(a_kill_at_any_request_changes_nothing),
         SCRATCH_TEST(a_death_at_any_request_costs_one_variant),
+        SCRATCH_TEST(a_higher_limit_tries_again_what_timed_out),
+        SCRATCH_TEST(a_higher_limit_compiles_again_what_took_too_long),
+        SCRATCH_TEST(what_was_killed_from_outside_is_tried_again_by_the_next_run),
         SCRATCH_TEST(the_tuned_ini_gains_each_study_as_it_is_done),
         SCRATCH_TEST(if_nothing_is_valid_there_is_no_tuned_ini),
         SCRATCH_TEST(static_mode_needs_no_gpu),
