@@ -132,5 +132,7 @@ int event_loop_wait(struct event_loop *loop, int descriptor, int64_t until_ns, s
         status = event_loop_step(loop, EVENT_NEVER, error);
     while (status == 0 && !readable && clock_ns() < until_ns);
     event_loop_remove(loop, &source);
+    if (status == 0 && !readable) /* it may have come while others were served */
+        readable = can_be_read(&source);
     return status != 0 ? status : readable;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -378,6 +379,34 @@ static void waiting_ends_with_the_descriptor(void **state)
     assert_int_equal(event_loop_wait(&fixture->loop, descriptor, clock_ns() - MS, NULL), 1);
 }
 
+/* As when many workers that hang have to be killed. */
+static int serve_past_the_deadline(struct event_source *source, struct error *error)
+{
+    struct fixture *fixture = source->owner;
+    const struct timespec pause = {.tv_nsec = 20 * MS};
+    (void)error;
+    feed(&fixture->readers[2]);
+    (void)nanosleep(&pause, NULL);
+    return 0;
+}
+
+static void what_comes_while_those_behind_are_served_is_in_time(void **state)
+{
+    struct fixture *fixture = *state;
+    struct reader *first = &fixture->readers[0];
+    struct reader *slow = &fixture->readers[1];
+    first->source.prepare = add_once;
+    first->add = &slow->source; /* behind the source that is waited for */
+    slow->source.owner = fixture;
+    slow->source.prepare = NULL;
+    slow->source.readable = serve_past_the_deadline;
+    event_loop_add(&fixture->loop, &first->source);
+    feed(slow);
+    assert_int_equal(event_loop_wait(&fixture->loop, fixture->readers[2].source.descriptor,
+                                     clock_ns() + 15 * MS, NULL),
+                     1);
+}
+
 static void waiting_ends_with_a_callback_s_error(void **state)
 {
     struct fixture *fixture = *state;
@@ -459,6 +488,7 @@ int main(void)
         LOOP_TEST(removing_a_stranger_changes_nothing),
         LOOP_TEST(waiting_serves_the_others),
         LOOP_TEST(waiting_ends_with_the_descriptor),
+        LOOP_TEST(what_comes_while_those_behind_are_served_is_in_time),
         LOOP_TEST(waiting_ends_with_a_callback_s_error),
         LOOP_TEST(another_signal_is_not_an_end),
         LOOP_TEST(ctrl_c_ends_the_wait),
