@@ -21,7 +21,7 @@ if [[ -z $browser ]]; then
 fi
 
 make_report() { # a measured kernel, failures of every kind, static mode
-    export AUTOTUNE_CACHE=$scratch/cache AUTOTUNE_STANDIN=noise=0.002 LD_LIBRARY_PATH=$build/tests/standin
+    export AUTOTUNE_CACHE=$scratch/cache AUTOTUNE_LOCK_FOLDER=$scratch AUTOTUNE_STANDIN=noise=0.002 LD_LIBRARY_PATH=$build/tests/standin
     cd "$scratch"
     "$build/autotune" --config "$source/tests/standin/scale.ini" --quiet >"$scratch/log"
     "$build/autotune" --config "$source/tests/standin/outcomes.ini" --quiet >"$scratch/log"

@@ -7,6 +7,7 @@ setup() {
     scratch=$(mktemp -d)
     cd "$scratch"
     export AUTOTUNE_CACHE=$scratch/cache
+    export AUTOTUNE_LOCK_FOLDER=$scratch/locks
     export LD_LIBRARY_PATH=$BUILD_DIR/tests/standin
     sweeps=$SOURCE_DIR/tests/standin
     # what the address sanitizer finds in any process, workers too; leaks as well, when a process ends by itself

@@ -125,7 +125,7 @@ INI
     holder=$!
     local i
     for i in $(seq 200); do
-        grep -qs "$holder" cache/lock/* && return
+        grep -qs "$holder" locks/* && return
         sleep 0.05
     done
     return 1
@@ -148,6 +148,15 @@ INI
     kill -KILL $holder
     wait $second
     has results/tuned.ini "parameter.block_size = 256"
+    none_alive
+}
+
+@test "two runs on one GPU: the second refuses, whatever its cache" {
+    hold
+    AUTOTUNE_CACHE=$scratch/other autotune --config "$sweeps/scale.ini" --no-wait
+    exits 3
+    has err "process $holder"
+    kill -KILL $holder
     none_alive
 }
 

@@ -15,7 +15,7 @@ here=$(realpath "$(dirname "$0")")
 templates=$(realpath "$here/../../kernel_templates")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export AUTOTUNE_CACHE=$work/cache
+export AUTOTUNE_CACHE=$work/cache AUTOTUNE_LOCK_FOLDER=$work/locks
 
 # quietly COMMAND…: its output is shown where it fails
 quietly() {

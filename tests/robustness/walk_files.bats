@@ -10,7 +10,7 @@ walk_files() {
     mkdir run
     cp -r sweep.ini templates run
     cd run || return
-    export AUTOTUNE_CACHE=$scratch/run/cache
+    export AUTOTUNE_CACHE=$scratch/run/cache AUTOTUNE_LOCK_FOLDER=$scratch/run/locks
     export FAULTFS_FOLDER=$scratch/run FAULTFS_STATE=$scratch/faultfs.state
     preload=$BUILD_DIR/tests/libfaultfs.so
     FAULTFS='' LD_PRELOAD=$preload "$AUTOTUNE" --config sweep.ini >out 2>err </dev/null
@@ -18,7 +18,7 @@ walk_files() {
     total=$(od -An -tu8 "$FAULTFS_STATE" | tr -d ' ')
     [ "$total" -gt 50 ]
     for call in $(steps "$total"); do
-        rm -rf results "$FAULTFS_STATE" cache
+        rm -rf results "$FAULTFS_STATE" cache locks
         mkdir results
         sed 's/^gpu = .*/gpu = another/; s/^\[scale .*/[scale 00000000]/' old.ini >results/tuned.ini
         code=0

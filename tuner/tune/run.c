@@ -122,7 +122,7 @@ static int lock_gpu(struct run *run, struct error *error)
     bool held;
     if (run->environment.static_mode)
         return 0;
-    int status = gpu_lock_try(&run->lock, run->cache, run->environment.gpu.uuid, &held, error);
+    int status = gpu_lock_try(&run->lock, run->environment.gpu.uuid, &held, error);
     if (status != 0 || held)
         return status;
     if (run->options.no_wait)
