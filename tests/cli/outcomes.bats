@@ -43,6 +43,61 @@ outcome_of() {
     equal "$(grep -c '^kernel' results/tuned.ini)" 1
 }
 
+# invalid_at_64 KEY EXPRESSION TEXT...: with that line in the template, block_size = 64 is invalid, whose reason has TEXT,
+# and 256 is measured; run again, nothing is left to do
+invalid_at_64() {
+    local line="$1 = $2"
+    rm -rf results odd.ini odd.cu
+    case $1 in
+    shared_bytes) sed "s|^block = block_size$|&\n$line|" "$sweeps/templates/scale.ini" ;;
+    *) sed "s|^$1 = .*|$line|" "$sweeps/templates/scale.ini" ;;
+    esac | sed '/^\[launch.wrong\]/,/^\[expect/{/^\[expect/!d}' | template odd
+    printf '[odd]\nn = 2^12\nblock_size = 64, 256\n' >sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(paste -d: <(column block_size) <(column outcome) | sort | tr '\n' ' ')" "256:measured 64:invalid "
+    shift 2
+    has out "block_size = 64" "$@"
+    autotune --config sweep.ini --format csv
+    exits 0
+    has err "nothing to do"
+    equal "$(count outcome invalid)" 1
+}
+
+@test "an expression that fails for one variant is that variant's outcome, and the others are measured" {
+    invalid_at_64 grid "ceil_div(n, block_size - 64)" "ceil_div(n, block_size - 64)"
+    invalid_at_64 grid "block_size - 128" "block_size - 128" "grid of launch 'good' would be -64"
+    invalid_at_64 block "block_size - 128" "block of launch 'good' would be -64"
+    invalid_at_64 shared_bytes "block_size - 128" "shared_bytes of launch 'good' would be -64"
+    invalid_at_64 bytes "1e300 ^ (256 // block_size)" "1e300 ^ (256 // block_size)"
+    invalid_at_64 bytes "1e300 ^ (256 // block_size) - 1e300 ^ (256 // block_size)" "1e300"
+    invalid_at_64 operations "block_size - 128" "a metric must be a finite number from 0 on"
+    invalid_at_64 constraint "registers // (block_size - 64) >= 0" "registers // (block_size - 64)"
+}
+
+@test "in static mode as well" {
+    sed 's/^grid = .*/grid = ceil_div(n, block_size - 64)/' "$sweeps/templates/scale.ini" | template odd
+    printf '[odd]\nblock_size = 64, 256\n' >sweep.ini
+    autotune --config sweep.ini --arch sm_90 --format csv
+    exits 0
+    equal "$(column outcome | sort | tr '\n' ' ')" "compiled invalid "
+}
+
+@test "a problem that makes no sense has invalid variants, and the other problems are tuned" {
+    sweep <<'INI'
+[scale]
+n = -1, 2^12
+block_size = 64, 256
+INI
+    autotune --config sweep.ini --format csv
+    exits 1
+    equal "$(count outcome invalid)" 2
+    equal "$(count outcome measured)" 2
+    has out "n = -1" "the length is negative"
+    has err "no variant of 'scale' was valid for n=-1"
+    has results/tuned.ini "problem.n = 4096"
+}
+
 @test "in any order: the same elements, in the places that are to be written" {
     sweep <<'INI'
 [pack]

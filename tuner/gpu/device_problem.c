@@ -57,7 +57,7 @@ static int make_buffer(struct device_problem *problem, const char *type,
     if (status == 0)
         status = expression_integer(length, scope, &elements, error);
     if (status == 0 && elements < 0)
-        status = error_set(error, ERROR_CONFIG, "length '%s' is negative", expression_text(length));
+        status = expression_refuse(length, scope, "the length is negative", error);
     if (status == 0)
         status =
             device_buffer_new(problem->device, buffer, arena, element, (uint64_t)elements, error);

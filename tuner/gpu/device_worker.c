@@ -191,26 +191,16 @@ static int do_open(struct device_worker *worker, const json_t *request, struct a
     return status;
 }
 
-static int evaluate_metric(struct device_worker *worker, const struct device_variant *variant,
-                           const struct expression *metric, double *value, struct error *error)
-{
-    struct scope fixed = {&worker->problem.fixed, NULL};
-    struct scope parameters = {&variant->parameters, &fixed};
-    struct scope names = {&variant->launch_plan.names, &parameters};
-    *value = 0;
-    return metric == NULL ? 0 : expression_real(metric, &names, value, error);
-}
-
 static int describe_variant(struct device_worker *worker, const struct device_variant *variant,
                             json_t **reply, struct error *error)
 {
     const struct launch_plan *launch_plan = &variant->launch_plan;
+    struct scope fixed = {&worker->problem.fixed, NULL};
+    struct scope parameters = {&variant->parameters, &fixed};
     double bytes;
     double operations;
-    int status = evaluate_metric(worker, variant, worker->problem.template.bytes, &bytes, error);
-    if (status == 0)
-        status = evaluate_metric(worker, variant, worker->problem.template.operations, &operations,
-                                 error);
+    int status = launch_plan_metrics(launch_plan, &worker->problem.template, &parameters, &bytes,
+                                     &operations, error);
     if (status != 0)
         return status;
     const struct step *step =
@@ -242,7 +232,10 @@ static int load_variant(struct device_worker *worker, struct device_variant *var
     status = to_outcome(worker, status, OUTCOME_LOAD_ERROR, answer);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = describe_variant(worker, variant, &answer->reply, error);
-    return status;
+    if (status != ERROR_CONFIG)
+        return status;
+    answer->outcome = OUTCOME_INVALID; /* an expression of the template fails for this variant */
+    return 0;
 }
 
 static int do_load(struct device_worker *worker, const json_t *request, struct answer *answer,

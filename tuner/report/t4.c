@@ -11,15 +11,11 @@ static const double NS_PER_MS = 1e6;
 const char *t4_invalidity(enum outcome outcome)
 {
     static const char *const names[OUTCOME_COUNT] = {
-        [OUTCOME_MEASURED] = "correct",
-        [OUTCOME_COMPILED] = "correct",
-        [OUTCOME_CONSTRAINT] = "constraints",
-        [OUTCOME_COMPILE_ERROR] = "compile",
-        [OUTCOME_LOAD_ERROR] = "runtime",
-        [OUTCOME_NOT_RESIDENT] = "constraints",
-        [OUTCOME_WRONG_RESULT] = "correctness",
-        [OUTCOME_LAUNCH_ERROR] = "runtime",
-        [OUTCOME_FAULT] = "runtime",
+        [OUTCOME_MEASURED] = "correct",         [OUTCOME_COMPILED] = "correct",
+        [OUTCOME_INVALID] = "constraints",      [OUTCOME_CONSTRAINT] = "constraints",
+        [OUTCOME_COMPILE_ERROR] = "compile",    [OUTCOME_LOAD_ERROR] = "runtime",
+        [OUTCOME_NOT_RESIDENT] = "constraints", [OUTCOME_WRONG_RESULT] = "correctness",
+        [OUTCOME_LAUNCH_ERROR] = "runtime",     [OUTCOME_FAULT] = "runtime",
         [OUTCOME_TIMEOUT] = "timeout",
     };
     return names[outcome];

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { EXPRESSION_VALUES_BYTES = 512 };
+
 struct expression {
     char *text;
     const char *file; /* borrowed */
@@ -116,11 +118,34 @@ int expression_check_names(const struct expression *expression, const char *cons
 
 /* --- evaluating --- */
 
-static int cannot_evaluate(const struct expression *expression, const char *reason,
-                           struct error *error)
+/* Writes " (n = 1024, block_size = 64)", or nothing if it names nothing. */
+static void write_values(const struct expression *expression, const struct value *const *values,
+                         char text[EXPRESSION_VALUES_BYTES])
 {
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < expression->names.count; i++) {
+        char value[VALUE_TEXT_BYTES];
+        value_text(*values[i], value);
+        int more = snprintf(text + length, EXPRESSION_VALUES_BYTES - length, "%s%s = %s",
+                            length == 0 ? " (" : ", ", expression->names.items[i], value);
+        if (more < 0 || (size_t)more >= EXPRESSION_VALUES_BYTES - length - 1) {
+            text[length] = '\0'; /* no room for it and the parenthesis */
+            break;
+        }
+        length += (size_t)more;
+    }
+    if (length > 0)
+        (void)snprintf(text + length, EXPRESSION_VALUES_BYTES - length, ")");
+}
+
+static int cannot_evaluate(const struct expression *expression, const struct value *const *values,
+                           const char *reason, struct error *error)
+{
+    char text[EXPRESSION_VALUES_BYTES];
+    write_values(expression, values, text);
     return error_set_at(error, ERROR_CONFIG, expression->file, expression->line,
-                        "cannot evaluate '%s': %s", expression->text, reason);
+                        "cannot evaluate '%s': %s%s", expression->text, reason, text);
 }
 
 /* `values[i]` is that of name i, NULL if it has none. */
@@ -134,7 +159,7 @@ static int evaluate(const struct expression *expression, const struct value *con
                                 "'%s' has no value here, in expression '%s'",
                                 expression->names.items[i], expression->text);
     int status = steps_run(&expression->steps, values, value, &reason);
-    return status == 0 ? 0 : cannot_evaluate(expression, reason.message, error);
+    return status == 0 ? 0 : cannot_evaluate(expression, values, reason.message, error);
 }
 
 static const struct value *scope_find(const struct scope *scope, const char *name)
@@ -145,13 +170,27 @@ static const struct value *scope_find(const struct scope *scope, const char *nam
     return value;
 }
 
+static void find_values(const struct expression *expression, const struct scope *scope,
+                        const struct value *values[EXPRESSION_NAME_LIMIT])
+{
+    for (size_t i = 0; i < expression->names.count; i++)
+        values[i] = scope_find(scope, expression->names.items[i]);
+}
+
 int expression_value(const struct expression *expression, const struct scope *scope,
                      struct value *value, struct error *error)
 {
     const struct value *values[EXPRESSION_NAME_LIMIT];
-    for (size_t i = 0; i < expression->names.count; i++)
-        values[i] = scope_find(scope, expression->names.items[i]);
+    find_values(expression, scope, values);
     return evaluate(expression, values, value, error);
+}
+
+int expression_refuse(const struct expression *expression, const struct scope *scope,
+                      const char *reason, struct error *error)
+{
+    const struct value *values[EXPRESSION_NAME_LIMIT];
+    find_values(expression, scope, values);
+    return cannot_evaluate(expression, values, reason, error);
 }
 
 int expression_integer(const struct expression *expression, const struct scope *scope,
@@ -162,10 +201,10 @@ int expression_integer(const struct expression *expression, const struct scope *
     if (status != 0)
         return status;
     if (!number_whole(&value, integer))
-        return cannot_evaluate(expression,
-                               "it is not a whole number; // divides whole numbers, "
-                               "ceil_div(a, b) rounds up",
-                               error);
+        return expression_refuse(expression, scope,
+                                 "it is not a whole number; // divides whole numbers, "
+                                 "ceil_div(a, b) rounds up",
+                                 error);
     return 0;
 }
 
@@ -177,27 +216,27 @@ int expression_real(const struct expression *expression, const struct scope *sco
     if (status != 0)
         return status;
     if (!number_is(&value))
-        return cannot_evaluate(expression, "it is not a number", error);
+        return expression_refuse(expression, scope, "it is not a number", error);
     *real = number_real(&value);
     return 0;
 }
 
-static int as_boolean(const struct expression *expression, const struct value *value, bool *boolean,
-                      struct error *error)
+static int as_boolean(const struct expression *expression, const struct value *const *values,
+                      const struct value *value, bool *boolean, struct error *error)
 {
     struct error reason;
     if (steps_condition(value, boolean))
         return 0;
     (void)steps_not_a_condition(expression->text, strlen(expression->text), value, &reason);
-    return cannot_evaluate(expression, reason.message, error);
+    return cannot_evaluate(expression, values, reason.message, error);
 }
 
 int expression_boolean(const struct expression *expression, const struct scope *scope,
                        bool *boolean, struct error *error)
 {
-    struct value value;
-    int status = expression_value(expression, scope, &value, error);
-    return status != 0 ? status : as_boolean(expression, &value, boolean, error);
+    const struct value *values[EXPRESSION_NAME_LIMIT];
+    find_values(expression, scope, values);
+    return expression_boolean_of(expression, values, boolean, error);
 }
 
 int expression_boolean_of(const struct expression *expression, const struct value *const *values,
@@ -205,5 +244,5 @@ int expression_boolean_of(const struct expression *expression, const struct valu
 {
     struct value value;
     int status = evaluate(expression, values, &value, error);
-    return status != 0 ? status : as_boolean(expression, &value, boolean, error);
+    return status != 0 ? status : as_boolean(expression, values, &value, boolean, error);
 }

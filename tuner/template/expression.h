@@ -67,6 +67,11 @@ int expression_real(const struct expression *expression, const struct scope *sco
 int expression_boolean(const struct expression *expression, const struct scope *scope,
                        bool *boolean, struct error *error);
 
+/* For a value that cannot be used: ERROR_CONFIG at the expression's place, with its text, `reason`
+ * and the values of its names, all of which have one. */
+int expression_refuse(const struct expression *expression, const struct scope *scope,
+                      const char *reason, struct error *error);
+
 /*
  * The fast way, for enumerating: `values[i]` is the value of expression_name(i). No look-ups.
  */

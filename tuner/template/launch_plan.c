@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,12 +22,13 @@ struct evaluation {
     struct scope names_scope;
 };
 
-static int out_of_range(const struct evaluation *evaluation, int line, const char *what,
-                        int64_t value, const char *name)
+static int out_of_range(const struct evaluation *evaluation, const struct expression *expression,
+                        const char *what, int64_t value, const char *name)
 {
-    return error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path, line,
-                        "%s of launch '%s' is %" PRId64 ", which is out of range", what, name,
-                        value);
+    char reason[128];
+    (void)snprintf(reason, sizeof reason, "%s of launch '%.50s' would be %" PRId64, what, name,
+                   value);
+    return expression_refuse(expression, &evaluation->local_scope, reason, evaluation->error);
 }
 
 /* Evaluates 1 to 3 extents; the rest are 1. */
@@ -43,7 +45,7 @@ static int read_extents(struct evaluation *evaluation, const struct launch *laun
                 return status;
         }
         if (value < 0 || value > INT32_MAX)
-            return out_of_range(evaluation, launch->line, what, value, launch->name);
+            return out_of_range(evaluation, extents[i], what, value, launch->name);
         result[i] = (uint32_t)value;
     }
     return 0;
@@ -60,7 +62,7 @@ static int read_shared(struct evaluation *evaluation, const struct launch *launc
             return status;
     }
     if (bytes < 0 || bytes > INT32_MAX)
-        return out_of_range(evaluation, launch->line, "shared_bytes", bytes, launch->name);
+        return out_of_range(evaluation, launch->shared_bytes, "shared_bytes", bytes, launch->name);
     step->dynamic_shared_bytes = (uint32_t)bytes;
     return 0;
 }
@@ -204,7 +206,7 @@ static int make_step(struct evaluation *evaluation, size_t index, const struct l
         return status;
     int64_t threads = step_threads(step);
     if (threads > INT32_MAX)
-        return out_of_range(evaluation, launch->line, "block", threads, launch->name);
+        return out_of_range(evaluation, launch->block[0], "block", threads, launch->name);
     bind_stat(evaluation, "block_threads", threads);
     status = read_shared(evaluation, launch, step);
     if (status == 0 && evaluation->lookup != NULL) {
@@ -381,6 +383,29 @@ int launch_plan_reference(struct launch_plan *launch_plan, const struct template
     if (status != 0)
         launch_plan_release(launch_plan);
     return status;
+}
+
+static int evaluate_metric(const struct expression *metric, const struct scope *scope,
+                           double *value, struct error *error)
+{
+    *value = 0;
+    int status = metric == NULL ? 0 : expression_real(metric, scope, value, error);
+    bool fit = isfinite(*value) && *value >= 0;
+    if (!fit)
+        *value = 0;
+    if (status == 0 && !fit)
+        status =
+            expression_refuse(metric, scope, "a metric must be a finite number from 0 on", error);
+    return status;
+}
+
+int launch_plan_metrics(const struct launch_plan *launch_plan, const struct template *template,
+                        const struct scope *scope, double *bytes, double *operations,
+                        struct error *error)
+{
+    struct scope names = {&launch_plan->names, scope};
+    int status = evaluate_metric(template->bytes, &names, bytes, error);
+    return status != 0 ? status : evaluate_metric(template->operations, &names, operations, error);
 }
 
 void launch_plan_release(struct launch_plan *launch_plan)

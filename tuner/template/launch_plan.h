@@ -76,6 +76,12 @@ int launch_plan_reference(struct launch_plan *launch_plan, const struct template
                           const struct expectation *expectation, const struct scope *scope,
                           struct error *error);
 
+/* The bytes moved and operations done by the template's metrics; 0 for one that it does not state.
+ * Returns 0, or ERROR_CONFIG if an expression fails or its value is negative or not finite. */
+int launch_plan_metrics(const struct launch_plan *launch_plan, const struct template *template,
+                        const struct scope *scope, double *bytes, double *operations,
+                        struct error *error);
+
 void launch_plan_release(struct launch_plan *launch_plan);
 
 /* Threads per block, blocks per grid. */

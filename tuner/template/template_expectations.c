@@ -31,7 +31,7 @@ static int read_compare(struct loader *loader, const char *section, struct expec
             "compare '%s' is unknown; expected exact, absolute(e), relative(e) or unordered",
             entry->value);
     if (status == 0)
-        status = loader_read_expression(loader, inner, entry->line, &loader->base,
+        status = loader_read_expression(loader, inner, entry->line, &loader->fixed,
                                         &expectation->tolerance);
     free(copy);
     return status;

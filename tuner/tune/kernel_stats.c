@@ -113,49 +113,29 @@ static void take_main(const struct kernel_stats_source *source,
     kernel_stats_limit(source, step->entry, stats);
 }
 
-static int evaluate_metrics(const struct kernel_stats_source *source,
-                            const struct launch_plan *launch_plan, const struct scope *scope,
-                            struct result *result, struct error *error)
-{
-    struct scope names = {&launch_plan->names, scope};
-    int status = 0;
-    if (source->template->bytes != NULL)
-        status = expression_real(source->template->bytes, &names, &result->bytes, error);
-    if (status == 0 && source->template->operations != NULL)
-        status = expression_real(source->template->operations, &names, &result->operations, error);
-    return status;
-}
-
-int kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
-                      enum outcome *outcome, char reason[256], struct error *error)
+void kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
+                       enum outcome *outcome, struct error *reason)
 {
     struct log_lookup lookup = {.source = source};
     const struct kernel_lookup functions = {&lookup, lookup_info, lookup_blocks_per_sm};
     struct scope fixed = {source->fixed, NULL};
     struct scope scope = {source->parameters, &fixed};
     struct launch_plan launch_plan;
-    struct error refusal = {0};
     *outcome = OUTCOME_COMPILED;
-    int status = launch_plan_make(&launch_plan, source->template, &scope, &functions, &refusal);
-    if (status != 0 && lookup.missing) {
-        *outcome = OUTCOME_LOAD_ERROR;
-        (void)snprintf(reason, 256, "%.250s", refusal.message);
-        return 0;
-    }
-    if (status != 0) {
-        if (error != NULL)
-            *error = refusal;
-        return status;
+    if (launch_plan_make(&launch_plan, source->template, &scope, &functions, reason) != 0) {
+        *outcome = lookup.missing ? OUTCOME_LOAD_ERROR : OUTCOME_INVALID;
+        return;
     }
     if (launch_plan.step_count > 0)
         take_main(source, &launch_plan, &result->stats);
-    if (launch_plan.not_resident) {
+    if (launch_plan_metrics(&launch_plan, source->template, &scope, &result->bytes,
+                            &result->operations, reason) != 0) {
+        *outcome = OUTCOME_INVALID;
+    } else if (launch_plan.not_resident) {
         *outcome = OUTCOME_NOT_RESIDENT;
-        (void)snprintf(reason, 256, "%s", launch_plan.residency);
+        (void)error_set(reason, ERROR_DEVICE, "%s", launch_plan.residency);
     }
-    status = evaluate_metrics(source, &launch_plan, &scope, result, error);
     launch_plan_release(&launch_plan);
-    return status;
 }
 
 int kernel_stats_entry(const struct kernel_stats_source *source, const char **entry,

@@ -26,12 +26,11 @@ struct kernel_stats_source {
 
 /*
  * Fills result->stats, bytes and operations for the variant's main launch. `*outcome` becomes
- * OUTCOME_COMPILED, OUTCOME_NOT_RESIDENT or OUTCOME_LOAD_ERROR (an entry that the source does not
- * have) with `reason` (256 bytes). Returns 0, or ERROR_CONFIG where an expression of the template
- * fails.
+ * OUTCOME_COMPILED, or with a message in `reason` OUTCOME_INVALID (an expression of the template
+ * fails), OUTCOME_NOT_RESIDENT or OUTCOME_LOAD_ERROR (the source lacks an entry).
  */
-int kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
-                      enum outcome *outcome, char reason[256], struct error *error);
+void kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
+                       enum outcome *outcome, struct error *reason);
 
 /* The entry of the variant's main launch, which is the template's; NULL where nothing is launched.
  * Returns 0 or ERROR_CONFIG. */

@@ -4,6 +4,7 @@
 #include "base/write_file.h"
 #include "compile/cubin_cache.h"
 #include "record/tuned_file.h"
+#include "template/problem_check.h"
 #include "tune/gpu_cache.h"
 #include "tune/instruction_counts.h"
 #include "tune/static_check.h"
@@ -186,6 +187,25 @@ static void check_memory(struct run *run, struct tuning_job *job)
         refuse_job(run, job, &refusal);
 }
 
+/* If an expression fails for the problem itself, for example a negative length, no variant of it is
+ * valid. */
+static int check_problem(struct run *run, struct tuning_job *job, struct error *error)
+{
+    struct error reason;
+    int status = 0;
+    if (tuning_job_is_complete(job) ||
+        problem_check(&job->kernel->template, &job->fixed, &reason) == 0)
+        return 0;
+    for (size_t i = 0; i < job->study.result_count && status == 0; i++) {
+        if (job->known[i])
+            continue;
+        tuning_job_conclude(job, i, OUTCOME_INVALID, reason.message);
+        status =
+            record_result(run->record, job->record_id, &job->study.results[i], "screening", error);
+    }
+    return status;
+}
+
 static int make_job(struct run *run, const struct sweep_kernel *kernel,
                     const struct bindings *problem, struct error *error)
 {
@@ -210,11 +230,12 @@ static int make_jobs(struct run *run, struct error *error)
             status = make_job(run, kernel, &kernel->problems[j], error);
     }
     for (size_t i = 0; i < run->job_count && status == 0; i++) {
+        status = check_problem(run, &run->jobs[i], error);
         check_memory(run, &run->jobs[i]);
-        if (run->jobs[i].refused)
+        if (status != 0 || run->jobs[i].refused)
             continue;
         total += run->jobs[i].study.result_count - run->jobs[i].known_count;
-        if (!tuning_job_is_complete(&run->jobs[i]))
+        if (!tuning_job_is_complete(&run->jobs[i]) && tuning_job_can_win(&run->jobs[i]))
             status = tuning_job_compile(&run->jobs[i], run->pool, error);
     }
     progress_start(&run->progress, total, run->options.quiet);

@@ -47,12 +47,8 @@ static int begin_trial(struct screening *screening, size_t index, struct error *
     struct tuning *tuning = screening->tuning;
     struct tuning_job *job = screening->job;
     struct result *result = &job->study.results[index];
-    bool go_on;
     timings_stage(tuning->timings, TIMING_SPACE);
-    int status = static_check_variant(job, index, &go_on, error);
-    if (status != 0)
-        return status;
-    if (!go_on)
+    if (!static_check_variant(job, index))
         return keep_screened(screening, index, error);
     screening->trials[screening->trial_count++] = index;
     gpu_client_trial_send(tuning->client, job->compile_jobs[index]->path, &result->parameters,

@@ -20,48 +20,51 @@ void static_check_compile_reason(const struct compile_job *compile, char *reason
     (void)snprintf(reason, size, "%.*s", (int)strcspn(found, "\n"), found);
 }
 
-int static_check_variant(struct tuning_job *job, size_t index, bool *go_on, struct error *error)
+/* What is known of a compiled variant without running it; `reason` says why unless it is
+ * OUTCOME_COMPILED. */
+static enum outcome check_compiled(struct tuning_job *job, size_t index, struct error *reason)
 {
-    const struct compile_job *compile = job->compile_jobs[index];
     struct result *result = &job->study.results[index];
     const struct kernel_stats_source source = tuning_job_stats_source(job, index);
-    char reason[256] = "";
     enum outcome outcome;
     bool allowed = true;
     size_t constraint = 0;
-    *go_on = false;
+    kernel_stats_fill(&source, result, &outcome, reason);
+    if (outcome != OUTCOME_COMPILED)
+        return outcome;
+    if (kernel_stats_allowed(&source, &result->stats, job->kernel->constraints,
+                             job->kernel->constraint_count, &allowed, &constraint, reason) != 0)
+        return OUTCOME_INVALID;
+    if (!allowed)
+        (void)error_set(reason, ERROR_CONFIG, "%s",
+                        expression_text(job->kernel->constraints[constraint]));
+    return allowed ? OUTCOME_COMPILED : OUTCOME_CONSTRAINT;
+}
+
+bool static_check_variant(struct tuning_job *job, size_t index)
+{
+    const struct compile_job *compile = job->compile_jobs[index];
+    struct error reason = {0};
     if (!compile->has_cubin) {
-        static_check_compile_reason(compile, reason, sizeof reason);
-        tuning_job_give_up(job, index, OUTCOME_COMPILE_ERROR, reason,
+        static_check_compile_reason(compile, reason.message, 256);
+        tuning_job_give_up(job, index, OUTCOME_COMPILE_ERROR, reason.message,
                            compile->timed_out ? job->compile_timeout_s : 0, compile->killed);
-        return 0;
+        return false;
     }
-    int status = kernel_stats_fill(&source, result, &outcome, reason, error);
-    if (status == 0 && outcome != OUTCOME_COMPILED) {
-        tuning_job_conclude(job, index, outcome, reason);
-        return 0;
-    }
-    if (status == 0)
-        status = kernel_stats_allowed(&source, &result->stats, job->kernel->constraints,
-                                      job->kernel->constraint_count, &allowed, &constraint, error);
-    if (status == 0 && !allowed)
-        tuning_job_conclude(job, index, OUTCOME_CONSTRAINT,
-                            expression_text(job->kernel->constraints[constraint]));
-    *go_on = status == 0 && allowed;
-    return status;
+    enum outcome outcome = check_compiled(job, index, &reason);
+    if (outcome != OUTCOME_COMPILED)
+        tuning_job_conclude(job, index, outcome, reason.message);
+    return outcome == OUTCOME_COMPILED;
 }
 
 static int check_one(struct static_check *check, struct tuning_job *job, size_t index,
                      struct error *error)
 {
-    bool go_on;
     timings_stage(check->timings, TIMING_COMPILE);
     int status = compile_pool_wait(check->pool, job->compile_jobs[index], error);
-    if (status == 0)
-        status = static_check_variant(job, index, &go_on, error);
     if (status != 0)
         return status;
-    if (go_on)
+    if (static_check_variant(job, index))
         tuning_job_conclude(job, index, OUTCOME_COMPILED, NULL);
     const struct result *result = &job->study.results[index];
     timings_stage(check->timings, TIMING_RECORD);

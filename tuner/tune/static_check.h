@@ -21,8 +21,8 @@ struct static_check {
 };
 
 /* Decides what can be decided without running a compiled variant; also the first step of measuring
- * it. `*go_on` is true if it should run; otherwise it is concluded. */
-int static_check_variant(struct tuning_job *job, size_t index, bool *go_on, struct error *error);
+ * it. True if it should run; otherwise it is concluded. */
+bool static_check_variant(struct tuning_job *job, size_t index);
 
 /* The compiler's first error, or how its worker ended. */
 void static_check_compile_reason(const struct compile_job *compile, char *reason, size_t size);

@@ -61,10 +61,8 @@ static void note_conditions(struct gpu_conditions *conditions, struct gpu_condit
         *conditions = now;
 }
 
-int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
+static int measure_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
-    tuning->rules = race_rules_complete(tuning->rules);
-    progress_problem(tuning->progress);
     int status = open_problem(tuning, job, error);
     if (status == 0)
         status = record_reopen(tuning->record, job->record_id, error);
@@ -81,6 +79,16 @@ int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
     if (gpu_client_empty_batch_ns(tuning->client) > 0)
         job->study.empty_batch_ns = gpu_client_empty_batch_ns(tuning->client);
     note_conditions(&job->study.conditions, gpu_client_conditions(tuning->client));
+    return 0;
+}
+
+int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
+{
+    tuning->rules = race_rules_complete(tuning->rules);
+    progress_problem(tuning->progress);
+    int status = tuning_job_can_win(job) ? measure_job(tuning, job, error) : 0;
+    if (status != 0)
+        return status;
     job->study.complete = true;
     timings_stage(tuning->timings, TIMING_RECORD);
     return record_finish(tuning->record, job->record_id, &job->study, error);

@@ -188,6 +188,12 @@ int tuning_job_enumerate(struct tuning_job *job, struct error *error)
     return status;
 }
 
+bool tuning_job_can_win(const struct tuning_job *job)
+{
+    return job->known_count < job->study.result_count ||
+           study_count(&job->study, OUTCOME_MEASURED) > 0;
+}
+
 bool tuning_job_is_complete(const struct tuning_job *job)
 {
     return job->study.complete;

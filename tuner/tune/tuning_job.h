@@ -51,6 +51,9 @@ void tuning_job_release(struct tuning_job *job);
 int tuning_job_enumerate(struct tuning_job *job, struct error *error);
 
 /* Whether nothing is left to do: every variant known, and a stored verdict on just these. */
+/* Whether a variant is measured or may yet be; otherwise nothing is left to do on the device. */
+bool tuning_job_can_win(const struct tuning_job *job);
+
 bool tuning_job_is_complete(const struct tuning_job *job);
 
 /* ERROR_MEMORY if the problem needs more than the GPU's total memory. The device worker checks

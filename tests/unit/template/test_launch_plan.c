@@ -430,26 +430,57 @@ static void numbers_out_of_range(void **state)
     struct scene *scene = *state;
     static const struct {
         const char *geometry;
+        int line;
         const char *message;
     } cases[] = {
-        {"grid = -1\nblock = 1\n", "grid of launch 'run' is -1, which is out of range"},
-        {"grid = 1, 2^31\nblock = 1\n",
-         "grid of launch 'run' is 2147483648, which is out of range"},
-        {"grid = 1\nblock = n - 1001\n", "block of launch 'run' is -1, which is out of range"},
-        {"grid = 1\nblock = 65536, 32768\n",
-         "block of launch 'run' is 2147483648, which is out of range"},
-        {"grid = 1\nblock = 1\nshared_bytes = -4\n",
-         "shared_bytes of launch 'run' is -4, which is out of range"},
-        {"grid = 1\nblock = 1\nshared_bytes = 2^31\n",
-         "shared_bytes of launch 'run' is 2147483648, which is out of range"},
+        {"grid = -1\nblock = 1\n", 22, "cannot evaluate '-1': grid of launch 'run' would be -1"},
+        {"grid = 1, 2^31\nblock = 1\n", 22,
+         "cannot evaluate '2^31': grid of launch 'run' would be 2147483648"},
+        {"grid = 1\nblock = n - 1001\n", 23,
+         "cannot evaluate 'n - 1001': block of launch 'run' would be -1 (n = 1000)"},
+        {"grid = 1\nblock = 65536, 32768\n", 23,
+         "cannot evaluate '65536': block of launch 'run' would be 2147483648"},
+        {"grid = 1\nblock = 1\nshared_bytes = -4\n", 24,
+         "cannot evaluate '-4': shared_bytes of launch 'run' would be -4"},
+        {"grid = 1\nblock = 1\nshared_bytes = 2^31\n", 24,
+         "cannot evaluate '2^31': shared_bytes of launch 'run' would be 2147483648"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = alloc_format("[launch.run]\nentry = k\n%s", cases[i].geometry);
-        assert_refused(scene, text, 20, cases[i].message);
+        assert_refused(scene, text, cases[i].line, cases[i].message);
         free(text);
     }
     make_well(scene, "[launch.run]\nentry = k\ngrid = 2^31 - 1\nblock = 2048\n");
     assert_int_equal(scene->launch_plan.steps[0].grid[0], INT32_MAX);
+}
+
+static void metrics_that_are_no_numbers(void **state)
+{
+    struct scene *scene = *state;
+    static const struct {
+        const char *metric, *message;
+    } cases[] = {
+        {"1e300 * n * 1e300", "cannot evaluate '1e300 * n * 1e300': a metric must be a finite "
+                              "number from 0 on (n = 1000)"},
+        {"0.0 / (n - 1000)", NULL},
+        {"-n", "cannot evaluate '-n': a metric must be a finite number from 0 on (n = 1000)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double bytes;
+        double operations;
+        char *text = alloc_format("[launch.run]\nentry = k\ngrid = 1\nblock = 1\n[metrics]\n"
+                                  "bytes = run_grid\noperations = %s\n",
+                                  cases[i].metric);
+        make_well(scene, text);
+        assert_int_equal(launch_plan_metrics(&scene->launch_plan, &scene->template, &scene->scope,
+                                             &bytes, &operations, &scene->error),
+                         ERROR_CONFIG);
+        assert_true(bytes == 1);
+        assert_true(operations == 0);
+        if (cases[i].message != NULL)
+            assert_string_equal(scene->error.message, cases[i].message);
+        free(text);
+    }
 }
 
 static void scalars_of_every_type(void **state)
@@ -484,8 +515,8 @@ static void arguments_that_do_not_fit(void **state)
         {"int32 2^31", 20, "argument '2^31' of launch 'run' does not fit int32: 2147483648"},
         {"int32 factor", 24,
          "cannot evaluate 'factor': it is not a whole number; // divides whole numbers, "
-         "ceil_div(a, b) rounds up"},
-        {"float finish", 24, "cannot evaluate 'finish': it is not a number"},
+         "ceil_div(a, b) rounds up (factor = 1.5)"},
+        {"float finish", 24, "cannot evaluate 'finish': it is not a number (finish = two_pass)"},
         {"(n > 3 and finish or in)", 20,
          "argument '(n > 3 and finish or in)' of launch 'run' is not a buffer"},
         {"(n > 3 and n or in)", 20,
@@ -503,20 +534,22 @@ static void expressions_that_fail(void **state)
 {
     struct scene *scene = *state;
     assert_refused(scene, "[launch.run]\nentry = k\ngrid = n // 0\nblock = 1\n", 22,
-                   "cannot evaluate 'n // 0': division by zero: 'n // 0'");
-    assert_refused(scene, "[launch.run]\nentry = k\nwhen = n\ngrid = 1\nblock = 1\n", 22,
-                   "cannot evaluate 'n': 'n' is a number, not a condition; write 'n != 0'");
+                   "cannot evaluate 'n // 0': division by zero: 'n // 0' (n = 1000)");
+    assert_refused(
+        scene, "[launch.run]\nentry = k\nwhen = n\ngrid = 1\nblock = 1\n", 22,
+        "cannot evaluate 'n': 'n' is a number, not a condition; write 'n != 0' (n = 1000)");
     assert_refused(scene,
                    "[launch.run]\nentry = k\ngrid = 1\nblock = 1\nloop = i\nfrom = 1\n"
                    "while = i\nnext = i + 1\n",
-                   26, "cannot evaluate 'i': 'i' is a number, not a condition; write 'i != 0'");
+                   26,
+                   "cannot evaluate 'i': 'i' is a number, not a condition; write 'i != 0' (i = 1)");
     assert_refused(scene,
                    "[launch.run]\nentry = k\ngrid = 1\nblock = 1\nloop = i\nfrom = 1\n"
                    "while = i < 3\nnext = i * 9223372036854775807 + 1\n",
                    27,
                    "cannot evaluate 'i * 9223372036854775807 + 1': 'i * 9223372036854775807 + 1' "
                    "does not fit in 64 bits; multiply an operand by 1.0 to compute with real "
-                   "numbers");
+                   "numbers (i = 1)");
 }
 
 static void errors_of_the_look_ups(void **state)
@@ -592,9 +625,10 @@ static void references_with_nothing_to_do_or_wrong(void **state)
                                            &scene->template.expectations[0], &scene->scope,
                                            &scene->error),
                      ERROR_CONFIG);
-    assert_string_equal(scene->error.message,
-                        "grid of launch 'reference' is -1000, which is out of range");
-    assert_int_equal(scene->error.line, 24);
+    assert_string_equal(
+        scene->error.message,
+        "cannot evaluate '-n': grid of launch 'reference' would be -1000 (n = 1000)");
+    assert_int_equal(scene->error.line, 26);
 }
 
 int main(void)
@@ -617,6 +651,7 @@ int main(void)
         TEST(shared_memory_counts_for_residency),
         TEST(the_first_launch_that_does_not_fit_is_named),
         TEST(numbers_out_of_range),
+        TEST(metrics_that_are_no_numbers),
         TEST(scalars_of_every_type),
         TEST(arguments_that_do_not_fit),
         TEST(expressions_that_fail),

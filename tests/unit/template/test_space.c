@@ -230,9 +230,9 @@ static void constraints_that_fail_end_it(void **state)
         const char *message;
     } cases[] = {
         {"aa // (bb - 2) >= 0", "cannot evaluate 'aa // (bb - 2) >= 0': division by zero: '(bb - "
-                                "2)' is 0; test '(bb - 2) != 0' first"},
+                                "2)' is 0; test '(bb - 2) != 0' first (aa = 1, bb = 2)"},
         {"aa + bb", "cannot evaluate 'aa + bb': 'aa + bb' is a number, not a condition; write '(aa "
-                    "+ bb) != 0'"},
+                    "+ bb) != 0' (aa = 1, bb = 1)"},
         {"bb < missing", "'missing' has no value here, in expression 'bb < missing'"},
     };
     add_parameter(field, "1, 2");

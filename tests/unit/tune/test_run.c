@@ -123,11 +123,12 @@ static void every_outcome_once(void **state)
                          "trial:us=23 * fail wrong_result\n"
                          "trial:us=24 * fail launch_error\n"
                          "trial:us=25 * die 3\n"
-                         "trial:us=26 * hang\n",
-                         "us = 20..28\nconstraint = us < 28 or registers < 10", &observed);
+                         "trial:us=26 * hang\n"
+                         "trial:us=29 * fail invalid\n",
+                         "us = 20..29\nconstraint = us != 28 or registers < 10", &observed);
     check_end(&end, &observed);
     assert_int_equal(observed.studies, 1);
-    assert_int_equal(end.study.result_count, 9);
+    assert_int_equal(end.study.result_count, 10);
     for (int i = 0; i < OUTCOME_COUNT; i++)
         assert_int_equal(study_count(&end.study, (enum outcome)i), i != OUTCOME_COMPILED);
     assert_true(winner_us(&end) == 27);
