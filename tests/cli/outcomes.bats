@@ -75,6 +75,49 @@ invalid_at_64() {
     invalid_at_64 constraint "registers // (block_size - 64) >= 0" "registers // (block_size - 64)"
 }
 
+@test "a grid whose number of blocks does not fit in 64 bits is invalid, not left out" {
+    sed '0,/^grid = .*/s//grid = 2^21, 2^21, 2^22/' "$sweeps/templates/scale.ini" | template odd
+    printf '[odd]\nblock_size = 64\n' >sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 1
+    equal "$(column outcome)" invalid
+    has out "2097152 * 2097152 * 4194304"
+}
+
+@test "a variant that launches nothing has no time" {
+    printf '[sweep]\n[scale]\nn = 0\nblock_size = 64, 256\n' >sweep.ini
+    cp "$sweeps"/templates/scale.* .
+    for mode in "" "--arch sm_90"; do
+        autotune --config sweep.ini --format csv $mode
+        exits 1
+        equal "$(count outcome invalid)" 2
+        has out "launches nothing"
+        [ ! -e results/tuned.ini ]
+    done
+}
+
+@test "a tolerance that lets everything pass is refused" {
+    for tolerance in 1e999 "1e300 * 1e300" "1e300 * n * 1e300" -1; do
+        sed "s/compare = .*/compare = relative($tolerance)/" "$sweeps/templates/scale.ini" | template odd
+        printf '[odd]\nmode = good, wrong\n' >sweep.ini
+        rm -rf results
+        autotune --config sweep.ini --format csv
+        [ "$code" -ne 0 ]
+        equal "$(count outcome measured)" 0
+        cat out err | grep -E "does not fit in a double|a tolerance must be a finite number from 0 on"
+    done
+}
+
+@test "an expression has its parentheses in pairs, wherever it stands" {
+    for edit in "s/^grid = .*/grid = 1) + (1/" "s/^length = n/length = n) + (1/" "s/compare = .*/compare = relative(1) + (1)/"; do
+        sed "$edit" "$sweeps/templates/scale.ini" | template odd
+        printf '[odd]\n' >sweep.ini
+        autotune --config sweep.ini
+        exits 2
+        has err "odd.ini:" "unexpected character ')'"
+    done
+}
+
 @test "in static mode as well" {
     sed 's/^grid = .*/grid = ceil_div(n, block_size - 64)/' "$sweeps/templates/scale.ini" | template odd
     printf '[odd]\nblock_size = 64, 256\n' >sweep.ini

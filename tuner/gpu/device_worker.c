@@ -199,22 +199,22 @@ static int describe_variant(struct device_worker *worker, const struct device_va
     struct scope parameters = {&variant->parameters, &fixed};
     double bytes;
     double operations;
-    int status = launch_plan_metrics(launch_plan, &worker->problem.template, &parameters, &bytes,
+    int status = launch_plan_check(launch_plan, error);
+    if (status == 0)
+        status = launch_plan_metrics(launch_plan, &worker->problem.template, &parameters, &bytes,
                                      &operations, error);
     if (status != 0)
         return status;
-    const struct step *step =
-        launch_plan->step_count > 0 ? &launch_plan->steps[launch_plan->main_step] : NULL;
-    *reply = json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:f}", "event",
-                       "loaded", "entry", step != NULL ? step->entry : "", "registers",
-                       launch_plan->main.registers, "stack_bytes",
-                       (json_int_t)launch_plan->main.stack_bytes, "static_shared_bytes",
-                       (json_int_t)launch_plan->main.static_shared_bytes, "dynamic_shared_bytes",
-                       (json_int_t)(step != NULL ? step->dynamic_shared_bytes : 0), "block_threads",
-                       (json_int_t)(step != NULL ? step_threads(step) : 0), "grid_blocks",
-                       (json_int_t)(step != NULL ? step_blocks(step) : 0), "launches",
-                       (json_int_t)launch_plan->step_count, "blocks_per_sm",
-                       launch_plan->main_blocks_per_sm, "bytes", bytes, "operations", operations);
+    const struct step *step = &launch_plan->steps[launch_plan->main_step];
+    *reply =
+        json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:f}", "event", "loaded",
+                  "entry", step->entry, "registers", launch_plan->main.registers, "stack_bytes",
+                  (json_int_t)launch_plan->main.stack_bytes, "static_shared_bytes",
+                  (json_int_t)launch_plan->main.static_shared_bytes, "dynamic_shared_bytes",
+                  (json_int_t)step->dynamic_shared_bytes, "block_threads",
+                  (json_int_t)step_threads(step), "grid_blocks", (json_int_t)step_blocks(step),
+                  "launches", (json_int_t)launch_plan->step_count, "blocks_per_sm",
+                  launch_plan->main_blocks_per_sm, "bytes", bytes, "operations", operations);
     return 0;
 }
 

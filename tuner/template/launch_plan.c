@@ -31,11 +31,25 @@ static int out_of_range(const struct evaluation *evaluation, const struct expres
     return expression_refuse(expression, &evaluation->local_scope, reason, evaluation->error);
 }
 
-/* Evaluates 1 to 3 extents; the rest are 1. */
+/* The product of the extents; false if it exceeds `most`. */
+static bool multiply(const uint32_t extents[3], int64_t most, int64_t *product)
+{
+    *product = 1;
+    for (size_t i = 0; i < 3; i++)
+        if (extents[i] == 0)
+            *product = 0;
+    for (size_t i = 0; i < 3; i++)
+        if (__builtin_mul_overflow(*product, extents[i], product) || *product > most)
+            return false;
+    return true;
+}
+
+/* Evaluates 1 to 3 extents; the rest are 1. Their product is at most `most`. */
 static int read_extents(struct evaluation *evaluation, const struct launch *launch,
                         struct expression *const *extents, size_t count, const char *what,
-                        uint32_t result[3])
+                        int64_t most, uint32_t result[3])
 {
+    int64_t product;
     for (size_t i = 0; i < 3; i++) {
         int64_t value = 1;
         if (i < count) {
@@ -48,7 +62,12 @@ static int read_extents(struct evaluation *evaluation, const struct launch *laun
             return out_of_range(evaluation, extents[i], what, value, launch->name);
         result[i] = (uint32_t)value;
     }
-    return 0;
+    if (multiply(result, most, &product))
+        return 0;
+    char reason[160];
+    (void)snprintf(reason, sizeof reason, "%s of launch '%.50s' would be %u * %u * %u", what,
+                   launch->name, result[0], result[1], result[2]);
+    return expression_refuse(extents[0], &evaluation->local_scope, reason, evaluation->error);
 }
 
 static int read_shared(struct evaluation *evaluation, const struct launch *launch,
@@ -153,12 +172,16 @@ static void bind_info(struct evaluation *evaluation, const struct kernel_info *i
 
 int64_t step_threads(const struct step *step)
 {
-    return (int64_t)step->block[0] * step->block[1] * step->block[2];
+    int64_t threads;
+    (void)multiply(step->block, INT64_MAX, &threads); /* make_step() has checked it */
+    return threads;
 }
 
 int64_t step_blocks(const struct step *step)
 {
-    return (int64_t)step->grid[0] * step->grid[1] * step->grid[2];
+    int64_t blocks;
+    (void)multiply(step->grid, INT64_MAX, &blocks);
+    return blocks;
 }
 
 static int find_sm_count(const struct scope *scope, int64_t *sm_count)
@@ -200,13 +223,11 @@ static int make_step(struct evaluation *evaluation, size_t index, const struct l
 {
     step->launch = index;
     step->entry = launch->entry;
-    int status =
-        read_extents(evaluation, launch, launch->block, launch->block_count, "block", step->block);
+    int status = read_extents(evaluation, launch, launch->block, launch->block_count, "block",
+                              INT32_MAX, step->block);
     if (status != 0)
         return status;
     int64_t threads = step_threads(step);
-    if (threads > INT32_MAX)
-        return out_of_range(evaluation, launch->block[0], "block", threads, launch->name);
     bind_stat(evaluation, "block_threads", threads);
     status = read_shared(evaluation, launch, step);
     if (status == 0 && evaluation->lookup != NULL) {
@@ -216,8 +237,8 @@ static int make_step(struct evaluation *evaluation, size_t index, const struct l
         bind_stat(evaluation, "blocks_per_sm", *blocks_per_sm);
     }
     if (status == 0)
-        status =
-            read_extents(evaluation, launch, launch->grid, launch->grid_count, "grid", step->grid);
+        status = read_extents(evaluation, launch, launch->grid, launch->grid_count, "grid",
+                              INT64_MAX, step->grid);
     if (status == 0)
         status = read_flag(evaluation, launch->cooperative, &step->cooperative);
     if (status == 0)
@@ -406,6 +427,14 @@ int launch_plan_metrics(const struct launch_plan *launch_plan, const struct temp
     struct scope names = {&launch_plan->names, scope};
     int status = evaluate_metric(template->bytes, &names, bytes, error);
     return status != 0 ? status : evaluate_metric(template->operations, &names, operations, error);
+}
+
+int launch_plan_check(const struct launch_plan *launch_plan, struct error *error)
+{
+    if (launch_plan->step_count > 0)
+        return 0;
+    return error_set(error, ERROR_CONFIG,
+                     "it launches nothing: every grid or block is 0, or every 'when' is false");
 }
 
 void launch_plan_release(struct launch_plan *launch_plan)

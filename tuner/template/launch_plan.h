@@ -63,8 +63,8 @@ struct launch_plan {
 /*
  * Evaluates all launches of the template. `scope` binds parameters, problem values and device
  * attributes. A launch with a grid of 0 blocks or no threads has nothing to do and is left out.
- * Returns 0, ERROR_CONFIG if an expression fails or an extent is negative or above 2^31 - 1, or the
- * lookup's error. It does not check for more than 1024 threads per block; the driver will.
+ * Returns 0, ERROR_CONFIG if an expression fails, an extent is negative or above 2^31 - 1, a block has
+ * more threads than that or a grid more than 2^63 - 1 blocks, or the lookup's error. It does not check for more than 1024 threads per block; the driver will.
  */
 int launch_plan_make(struct launch_plan *launch_plan, const struct template *template,
                      const struct scope *scope, const struct kernel_lookup *lookup,
@@ -81,6 +81,9 @@ int launch_plan_reference(struct launch_plan *launch_plan, const struct template
 int launch_plan_metrics(const struct launch_plan *launch_plan, const struct template *template,
                         const struct scope *scope, double *bytes, double *operations,
                         struct error *error);
+
+/* ERROR_CONFIG if nothing is launched: there is no time to measure. */
+int launch_plan_check(const struct launch_plan *launch_plan, struct error *error);
 
 void launch_plan_release(struct launch_plan *launch_plan);
 

@@ -128,7 +128,8 @@ void kernel_stats_fill(const struct kernel_stats_source *source, struct result *
     }
     if (launch_plan.step_count > 0)
         take_main(source, &launch_plan, &result->stats);
-    if (launch_plan_metrics(&launch_plan, source->template, &scope, &result->bytes,
+    if (launch_plan_check(&launch_plan, reason) != 0 ||
+        launch_plan_metrics(&launch_plan, source->template, &scope, &result->bytes,
                             &result->operations, reason) != 0) {
         *outcome = OUTCOME_INVALID;
     } else if (launch_plan.not_resident) {

@@ -439,7 +439,7 @@ static void numbers_out_of_range(void **state)
         {"grid = 1\nblock = n - 1001\n", 23,
          "cannot evaluate 'n - 1001': block of launch 'run' would be -1 (n = 1000)"},
         {"grid = 1\nblock = 65536, 32768\n", 23,
-         "cannot evaluate '65536': block of launch 'run' would be 2147483648"},
+         "cannot evaluate '65536': block of launch 'run' would be 65536 * 32768 * 1"},
         {"grid = 1\nblock = 1\nshared_bytes = -4\n", 24,
          "cannot evaluate '-4': shared_bytes of launch 'run' would be -4"},
         {"grid = 1\nblock = 1\nshared_bytes = 2^31\n", 24,
@@ -450,6 +450,15 @@ static void numbers_out_of_range(void **state)
         assert_refused(scene, text, cases[i].line, cases[i].message);
         free(text);
     }
+    assert_refused(scene, "[launch.run]\nentry = k\ngrid = n * 2^11, 2^21, 2^22\nblock = 1\n", 22,
+                   "cannot evaluate 'n * 2^11': grid of launch 'run' would be 2048000 * 2097152 * "
+                   "4194304 (n = 1000)");
+    assert_refused(scene,
+                   "[launch.run]\nentry = k\ngrid = 1\nblock = 2^31 - 1, 2^31 - 1, 2^31 - 1\n", 23,
+                   "cannot evaluate '2^31 - 1': block of launch 'run' would be 2147483647 * "
+                   "2147483647 * 2147483647");
+    make_well(scene, "[launch.run]\nentry = k\ngrid = 2^21, 2^21, 2^20\nblock = 1\n");
+    assert_true(step_blocks(&scene->launch_plan.steps[0]) == (int64_t)1 << 62);
     make_well(scene, "[launch.run]\nentry = k\ngrid = 2^31 - 1\nblock = 2048\n");
     assert_int_equal(scene->launch_plan.steps[0].grid[0], INT32_MAX);
 }
