@@ -204,14 +204,12 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
         status = single_compile_cubin(&bench->compiler, &tuned, &variant, &origin, error);
     if (status == 0)
         status = single_compile_cubin(&bench->compiler, &plain, &reference, &origin, error);
-    const struct problem_request request = {.template_path = path,
-                                            .problem = &problem,
-                                            .reference_cubin = reference.cubin,
-                                            .cold = true};
+    const struct problem_request request = {
+        .template_path = path, .problem = &problem, .reference = &reference, .cold = true};
     if (status == 0)
         status = device_problem_open(&bench->problem, &bench->device, &request, error);
     if (status == 0)
-        status = device_variant_load(&bench->variant, &bench->problem, variant.cubin, &parameters,
+        status = device_variant_load(&bench->variant, &bench->problem, &variant, &parameters,
                                      &outcome, error);
     if (status == 0 && outcome != OUTCOME_MEASURED)
         status = error->code;

@@ -96,6 +96,28 @@ invalid_at_64() {
     done
 }
 
+@test "arguments that are not the kernel's never reach the driver" {
+    local arguments
+    stand_in "log = $scratch/calls"
+    for arguments in "in, out, float factor" "in, out, float factor, uint64 n, uint64 n" "in, out, float factor, uint32 n" \
+        "in, out, double factor, uint64 n"; do
+        # of the reference alone are they right
+        sed "/^\[launch/,/^\[expect/s/^arguments = .*/arguments = $arguments/" "$sweeps/templates/scale.ini" | template odd
+        printf '[odd]\nblock_size = 64\n' >sweep.ini
+        for mode in "" "--arch sm_90"; do
+            rm -rf results calls
+            autotune --config sweep.ini --format csv $mode
+            exits 1
+            equal "$(column outcome)" invalid
+            has out "kernel 'scale_good' has 4 parameters, of 8, 8, 4, 8 bytes; 'arguments' gives"
+        done
+    done
+    sed "/^reference/{n;s/^arguments = .*/arguments = in, reference/}" "$sweeps/templates/scale.ini" | template odd
+    autotune --config sweep.ini
+    exits 2
+    has err "odd.ini:" "reference 'scale_reference': kernel 'scale_reference' has 4 parameters"
+}
+
 @test "a tolerance that lets everything pass is refused" {
     for tolerance in 1e999 "1e300 * 1e300" "1e300 * n * 1e300" -1; do
         sed "s/compare = .*/compare = relative($tolerance)/" "$sweeps/templates/scale.ini" | template odd

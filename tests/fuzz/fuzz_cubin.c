@@ -53,7 +53,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 8)
         return 0;
+    struct cubin_parameters parameters;
     (void)cubin_elf_max_threads(data, size, "all");
+    (void)cubin_elf_parameters(data, size, "all", &parameters);
     char *bytes = fuzz_text(data + 4, size - 4);
     size_t count = size - 4;
     repair(bytes, count);

@@ -62,21 +62,21 @@ int bundled_cubin_write(const char *path, const struct cubin_origin *origin,
 }
 
 int bundled_cubin_read(const char *path, const struct cubin_origin *origin, void **cubin,
-                       struct error *error)
+                       size_t *cubin_bytes, struct error *error)
 {
     char digits[HASH_BYTES];
     char *bytes = NULL;
     char *stated = NULL;
     char *beside = hash_path(path);
-    size_t count = 0;
     *cubin = NULL;
-    int status = read_file(path, &bytes, &count, NULL);
+    *cubin_bytes = 0;
+    int status = read_file(path, &bytes, cubin_bytes, NULL);
     if (status == 0)
         status = read_file(beside, &stated, NULL, NULL);
     if (status != 0) {
         status = error_set(error, ERROR_RECORD, "the bundle lacks '%s' or its hash", path);
     } else {
-        hash_cubin(origin, bytes, count, digits);
+        hash_cubin(origin, bytes, *cubin_bytes, digits);
         if (strcmp(stated, digits) == 0)
             *cubin = bytes;
         else

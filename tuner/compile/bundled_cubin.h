@@ -10,6 +10,8 @@
 #include "template/source.h"
 #include "template/variant.h"
 
+#include <stddef.h>
+
 /* What a cubin is compiled from. Include folders and the order of the options do not count. */
 struct cubin_origin {
     const struct source *source;
@@ -24,6 +26,6 @@ int bundled_cubin_write(const char *path, const struct cubin_origin *origin,
 /* Reads a cubin that is whole and was compiled from `origin`; free it. Otherwise returns
  * ERROR_RECORD with the reason. */
 int bundled_cubin_read(const char *path, const struct cubin_origin *origin, void **cubin,
-                       struct error *error);
+                       size_t *cubin_bytes, struct error *error);
 
 #endif

@@ -11,7 +11,15 @@
  * and a 16-bit word. The word is the value, or in format SIZED the length of the value that
  * follows.
  */
-enum { FORMAT_SIZED = 4, ATTRIBUTE_MAX_THREADS = 0x05, ATTRIBUTE_REQUIRED_THREADS = 0x10 };
+enum {
+    FORMAT_SIZED = 4,
+    ATTRIBUTE_MAX_THREADS = 0x05,
+    ATTRIBUTE_REQUIRED_THREADS = 0x10,
+    ATTRIBUTE_PARAMETER = 0x17,       /* size in the upper 14 bits of the third word */
+    ATTRIBUTE_PARAMETER_BYTES = 0x19, /* of all parameters */
+    ATTRIBUTE_LARGE_PARAMETER = 0x45, /* size in the lower 16 bits, where 14 are too few */
+    PARAMETER_BYTES = 12,
+};
 
 struct bytes {
     const unsigned char *at;
@@ -85,21 +93,70 @@ static int threads_of(const unsigned char *at)
     return (int)threads;
 }
 
+struct attribute {
+    unsigned format;
+    unsigned number;
+    unsigned word;      /* the value, or its size */
+    struct bytes value; /* in format SIZED */
+};
+
+/* The attribute at `*at`, which moves on to the next one; false at the end, or if it is cut. */
+static bool next_attribute(struct bytes info, size_t *at, struct attribute *attribute)
+{
+    if (info.count < 4 || *at > info.count - 4)
+        return false;
+    const unsigned char *header = info.at + *at;
+    *attribute = (struct attribute){header[0], header[1], header[2] + 256u * header[3], {0}};
+    size_t size = attribute->format == FORMAT_SIZED ? attribute->word : 0;
+    *at += 4;
+    if (size > info.count - *at)
+        return false;
+    attribute->value = (struct bytes){info.at + *at, size};
+    *at += size;
+    return true;
+}
+
 int cubin_elf_max_threads(const void *cubin, size_t cubin_bytes, const char *entry)
 {
     struct bytes info = find_info((struct bytes){cubin, cubin_bytes}, entry);
+    struct attribute attribute;
     size_t at = 0;
-    while (at + 4 <= info.count) {
-        unsigned format = info.at[at];
-        unsigned attribute = info.at[at + 1];
-        size_t size = format == FORMAT_SIZED ? info.at[at + 2] + 256u * info.at[at + 3] : 0;
-        at += 4;
-        if (size > info.count - at)
-            return 0;
-        if (format == FORMAT_SIZED && size >= 3 * sizeof(uint32_t) &&
-            (attribute == ATTRIBUTE_MAX_THREADS || attribute == ATTRIBUTE_REQUIRED_THREADS))
-            return threads_of(info.at + at);
-        at += size;
-    }
+    while (next_attribute(info, &at, &attribute))
+        if (attribute.value.count >= 3 * sizeof(uint32_t) &&
+            (attribute.number == ATTRIBUTE_MAX_THREADS ||
+             attribute.number == ATTRIBUTE_REQUIRED_THREADS))
+            return threads_of(attribute.value.at);
     return 0;
+}
+
+/* Its words: the symbol, the parameter's number and offset, its size among flags. */
+static void add_parameter(const struct attribute *attribute, struct cubin_parameters *parameters)
+{
+    uint16_t number;
+    uint32_t last;
+    memcpy(&number, attribute->value.at + 4, sizeof number);
+    memcpy(&last, attribute->value.at + 8, sizeof last);
+    if (number < CUBIN_PARAMETERS)
+        parameters->bytes[number] =
+            (uint16_t)(attribute->number == ATTRIBUTE_PARAMETER ? last >> 18 : last & 0xffff);
+    parameters->count++;
+}
+
+bool cubin_elf_parameters(const void *cubin, size_t cubin_bytes, const char *entry,
+                          struct cubin_parameters *parameters)
+{
+    struct bytes info = find_info((struct bytes){cubin, cubin_bytes}, entry);
+    struct attribute attribute;
+    size_t at = 0;
+    unsigned all_bytes = 0;
+    *parameters = (struct cubin_parameters){0};
+    while (next_attribute(info, &at, &attribute)) {
+        if (attribute.number == ATTRIBUTE_PARAMETER_BYTES)
+            all_bytes = attribute.word;
+        else if ((attribute.number == ATTRIBUTE_PARAMETER ||
+                  attribute.number == ATTRIBUTE_LARGE_PARAMETER) &&
+                 attribute.value.count >= PARAMETER_BYTES)
+            add_parameter(&attribute, parameters);
+    }
+    return info.at != NULL && at == info.count && (parameters->count == 0) == (all_bytes == 0);
 }

@@ -6,12 +6,26 @@
 #ifndef AUTOTUNE_CUBIN_ELF_H
 #define AUTOTUNE_CUBIN_ELF_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * The maximum threads per block that `entry` declares with __launch_bounds__ or __block_size__; 0
  * if it declares none, does not exist, or the cubin is damaged.
  */
 int cubin_elf_max_threads(const void *cubin, size_t cubin_bytes, const char *entry);
+
+enum { CUBIN_PARAMETERS = 128 };
+
+/* The parameters of an entry, and the size of each of the first CUBIN_PARAMETERS. */
+struct cubin_parameters {
+    size_t count;
+    uint16_t bytes[CUBIN_PARAMETERS];
+};
+
+/* False if the cubin does not tell: it is damaged, has no such entry, or is of an unknown format. */
+bool cubin_elf_parameters(const void *cubin, size_t cubin_bytes, const char *entry,
+                          struct cubin_parameters *parameters);
 
 #endif

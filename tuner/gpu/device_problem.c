@@ -1,6 +1,7 @@
 #include "gpu/device_problem.h"
 
 #include "base/alloc.h"
+#include "compile/launch_arguments.h"
 #include "gpu/module.h"
 #include "record/gpu.h"
 #include "template/template_load.h"
@@ -107,15 +108,34 @@ static int reference_failed(const struct device_problem *problem,
                         "reference '%s': %.1400s", expectation->reference.entry, inner.message);
 }
 
+/* The reference's arguments are checked before the first launch, as a variant's are. */
+static int plan_reference(struct launch_plan *launch_plan, const struct device_problem *problem,
+                          const struct expectation *expectation,
+                          const struct compilation *compilation, const struct scope *scope,
+                          struct error *error)
+{
+    int status = launch_plan_reference(launch_plan, &problem->template, expectation, scope, error);
+    if (status != 0)
+        return status;
+    struct error inner;
+    if (launch_arguments_check(launch_plan, compilation->cubin, compilation->cubin_bytes, &inner) ==
+        0)
+        return 0;
+    launch_plan_release(launch_plan);
+    return error_set_at(error, ERROR_CONFIG, problem->template.path, expectation->line,
+                        "reference '%s': %.1400s", expectation->reference.entry, inner.message);
+}
+
 static int run_reference(struct device_problem *problem, const struct expectation *expectation,
-                         CUmodule module, const struct scope *scope, struct device_buffer *expected,
+                         const struct compilation *compilation, CUmodule module,
+                         const struct scope *scope, struct device_buffer *expected,
                          struct error *error)
 {
     struct device_context *device = problem->device;
     struct launch_plan launch_plan;
     CUfunction function;
     void **arguments = NULL;
-    int status = launch_plan_reference(&launch_plan, &problem->template, expectation, scope, error);
+    int status = plan_reference(&launch_plan, problem, expectation, compilation, scope, error);
     if (status != 0)
         return status;
     if (launch_plan.step_count == 0)
@@ -141,7 +161,8 @@ done:
     return status;
 }
 
-static int make_expectation(struct device_problem *problem, size_t index, CUmodule module,
+static int make_expectation(struct device_problem *problem, size_t index,
+                            const struct compilation *compilation, CUmodule module,
                             const struct scope *scope, struct error *error)
 {
     const struct expectation *expectation = &problem->template.expectations[index];
@@ -162,12 +183,12 @@ static int make_expectation(struct device_problem *problem, size_t index, CUmodu
     if (status == 0)
         status =
             expectation->kind == EXPECT_REFERENCE
-                ? run_reference(problem, expectation, module, scope, expected, error)
+                ? run_reference(problem, expectation, compilation, module, scope, expected, error)
                 : device_buffer_fill(problem->device, expected, &expectation->fill, scope, error);
     return status;
 }
 
-static int make_expectations(struct device_problem *problem, const void *cubin,
+static int make_expectations(struct device_problem *problem, const struct compilation *compilation,
                              const struct scope *scope, struct error *error)
 {
     struct device_context *device = problem->device;
@@ -175,10 +196,10 @@ static int make_expectations(struct device_problem *problem, const void *cubin,
     int status = 0;
     problem->expected =
         alloc_zeroed(problem->template.expectation_count, sizeof *problem->expected);
-    if (cubin != NULL)
-        status = CUDA(device, cuModuleLoadData, &module, cubin);
+    if (compilation != NULL)
+        status = CUDA(device, cuModuleLoadData, &module, compilation->cubin);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
-        status = make_expectation(problem, i, module, scope, error);
+        status = make_expectation(problem, i, compilation, module, scope, error);
     if (module != NULL)
         (void)device->driver.cuModuleUnload(module);
     /* undo what the references may have written to their inputs */
@@ -239,7 +260,7 @@ int device_problem_open(struct device_problem *problem, struct device_context *d
         if (status == 0)
             status = make_buffers(problem, &scope, error);
         if (status == 0)
-            status = make_expectations(problem, request->reference_cubin, &scope, error);
+            status = make_expectations(problem, request->reference, &scope, error);
     }
     if (status == 0)
         status = make_flush(problem, error);
@@ -333,8 +354,8 @@ static int make_steps(struct device_variant *variant, struct device_problem *pro
 }
 
 int device_variant_load(struct device_variant *variant, struct device_problem *problem,
-                        const void *cubin, const struct bindings *parameters, enum outcome *outcome,
-                        struct error *error)
+                        const struct compilation *compilation, const struct bindings *parameters,
+                        enum outcome *outcome, struct error *error)
 {
     struct device_context *device = problem->device;
     struct module module = {.device = device};
@@ -344,7 +365,7 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
     variant->counted = true;
     *outcome = OUTCOME_LOAD_ERROR;
     variant->copy_count = 1;
-    int status = device_code_load(&variant->copies[0], device, cubin, error);
+    int status = device_code_load(&variant->copies[0], device, compilation->cubin, error);
     if (status != 0)
         return device_is_lost(device->last) ? status : 0;
     module.handle = variant->copies[0].module;
@@ -354,6 +375,9 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
     status = launch_plan_make(&variant->launch_plan, &problem->template, &scope, &functions, error);
     if (status == ERROR_DEVICE && device->last == CUDA_ERROR_NOT_FOUND)
         return 0;
+    if (status == 0)
+        status = launch_arguments_check(&variant->launch_plan, compilation->cubin,
+                                        compilation->cubin_bytes, error);
     if (status != 0)
         return status;
     if (variant->launch_plan.not_resident) {

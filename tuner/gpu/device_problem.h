@@ -6,6 +6,7 @@
 #ifndef AUTOTUNE_DEVICE_PROBLEM_H
 #define AUTOTUNE_DEVICE_PROBLEM_H
 
+#include "compile/compilation.h"
 #include "gpu/device_buffer.h"
 #include "gpu/device_code.h"
 #include "gpu/device_context.h"
@@ -37,7 +38,7 @@ struct problem_request {
     const char *template_path;
     const char *template_hash; /* fail if the template no longer has this hash; NULL: any */
     const struct bindings *problem;
-    const void *reference_cubin; /* the source compiled with its defaults; NULL: no reference */
+    const struct compilation *reference; /* the source compiled with its defaults; NULL: none */
     bool cold;
 };
 
@@ -67,16 +68,16 @@ struct device_variant {
 };
 
 /*
- * Loads a variant from its cubin, evaluates its launch plan with the driver's register counts and
+ * Loads a variant from its compilation, evaluates its launch plan with the driver's register counts and
  * occupancy, and makes its scratch buffers. If the variant can run, returns 0 with *outcome set to
  * OUTCOME_MEASURED. If it cannot, returns 0 with *outcome set to its failure (OUTCOME_LOAD_ERROR,
  * OUTCOME_NOT_RESIDENT or OUTCOME_LAUNCH_ERROR) and the reason in `error`. Returns ERROR_CONFIG if
- * an expression of the template fails and ERROR_DEVICE if the driver does. Call
+ * an expression of the template fails or its arguments are not those of the kernel, and ERROR_DEVICE if the driver does. Call
  * device_variant_unload() in any case.
  */
 int device_variant_load(struct device_variant *variant, struct device_problem *problem,
-                        const void *cubin, const struct bindings *parameters, enum outcome *outcome,
-                        struct error *error);
+                        const struct compilation *compilation, const struct bindings *parameters,
+                        enum outcome *outcome, struct error *error);
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem);
 
 /*

@@ -136,7 +136,7 @@ static int open_problem(struct device_worker *worker, const json_t *request,
     struct problem_request problem = {.template_path = text_of(request, "template"),
                                       .template_hash = text_of(request, "hash"),
                                       .problem = values,
-                                      .reference_cubin = reference.cubin,
+                                      .reference = path != NULL ? &reference : NULL,
                                       .cold = json_is_true(json_object_get(request, "cold"))};
     status = device_problem_open(&worker->problem, &worker->device, &problem, error);
     compilation_release(&reference);
@@ -226,7 +226,7 @@ static int load_variant(struct device_worker *worker, struct device_variant *var
     int status = read_cubin(path, &compilation, error);
     if (status != 0)
         return status;
-    status = device_variant_load(variant, &worker->problem, compilation.cubin, parameters,
+    status = device_variant_load(variant, &worker->problem, &compilation, parameters,
                                  &answer->outcome, error);
     compilation_release(&compilation);
     status = to_outcome(worker, status, OUTCOME_LOAD_ERROR, answer);
@@ -234,7 +234,7 @@ static int load_variant(struct device_worker *worker, struct device_variant *var
         status = describe_variant(worker, variant, &answer->reply, error);
     if (status != ERROR_CONFIG)
         return status;
-    answer->outcome = OUTCOME_INVALID; /* an expression of the template fails for this variant */
+    answer->outcome = OUTCOME_INVALID; /* the template does not fit this variant */
     return 0;
 }
 

@@ -9,7 +9,7 @@
 #define OUTCOMES(X)                                                                                \
     X(MEASURED, "measured", "verified and timed")                                                  \
     X(COMPILED, "compiled", "compiled in static mode; nothing was run")                            \
-    X(INVALID, "invalid", "an expression of the template failed for it, or it launches nothing")   \
+    X(INVALID, "invalid", "the template does not fit it: an expression fails, for example")        \
     X(CONSTRAINT, "constraint", "a constraint on the compiled kernel rejected it")                 \
     X(COMPILE_ERROR, "compile_error", "it did not compile, or the compiler crashed or timed out")  \
     X(LOAD_ERROR, "load_error", "the driver could not load it")                                    \

@@ -105,6 +105,7 @@ static int read_buffer_argument(struct evaluation *evaluation, const struct laun
     if (status != 0)
         return status;
     result->is_buffer = true;
+    result->size = sizeof(uint64_t);
     result->buffer = SIZE_MAX;
     if (value.kind == VALUE_WORD && strcmp(value.as.word, "reference") == 0)
         return 0;
@@ -124,6 +125,7 @@ static int read_scalar_argument(struct evaluation *evaluation, const struct laun
 {
     int64_t integer = 0;
     double real = 0;
+    result->size = element_bytes(argument->type);
     int status = element_is_floating(argument->type)
                      ? expression_real(argument->expression, &evaluation->local_scope, &real,
                                        evaluation->error)

@@ -37,6 +37,7 @@ struct step_argument {
     bool is_buffer;
     size_t buffer;          /* index; SIZE_MAX: the reference's output */
     unsigned char bytes[8]; /* a scalar in the kernel's representation */
+    size_t size;            /* in bytes; 8 for a buffer */
 };
 
 struct step {

@@ -1,5 +1,6 @@
 #include "tune/kernel_stats.h"
 
+#include "compile/launch_arguments.h"
 #include "record/occupancy.h"
 #include "template/launch_plan.h"
 
@@ -128,7 +129,11 @@ void kernel_stats_fill(const struct kernel_stats_source *source, struct result *
     }
     if (launch_plan.step_count > 0)
         take_main(source, &launch_plan, &result->stats);
+    const struct compilation *compilation = source->compilation;
     if (launch_plan_check(&launch_plan, reason) != 0 ||
+        (compilation->cubin != NULL &&
+         launch_arguments_check(&launch_plan, compilation->cubin, compilation->cubin_bytes,
+                                reason) != 0) ||
         launch_plan_metrics(&launch_plan, source->template, &scope, &result->bytes,
                             &result->operations, reason) != 0) {
         *outcome = OUTCOME_INVALID;

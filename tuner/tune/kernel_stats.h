@@ -19,15 +19,15 @@
 struct kernel_stats_source {
     const struct template *template;
     const struct gpu *gpu;
-    const struct bindings *fixed;      /* problem values and device attributes */
-    const struct bindings *parameters; /* of the variant */
-    const struct compilation *compilation;
+    const struct bindings *fixed;          /* problem values and device attributes */
+    const struct bindings *parameters;     /* of the variant */
+    const struct compilation *compilation; /* with its cubin, arguments are checked as well */
 };
 
 /*
  * Fills result->stats, bytes and operations for the variant's main launch. `*outcome` becomes
- * OUTCOME_COMPILED, or with a message in `reason` OUTCOME_INVALID (an expression of the template
- * fails), OUTCOME_NOT_RESIDENT or OUTCOME_LOAD_ERROR (the source lacks an entry).
+ * OUTCOME_COMPILED, or with a message in `reason` OUTCOME_INVALID (the template does not
+ * fit the variant), OUTCOME_NOT_RESIDENT or OUTCOME_LOAD_ERROR (the source lacks an entry).
  */
 void kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
                        enum outcome *outcome, struct error *reason);

@@ -1,5 +1,6 @@
 #include "tune/static_check.h"
 
+#include "compile/cubin_cache.h"
 #include "tune/kernel_stats.h"
 
 #include <stdio.h>
@@ -20,16 +21,30 @@ void static_check_compile_reason(const struct compile_job *compile, char *reason
     (void)snprintf(reason, size, "%.*s", (int)strcspn(found, "\n"), found);
 }
 
+/* Without a device worker that checks arguments against the cubin, it is done here. */
+static enum outcome fill_stats(struct tuning_job *job, size_t index, struct error *reason)
+{
+    struct kernel_stats_source source = tuning_job_stats_source(job, index);
+    struct compilation image = {0};
+    enum outcome outcome;
+    bool found = false;
+    if (job->study.environment.static_mode &&
+        cubin_cache_read(job->compile_jobs[index]->path, &image, &found, NULL) == 0 && found)
+        source.compilation = &image;
+    kernel_stats_fill(&source, &job->study.results[index], &outcome, reason);
+    compilation_release(&image);
+    return outcome;
+}
+
 /* What is known of a compiled variant without running it; `reason` says why unless it is
  * OUTCOME_COMPILED. */
 static enum outcome check_compiled(struct tuning_job *job, size_t index, struct error *reason)
 {
     struct result *result = &job->study.results[index];
     const struct kernel_stats_source source = tuning_job_stats_source(job, index);
-    enum outcome outcome;
     bool allowed = true;
     size_t constraint = 0;
-    kernel_stats_fill(&source, result, &outcome, reason);
+    enum outcome outcome = fill_stats(job, index, reason);
     if (outcome != OUTCOME_COMPILED)
         return outcome;
     if (kernel_stats_allowed(&source, &result->stats, job->kernel->constraints,

@@ -34,7 +34,8 @@ static void expect(const struct cubin_origin *from, const char *message)
 {
     struct error error = {0};
     void *bytes;
-    int status = bundled_cubin_read("b/k.cubin", from, &bytes, &error);
+    size_t count;
+    int status = bundled_cubin_read("b/k.cubin", from, &bytes, &count, &error);
     assert_int_equal(status, message == NULL ? 0 : ERROR_RECORD);
     if (message == NULL)
         assert_memory_equal(bytes, cubin, sizeof cubin - 1);

@@ -16,6 +16,12 @@
 static const char source[] =
     "extern \"C\" __global__ void plain(int *o) { o[0] = 1; }\n"
     "extern \"C\" __global__ void __launch_bounds__(256) bounded(int *o) { o[0] = 1; }\n"
+    "struct triple { int a, b, c; };\n"
+    "struct thousands { char bytes[20000]; };\n"
+    "extern \"C\" __global__ void many(int *o, char c, short s, triple t, long long n)\n"
+    "{ o[n] = c + s + t.b; }\n"
+    "extern \"C\" __global__ void large(thousands t, char *o) { *o = t.bytes[*o]; }\n"
+    "extern \"C\" __global__ void none() {}\n"
     "extern \"C\" __global__ void __launch_bounds__(96, 4) bounded_twice(int *o) { o[0] = 1; }\n";
 
 /* A real cubin: there is no other description of the format. */
@@ -51,12 +57,34 @@ static void launch_bounds_are_read(void **state)
     assert_int_equal(cubin_elf_max_threads(good->cubin, good->cubin_bytes, ""), 0);
 }
 
+static void parameters_are_read(void **state)
+{
+    const struct compilation *good = *state;
+    struct cubin_parameters parameters;
+    assert_true(cubin_elf_parameters(good->cubin, good->cubin_bytes, "plain", &parameters));
+    assert_int_equal(parameters.count, 1);
+    assert_int_equal(parameters.bytes[0], 8);
+    assert_true(cubin_elf_parameters(good->cubin, good->cubin_bytes, "many", &parameters));
+    assert_int_equal(parameters.count, 5);
+    static const uint16_t expected[] = {8, 1, 2, 12, 8};
+    assert_memory_equal(parameters.bytes, expected, sizeof expected);
+    assert_true(cubin_elf_parameters(good->cubin, good->cubin_bytes, "large", &parameters));
+    assert_int_equal(parameters.count, 2);
+    assert_int_equal(parameters.bytes[0], 20000);
+    assert_int_equal(parameters.bytes[1], 8);
+    assert_true(cubin_elf_parameters(good->cubin, good->cubin_bytes, "none", &parameters));
+    assert_int_equal(parameters.count, 0);
+    assert_false(cubin_elf_parameters(good->cubin, good->cubin_bytes, "missing", &parameters));
+}
+
 /* In memory of its own size, so that a sanitizer sees a read beyond it. */
 static int threads_of_copy(const void *bytes, size_t count)
 {
     unsigned char *copy = alloc_zeroed(count, 1);
     memcpy(copy, bytes, count);
     int threads = cubin_elf_max_threads(copy, count, "bounded");
+    struct cubin_parameters parameters;
+    (void)cubin_elf_parameters(copy, count, "many", &parameters);
     free(copy);
     return threads;
 }
@@ -99,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launch_bounds_are_read),
+        cmocka_unit_test(parameters_are_read),
         cmocka_unit_test(a_cut_file_gives_the_truth_or_nothing),
         cmocka_unit_test(damaged_bytes_are_survived),
     };

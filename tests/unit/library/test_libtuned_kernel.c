@@ -312,6 +312,24 @@ static void test_refuses_other_versions(void **state)
     tuned_kernels_close(kernels);
 }
 
+static void test_arguments_are_the_kernels(void **state)
+{
+    (void)state;
+    struct tuned_query query = {.kernel = "scale"};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    make_bundle();
+    assert_int_equal(system("sed -i 's/in, out, float factor, uint64 n/in, out, float factor/' "
+                            "b/templates/scale.ini"),
+                     0);
+    struct tuned_kernels *kernels = open_bundle();
+    assert_int_not_equal(tuned_kernel_get(kernels, &query, &kernel, &error), 0);
+    assert_non_null(strstr(error.message, "kernel 'scale_good' has 4 parameters, of 8, 8, 4, 8 "
+                                          "bytes; 'arguments' gives 3, of 8, 8, 4 bytes"));
+    assert_null(kernel);
+    tuned_kernels_close(kernels);
+}
+
 static void test_bad_files_are_errors(void **state)
 {
     (void)state;
@@ -483,6 +501,7 @@ int main(void)
         WORLD_TEST(test_without_a_compiler_a_damaged_binary_is_a_clear_error),
         WORLD_TEST(test_scratch_buffers_begin_with_any_fill),
         WORLD_TEST(test_refuses_other_versions),
+        WORLD_TEST(test_arguments_are_the_kernels),
         WORLD_TEST(test_bad_files_are_errors),
         WORLD_TEST(test_a_source_of_the_application),
         WORLD_TEST(test_a_source_needs_no_compiler_where_the_bundle_has_it),

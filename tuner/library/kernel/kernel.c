@@ -1,6 +1,7 @@
 #include "kernels.h"
 
 #include "base/alloc.h"
+#include "compile/launch_arguments.h"
 #include "gpu/module.h"
 #include "record/gpu.h"
 #include "template/element.h"
@@ -22,6 +23,8 @@ struct loaded_kernel {
     const struct template *template;
     struct bindings parameters;
     struct bindings fixed; /* problem values and device attributes */
+    void *cubin;           /* of the module */
+    size_t cubin_bytes;
     struct launch_plan launch_plan;
     struct tuned_launch *launches;
     struct tuned_kernel_buffer *buffers;
@@ -73,7 +76,8 @@ static bool load_bundled(struct loaded_kernel *kernel, const struct tuned_query 
     variant_options(kernel->template, &kernel->parameters, problem, &options);
     const struct cubin_origin origin = {&kernel->template->source, &options,
                                         public->match.from->gpu->compute_capability};
-    bool loaded = kernels_load_bundled(kernel->kernels, path, &origin, &public->module, reason);
+    bool loaded = kernels_load_bundled(kernel->kernels, path, &origin, &public->module,
+                                       &kernel->cubin, &kernel->cubin_bytes, reason);
     options_release(&options);
     public->origin = TUNED_FROM_BUNDLE;
     return loaded;
@@ -93,6 +97,9 @@ static int load_built(struct loaded_kernel *kernel, const struct bindings *probl
     if (status == 0)
         status = CUDA_CALL(&kernels->device, error, cuModuleLoadData, &kernel->public.module,
                            compilation.cubin);
+    kernel->cubin = compilation.cubin;
+    kernel->cubin_bytes = compilation.cubin_bytes;
+    compilation.cubin = NULL;
     kernel->public.origin = origin == BUILD_COMPILED ? TUNED_FROM_COMPILER : TUNED_FROM_CACHE;
     compilation_release(&compilation);
     return status;
@@ -123,6 +130,8 @@ static int make_launches(struct loaded_kernel *kernel, const struct scope *scope
     int status = launch_plan_make(launch_plan, kernel->template, scope, &lookup, error);
     if (status == 0 && launch_plan->not_resident)
         status = error_set(error, ERROR_DEVICE, "%s", launch_plan->residency);
+    if (status == 0)
+        status = launch_arguments_check(launch_plan, kernel->cubin, kernel->cubin_bytes, error);
     if (status != 0)
         return status;
     kernel->launches = alloc_zeroed(launch_plan->step_count, sizeof *kernel->launches);
@@ -278,6 +287,7 @@ void tuned_kernel_free(struct tuned_kernel *kernel)
     launch_plan_release(&loaded->launch_plan);
     bindings_release(&loaded->parameters);
     bindings_release(&loaded->fixed);
+    free(loaded->cubin);
     free(loaded->launches);
     free(loaded->buffers);
     free(loaded);

@@ -195,16 +195,17 @@ struct request {
 };
 
 bool kernels_load_bundled(struct tuned_kernels *kernels, const char *path,
-                          const struct cubin_origin *origin, struct CUmod_st **module,
-                          struct error *reason)
+                          const struct cubin_origin *origin, struct CUmod_st **module, void **cubin,
+                          size_t *cubin_bytes, struct error *reason)
 {
-    void *cubin = NULL;
-    int status = bundled_cubin_read(path, origin, &cubin, reason);
+    int status = bundled_cubin_read(path, origin, cubin, cubin_bytes, reason);
     if (status == 0)
-        status = CUDA_CALL(&kernels->device, reason, cuModuleLoadData, module, cubin);
-    if (status != 0)
+        status = CUDA_CALL(&kernels->device, reason, cuModuleLoadData, module, *cubin);
+    if (status != 0) {
+        free(*cubin);
+        *cubin = NULL;
         *module = NULL;
-    free(cubin);
+    }
     return status == 0;
 }
 
@@ -231,7 +232,11 @@ static bool load_bundled_module(const struct request *request, struct CUmod_st *
                                request->definitions.count, &options);
     const struct cubin_origin origin = {&request->source, &options,
                                         request->match.from->gpu->compute_capability};
-    bool loaded = kernels_load_bundled(request->kernels, own, &origin, module, reason);
+    void *cubin;
+    size_t cubin_bytes;
+    bool loaded =
+        kernels_load_bundled(request->kernels, own, &origin, module, &cubin, &cubin_bytes, reason);
+    free(cubin);
     options_release(&options);
     free(own);
     return loaded;

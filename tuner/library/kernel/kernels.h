@@ -35,11 +35,11 @@ int kernels_fail(const struct error *inner, int stated, struct tuned_error *erro
 int kernels_refuse(struct tuned_error *error, enum tuned_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Loads a cubin of the bundle if it is whole and was compiled from `origin`; otherwise returns false
- * with the reason. */
+/* Loads a cubin of the bundle if it is whole and was compiled from `origin`, and hands it over in
+ * `*cubin`, to be freed; otherwise returns false with the reason. */
 bool kernels_load_bundled(struct tuned_kernels *kernels, const char *path,
-                          const struct cubin_origin *origin, struct CUmod_st **module,
-                          struct error *reason);
+                          const struct cubin_origin *origin, struct CUmod_st **module, void **cubin,
+                          size_t *cubin_bytes, struct error *reason);
 
 /* Puts before the message of a failed compilation why it was necessary. */
 void kernels_explain_compiling(const struct error *reason, struct error *error);
