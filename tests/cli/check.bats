@@ -7,6 +7,21 @@ without_gpu_and_compiler() {
     export LD_LIBRARY_PATH=$scratch/nothing AUTOTUNE_NVRTC=$scratch/nothing/libnvrtc.so
 }
 
+@test "a parameter whose macro the source never names is refused" {
+    sed 's/^num_load = .*/&\npad = 0/' "$sweeps/templates/scale.ini" | template padded
+    printf '/* PAD */\n#ifndef PADDING\n#define PADDING 0\n#endif\n' >>padded.cu
+    printf '[padded]\npad = 0, 1, 2, 3\n' >sweep.ini
+    for command in "check --config sweep.ini" "tune --config sweep.ini"; do
+        # shellcheck disable=SC2086 # a command and its arguments
+        autotune $command
+        exits 2
+        has err "padded.ini:9:" "'pad' changes nothing: the source and its headers do not name the macro 'PAD'"
+    done
+    sed -i 's/PADDING/PAD/' padded.cu
+    autotune check --config sweep.ini
+    exits 0
+}
+
 @test "prints values, and variants before and after constraints" {
     without_gpu_and_compiler
     autotune check --config "$SOURCE_DIR/tests/foreign/sweep.ini"

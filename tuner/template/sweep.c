@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/suggestion.h"
 #include "template/installed.h"
+#include "template/macro_check.h"
 #include "template/template_load.h"
 
 #include <dirent.h>
@@ -226,6 +227,8 @@ static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel, struct 
         return ERROR_CONFIG;
     int status = template_load(&kernel->template, path, error);
     free(path);
+    if (status == 0)
+        status = macro_check(&kernel->template, error);
     if (status == 0 && !literal_is_name(kernel->template.name, SIZE_MAX))
         status =
             error_set_at(error, ERROR_CONFIG, sweep->path, name_line,

@@ -62,9 +62,9 @@ static int make_scene(void **state)
     if (mkdir(scene->configs, 0700) != 0 || mkdir(scene->templates, 0700) != 0)
         return -1;
     write_file(scene->templates, "sum.ini", sum);
-    write_file(scene->templates, "sum.cu", "// kernels\n");
+    write_file(scene->templates, "sum.cu", "int used = BLOCK_SIZE + FINISH;\n");
     write_file(scene->templates, "scan.ini", scan);
-    write_file(scene->templates, "scan.cu", "// kernels\n");
+    write_file(scene->templates, "scan.cu", "int used = BLOCK_SIZE + FINISH;\n");
     return 0;
 }
 
@@ -251,7 +251,7 @@ static void templates_that_no_tuned_ini_could_name(void **state)
 {
     struct scene *scene = *state;
     write_file(scene->templates, "Sum-2.ini", sum);
-    write_file(scene->templates, "Sum-2.cu", "// kernels\n");
+    write_file(scene->templates, "Sum-2.cu", "int used = BLOCK_SIZE + FINISH;\n");
     assert_refused(
         scene, "[sum]\ntemplate = Sum-2\n", 2,
         "template 'Sum-2' has a name that a tuned INI cannot contain; rename its file to "
@@ -379,7 +379,7 @@ static void templates_are_found(void **state)
     free(expected);
     /* the sweep's own folder comes first */
     write_file(scene->configs, "scan.ini", scan);
-    write_file(scene->configs, "scan.cu", "// kernels\n");
+    write_file(scene->configs, "scan.cu", "int used = BLOCK_SIZE + FINISH;\n");
     expected = alloc_format("%s/./scan.ini", scene->configs);
     load_well(scene, "[scan]\n");
     assert_string_equal(scene->sweep.kernels[0].template.path, expected);

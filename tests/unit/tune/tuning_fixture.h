@@ -37,7 +37,8 @@ static inline void fixture_files(const char *rest, double launch_timeout_s)
                      "launch_timeout_s = %g\ncompile_timeout_s = 5\n[scripted]\n%s\n",
                      launch_timeout_s, rest);
     assert_int_equal(scratch_write("sweep.ini", sweep), 0);
-    assert_int_equal(scratch_write("scripted.cu", "/* for a scripted compiler */\n"), 0);
+    assert_int_equal(scratch_write("scripted.cu", "int us = US; /* for a scripted compiler */\n"),
+                     0);
     assert_int_equal(scratch_write("scripted.ini", "[kernel]\n"
                                                    "description = takes `us` microseconds\n"
                                                    "[parameters]\n"

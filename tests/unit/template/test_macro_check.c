@@ -1,0 +1,116 @@
+/* Misspelt parameters are found by what the source names. */
+#include "template/macro_check.h"
+
+#include "base/alloc.h"
+#include "template/template_load.h"
+#include "unit/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void words_of_comments_and_strings_do_not_count(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *words; /* each followed by a blank */
+    } cases[] = {
+        {"int a = B1 + c_2;", "int a B1 c_2 "},
+        {"a // b \\\nc\nd", "a d "},
+        {"a /* b */ c /* d", "a c "},
+        {"a \"b\" c 'd' e \"f \\\" g\" h", "a c e h "},
+        {"#error don't b\nc", "error don c "},
+        {"1'000 + 0x1Fp-3f + 12ull a", "a "},
+        {"R\"x(b)\" c)x\" d R\"(e)\" f R g", "d f R g "},
+        {"", ""},
+        {"\"", ""},
+        {"/", ""},
+        {"a\\", "a "},
+        {"// a\\", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char words[256] = "";
+        size_t length;
+        for (const char *at = cases[i].text; (at = macro_check_next_word(at, &length)) != NULL;
+             at += length) {
+            strncat(words, at, length);
+            strcat(words, " ");
+        }
+        assert_string_equal(words, cases[i].words);
+    }
+}
+
+/* Checks a template with `parameters` of a source and its header. */
+static int check(const char *parameters, const char *source, const char *header,
+                 struct error *error)
+{
+    struct template template = {0};
+    char *ini = alloc_format("[kernel]\noptions = -DALIAS=OPTION\n%s[problem]\nn = 1\n"
+                             "type = float | double\n[buffer.out]\ntype = type\nlength = n\n"
+                             "access = write\n[launch.main]\nentry = k\ngrid = 1\nblock = 1\n"
+                             "when = mode == \"good\"\narguments = out\n[expect.out]\n"
+                             "reference = constant(0)\ncompare = exact\n",
+                             parameters);
+    assert_int_equal(scratch_write("t.ini", ini), 0);
+    assert_int_equal(scratch_write("t.cu", source), 0);
+    assert_int_equal(scratch_write("t.cuh", header), 0);
+    free(ini);
+    if (template_load(&template, "t.ini", error) != 0)
+        fail_msg("line %d: %s", error->line, error->message);
+    int status = macro_check(&template, error);
+    template_release(&template);
+    return status;
+}
+
+#define MODE "[launch_parameters]\nmode = good | bad\nchunk = 4\n"
+
+static void macros_that_are_named_somewhere(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    assert_int_equal(check(MODE "[parameters]\npad = 1\n", "int a = PAD;", "", &error), 0);
+    assert_int_equal(
+        check(MODE "[parameters]\npad = 1\n", "#include \"t.cuh\"\n", "int a = PAD;", &error), 0);
+    assert_int_equal(check(MODE "[parameters]\noption = 1\n", "int a = ALIAS;", "", &error), 0);
+    assert_int_equal(check(MODE, "", "", &error), 0);
+}
+
+static void a_macro_that_is_named_nowhere_is_refused(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    assert_int_equal(check(MODE "[parameters]\npad_size = 1\n",
+                           "/* PAD_SIZE */ const char *s = \"PAD_SIZE\"; int a = PADSIZE;",
+                           "int b = PAD_SIZE;", &error),
+                     ERROR_CONFIG);
+    assert_string_equal(error.message,
+                        "'pad_size' changes nothing: the source and its headers do not name the "
+                        "macro 'PAD_SIZE'; did you mean 'PADSIZE'?");
+    assert_int_equal(error.line, 7);
+    assert_int_equal(
+        check(MODE "[parameters]\nflavour = salt | sugar\n", "int a = SALT;", "", &error),
+        ERROR_CONFIG);
+    assert_string_equal(error.message,
+                        "'flavour' changes nothing: the source and its headers do not name the "
+                        "macro 'FLAVOUR'; name it there or in an expression");
+    assert_int_equal(check(MODE "[parameters]\nflavour = 3\n", "int a = SALT;", "", &error),
+                     ERROR_CONFIG);
+    assert_string_equal(error.message,
+                        "'flavour' changes nothing: the source and its headers do not name the "
+                        "macro 'FLAVOUR'; name it there, or make it a launch parameter");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_of_comments_and_strings_do_not_count),
+        cmocka_unit_test(macros_that_are_named_somewhere),
+        cmocka_unit_test(a_macro_that_is_named_nowhere_is_refused),
+    };
+    return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
+}

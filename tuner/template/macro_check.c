@@ -1,0 +1,208 @@
+#include "template/macro_check.h"
+
+#include "base/alloc.h"
+#include "base/read_file.h"
+#include "base/suggestion.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- identifiers ------------------------------------------------------------------------------ */
+
+static bool is_start(char c)
+{
+    return isalpha((unsigned char)c) || c == '_';
+}
+
+static bool is_part(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The end of a line comment, a block comment, or NULL if `at` is not the start of one. */
+static const char *skip_comment(const char *at)
+{
+    if (strncmp(at, "/*", 2) == 0) {
+        const char *end = strstr(at + 2, "*/");
+        return end != NULL ? end + 2 : at + strlen(at);
+    }
+    if (strncmp(at, "//", 2) != 0)
+        return NULL;
+    while (*at != '\0' && *at != '\n')
+        at += *at == '\\' && at[1] != '\0' ? 2 : 1;
+    return at;
+}
+
+/* The end of a string or character; one that is not closed ends with its line. */
+static const char *skip_quoted(const char *at)
+{
+    char quote = *at++;
+    while (*at != '\0' && *at != '\n' && *at != quote)
+        at += *at == '\\' && at[1] != '\0' ? 2 : 1;
+    return *at == quote ? at + 1 : at;
+}
+
+/* The end of a raw string, R"mark( ... )mark"; `at` is its quote. */
+static const char *skip_raw(const char *at)
+{
+    size_t length = strcspn(at + 1, "(");
+    char *end = alloc_format(")%.*s\"", (int)length, at + 1);
+    const char *found = strstr(at, end);
+    at = found != NULL ? found + strlen(end) : at + strlen(at);
+    free(end);
+    return at;
+}
+
+/* The end of a number, with its suffixes and digit separators: 0x1p-3f, 1'000. */
+static const char *skip_number(const char *at)
+{
+    while (is_part(*at) || *at == '.' || (*at == '\'' && is_part(at[1])))
+        at++;
+    return at;
+}
+
+const char *macro_check_next_word(const char *text, size_t *length)
+{
+    while (*text != '\0') {
+        const char *comment = skip_comment(text);
+        if (comment != NULL) {
+            text = comment;
+        } else if (*text == '"' || *text == '\'') {
+            text = skip_quoted(text);
+        } else if (isdigit((unsigned char)*text)) {
+            text = skip_number(text);
+        } else if (is_start(*text)) {
+            *length = 1;
+            while (is_part(text[*length]))
+                ++*length;
+            if (text[*length] != '"' || text[*length - 1] != 'R')
+                return text;
+            text = skip_raw(text + *length);
+        } else {
+            text++;
+        }
+    }
+    return NULL;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    size_t length;
+    while ((text = macro_check_next_word(text, &length)) != NULL) {
+        if (strlen(word) == length && strncmp(text, word, length) == 0)
+            return true;
+        text += length;
+    }
+    return false;
+}
+
+/* --- the check -------------------------------------------------------------------------------- */
+
+/* The source, its headers and the compiler options. */
+struct texts {
+    char **items;
+    size_t count;
+};
+
+static void read_texts(const struct template *template, struct texts *texts)
+{
+    const struct source *source = &template->source;
+    *ARRAY_APPEND(texts->items, texts->count) = alloc_string(source->text);
+    for (size_t i = 0; i < source->header_count; i++) {
+        char *text;
+        if (read_file(source->headers[i], &text, NULL, NULL) == 0)
+            *ARRAY_APPEND(texts->items, texts->count) = text;
+    }
+    for (size_t i = 0; i < template->option_count; i++)
+        *ARRAY_APPEND(texts->items, texts->count) = alloc_string(template->options[i]);
+}
+
+static bool any_has(const struct texts *texts, const char *word)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        if (has_word(texts->items[i], word))
+            return true;
+    return false;
+}
+
+/* Whether a value elsewhere in the template names it. */
+static bool template_uses(const struct template *template, const char *name)
+{
+    for (size_t i = 0; i < template->ini.count; i++)
+        if (template->ini.entries[i].value != NULL &&
+            has_word(template->ini.entries[i].value, name))
+            return true;
+    return false;
+}
+
+/* The macro that was meant, among the source's words in capitals; NULL, or a new string. */
+static char *nearest_macro(const struct texts *texts, const char *macro)
+{
+    char **words = NULL;
+    size_t count = 0;
+    size_t length;
+    for (size_t i = 0; i < texts->count; i++)
+        for (const char *at = texts->items[i]; (at = macro_check_next_word(at, &length)) != NULL;
+             at += length)
+            if (isupper((unsigned char)*at))
+                *ARRAY_APPEND(words, count) = alloc_string_n(at, length);
+    *ARRAY_APPEND(words, count) = NULL;
+    const char *nearest = suggestion_nearest(macro, (const char *const *)words);
+    char *copy = nearest != NULL ? alloc_string(nearest) : NULL;
+    for (size_t i = 0; i < count; i++)
+        free(words[i]);
+    free(words);
+    return copy;
+}
+
+static int refuse(const struct template *template, const struct parameter *parameter,
+                  const char *macro, const struct texts *texts, struct error *error)
+{
+    char *nearest = nearest_macro(texts, macro);
+    char *advice = nearest != NULL ? alloc_format("did you mean '%s'?", nearest)
+                   : parameter->words != NULL
+                       ? alloc_string("name it there or in an expression")
+                       : alloc_string("name it there, or make it a launch parameter");
+    int status = error_set_at(error, ERROR_CONFIG, template->path, parameter->line,
+                              "'%s' changes nothing: the source and its headers do not name the "
+                              "macro '%s'; %s",
+                              parameter->name, macro, advice);
+    free(advice);
+    free(nearest);
+    return status;
+}
+
+static int check_parameters(const struct template *template, const struct parameter *parameters,
+                            size_t count, const struct texts *texts, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++) {
+        const struct parameter *parameter = &parameters[i];
+        if (!parameter->compiled)
+            continue;
+        char *macro = alloc_string(parameter->name);
+        for (char *c = macro; *c != '\0'; c++)
+            *c = (char)toupper((unsigned char)*c);
+        if (!any_has(texts, macro) &&
+            !(parameter->words != NULL && template_uses(template, parameter->name)))
+            status = refuse(template, parameter, macro, texts, error);
+        free(macro);
+    }
+    return status;
+}
+
+int macro_check(const struct template *template, struct error *error)
+{
+    struct texts texts = {0};
+    read_texts(template, &texts);
+    int status =
+        check_parameters(template, template->parameters, template->parameter_count, &texts, error);
+    if (status == 0)
+        status =
+            check_parameters(template, template->problem, template->problem_count, &texts, error);
+    for (size_t i = 0; i < texts.count; i++)
+        free(texts.items[i]);
+    free(texts.items);
+    return status;
+}
