@@ -271,3 +271,11 @@ INI
     exits 2
     has err "nowhere.cu"
 }
+
+@test "a label that a tuned INI could not hold" {
+    for label in my-kernel Reduce abcdefghijklmnopqrstuvwxyz0123456; do
+        printf '[%s]\ntemplate = scale\n' "$label" | sweep
+        autotune check --config sweep.ini
+        refuses 5 "kernel name '$label'"
+    done
+}

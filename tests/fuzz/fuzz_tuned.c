@@ -37,22 +37,33 @@ static void require_values(const struct tuned_value *values, size_t count,
     }
 }
 
+/* The configuration of a section, the first of its name that has the same problem. */
+static const struct tuned_configuration *find(const struct tuned_table *table,
+                                              const struct tuned_entry *entry)
+{
+    const struct tuned_configuration *from;
+    for (size_t i = 0; (from = tuned_at(table, i)) != NULL; i++)
+        if (strcmp(from->section, entry->section) == 0 &&
+            strcmp(from->kernel, entry->kernel) == 0 && strcmp(from->gpu->name, entry->gpu) == 0 &&
+            from->gpu->l2_bytes == entry->l2_bytes && from->median_ns == entry->median_ns &&
+            from->problem_count == entry->problem.count &&
+            from->parameter_count == entry->parameters.count)
+            return from;
+    return NULL;
+}
+
+/* libtuned skips fewer sections, because it needs fewer keys. */
 static void require_library_agrees(const char *path, const struct tuned_file *tuned)
 {
     struct tuned_table *table;
     FUZZ_REQUIRE(tuned_load(&table, path, NULL) == 0);
-    FUZZ_REQUIRE(tuned_count(table) == tuned->count);
+    FUZZ_REQUIRE(tuned_count(table) >= tuned->count);
     for (size_t i = 0; i < tuned->count; i++) {
-        const struct tuned_configuration *from = tuned_at(table, i);
-        size_t j = 0;
-        while (j < tuned->count && strcmp(tuned->entries[j].section, from->section) != 0)
-            j++;
-        FUZZ_REQUIRE(j < tuned->count);
-        const struct tuned_entry *entry = &tuned->entries[j];
-        FUZZ_REQUIRE(strcmp(from->kernel, entry->kernel) == 0);
-        FUZZ_REQUIRE(strcmp(from->gpu->name, entry->gpu) == 0);
-        FUZZ_REQUIRE(from->gpu->l2_bytes == entry->l2_bytes);
-        FUZZ_REQUIRE(from->median_ns == entry->median_ns);
+        const struct tuned_entry *entry = &tuned->entries[i];
+        const struct tuned_configuration *from = find(table, entry);
+        FUZZ_REQUIRE(from != NULL);
+        if (tuned->skipped_count > 0)
+            continue; /* there may be another section of this name */
         require_values(from->problem, from->problem_count, &entry->problem);
         require_values(from->parameters, from->parameter_count, &entry->parameters);
     }

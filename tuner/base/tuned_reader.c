@@ -131,21 +131,53 @@ static int read_item(struct tuned_reader *reader, const char *key, struct tuned_
     return 0;
 }
 
+/* The first required key that the open section lacks, or TUNED_KEY_COUNT. */
+static enum tuned_key missing_key(const struct tuned_reader *reader)
+{
+    size_t key = 0;
+    while (key < TUNED_KEY_COUNT &&
+           (reader->seen[key] || presence_of(reader, (enum tuned_key)key) != TUNED_REQUIRED))
+        key++;
+    return (enum tuned_key)key;
+}
+
+/* Skips the open section if `status` says that it is bad. Returns the other statuses. */
+static int skip_if_bad(struct tuned_reader *reader, int status)
+{
+    if (status != INI_READER_BAD_FILE)
+        return status;
+    if (reader->skipped_count++ == 0) {
+        reader->skipped_line = reader->ini.line;
+        memcpy(reader->skipped_message, reader->ini.message, sizeof reader->skipped_message);
+    }
+    reader->skipping = true;
+    reader->skip(reader);
+    return 0;
+}
+
+static int finish_section(struct tuned_reader *reader)
+{
+    enum tuned_key missing = missing_key(reader);
+    if (missing == TUNED_KEY_COUNT)
+        return reader->end != NULL ? reader->end(reader) : 0;
+    reader->ini.line = reader->section_line;
+    return ini_reader_fail(&reader->ini,
+                           "section '%s' has no key '%s'; is this a tuned INI of autotune?",
+                           reader->section, tuned_key_rules[missing].key);
+}
+
 /* Ends the open section, if there is one. */
 static int close_section(struct tuned_reader *reader)
 {
-    if (reader->section_line == 0)
+    if (reader->section_line == 0 || reader->skipping)
         return 0;
-    for (size_t key = 0; key < TUNED_KEY_COUNT; key++) {
-        if (reader->seen[key] || presence_of(reader, (enum tuned_key)key) != TUNED_REQUIRED)
-            continue;
-        reader->ini.line = reader->section_line;
-        return ini_reader_fail(&reader->ini,
-                               "section '%s' has no key '%s'; is this a tuned INI of autotune?",
-                               reader->section, tuned_key_rules[key].key);
+    int line = reader->ini.line;
+    int status = skip_if_bad(reader, finish_section(reader));
+    if (status == 0) {
+        reader->ini.line = line;
+        reader->read_count += !reader->skipping;
     }
-    reader->section_line = 0;
-    return reader->end != NULL ? reader->end(reader) : 0;
+    return status;
 }
 
 static int open_section(struct ini_reader *ini, const char *name)
@@ -156,9 +188,22 @@ static int open_section(struct ini_reader *ini, const char *name)
         return status;
     (void)snprintf(reader->section, sizeof reader->section, "%s", name);
     reader->section_line = ini->line;
+    reader->skipping = false;
     memset(reader->seen, 0, sizeof reader->seen);
     reader->problem.count = reader->parameters.count = reader->tie.count = reader->tie_count = 0;
-    return reader->begin(reader, name);
+    return skip_if_bad(reader, reader->begin(reader, name));
+}
+
+static int read_key(struct tuned_reader *reader, const char *key, struct tuned_item *item)
+{
+    const struct tuned_key_rule *rule = &tuned_key_rules[item->key];
+    if (rule->syntax == TUNED_SYNTAX_VALUES || rule->syntax == TUNED_SYNTAX_TIES)
+        item->name = key + strlen(rule->key);
+    else if (reader->seen[item->key])
+        return ini_reader_fail(&reader->ini, "key '%s' is given twice in this section", key);
+    reader->seen[item->key] = true;
+    int status = read_item(reader, key, item);
+    return status == 0 ? reader->item(reader, item) : status;
 }
 
 static int read_entry(struct ini_reader *ini, const char *key, const char *value)
@@ -168,24 +213,23 @@ static int read_entry(struct ini_reader *ini, const char *key, const char *value
     if (reader->section_line == 0)
         return ini_reader_fail(ini, "key '%s' is in no section; is this a tuned INI of autotune?",
                                key);
-    if (item.key == TUNED_KEY_COUNT)
-        return reader->unknown != NULL ? reader->unknown(reader, key) : 0;
-    if (presence_of(reader, item.key) == TUNED_IGNORED)
+    if (reader->skipping || item.key == TUNED_KEY_COUNT ||
+        presence_of(reader, item.key) == TUNED_IGNORED)
         return 0;
-    const struct tuned_key_rule *rule = &tuned_key_rules[item.key];
-    if (rule->syntax == TUNED_SYNTAX_VALUES || rule->syntax == TUNED_SYNTAX_TIES)
-        item.name = key + strlen(rule->key);
-    else if (reader->seen[item.key])
-        return ini_reader_fail(ini, "key '%s' is given twice in this section", key);
-    reader->seen[item.key] = true;
-    int status = read_item(reader, key, &item);
-    return status == 0 ? reader->item(reader, &item) : status;
+    return skip_if_bad(reader, read_key(reader, key, &item));
 }
 
 int tuned_reader_read(struct tuned_reader *reader, const char *text, size_t length)
 {
     reader->ini = (struct ini_reader){.section = open_section, .entry = read_entry, .user = reader};
     reader->section_line = 0;
+    reader->skipping = false;
+    reader->read_count = reader->skipped_count = 0;
     int status = ini_reader_read(&reader->ini, text, length);
-    return status == 0 ? close_section(reader) : status;
+    if (status == 0)
+        status = close_section(reader);
+    if (status != 0 || reader->read_count > 0 || reader->skipped_count == 0)
+        return status;
+    reader->ini.line = reader->skipped_line;
+    return ini_reader_fail(&reader->ini, "%s", reader->skipped_message);
 }

@@ -118,22 +118,33 @@ struct tuned_reader {
     int (*begin)(struct tuned_reader *reader, const char *section);
     int (*item)(struct tuned_reader *reader, const struct tuned_item *item);
     int (*end)(struct tuned_reader *reader); /* of a section that has all required keys */
-    /* Called for unknown keys. NULL: ignore them, so that newer files can be read. */
-    int (*unknown)(struct tuned_reader *reader, const char *key);
+    /* Called instead of end() for a section that cannot be used; ini.line and ini.message say why.
+     * The rest of the section is not read. */
+    void (*skip)(struct tuned_reader *reader);
     void *user;
 
     struct ini_reader ini; /* line and message of a failure */
 
+    /* The sections read and skipped, and why the first was skipped. */
+    size_t read_count, skipped_count;
+    int skipped_line;
+    char skipped_message[sizeof((struct ini_reader *)NULL)->message];
+
     /* private: the open section */
     char section[INI_READER_NAME_BYTES + 1];
     int section_line; /* 0: no open section */
+    bool skipping;    /* the open section */
     bool seen[TUNED_KEY_COUNT];
     struct tuned_names problem, parameters, tie; /* tie: of the last tie */
     size_t tie_count;
 };
 
-/* Reads the text (from ini_reader_load(), for example). Returns 0, an enum ini_reader_status or a
- * callback's error. */
+/*
+ * Reads the text (from ini_reader_load(), for example). Unknown keys are ignored, so that newer files
+ * can be read. A section that cannot be used is skipped. Returns 0, an enum ini_reader_status or a
+ * callback's error: INI_READER_BAD_FILE if the text is not INI, or if it has sections but none that
+ * can be used.
+ */
 int tuned_reader_read(struct tuned_reader *reader, const char *text, size_t length);
 
 /* Adds a name. Returns INI_READER_BAD_FILE if it is not a lower-case name, is already there, or

@@ -142,6 +142,27 @@ bool command_wants_kernel(char *const *kernels, const char *kernel)
     return wanted;
 }
 
+int command_read_tuned(const char *path, struct tuned_file *tuned, struct error *error)
+{
+    int status = tuned_file_read(path, tuned, error);
+    for (size_t i = 0; i < tuned->skipped_count; i++)
+        error_print(&tuned->skipped[i].reason, stderr);
+    return status;
+}
+
+int command_load_table(const char *path, struct tuned_table **table, struct error *error)
+{
+    struct tuned_error inner;
+    struct error skipped;
+    if (tuned_load(table, path, &inner) != 0)
+        return error_set_at(error, ERROR_CONFIG, inner.file, inner.line, "%s", inner.message);
+    (void)error_set_at(&skipped, ERROR_CONFIG, inner.file, inner.line, "a section is skipped: %s",
+                       inner.message);
+    if (inner.message[0] != '\0')
+        error_print(&skipped, stderr);
+    return 0;
+}
+
 int command_check(const struct command_options *options, bool needs_config,
                   enum report_format *format, struct error *error)
 {

@@ -6,9 +6,11 @@
 #define AUTOTUNE_COMMAND_H
 
 #include "base/error.h"
+#include "record/tuned_file.h"
 #include "report/report.h"
 #include "template/sweep.h"
 
+#include <autotune/tuned.h>
 #include <limits.h>
 #include <popt.h>
 #include <stdbool.h>
@@ -75,6 +77,12 @@ void command_arguments_release(char **arguments); /* NULL is allowed */
 
 /* Whether `kernels`, the names of --kernel, has `kernel`, or is NULL. */
 bool command_wants_kernel(char *const *kernels, const char *kernel);
+
+/* tuned_file_read(), with a warning on stderr for each section that was skipped. */
+int command_read_tuned(const char *path, struct tuned_file *tuned, struct error *error);
+
+/* tuned_load(), likewise with a warning for the first one. */
+int command_load_table(const char *path, struct tuned_table **table, struct error *error);
 
 /* Checks what the commands share: --config is given (if `needs_config`), --format is known. */
 int command_check(const struct command_options *options, bool needs_config,

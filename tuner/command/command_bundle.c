@@ -66,7 +66,8 @@ static int read_entries(struct bundle *bundle, struct error *error)
     struct tuned_file *tuned = &bundle->tuned;
     const char *path = tuned_file(bundle);
     size_t kept = 0;
-    int status = tuned_file_read(path, tuned, error);
+    int status = command_read_tuned(path, tuned, error);
+    tuned_file_drop_skipped(tuned); /* of no use to an application */
     for (size_t i = 0; i < tuned->count; i++) {
         if (command_wants_kernel(bundle->kernels, tuned->entries[i].kernel))
             tuned->entries[kept++] = tuned->entries[i];
@@ -339,15 +340,6 @@ static int add_sources(struct bundle *bundle, const struct tuned_table *table, s
     return status;
 }
 
-/* Reads the file as an application does. */
-static int load_table(const char *path, struct tuned_table **table, struct error *error)
-{
-    struct tuned_error inner;
-    if (tuned_load(table, path, &inner) == 0)
-        return 0;
-    return error_set_at(error, ERROR_CONFIG, inner.file, inner.line, "%s", inner.message);
-}
-
 static const char *plural(size_t count)
 {
     return count == 1 ? "" : "s";
@@ -362,7 +354,7 @@ static int make_bundle(struct bundle *bundle, struct error *error)
         status = add_entry(bundle, &bundle->tuned.entries[i], error);
     if (status == 0 && bundle->sources != NULL) {
         struct tuned_table *table;
-        status = load_table(tuned_file(bundle), &table, error);
+        status = command_load_table(tuned_file(bundle), &table, error);
         if (status == 0)
             status = add_sources(bundle, table, error);
         tuned_free(table);

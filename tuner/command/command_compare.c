@@ -14,7 +14,7 @@
 static int load_tuned(const char *path, struct compare_set *set, struct error *error)
 {
     struct tuned_file tuned = {0};
-    int status = tuned_file_read(path, &tuned, error);
+    int status = command_read_tuned(path, &tuned, error);
     for (size_t i = 0; i < tuned.count; i++) {
         ARRAY_APPEND(set->items, set->count)->entry = tuned.entries[i];
         tuned.entries[i] = (struct tuned_entry){0};

@@ -111,7 +111,7 @@ static void merge_entry(struct merge *merge, struct tuned_entry *entry, const ch
 static int merge_file(struct merge *merge, const char *path, struct error *error)
 {
     struct tuned_file tuned;
-    int status = tuned_file_read(path, &tuned, error);
+    int status = command_read_tuned(path, &tuned, error);
     if (status == 0 && tuned.count == 0)
         status = error_set_at(error, ERROR_CONFIG, path, 0,
                               "the file does not exist or has no entries; name tuned INIs");
@@ -121,7 +121,7 @@ static int merge_file(struct merge *merge, const char *path, struct error *error
         alloc_resize(merge->origins, merge->tuned.count + tuned.count, sizeof *merge->origins);
     for (size_t i = 0; i < tuned.count; i++)
         merge_entry(merge, &tuned.entries[i], path);
-    free(tuned.entries); /* their contents were moved or released */
+    tuned_file_take_rest(&merge->tuned, &tuned);
     return 0;
 }
 

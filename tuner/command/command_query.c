@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int from_library(const struct tuned_error *inner, struct error *error)
-{
-    return error_set_at(error, ERROR_CONFIG, inner->file, inner->line, "%s", inner->message);
-}
-
 void command_query_options(struct command_query *query, struct poptOption table[QUERY_OPTIONS + 1])
 {
     const struct poptOption options[] = {
@@ -46,14 +41,13 @@ int command_query_load(struct command_query *query, bool needs_kernel, struct er
     if (needs_kernel && query->kernel == NULL)
         return error_set(error, ERROR_USAGE,
                          "no kernel; name one, for example --kernel reduce_sum");
-    if (tuned_load(&query->table, query->tuned != NULL ? query->tuned : "results/tuned.ini",
-                   &inner) != 0)
-        return from_library(&inner, error);
-    if (query->template_path == NULL)
-        return 0;
-    int status = template_load(&query->template, query->template_path, error);
+    int status = command_load_table(query->tuned != NULL ? query->tuned : "results/tuned.ini",
+                                    &query->table, error);
+    if (status != 0 || query->template_path == NULL)
+        return status;
+    status = template_load(&query->template, query->template_path, error);
     if (status == 0 && tuned_add_template(query->table, query->template_path, &inner) != 0)
-        status = from_library(&inner, error);
+        status = error_set_at(error, ERROR_CONFIG, inner.file, inner.line, "%s", inner.message);
     query->query.template_hash = query->template.hash;
     return status;
 }

@@ -116,6 +116,13 @@ static int end_section(struct tuned_reader *reader)
     return 0;
 }
 
+static void skip_section(struct tuned_reader *reader)
+{
+    struct loading *loading = reader->user;
+    loading->table->parameters.count = loading->first_parameter;
+    loading->table->problems.count = loading->first_problem;
+}
+
 static int begin_section(struct tuned_reader *reader, const char *name)
 {
     struct loading *loading = reader->user;
@@ -162,10 +169,15 @@ static int read_table(struct tuned_table *table, const char *name, const char *t
                                   .begin = begin_section,
                                   .item = take_item,
                                   .end = end_section,
+                                  .skip = skip_section,
                                   .user = &loading};
     int status = tuned_reader_read(&reader, text, length);
     if (status != 0)
         return tuned_hand_on(error, name, &reader.ini, status);
+    if (error != NULL)
+        *error = (struct tuned_error){0};
+    if (reader.skipped_count > 0)
+        (void)tuned_fail(error, TUNED_OK, name, reader.skipped_line, "%s", reader.skipped_message);
     qsort(table->configurations, table->count, sizeof *table->configurations,
           compare_configurations);
     for (size_t i = 0; i < table->count; i++)

@@ -2,16 +2,17 @@
 
 #include "base/alloc.h"
 #include "base/path.h"
-#include "base/suggestion.h"
 #include "base/tuned_reader.h"
 #include "base/write_file.h"
 
 #include <autotune/tuned.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -61,14 +62,32 @@ void tuned_entry_release(struct tuned_entry *entry)
     for (size_t i = 0; i < entry->tie_count; i++)
         bindings_release(&entry->ties[i]);
     free(entry->ties);
+    free(entry->other);
     *entry = (struct tuned_entry){0};
+}
+
+static void release_skipped(struct tuned_skipped *skipped)
+{
+    free(skipped->section);
+    free(skipped->text);
+}
+
+void tuned_file_drop_skipped(struct tuned_file *tuned)
+{
+    for (size_t i = 0; i < tuned->skipped_count; i++)
+        release_skipped(&tuned->skipped[i]);
+    free(tuned->skipped);
+    tuned->skipped = NULL;
+    tuned->skipped_count = 0;
 }
 
 void tuned_file_release(struct tuned_file *tuned)
 {
     for (size_t i = 0; i < tuned->count; i++)
         tuned_entry_release(&tuned->entries[i]);
+    tuned_file_drop_skipped(tuned);
     free(tuned->entries);
+    free(tuned->heading);
     *tuned = (struct tuned_file){0};
 }
 
@@ -80,21 +99,54 @@ static size_t find_section(const struct tuned_file *tuned, const char *section)
     return i;
 }
 
+/* -- reading --------------------------------------------------------------------------------- */
+
+/* What reading makes of a line. */
+enum line { LINE_OTHER, LINE_HEADING, LINE_BAD_HEADING, LINE_KEY };
+
+struct reading {
+    struct tuned_file *tuned;
+    const char *path;
+    unsigned char *lines; /* enum line of each line, from 1 */
+    char section[TUNED_SECTION_BYTES + 1];
+    int section_line;
+    bool is_entry; /* the open section is the last entry */
+};
+
 static int begin_section(struct tuned_reader *reader, const char *section)
 {
-    struct tuned_file *tuned = reader->user;
-    if (find_section(tuned, section) < tuned->count)
+    struct reading *reading = reader->user;
+    struct tuned_file *tuned = reading->tuned;
+    (void)snprintf(reading->section, sizeof reading->section, "%s", section);
+    reading->section_line = reader->ini.line;
+    reading->is_entry = find_section(tuned, section) == tuned->count;
+    reading->lines[reading->section_line] = LINE_HEADING;
+    if (!reading->is_entry)
         return ini_reader_fail(&reader->ini,
                                "section '%s' is given twice; put its keys in one place", section);
     ARRAY_APPEND(tuned->entries, tuned->count)->section = alloc_string(section);
     return 0;
 }
 
+static void skip_section(struct tuned_reader *reader)
+{
+    struct reading *reading = reader->user;
+    struct tuned_file *tuned = reading->tuned;
+    struct tuned_skipped *skipped = ARRAY_APPEND(tuned->skipped, tuned->skipped_count);
+    skipped->section = alloc_string(reading->section);
+    (void)error_set_at(&skipped->reason, ERROR_CONFIG, reading->path, reader->ini.line,
+                       "section '%s' is skipped: %s", reading->section, reader->ini.message);
+    reading->lines[reading->section_line] = LINE_BAD_HEADING;
+    if (reading->is_entry)
+        tuned_entry_release(&tuned->entries[--tuned->count]);
+}
+
 static int take_item(struct tuned_reader *reader, const struct tuned_item *item)
 {
-    struct tuned_file *tuned = reader->user;
-    struct tuned_entry *entry = &tuned->entries[tuned->count - 1];
+    struct reading *reading = reader->user;
+    struct tuned_entry *entry = &reading->tuned->entries[reading->tuned->count - 1];
     void *member = member_of(entry, item->key);
+    reading->lines[reader->ini.line] = LINE_KEY;
     switch (tuned_key_rules[item->key].syntax) {
     case TUNED_SYNTAX_NAME:
     case TUNED_SYNTAX_TEXT:
@@ -123,31 +175,80 @@ static int take_item(struct tuned_reader *reader, const struct tuned_item *item)
     return 0;
 }
 
-static int refuse_unknown(struct tuned_reader *reader, const char *key)
+static size_t count_lines(const char *text, size_t length)
 {
-    const char *known[TUNED_KEY_COUNT + 1] = {NULL};
-    struct error error;
-    for (size_t i = 0; i < TUNED_KEY_COUNT; i++)
-        known[i] = tuned_key_rules[i].key;
-    (void)suggestion_unknown("", 0, "key", key, known, &error);
-    return ini_reader_fail(&reader->ini, "%s", error.message);
+    size_t lines = 1;
+    for (size_t i = 0; i < length; i++)
+        lines += text[i] == '\n';
+    return lines;
+}
+
+/* The comment at the end of a line; NULL if there is none. */
+static const char *trailing_comment(const char *line, size_t length)
+{
+    for (size_t i = 1; i < length; i++)
+        if (line[i] == ';' && isspace((unsigned char)line[i - 1]))
+            return line + i;
+    return NULL;
+}
+
+/* Gives every line that autotune does not write to the section that it is in. */
+static void keep_other_lines(const struct reading *reading, const char *text, size_t length)
+{
+    struct tuned_file *tuned = reading->tuned;
+    char *kept = alloc_zeroed(length + count_lines(text, length) + 1, 1);
+    char **target = &tuned->heading;
+    size_t used = 0;
+    size_t entry = 0;
+    size_t skipped = 0;
+    bool is_skipped = false;
+    const char *end = text + length;
+    for (size_t number = 1; text < end; number++) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *next = newline != NULL ? newline + 1 : end;
+        size_t bytes = (size_t)((newline != NULL ? newline : end) - text);
+        enum line line = reading->lines[number];
+        const char *from = text;
+        if (line == LINE_HEADING || line == LINE_BAD_HEADING) {
+            *target = alloc_string_n(kept, used);
+            used = 0;
+            is_skipped = line == LINE_BAD_HEADING;
+            target = is_skipped ? &tuned->skipped[skipped++].text : &tuned->entries[entry++].other;
+        }
+        if (line != LINE_OTHER && !(line == LINE_KEY && is_skipped))
+            from = trailing_comment(text, bytes);
+        if (from != NULL) {
+            memcpy(kept + used, from, bytes - (size_t)(from - text));
+            used += bytes - (size_t)(from - text);
+            kept[used++] = '\n';
+        }
+        text = next;
+    }
+    *target = alloc_string_n(kept, used);
+    free(kept);
 }
 
 int tuned_file_read(const char *path, struct tuned_file *tuned, struct error *error)
 {
+    struct reading reading = {.tuned = tuned, .path = path};
     struct tuned_reader reader = {.reading = TUNED_BY_TUNER,
                                   .begin = begin_section,
                                   .item = take_item,
-                                  .unknown = refuse_unknown,
-                                  .user = tuned};
+                                  .skip = skip_section,
+                                  .user = &reading};
     char *text;
     size_t length;
     *tuned = (struct tuned_file){0};
     if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
         return 0;
     int status = ini_reader_load(&reader.ini, path, &text, &length);
-    if (status == 0)
+    if (status == 0) {
+        reading.lines = alloc_zeroed(count_lines(text, length) + 1, 1);
         status = tuned_reader_read(&reader, text, length);
+    }
+    if (status == 0)
+        keep_other_lines(&reading, text, length);
+    free(reading.lines);
     free(text);
     if (status == 0)
         return 0;
@@ -176,20 +277,54 @@ static void name_section(struct tuned_entry *entry, char *name)
     entry->section = name;
 }
 
+/* Drops the skipped sections of this name. */
+static void drop_section(struct tuned_file *tuned, const char *section)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < tuned->skipped_count; i++) {
+        if (strcmp(tuned->skipped[i].section, section) == 0)
+            release_skipped(&tuned->skipped[i]);
+        else
+            tuned->skipped[kept++] = tuned->skipped[i];
+    }
+    tuned->skipped_count = kept;
+}
+
+void tuned_file_take_rest(struct tuned_file *tuned, struct tuned_file *from)
+{
+    if (tuned->heading == NULL) {
+        tuned->heading = from->heading;
+        from->heading = NULL;
+    }
+    for (size_t i = 0; i < from->skipped_count; i++) {
+        if (find_section(tuned, from->skipped[i].section) < tuned->count)
+            continue;
+        *ARRAY_APPEND(tuned->skipped, tuned->skipped_count) = from->skipped[i];
+        from->skipped[i] = (struct tuned_skipped){0};
+    }
+    tuned_file_release(from);
+}
+
 void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry)
 {
     size_t i = tuned_file_find(tuned, entry);
     if (i < tuned->count) {
         name_section(entry, alloc_string(tuned->entries[i].section));
+        free(entry->other);
+        entry->other = tuned->entries[i].other;
+        tuned->entries[i].other = NULL;
         tuned_entry_release(&tuned->entries[i]);
     } else {
         for (uint32_t digits = 1; find_section(tuned, entry->section) < tuned->count; digits++)
             name_section(entry, alloc_format("%s %08" PRIx32, entry->kernel, digits));
         (void)ARRAY_APPEND(tuned->entries, tuned->count);
     }
+    drop_section(tuned, entry->section);
     tuned->entries[i] = *entry;
     *entry = (struct tuned_entry){0};
 }
+
+/* -- writing --------------------------------------------------------------------------------- */
 
 /* Where lines go: the first that a reader would cut is the error of the whole. */
 struct writer {
@@ -197,6 +332,7 @@ struct writer {
     const char *path;
     struct error *error;
     int result;
+    const char *above; /* what was read above the next section, and is written */
 };
 
 /* A line that reads back as what it was. */
@@ -284,6 +420,20 @@ static void write_key(struct writer *writer, size_t key, const struct tuned_entr
         write_line(writer, "", rule->key, text != NULL ? text : "");
 }
 
+/* What was read above a section has its empty line, if it is to have one. */
+static void write_heading(struct writer *writer, const char *section)
+{
+    bool was_read = writer->above != NULL && *writer->above != '\0';
+    fprintf(writer->stream, "%s[%s]\n", was_read ? "" : "\n", section);
+}
+
+static void write_text(struct writer *writer, const char *text)
+{
+    writer->above = text;
+    if (text != NULL)
+        fputs(text, writer->stream);
+}
+
 static void write_entry(struct writer *writer, const struct tuned_entry *entry)
 {
     if (!readable(entry->section, TUNED_SECTION_BYTES) && writer->result == 0)
@@ -291,9 +441,10 @@ static void write_entry(struct writer *writer, const struct tuned_entry *entry)
             error_set_at(writer->error, ERROR_RECORD, writer->path, 0,
                          "section '%s' would not read back; its name may have %d bytes",
                          entry->section, TUNED_SECTION_BYTES);
-    fprintf(writer->stream, "\n[%s]\n", entry->section);
+    write_heading(writer, entry->section);
     for (size_t key = 0; key < TUNED_KEY_COUNT; key++)
         write_key(writer, key, entry);
+    write_text(writer, entry->other);
 }
 
 int tuned_file_write(const char *path, const struct tuned_file *tuned, struct error *error)
@@ -302,10 +453,17 @@ int tuned_file_write(const char *path, const struct tuned_file *tuned, struct er
     int result = write_file_begin(&file, path, error);
     if (result != 0)
         return result;
-    struct writer writer = {file.stream, path, error, 0};
-    fputs(heading, file.stream);
+    struct writer writer = {.stream = file.stream, .path = path, .error = error};
+    if (tuned->heading != NULL && *tuned->heading != '\0')
+        write_text(&writer, tuned->heading);
+    else
+        fputs(heading, file.stream);
     for (size_t i = 0; i < tuned->count; i++)
         write_entry(&writer, &tuned->entries[i]);
+    for (size_t i = 0; i < tuned->skipped_count; i++) {
+        write_heading(&writer, tuned->skipped[i].section);
+        write_text(&writer, tuned->skipped[i].text);
+    }
     if (writer.result == 0 && ftell(file.stream) > TUNED_FILE_BYTES)
         writer.result = error_set_at(error, ERROR_RECORD, path, 0,
                                      "the tuned INI would be larger than 16 MiB, and nobody would "

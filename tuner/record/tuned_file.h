@@ -53,11 +53,23 @@ struct tuned_entry {
     double occupancy;
     struct bindings *ties; /* parameters of the others in the tie set */
     size_t tie_count;
+    char *other; /* lines of the section that autotune does not write: comments, unknown keys, and
+                    what stands above the next section; NULL if the section was not read */
+};
+
+/* A section that could not be used. */
+struct tuned_skipped {
+    char *section;
+    char *text; /* its lines, without the heading */
+    struct error reason;
 };
 
 struct tuned_file {
+    char *heading; /* what stands above the first section; NULL if the file was not read */
     struct tuned_entry *entries;
     size_t count;
+    struct tuned_skipped *skipped;
+    size_t skipped_count;
 };
 
 void tuned_file_release(struct tuned_file *tuned);
@@ -67,9 +79,9 @@ void tuned_entry_release(struct tuned_entry *entry);
 void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry);
 
 /*
- * Reads the file: all or nothing. A missing file gives no entries and 0. A file that is not a tuned
- * INI (unknown key, missing key, bad number, a line that inih would cut) is ERROR_CONFIG with file
- * and line.
+ * Reads the file. A missing file gives no entries and 0. A section that cannot be used (missing key,
+ * bad number) is skipped. A file that is not a tuned INI, or in which no section can be used, is
+ * ERROR_CONFIG with file and line.
  */
 int tuned_file_read(const char *path, struct tuned_file *tuned, struct error *error);
 
@@ -81,8 +93,15 @@ bool tuned_entry_same_kernel(const struct tuned_entry *a, const struct tuned_ent
 size_t tuned_file_find(const struct tuned_file *tuned, const struct tuned_entry *entry);
 
 /* Replaces the entry about the same or adds it, taking it over (`entry` is zeroed). What is replaced
- * keeps its section's name; what is added gets another one if the file has it already. */
+ * keeps its section's name and the lines in `other`; what is added gets another name if the file has
+ * it already. */
 void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry);
+
+/* Adds what `from` has beside its entries, the heading and the skipped sections, if `tuned` has no
+ * such; releases `from`. */
+void tuned_file_take_rest(struct tuned_file *tuned, struct tuned_file *from);
+
+void tuned_file_drop_skipped(struct tuned_file *tuned);
 
 /* Writes beside, flushes to disk, renames. Returns 0 or ERROR_RECORD; the old file is intact then.
  */

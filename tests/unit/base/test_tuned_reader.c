@@ -50,9 +50,9 @@ static int on_end(struct tuned_reader *reader)
     return 0;
 }
 
-static int on_unknown(struct tuned_reader *reader, const char *key)
+static void on_skip(struct tuned_reader *reader)
 {
-    return ini_reader_fail(&reader->ini, "unknown '%s'", key);
+    add(reader->user, "!");
 }
 
 static int read_text(struct tuned_reader *reader, enum tuned_reading reading, struct log *log,
@@ -63,7 +63,7 @@ static int read_text(struct tuned_reader *reader, enum tuned_reading reading, st
                                     .begin = on_begin,
                                     .item = on_item,
                                     .end = on_end,
-                                    .unknown = reading == TUNED_BY_TUNER ? on_unknown : NULL,
+                                    .skip = on_skip,
                                     .user = log};
     return tuned_reader_read(reader, text, strlen(text));
 }
@@ -81,7 +81,7 @@ static void an_application_reads_what_it_uses(void **state)
                                   "[b kernel=sum template=sum template_hash=0123 gpu=Alpha "
                                   "compute_capability=80 sm_count=7]");
     assert_int_equal(read_text(&reader, TUNED_BY_TUNER, &log, text), INI_READER_BAD_FILE);
-    assert_int_equal(reader.ini.line, 7);
+    assert_int_equal(reader.ini.line, 7); /* of the first section; neither can be used */
 }
 
 static void the_tuner_reads_and_wants_everything(void **state)
@@ -100,9 +100,26 @@ static void the_tuner_reads_and_wants_everything(void **state)
                         "section 'a' has no key 'arch'; is this a tuned INI of autotune?");
     assert_int_equal(reader.ini.line, 1);
     assert_int_equal(
-        read_text(&reader, TUNED_BY_TUNER, &log, "[a]\n" LOOK_UP REST "newer.key = 1\n"),
-        INI_READER_BAD_FILE);
-    assert_string_equal(reader.ini.message, "unknown 'newer.key'");
+        read_text(&reader, TUNED_BY_TUNER, &log, "[a]\n" LOOK_UP REST "newer.key = 1\n"), 0);
+}
+
+static void one_bad_section_costs_itself_alone(void **state)
+{
+    (void)state;
+    struct tuned_reader reader;
+    struct log log;
+    assert_int_equal(read_text(&reader, TUNED_BY_APPLICATION, &log,
+                               "[a]\n" LOOK_UP "[b]\nkernel = My-Kernel\ntemplate = b\n[c]\n"
+                               "kernel = c\n[d]\n" LOOK_UP "[e]\nkernel = e\n"),
+                     0);
+    assert_string_equal(log.text, "[a kernel=sum template=sum template_hash=0123 gpu=Alpha "
+                                  "compute_capability=80][b![c kernel=c!"
+                                  "[d kernel=sum template=sum template_hash=0123 gpu=Alpha "
+                                  "compute_capability=80][e kernel=e!");
+    assert_int_equal(reader.read_count, 2);
+    assert_int_equal(reader.skipped_count, 3);
+    assert_int_equal(reader.skipped_line, 8);
+    assert_non_null(strstr(reader.skipped_message, "'My-Kernel' of key 'kernel'"));
 }
 
 static void every_required_key_is_missed(void **state)
@@ -149,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_application_reads_what_it_uses),
         cmocka_unit_test(the_tuner_reads_and_wants_everything),
+        cmocka_unit_test(one_bad_section_costs_itself_alone),
         cmocka_unit_test(every_required_key_is_missed),
         cmocka_unit_test(what_a_callback_returns_ends_the_reading),
     };

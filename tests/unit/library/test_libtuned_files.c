@@ -177,6 +177,26 @@ static void test_what_is_refused_and_where(void **state)
     }
 }
 
+static void test_one_bad_section_costs_itself_alone(void **state)
+{
+    (void)state;
+    struct tuned_table *table;
+    struct tuned_error error;
+    static const char text[] = HEAD "parameter.a = 1\n"
+                                    "[my 1]\nproblem.n = 1\nparameter.a = 7\nkernel = My-Kernel\n"
+                                    "parameter.a = 8\n";
+    assert_int_equal(load_exactly(text, strlen(text), &table, &error), 0);
+    assert_int_equal(tuned_count(table), 1);
+    assert_int_equal(tuned_at(table, 0)->parameter_count, 1);
+    assert_int_equal(error.code, TUNED_OK);
+    assert_int_equal(error.line, 11);
+    assert_non_null(strstr(error.message, "'My-Kernel' of key 'kernel'"));
+    tuned_free(table);
+    assert_int_equal(load_exactly(HEAD, strlen(HEAD), &table, &error), 0);
+    assert_string_equal(error.message, "");
+    tuned_free(table);
+}
+
 static void test_lines_and_bytes_that_inih_would_cut(void **state)
 {
     (void)state;
@@ -337,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_what_a_file_says),
         cmocka_unit_test(test_no_sections_are_an_empty_table),
         cmocka_unit_test(test_what_is_refused_and_where),
+        cmocka_unit_test(test_one_bad_section_costs_itself_alone),
         cmocka_unit_test(test_lines_and_bytes_that_inih_would_cut),
         cmocka_unit_test(test_too_many_values),
         cmocka_unit_test(test_damaged_files),

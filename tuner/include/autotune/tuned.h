@@ -23,7 +23,7 @@
  * Any number of threads may look things up in a table at once. No other thread may use the table
  * during tuned_load(), tuned_add_template() and tuned_free(). tuned_find() and the functions that
  * read its answer do not allocate. Nothing here prints or ends the process. A damaged file is
- * refused or read within its bounds.
+ * refused, or its damaged sections are skipped.
  */
 #ifndef AUTOTUNE_LIBTUNED_H
 #define AUTOTUNE_LIBTUNED_H
@@ -156,7 +156,9 @@ struct tuned_table;
 
 /*
  * Loads a tuned INI, or a bundle that `autotune bundle` wrote. On failure `*table` is NULL. Unknown
- * keys are ignored, so that files of a newer autotune can be read.
+ * keys are ignored, so that files of a newer autotune can be read. A section that cannot be used is
+ * skipped; the call then succeeds, and `error` says why the first one was skipped (its message is ""
+ * if none was). If no section can be used, the file is refused.
  * Returns 0, TUNED_BAD_FILE naming file and line, or TUNED_NO_MEMORY.
  */
 int tuned_load(struct tuned_table **table, const char *path, struct tuned_error *error);

@@ -1,0 +1,51 @@
+#!/usr/bin/env bats
+# The tuned INI that a user has, with notes, keys of a newer autotune and damaged sections, when it is read or updated.
+load helper
+shared_cubins=1
+
+tuned_once() {
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+}
+
+@test "one bad section costs itself alone: it is named, and left as it was" {
+    tuned_once
+    printf '\n[my 1]\nkernel = my-kernel\nsamples = 3\n' >>results/tuned.ini
+    cp results/tuned.ini before
+    autotune --config "$sweeps/scale.ini" --remeasure
+    exits 0
+    has err "results/tuned.ini:" "section 'my 1' is skipped" "'my-kernel' of key 'kernel' is not a lower-case name"
+    has results/tuned.ini "[my 1]" "kernel = my-kernel"
+    autotune explain --kernel scale --arch sm_90 --n 2^14
+    exits 0
+    has err "a section is skipped: 'my-kernel' of key 'kernel'"
+    autotune compare before results/tuned.ini
+    exits 0
+    has err "section 'my 1' is skipped"
+    autotune merge before results/tuned.ini --output both.ini
+    exits 0
+    has both.ini "[my 1]"
+    equal "$(grep -c '^kernel = scale' both.ini)" 1
+}
+
+@test "comments and keys of a newer autotune survive an update and a merge" {
+    tuned_once
+    sed -i 's/^samples = .*/& ; enough\n; why this one won\nnewer_key = 5/' results/tuned.ini
+    autotune --config "$sweeps/scale.ini" --remeasure
+    exits 0
+    has results/tuned.ini "; enough" "; why this one won" "newer_key = 5"
+    autotune merge results/tuned.ini --output merged.ini
+    exits 0
+    cmp results/tuned.ini merged.ini
+}
+
+@test "a tuned INI that cannot be read or written is found before anything is compiled or measured" {
+    mkdir folder.ini
+    echo "[mine]" >foreign.ini
+    for tuned in foreign.ini folder.ini foreign.ini/tuned.ini; do
+        autotune --config "$sweeps/scale.ini" --tuned "$tuned"
+        [ "$code" -ne 0 ]
+        has err "${tuned%/*}"
+        [ ! -e results ]
+    done
+}
