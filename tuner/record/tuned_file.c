@@ -99,7 +99,7 @@ static size_t find_section(const struct tuned_file *tuned, const char *section)
     return i;
 }
 
-/* -- reading --------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 /* What reading makes of a line. */
 enum line { LINE_OTHER, LINE_HEADING, LINE_BAD_HEADING, LINE_KEY };
@@ -324,7 +324,7 @@ void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry)
     *entry = (struct tuned_entry){0};
 }
 
-/* -- writing --------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 /* Where lines go: the first that a reader would cut is the error of the whole. */
 struct writer {

@@ -168,6 +168,24 @@ static int open_record(struct run *run, struct error *error)
     return status;
 }
 
+/* Finds out now, and not after measuring, whether the tuned INI can be read and written. */
+static int check_tuned(struct run *run, struct error *error)
+{
+    struct tuned_file tuned;
+    struct write_file file;
+    if (run->environment.static_mode)
+        return 0;
+    int status = tuned_file_read(run->tuned, &tuned, error);
+    for (size_t i = 0; i < tuned.skipped_count; i++)
+        run->options.notice(run->options.user, &tuned.skipped[i].reason);
+    tuned_file_release(&tuned);
+    if (status == 0)
+        status = write_file_begin(&file, run->tuned, error);
+    if (status == 0)
+        write_file_abandon(&file);
+    return status;
+}
+
 /* --- planning --- */
 
 /* A problem that does not fit in the GPU's memory is left out, and the user is told at once. */
@@ -373,7 +391,9 @@ void run_init(struct run *run, const struct run_options *options)
 static int prepare_run(struct run *run, struct error *error)
 {
     describe_run(run);
-    int status = start_workers(run, error);
+    int status = check_tuned(run, error);
+    if (status == 0)
+        status = start_workers(run, error);
     if (status == 0)
         status = open_record(run, error);
     timings_stage(&run->timings, TIMING_CONTEXT);
