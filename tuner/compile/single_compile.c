@@ -4,6 +4,7 @@
 #include "base/suggestion.h"
 #include "compile/cubin_cache.h"
 #include "template/installed.h"
+#include "template/template_load.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -209,7 +210,7 @@ char *single_compile_find_template(const char *folder, const char *name, struct 
     char *found = NULL;
     for (size_t i = 0; folders[i] != NULL && found == NULL; i++) {
         char *path = alloc_format("%s/%s.ini", folders[i], name);
-        if (access(path, F_OK) == 0)
+        if (access(path, F_OK) == 0 && template_is_one(path))
             found = path;
         else
             free(path);

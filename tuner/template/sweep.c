@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PROBLEM_LIMIT = 1024, KERNEL_NAME_LETTERS = 32 };
@@ -53,35 +52,36 @@ static char *nearest_template(const struct sweep *sweep, const char *const *fold
     return nearest;
 }
 
-/* A sweep of one kernel may have its template's name. */
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat first;
-    struct stat second;
-    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 /* The file of template `name`; a new string, or NULL with an error. */
 static char *find_template(struct sweep *sweep, const char *name, int line, struct error *error)
 {
     const struct ini_entry *folder = ini_file_get(&sweep->ini, sweep_section, "templates");
     char *installed = installed_templates();
     const char *const stated[] = {folder != NULL ? folder->value : NULL, NULL};
-    const char *const usual[] = {".", "../kernel_templates", installed, NULL};
+    const char *const usual[] = {"../kernel_templates", ".", installed, NULL};
     const char *const *folders = folder != NULL ? stated : usual;
+    char *other = NULL; /* of this name, but a sweep, say */
     for (size_t i = 0; folders[i] != NULL; i++) {
         char *path = path_beside(sweep->path, folders[i]);
         char *file = alloc_format("%s/%s.ini", path, name);
         free(path);
-        if (access(file, F_OK) == 0 && !is_same_file(file, sweep->path)) {
+        if (access(file, F_OK) == 0 && template_is_one(file)) {
             free(installed);
+            free(other);
             return file;
         }
-        free(file);
+        if (other == NULL && access(file, F_OK) == 0)
+            other = file;
+        else
+            free(file);
     }
-    char *nearest = nearest_template(sweep, folders, name);
-    if (nearest != NULL)
+    char *nearest = other == NULL ? nearest_template(sweep, folders, name) : NULL;
+    if (other != NULL)
+        (void)error_set_at(
+            error, ERROR_CONFIG, sweep->path, line,
+            "no template '%s'; '%s' is not one, since it has no [launch.NAME] section", name,
+            other);
+    else if (nearest != NULL)
         (void)error_set_at(error, ERROR_CONFIG, sweep->path, line,
                            "no template '%s'; did you mean '%s'?", name, nearest);
     else
@@ -90,6 +90,7 @@ static char *find_template(struct sweep *sweep, const char *name, int line, stru
                            "'templates' in [sweep]",
                            name, folders[0], folder != NULL ? "" : " or the usual folders");
     free(installed);
+    free(other);
     free(nearest);
     return NULL;
 }

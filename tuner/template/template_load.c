@@ -45,6 +45,19 @@ static bool section_is(const char *section, const char *kind)
     return strcmp(section, kind) == 0;
 }
 
+bool template_is_one(const char *path)
+{
+    struct ini_file ini;
+    if (ini_file_read(&ini, path, NULL) != 0)
+        return true;
+    bool found = false;
+    for (size_t i = 0; i < ini.count && !found; i++)
+        for (size_t j = 0; j < sizeof section_kinds / sizeof *section_kinds && !found; j++)
+            found = section_is(ini.entries[i].section, section_kinds[j].name);
+    ini_file_release(&ini);
+    return found;
+}
+
 static int check_entry(const struct loader *loader, const struct ini_entry *entry)
 {
     static const char *const known[] = {

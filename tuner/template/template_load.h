@@ -9,8 +9,14 @@
 #include "base/error.h"
 #include "template/template.h"
 
+#include <stdbool.h>
+
 /* Loads NAME.ini at `path` and its source. Returns 0 or ERROR_CONFIG with file and line; on failure
  * the template is empty. */
 int template_load(struct template *template, const char *path, struct error *error);
+
+/* Whether the file has a section of templates, which a sweep or a tuned INI does not have. True also
+ * if the file cannot be read: template_load() says why. */
+bool template_is_one(const char *path);
 
 #endif

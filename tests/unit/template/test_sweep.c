@@ -377,13 +377,19 @@ static void templates_are_found(void **state)
     load_well(scene, "[sum]\n");
     assert_string_equal(scene->sweep.kernels[0].template.path, expected);
     free(expected);
-    /* the sweep's own folder comes first */
+    /* the project's templates come before those beside the sweep */
     write_file(scene->configs, "scan.ini", scan);
     write_file(scene->configs, "scan.cu", "int used = BLOCK_SIZE + FINISH;\n");
+    expected = alloc_format("%s/../kernel_templates/scan.ini", scene->configs);
+    load_well(scene, "[scan]\n");
+    assert_string_equal(scene->sweep.kernels[0].template.path, expected);
+    free(expected);
+    remove_file(scene->templates, "scan.ini");
     expected = alloc_format("%s/./scan.ini", scene->configs);
     load_well(scene, "[scan]\n");
     assert_string_equal(scene->sweep.kernels[0].template.path, expected);
     free(expected);
+    write_file(scene->templates, "scan.ini", scan);
     /* a folder that is named is the only one */
     expected = alloc_format("%s/scan.ini", scene->templates);
     char *text = alloc_format("[sweep]\ntemplates = %s\n[scan]\n", scene->templates);
@@ -396,15 +402,33 @@ static void templates_are_found(void **state)
                    "'templates' in [sweep]");
 }
 
+static void a_sweep_is_not_taken_for_a_template(void **state)
+{
+    struct scene *scene = *state;
+    write_file(scene->configs, "scan.ini", "[sweep]\ntuned = x\n[scan]\nn = 4\n");
+    char *expected = alloc_format("%s/../kernel_templates/scan.ini", scene->configs);
+    load_well(scene, "[scan]\n");
+    assert_string_equal(scene->sweep.kernels[0].template.path, expected);
+    free(expected);
+    expected = alloc_format("no template 'scan'; '%s/./scan.ini' is not one, since it has no "
+                            "[launch.NAME] section",
+                            scene->configs);
+    assert_refused(scene, "[sweep]\ntemplates = .\n[scan]\n", 3, expected);
+    remove_file(scene->templates, "scan.ini");
+    assert_refused(scene, "[scan]\n", 1, expected);
+    free(expected);
+}
+
 static void templates_that_are_not_found(void **state)
 {
     struct scene *scene = *state;
     assert_refused(scene, "[sun]\n", 1, "no template 'sun'; did you mean 'sum'?");
     assert_refused(scene, "[sum]\n[other]\nblock_size = 1\ntemplate = scna\n", 4,
                    "no template 'scna'; did you mean 'scan'?");
-    assert_refused(scene, "[sum]\n[other]\n", 2,
-                   "no template 'other.ini' in '.' or the usual folders; name its folder "
-                   "with 'templates' in [sweep]");
+    assert_refused(
+        scene, "[sum]\n[other]\n", 2,
+        "no template 'other.ini' in '../kernel_templates' or the usual folders; name its folder "
+        "with 'templates' in [sweep]");
 }
 
 static void faults_of_a_template_are_its_own(void **state)
@@ -449,6 +473,7 @@ int main(void)
         TEST(timeouts_that_are_refused),
         TEST(nothing_to_tune),
         TEST(templates_are_found),
+        TEST(a_sweep_is_not_taken_for_a_template),
         TEST(templates_that_are_not_found),
         TEST(faults_of_a_template_are_its_own),
         TEST(files_that_are_missing),
