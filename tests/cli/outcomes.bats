@@ -87,8 +87,8 @@ invalid_at_64() {
 @test "a variant that launches nothing has no time" {
     printf '[sweep]\n[scale]\nn = 0\nblock_size = 64, 256\n' >sweep.ini
     cp "$sweeps"/templates/scale.* .
-    for mode in "" "--arch sm_90"; do
-        autotune --config sweep.ini --format csv $mode
+    for mode in "" "--arch=sm_90"; do
+        autotune --config sweep.ini --format csv ${mode:+"$mode"}
         exits 1
         equal "$(count outcome invalid)" 2
         has out "launches nothing"
@@ -104,9 +104,9 @@ invalid_at_64() {
         # of the reference alone are they right
         sed "/^\[launch/,/^\[expect/s/^arguments = .*/arguments = $arguments/" "$sweeps/templates/scale.ini" | template odd
         printf '[odd]\nblock_size = 64\n' >sweep.ini
-        for mode in "" "--arch sm_90"; do
+        for mode in "" "--arch=sm_90"; do
             rm -rf results calls
-            autotune --config sweep.ini --format csv $mode
+            autotune --config sweep.ini --format csv ${mode:+"$mode"}
             exits 1
             equal "$(column outcome)" invalid
             has out "kernel 'scale_good' has 4 parameters, of 8, 8, 4, 8 bytes; 'arguments' gives"
