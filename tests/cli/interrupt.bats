@@ -81,6 +81,54 @@ times() {
     has results/tuned.ini "parameter.block_size = 256" "parameter.num_load = 1"
 }
 
+@test "an interrupted run puts the best so far into the tuned INI, marked as incomplete until it is complete" {
+    stand_in_that_hangs
+    start --config "$sweeps/many.ini" --jobs 1
+    stuck
+    kill -INT "$run"
+    ended
+    exits 130
+    has err "the best so far" "results/tuned.ini" "incomplete"
+    has results/tuned.ini "incomplete = yes" "parameter.block_size"
+    autotune report --format csv
+    equal "$(times | head -n 1 | cut -d' ' -f2-)" \
+        "$(sed -n 's/^parameter\.\(block_size\|num_load\) = //p' results/tuned.ini | tr '\n' ' ' | sed 's/ $//')"
+    autotune explain -k scale -g "Stand-in H200" --n 16384
+    exits 0
+    has out "tuning was interrupted"
+    stand_in
+    autotune --config "$sweeps/many.ini"
+    exits 0
+    lacks results/tuned.ini incomplete
+    autotune explain -k scale -g "Stand-in H200" --n 16384
+    lacks out "tuning was interrupted"
+}
+
+@test "an interrupted run does not replace what a complete one found" {
+    stand_in
+    autotune --config "$sweeps/many.ini"
+    exits 0
+    cp results/tuned.ini before
+    stand_in_that_hangs
+    start --config "$sweeps/many.ini" --jobs 1 --remeasure
+    stuck
+    kill -INT "$run"
+    ended
+    exits 130
+    cmp before results/tuned.ini
+    lacks err "the best so far"
+}
+
+@test "an interrupted run that had measured nothing writes no tuned INI" {
+    stand_in "log = $scratch/calls" "fault = cuModuleLoadData:1:hang"
+    start --config "$sweeps/many.ini" --jobs 1
+    stuck
+    kill -INT "$run"
+    ended
+    exits 130
+    [ ! -e results/tuned.ini ]
+}
+
 @test "an undisturbed run and one that was interrupted find the same" {
     autotune --config "$sweeps/many.ini" --results undisturbed --tuned undisturbed.ini
     exits 0

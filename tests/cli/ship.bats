@@ -171,6 +171,15 @@ two_entries() {
     merged b.ini "for the newer NVRTC"
 }
 
+@test "merge: what was tuned completely wins over what was interrupted" {
+    two_entries 2000 1000
+    sed -i 's/^cache = .*/&\nincomplete = yes/' b.ini
+    merged a.ini "the other one is incomplete"
+    sed -i 's/^template_hash = .*/template_hash = fedcba9876543210fedcba9876543210/' b.ini
+    merged b.ini "measured later, with another version of the template"
+    has c.ini "incomplete = yes"
+}
+
 @test "merge keeps cold and warm apart" {
     two_entries 1000 900
     changed b.ini cache warm

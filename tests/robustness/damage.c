@@ -242,15 +242,16 @@ static void test_tuned(void **state)
     struct study study;
     struct error error;
     size_t refused = 0;
+    size_t taken;
     make_study(&study);
     struct tuned_entry entry = {0};
     tuned_entry_from_study(&study, &entry);
-    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &error), 0);
+    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &taken, &error), 0);
     struct bytes bytes = read_bytes("tuned.ini");
     for (size_t size = 0; size<bytes.size; size += wanted()> 0 ? 11 : 1) {
         write_bytes("tuned.ini", &bytes, size);
         tuned_entry_from_study(&study, &entry);
-        if (tuned_file_update("tuned.ini", &entry, 1, &error) == 0)
+        if (tuned_file_update("tuned.ini", &entry, 1, &taken, &error) == 0)
             continue; /* cut between two lines that may be missing, or the whole section is */
         struct bytes after = read_bytes("tuned.ini");
         assert_int_equal(after.size, size);

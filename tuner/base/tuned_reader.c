@@ -121,6 +121,11 @@ static int read_item(struct tuned_reader *reader, const char *key, struct tuned_
         return read_whole(reader, key, item, INT64_MAX);
     case TUNED_SYNTAX_REAL:
         return read_real(reader, key, item);
+    case TUNED_SYNTAX_FLAG:
+        item->flag = strcmp(item->text, "yes") == 0;
+        return item->flag || strcmp(item->text, "no") == 0
+                   ? 0
+                   : bad_value(reader, key, item->text, "yes or no");
     case TUNED_SYNTAX_VALUES:
         return item->key == TUNED_KEY_problem
                    ? read_value(reader, key, item, &reader->problem, TUNED_PROBLEM_VALUES)

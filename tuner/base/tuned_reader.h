@@ -23,7 +23,7 @@
  * X(member of struct tuned_entry, key, syntax, for applications, for the tuner)
  *
  *   syntax  NAME: a lower-case name. TEXT: anything. GPU: a GPU's name. INT, INT64: a whole number,
- *           0 or more. REAL: a number, 0 or more. VALUES: any number of keys PREFIX + lower-case
+ *           0 or more. REAL: a number, 0 or more. FLAG: yes or no. VALUES: any number of keys PREFIX + lower-case
  *           name, each with a literal. TIES: the same with PREFIX + number + "." + name, numbered
  *           from 1 in order.
  *   for applications, for the tuner: REQUIRED in every section, OPTIONAL or IGNORED.
@@ -45,6 +45,7 @@
     X(date, "date", TEXT, IGNORED, REQUIRED)                                                       \
     X(command, "command", TEXT, IGNORED, OPTIONAL)                                                 \
     X(cache, "cache", TEXT, OPTIONAL, REQUIRED)                                                    \
+    X(incomplete, "incomplete", FLAG, OPTIONAL, OPTIONAL)                                          \
     X(problem, "problem.", VALUES, OPTIONAL, OPTIONAL)                                             \
     X(parameters, "parameter.", VALUES, OPTIONAL, OPTIONAL)                                        \
     X(median_ns, "median_ns", REAL, OPTIONAL, REQUIRED)                                            \
@@ -78,6 +79,7 @@ enum tuned_syntax {
     TUNED_SYNTAX_INT,
     TUNED_SYNTAX_INT64,
     TUNED_SYNTAX_REAL,
+    TUNED_SYNTAX_FLAG,
     TUNED_SYNTAX_VALUES,
     TUNED_SYNTAX_TIES,
 };
@@ -100,6 +102,7 @@ struct tuned_item {
     enum tuned_key key;
     const char *text;     /* the value as written in the file */
     struct literal value; /* of numbers, VALUES and TIES; a word is `text` */
+    bool flag;            /* of FLAG */
     const char *name;     /* of VALUES and TIES: the name after the prefix */
     size_t tie;           /* of TIES: index from 0 */
 };

@@ -48,6 +48,9 @@ static bool is_better(const struct tuned_entry *a, const struct tuned_entry *b, 
     *reason = "measured later, with another version of the template";
     if (strcmp(a->template_hash, b->template_hash) != 0)
         return later(a, b) > 0;
+    *reason = "the other one is incomplete";
+    if (a->incomplete != b->incomplete)
+        return a->incomplete;
     *reason = driver != 0 ? "for the newer driver" : "for the newer NVRTC";
     if (driver != 0 || nvrtc != 0)
         return (driver != 0 ? driver : nvrtc) > 0;
@@ -55,7 +58,8 @@ static bool is_better(const struct tuned_entry *a, const struct tuned_entry *b, 
     if ((a->runs > 1) != (b->runs > 1))
         return later(a, b) > 0;
     const struct comparison comparison = compare(a, b);
-    *reason = "measured later, with the same configuration";
+    *reason = strcmp(a->date, b->date) != 0 ? "measured later, with the same configuration"
+                                            : "the same configuration";
     if (comparison.configuration == COMPARE_EQUAL)
         return later(a, b) > 0;
     *reason = "measured later, and the two tied";
@@ -158,6 +162,7 @@ int command_merge(int argc, const char **argv, struct error *error)
         "Merges tuned INIs. If two have an entry for the same kernel, GPU, problem and\n"
         "cache state, the first of these rules that applies decides which one is kept:\n"
         "  another version of the template  the later one\n"
+        "  interrupted tuning               the complete one\n"
         "  another driver or NVRTC          the one for the newer\n"
         "  batches of runs, single runs     the later one\n"
         "  the same configuration, or tied  the later one\n"

@@ -167,8 +167,9 @@ static void consider(struct search *search, const struct tuned_configuration *co
                      const double *scales, struct tuned_match *match)
 {
     const char *hash = search->query->template_hash;
-    struct tuned_match candidate = {.from = configuration};
+    struct tuned_match candidate; /* of it, only what is_nearer() reads is set */
     bool whole;
+    candidate.from = configuration;
     candidate.other_version = hash != NULL && strcmp(configuration->template_hash, hash) != 0;
     candidate.size_distance = size_distance(configuration, scales, &search->wanted, &whole);
     measure_gpu(search, configuration->gpu);
@@ -216,6 +217,7 @@ int tuned_find(const struct tuned_table *table, const struct tuned_query *query,
     if (match->from != NULL) {
         match->parameters = match->from->parameters;
         match->parameter_count = match->from->parameter_count;
+        match->incomplete = match->from->incomplete;
     } else if (defaults != NULL && search.limit >= TUNED_DEFAULTS) {
         take_defaults(defaults, match);
     }

@@ -52,6 +52,9 @@ static int take_item(struct tuned_reader *reader, const struct tuned_item *item)
         return take_text(reader, item->text, &configuration->template_hash);
     case TUNED_KEY_cache:
         return take_text(reader, item->text, &configuration->cache);
+    case TUNED_KEY_incomplete:
+        configuration->incomplete = item->flag;
+        break;
     case TUNED_KEY_problem:
         return take_value(reader, item, &loading->table->problems);
     case TUNED_KEY_parameters:

@@ -95,6 +95,8 @@ static void add_from(struct text *text, const struct tuned_query *query,
     if (from->cache != NULL &&
         strcmp(from->cache, query->cache != NULL ? query->cache : "cold") != 0)
         add(text, ", measured with a %s cache", from->cache);
+    if (match->incomplete)
+        add(text, ", the best so far when tuning was interrupted");
     if (match->other_version)
         add(text, ", of another version of the template");
     add(text, ")");

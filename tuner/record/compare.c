@@ -204,6 +204,8 @@ char *compare_circumstances(const struct comparison *comparison)
                   to->runs > 1 ? "batches of runs" : "single runs");
     append_change(&text, "driver", from->driver, to->driver);
     append_change(&text, "NVRTC", from->nvrtc, to->nvrtc);
+    append_change(&text, "tuning", from->incomplete ? "incomplete" : "complete",
+                  to->incomplete ? "incomplete" : "complete");
     if (strcmp(from->template_hash, to->template_hash) != 0)
         append(&text, alloc_string("the template changed"));
     return text;

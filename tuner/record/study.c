@@ -65,6 +65,21 @@ size_t study_count(const struct study *study, enum outcome outcome)
     return count;
 }
 
+size_t study_best(const struct study *study)
+{
+    if (study->has_winner)
+        return study->winner;
+    size_t best = study->result_count;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        if (result->outcome == OUTCOME_MEASURED && result->time.count > 0 &&
+            (best == study->result_count ||
+             result->time.median_ns < study->results[best].time.median_ns))
+            best = i;
+    }
+    return best;
+}
+
 /* 0: measured, 1: compiled, 2: anything else. */
 static int rank_class(const struct result *result)
 {

@@ -111,6 +111,10 @@ double study_empty_ns(const struct study *study, const struct result *result);
  * and `*single` to the number of variants measured in single runs. */
 size_t study_batched(const struct study *study, int *runs, size_t *single);
 
+/* The winner, or before there is one the measured variant with the shortest median; result_count if
+ * none was measured. */
+size_t study_best(const struct study *study);
+
 /*
  * Ranks the results, best first: the winner, then the other measured ones by median time, compiled
  * ones by occupancy, and the rest in order. `indices` must have result_count elements.

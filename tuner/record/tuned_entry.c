@@ -70,22 +70,24 @@ static void set_measurement(const struct result *winner, struct tuned_entry *ent
 
 void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry)
 {
-    *entry = (struct tuned_entry){0};
+    const size_t best = study_best(study);
+    const struct result *result = &study->results[best];
+    *entry = (struct tuned_entry){.incomplete = !study->complete};
     entry->section = section_of(study);
     entry->kernel = alloc_string(study->kernel);
     entry->template_name = alloc_string(study->template_name);
     entry->template_hash = alloc_string(study->template_hash);
     entry->cache = alloc_string(study->cache);
-    entry->empty_kernel_ns = study_empty_ns(study, &study->results[study->winner]);
+    entry->empty_kernel_ns = study_empty_ns(study, result);
     entry->sm_clock_mhz = study->conditions.sm_clock_mhz;
     entry->dropped_samples = (int64_t)study->conditions.dropped_samples;
     entry->throttled_samples = (int64_t)study->conditions.throttled_samples;
     entry->other_processes = study->conditions.other_processes;
     bindings_copy(&entry->problem, &study->problem);
     set_environment(&study->environment, entry);
-    set_measurement(&study->results[study->winner], entry);
+    set_measurement(result, entry);
     for (size_t i = 0; i < study->result_count; i++)
-        if (study->results[i].tied && i != study->winner)
+        if (study->results[i].tied && i != best)
             bindings_copy(ARRAY_APPEND(entry->ties, entry->tie_count),
                           &study->results[i].parameters);
 }

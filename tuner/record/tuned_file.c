@@ -162,6 +162,9 @@ static int take_item(struct tuned_reader *reader, const struct tuned_item *item)
     case TUNED_SYNTAX_REAL:
         *(double *)member = item->value.real;
         break;
+    case TUNED_SYNTAX_FLAG:
+        *(bool *)member = item->flag;
+        break;
     case TUNED_SYNTAX_VALUES:
         bindings_set(member, item->name, value_from_literal(&item->value, item->text));
         break;
@@ -382,7 +385,7 @@ static void write_ties(struct writer *writer, const char *prefix, const struct t
     }
 }
 
-/* What is optional is left out if it is NULL or 0. */
+/* What is optional is left out if it is NULL, 0 or no. */
 static void write_key(struct writer *writer, size_t key, const struct tuned_entry *entry)
 {
     const struct tuned_key_rule *rule = &tuned_key_rules[key];
@@ -408,6 +411,10 @@ static void write_key(struct writer *writer, size_t key, const struct tuned_entr
     case TUNED_SYNTAX_REAL:
         empty = !(*(const double *)member > 0);
         (void)value_text(value_real(*(const double *)member), buffer);
+        break;
+    case TUNED_SYNTAX_FLAG:
+        empty = !*(const bool *)member;
+        text = "yes";
         break;
     case TUNED_SYNTAX_VALUES:
         write_bindings(writer, rule->key, member);
@@ -483,11 +490,21 @@ static int lock_folder_of(const char *path)
     return descriptor;
 }
 
-int tuned_file_update(const char *path, struct tuned_entry *entries, size_t count,
+/* An incomplete entry does not replace a complete one, unless that is of another version of the
+ * template, which applications would refuse. */
+static bool accepts(const struct tuned_file *tuned, const struct tuned_entry *entry)
+{
+    size_t i = tuned_file_find(tuned, entry);
+    return !entry->incomplete || i == tuned->count || tuned->entries[i].incomplete ||
+           strcmp(tuned->entries[i].template_hash, entry->template_hash) != 0;
+}
+
+int tuned_file_update(const char *path, struct tuned_entry *entries, size_t count, size_t *taken,
                       struct error *error)
 {
     struct tuned_file tuned = {0};
     int lock = -1;
+    *taken = 0;
     int result = write_file_make_folders(path, error);
     if (result != 0)
         goto done;
@@ -495,9 +512,14 @@ int tuned_file_update(const char *path, struct tuned_entry *entries, size_t coun
     result = tuned_file_read(path, &tuned, error);
     if (result != 0)
         goto done;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (!accepts(&tuned, &entries[i]))
+            continue;
         tuned_file_merge(&tuned, &entries[i]);
-    result = tuned_file_write(path, &tuned, error);
+        ++*taken;
+    }
+    if (*taken > 0)
+        result = tuned_file_write(path, &tuned, error);
 done:
     if (lock >= 0)
         (void)close(lock);

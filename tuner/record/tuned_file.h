@@ -35,8 +35,9 @@ struct tuned_entry {
     char *nvrtc;
     char *autotune;
     char *date;
-    char *command; /* that made the entry, cut to its line; NULL if not known */
-    char *cache;   /* "cold" or "warm" */
+    char *command;   /* that made the entry, cut to its line; NULL if not known */
+    char *cache;     /* "cold" or "warm" */
+    bool incomplete; /* tuning ended early: the best so far, by what samples it has */
     struct bindings problem;
     struct bindings parameters;
     double median_ns, low_ns, high_ns; /* of the finals; 95 % interval of the median */
@@ -75,7 +76,8 @@ struct tuned_file {
 void tuned_file_release(struct tuned_file *tuned);
 void tuned_entry_release(struct tuned_entry *entry);
 
-/* The entry for a study that has a winner. */
+/* The entry for a study that has a measured variant: its winner, or else, as an incomplete entry,
+ * the best so far. */
 void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry);
 
 /*
@@ -108,12 +110,14 @@ void tuned_file_drop_skipped(struct tuned_file *tuned);
 int tuned_file_write(const char *path, const struct tuned_file *tuned, struct error *error);
 
 /*
- * Reads the file, merges `count` entries (taken over and zeroed, also on failure) and writes it.
- * Several processes may do so at once, one for each GPU, say, and no entry is lost: the file's
- * folder is locked (flock) meanwhile, where its file system can. Returns 0, ERROR_CONFIG for a file
- * that tuned_file_read() refuses, which is left alone, or ERROR_RECORD.
+ * Reads the file, merges `count` entries (taken over and zeroed, also on failure) and writes it. An
+ * incomplete entry does not replace a complete one of the same version of the template; `*taken` is
+ * the number of entries that are now in the file. Several processes may do so at once, one for each
+ * GPU, say, and no entry is lost: the file's folder is locked (flock) meanwhile, where its file
+ * system can. Returns 0, ERROR_CONFIG for a file that tuned_file_read() refuses, which is left
+ * alone, or ERROR_RECORD.
  */
-int tuned_file_update(const char *path, struct tuned_entry *entries, size_t count,
+int tuned_file_update(const char *path, struct tuned_entry *entries, size_t count, size_t *taken,
                       struct error *error);
 
 #endif

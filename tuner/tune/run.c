@@ -273,11 +273,12 @@ static bool nothing_to_do(const struct run *run)
 static int update_tuned(struct run *run, const struct study *study, struct error *error)
 {
     struct tuned_entry entry = {0};
+    size_t taken;
     if (!study->has_winner || run->environment.static_mode)
         return 0;
     timings_stage(&run->timings, TIMING_RECORD);
     tuned_entry_from_study(study, &entry);
-    return tuned_file_update(run->tuned, &entry, 1, error);
+    return tuned_file_update(run->tuned, &entry, 1, &taken, error);
 }
 
 static int finish_job(struct run *run, struct tuning_job *job, struct error *error)
@@ -338,6 +339,25 @@ static int tune_jobs(struct run *run, struct error *error)
         }
     }
     return status;
+}
+
+/* After a run that ended early: the tuned INI gets the best so far of each job that is not complete,
+ * marked as incomplete. The run's own error is what the user must know, so failures only show as a
+ * missing notice. */
+static void keep_best_so_far(struct run *run)
+{
+    struct tuned_entry *entries = NULL;
+    size_t count = 0;
+    size_t taken = 0;
+    for (size_t i = 0; i < run->job_count; i++) {
+        const struct study *study = &run->jobs[i].study;
+        if (!study->complete && study_best(study) < study->result_count)
+            tuned_entry_from_study(study, ARRAY_APPEND(entries, count));
+    }
+    if (count > 0 && tuned_file_update(run->tuned, entries, count, &taken, NULL) == 0 && taken > 0)
+        notify(run, "'%s' has the best so far of %zu problem%s, marked as incomplete", run->tuned,
+               taken, taken == 1 ? "" : "s");
+    free(entries);
 }
 
 /* --- the end --- */
@@ -413,6 +433,7 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
     run->tuned = run->options.tuned != NULL ? run->options.tuned : sweep->tuned;
     run->results = run->options.results != NULL ? run->options.results : sweep->results;
     int status = prepare_run(run, error);
+    bool prepared = status == 0;
     if (status == 0 && nothing_to_do(run) && run->refused_count == 0 && !run->options.quiet)
         notify(run, "nothing to do: everything is in the record; --remeasure measures again");
     if (status == 0)
@@ -421,6 +442,8 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
     if (run->client != NULL && gpu_client_monitor_error(run->client) != NULL && !run->options.quiet)
         notify(run, "%s: cannot detect throttling or other GPU processes",
                gpu_client_monitor_error(run->client));
+    if (prepared && status != 0 && !run->environment.static_mode)
+        keep_best_so_far(run);
     if (status == ERROR_INTERRUPTED)
         say_interrupted(run, error);
     return status;

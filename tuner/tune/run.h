@@ -80,7 +80,7 @@ void run_init(struct run *run, const struct run_options *options);
 /*
  * Runs the sweep, which must outlive the run. Returns 0 when every job is complete or refused for
  * want of memory; ERROR_INTERRUPTED, saying how to go on; or the error that ended the run. What was
- * measured until then is in the record.
+ * measured until then is in the record, and the best of it in the tuned INI, marked as incomplete.
  */
 int run_sweep(struct run *run, const struct sweep *sweep, struct error *error);
 

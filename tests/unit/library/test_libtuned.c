@@ -611,9 +611,31 @@ static void test_a_query_prefers_a_cache_state(void **state)
     tuned_free(table);
 }
 
+static void test_an_application_sees_that_tuning_was_interrupted(void **state)
+{
+    (void)state;
+    static const char text[] =
+        SECTION("sum 00000001", HASH, "Alpha", "80", "100", "1000", BANDWIDTH("1000"), SIZE("1024"),
+                "1") "incomplete = yes\n" SECTION("sum 00000002", HASH, "Alpha", "80", "100",
+                                                  "1000", BANDWIDTH("1000"), SIZE("2048"), "2");
+    struct tuned_table *table = load(text);
+    struct tuned_query query = {0};
+    struct tuned_match match;
+    char sentence[256];
+    assert_string_equal(find(table, &alpha, 1024, NULL, &query, &match), "sum 00000001");
+    assert_true(match.incomplete);
+    assert_true(match.from->incomplete);
+    (void)tuned_explain(&query, &match, sentence, sizeof sentence);
+    assert_non_null(strstr(sentence, ", the best so far when tuning was interrupted"));
+    assert_string_equal(find(table, &alpha, 2048, NULL, &query, &match), "sum 00000002");
+    assert_false(match.incomplete);
+    tuned_free(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_application_sees_that_tuning_was_interrupted),
         cmocka_unit_test(test_a_query_prefers_a_cache_state),
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_nearest_size_of_the_same_gpu),

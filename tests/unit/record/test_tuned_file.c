@@ -281,6 +281,8 @@ static void test_refuses_damaged_files_at_their_line(void **state)
     enum { SECTION = 9 }; /* behind seven lines of comment and an empty one */
     assert_refused("registers", "registres", SECTION, "has no key 'registers'");
     assert_refused("gpu = NVIDIA H200\n", "", SECTION, "has no key 'gpu'");
+    assert_refused("cache = cold", "cache = cold\nincomplete = maybe", SECTION + 17,
+                   "'maybe' of key 'incomplete' is not yes or no");
     assert_refused("sm_count = 132", "sm_count = many", SECTION + 7,
                    "'many' of key 'sm_count' is not a whole number");
     assert_refused("sm_count = 132", "sm_count = 99999999999", SECTION + 7, "whole number");
@@ -364,7 +366,8 @@ static int update_as(int number)
     (void)snprintf(study.environment.gpu.name, sizeof study.environment.gpu.name, "GPU %d", number);
     tuned_entry_from_study(&study, &entry);
     study_release(&study);
-    return tuned_file_update("results/tuned.ini", &entry, 1, NULL);
+    size_t taken;
+    return tuned_file_update("results/tuned.ini", &entry, 1, &taken, NULL);
 }
 
 static void test_updates_at_once_lose_no_entry(void **state)
@@ -388,13 +391,73 @@ static void test_updates_at_once_lose_no_entry(void **state)
     tuned_file_release(&tuned);
 }
 
+/* Updates tuned.ini with the fixture's entry; returns whether it was taken. */
+static size_t update(bool incomplete, char hash_digit, int registers)
+{
+    struct tuned_entry entry = fixture_entry();
+    size_t taken = 9;
+    struct error error;
+    entry.incomplete = incomplete;
+    entry.template_hash[0] = hash_digit;
+    entry.registers = registers;
+    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &taken, &error), 0);
+    assert_null(entry.section);
+    return taken;
+}
+
+static void assert_only_entry(bool incomplete, int registers)
+{
+    struct tuned_file tuned;
+    assert_int_equal(tuned_file_read("tuned.ini", &tuned, NULL), 0);
+    assert_int_equal(tuned.count, 1);
+    assert_int_equal(tuned.entries[0].incomplete, incomplete);
+    assert_int_equal(tuned.entries[0].registers, registers);
+    tuned_file_release(&tuned);
+}
+
+static void test_an_incomplete_entry_does_not_replace_a_complete_one(void **state)
+{
+    (void)state;
+    assert_int_equal(update(true, '0', 1), 1);
+    assert_int_equal(update(true, '0', 2), 1);
+    assert_only_entry(true, 2);
+    assert_int_equal(update(false, '0', 3), 1);
+    assert_int_equal(update(true, '0', 4), 0);
+    assert_only_entry(false, 3);
+    assert_int_equal(update(true, 'f', 5), 1); /* the template is another */
+    assert_only_entry(true, 5);
+    assert_int_equal(update(false, 'f', 6), 1);
+    assert_only_entry(false, 6);
+}
+
+static void test_an_unfinished_study_gives_its_best_so_far(void **state)
+{
+    (void)state;
+    struct study study;
+    struct tuned_entry entry;
+    fixture_study(&study);
+    study.complete = study.has_winner = false;
+    for (size_t i = 0; i < study.result_count; i++)
+        study.results[i].tied = study.results[i].finalist = false;
+    tuned_entry_from_study(&study, &entry);
+    assert_true(entry.incomplete);
+    assert_real(entry.median_ns, 24010);
+    assert_int_equal(entry.tie_count, 0);
+    write_entry("tuned.ini", entry);
+    char *text = scratch_read("tuned.ini");
+    assert_non_null(strstr(text, "\nincomplete = yes\n"));
+    free(text);
+    study_release(&study);
+}
+
 static void test_update_leaves_a_foreign_file_alone(void **state)
 {
     (void)state;
     struct tuned_entry entry = fixture_entry();
     struct error error;
+    size_t taken;
     assert_int_equal(scratch_write("tuned.ini", "[mine]\nkey = 1\n"), 0);
-    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &error), ERROR_CONFIG);
+    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &taken, &error), ERROR_CONFIG);
     assert_null(entry.section);
     char *text = scratch_read("tuned.ini");
     assert_string_equal(text, "[mine]\nkey = 1\n");
@@ -727,6 +790,8 @@ int main(void)
         SCRATCH_TEST(test_does_not_write_what_would_not_read_back),
         SCRATCH_TEST(test_updates_at_once_lose_no_entry),
         SCRATCH_TEST(test_update_leaves_a_foreign_file_alone),
+        SCRATCH_TEST(test_an_incomplete_entry_does_not_replace_a_complete_one),
+        SCRATCH_TEST(test_an_unfinished_study_gives_its_best_so_far),
         SCRATCH_TEST(test_tuner_and_library_read_what_was_written),
         SCRATCH_TEST(test_the_locale_changes_nothing),
         SCRATCH_TEST(test_every_spelling_is_the_same_to_both),

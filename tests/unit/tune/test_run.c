@@ -25,6 +25,14 @@ static size_t count_tuned_entries(void)
     return count;
 }
 
+static bool has_incomplete_entry(void)
+{
+    char *text = scratch_read("results/tuned.ini");
+    bool incomplete = text != NULL && strstr(text, "\nincomplete = yes\n") != NULL;
+    free(text);
+    return incomplete;
+}
+
 static void notice(void *user, const struct error *error)
 {
     struct observed *observed = user;
@@ -313,9 +321,12 @@ static void a_failed_run_is_taken_up_where_it_ended(void **state)
     assert_int_equal(end.status, ERROR_DEVICE);
     assert_string_equal(observed.error.message, "scripted");
     assert_int_equal(observed.studies, 0);
-    assert_int_equal(count_tuned_entries(), 0);
+    assert_int_equal(count_tuned_entries(), 1);
+    assert_true(has_incomplete_entry());
+    assert_non_null(strstr(observed.notices, "the best so far of 1 problem, marked as incomplete"));
     release(&end);
     end = run("", "us = 20, 21, 22, 23", &observed);
+    assert_false(has_incomplete_entry());
     check_end(&end, &observed);
     assert_true(winner_us(&end) == 20);
     for (int us = 20; us <= 23; us++) {

@@ -147,9 +147,9 @@ struct tuned_configuration {
     size_t problem_count;
     const struct tuned_value *parameters;
     size_t parameter_count;
-    double median_ns; /* as measured on that GPU; 0: not known */
-    const char
-        *cache; /* state of the L2 cache before each sample, "cold" or "warm"; NULL: not known */
+    double median_ns;  /* as measured on that GPU; 0: not known */
+    const char *cache; /* L2 before each sample, "cold" or "warm"; NULL: not known */
+    int incomplete;    /* tuning ended early: the best so far, not the winner */
 };
 
 struct tuned_table;
@@ -209,6 +209,7 @@ struct tuned_match {
     const struct tuned_configuration *from; /* NULL for TUNED_DEFAULTS and TUNED_NOTHING */
     double gpu_distance;                    /* see enum tuned_rule */
     double size_distance;
+    int incomplete;    /* from->incomplete: tune again when you can */
     int other_version; /* from another version of the template than query->template_hash */
     /* How many configurations this kernel has, and how many were refused for which reason. */
     size_t candidates;
