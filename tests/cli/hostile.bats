@@ -197,3 +197,58 @@ INI
     exits 2
     has err UTF-8
 }
+
+# waits_not ARGUMENTS: autotune, which must not wait for the writer of a pipe
+waits_not() {
+    code=0
+    timeout -k 1 10 "$AUTOTUNE" "$@" >out 2>err </dev/null || code=$?
+    [ "$code" -lt 124 ] || echo "waited: $*"
+    [ "$code" -lt 124 ]
+}
+
+@test "a pipe or a device for a file is refused, not waited on" {
+    mkfifo pipe
+    project
+    for file in pipe /dev/zero; do
+        for arguments in "--config $file" "check --config $file" "explain --kernel own --tuned $file" \
+            "export --definitions --kernel own --tuned $file" \
+            "compare $file $file" "merge --output merged.ini $file $file" "--config p/sweep.ini --tuned $file"; do
+            # shellcheck disable=SC2086 # words
+            waits_not $arguments
+            [ "$code" -ne 0 ]
+            has err "$file"
+        done
+        rm p/own.ini
+        ln -s "$(realpath "$file")" p/own.ini
+        waits_not check --config p/sweep.ini
+        exits 2
+        rm p/own.ini
+        project
+    done
+}
+
+@test "a pipe or a file of 40 GB in the cache is compiled again" {
+    project
+    autotune --config p/sweep.ini
+    exits 0
+    for plant in "mkfifo" "truncate -s 40G"; do
+        for entry in cache/cubin/??/*; do
+            rm "$entry"
+            $plant "$entry"
+        done
+        rm -rf results
+        waits_not --config p/sweep.ini --format csv
+        exits 0
+        equal "$(count outcome measured)" 1
+    done
+}
+
+@test "a limit on the size of files is an error, not a death" {
+    project
+    code=0
+    (ulimit -f 8 && exec "$AUTOTUNE" --config p/sweep.ini) >out 2>err </dev/null || code=$?
+    exits 4
+    grep -q "autotune: " err
+    autotune --config p/sweep.ini
+    exits 0
+}

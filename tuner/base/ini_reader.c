@@ -1,5 +1,7 @@
 #include "base/ini_reader.h"
 
+#include "base/open_regular.h"
+
 #include <autotune/tuned.h>
 #include <ctype.h>
 #include <errno.h>
@@ -176,7 +178,7 @@ int ini_reader_load(struct ini_reader *reader, const char *path, char **text, si
     *text = NULL;
     *length = 0;
     reader->line = 0;
-    FILE *file = fopen(path, "rbe");
+    FILE *file = open_regular(path);
     if (file == NULL)
         return ini_reader_fail(reader, "cannot open the file: %s", strerror(errno));
     int status = read_all(reader, file, text, length);

@@ -1,13 +1,11 @@
 #include "base/read_file.h"
 
 #include "base/alloc.h"
+#include "base/open_regular.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 
@@ -39,23 +37,6 @@ static char *read_all(FILE *file, size_t *length)
     free(text);
     errno = number;
     return NULL;
-}
-
-/* Opens a regular file for reading. Anything else fails with EINVAL: opening a pipe, for example,
- * would block. */
-static FILE *open_regular(const char *path)
-{
-    struct stat information;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0)
-        return NULL;
-    if (fstat(descriptor, &information) == 0 && !S_ISREG(information.st_mode) &&
-        !S_ISDIR(information.st_mode)) {
-        (void)close(descriptor);
-        errno = EINVAL;
-        return NULL;
-    }
-    return fdopen(descriptor, "rb"); /* if it is a folder, reading it fails */
 }
 
 int read_file(const char *path, char **text, size_t *length, struct error *error)

@@ -67,8 +67,39 @@ static int open_temporary(const char *path, char **temporary)
     return -1;
 }
 
+/* What is written to: stdio keeps only that a write failed, not why. */
+struct write_target {
+    int descriptor;
+    int failure; /* errno of the first write that failed; 0: none */
+};
+
+static ssize_t write_some(void *cookie, const char *bytes, size_t count)
+{
+    struct write_target *target = cookie;
+    ssize_t written;
+    do
+        written = write(target->descriptor, bytes, count);
+    while (written < 0 && errno == EINTR);
+    if (written < 0 && target->failure == 0)
+        target->failure = errno;
+    return written < 0 ? 0 : written; /* 0 is an error to stdio */
+}
+
+static int close_target(void *cookie)
+{
+    struct write_target *target = cookie;
+    return close(target->descriptor);
+}
+
+static FILE *open_stream(struct write_target *target)
+{
+    const cookie_io_functions_t functions = {.write = write_some, .close = close_target};
+    return fopencookie(target, "w", functions);
+}
+
 static void release(struct write_file *file)
 {
+    free(file->target);
     free(file->path);
     free(file->temporary);
     *file = (struct write_file){0};
@@ -91,7 +122,9 @@ int write_file_begin(struct write_file *file, const char *path, struct error *er
     if (descriptor >= 0) {
         if (exists)
             (void)fchmod(descriptor, old.st_mode & 07777); /* some file systems refuse this */
-        file->stream = fdopen(descriptor, "w");
+        file->target = alloc_zeroed(1, sizeof *file->target);
+        file->target->descriptor = descriptor;
+        file->stream = open_stream(file->target);
     }
     if (file->stream != NULL)
         return 0;
@@ -120,14 +153,14 @@ static bool flush_folder(const char *path)
 }
 
 /* Closes the stream. Returns false with errno set if any write to it failed. */
-static bool close_stream(FILE *stream, bool durable)
+static bool close_stream(struct write_file *file, bool durable)
 {
     errno = 0;
-    bool written = fflush(stream) == 0 && ferror(stream) == 0;
+    bool written = fflush(file->stream) == 0 && ferror(file->stream) == 0;
     if (written && durable)
-        written = fsync(fileno(stream)) == 0;
-    int number = errno;
-    bool closed = fclose(stream) == 0;
+        written = fsync(file->target->descriptor) == 0;
+    int number = file->target->failure != 0 ? file->target->failure : errno;
+    bool closed = fclose(file->stream) == 0;
     if (!written)
         errno = number != 0 ? number : EIO;
     return written && closed;
@@ -165,7 +198,7 @@ int write_file_commit(struct write_file *file, enum write_file_durability durabi
         write_file_abandon(file);
         return 0;
     }
-    if (!close_stream(file->stream, durable) || rename(file->temporary, file->path) != 0) {
+    if (!close_stream(file, durable) || rename(file->temporary, file->path) != 0) {
         result = error_set_errno(error, ERROR_RECORD, "cannot write '%s'", file->path);
         (void)unlink(file->temporary);
     } else if (durable && !flush_folder(file->path)) {

@@ -23,9 +23,10 @@
 #include <stdio.h>
 
 struct write_file {
-    FILE *stream;    /* write to it, but do not close it */
-    char *path;      /* the target, with symbolic links resolved */
-    char *temporary; /* path of the temporary file */
+    FILE *stream;                /* write to it, but do not close it; it has no fileno() */
+    char *path;                  /* the target, with symbolic links resolved */
+    char *temporary;             /* path of the temporary file */
+    struct write_target *target; /* behind the stream */
 };
 
 /*

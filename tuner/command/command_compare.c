@@ -1,6 +1,7 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
+#include "base/open_regular.h"
 #include "record/compare.h"
 #include "record/record.h"
 #include "report/compare_report.h"
@@ -58,7 +59,7 @@ static int is_database(const char *path, bool *database, struct error *error)
 {
     static const char magic[] = "SQLite format 3";
     char bytes[sizeof magic] = "";
-    FILE *file = fopen(path, "rb");
+    FILE *file = open_regular(path);
     if (file == NULL)
         return error_set_errno(error, ERROR_USAGE, "'%s' cannot be opened", path);
     size_t length = fread(bytes, 1, sizeof bytes, file);

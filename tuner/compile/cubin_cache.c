@@ -24,7 +24,7 @@
 static const char line_start[] = "{\"autotune_cubin\":" FORMAT ",\"line_hash\":\"";
 enum { LINE_START_BYTES = sizeof line_start - 1, HASH_DIGITS = HASH_BYTES - 1 };
 
-enum { USE_RESOLUTION_S = 60 * 60 };
+enum { USE_RESOLUTION_S = 60 * 60, ENTRY_BYTES_MAX = 512 << 20 };
 
 /* X(member of struct compiled_kernel, its type, its most) */
 #define KERNEL_FIGURES(X)                                                                          \
@@ -102,6 +102,12 @@ static int read_entry(struct entry *entry)
     if (fstat(entry->file, &information) != 0)
         return -1;
     entry->used = information.st_mtime;
+    if (S_ISDIR(information.st_mode)) {
+        errno = EISDIR;
+        return -1;
+    }
+    if (!S_ISREG(information.st_mode) || information.st_size > ENTRY_BYTES_MAX)
+        return 0; /* empty: damaged */
     size_t wanted = (size_t)information.st_size;
     entry->bytes = alloc_resize(NULL, wanted, 1);
     while (entry->count < wanted) {
@@ -154,7 +160,7 @@ static bool read_kernel(const json_t *object, struct compiled_kernel *kernel)
 /* Fills `compilation` from an entry; false if it is damaged. */
 static bool parse_entry(const struct entry *entry, struct compilation *compilation)
 {
-    const char *end = memchr(entry->bytes, '\n', entry->count);
+    const char *end = entry->count > 0 ? memchr(entry->bytes, '\n', entry->count) : NULL;
     if (end == NULL)
         return false;
     const char *image = end + 1;
@@ -196,7 +202,7 @@ int cubin_cache_read(const char *path, struct compilation *compilation, bool *fo
 {
     *compilation = (struct compilation){0};
     *found = false;
-    struct entry entry = {.file = open(path, O_RDONLY | O_CLOEXEC)};
+    struct entry entry = {.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (entry.file < 0 && (errno == ENOENT || errno == ENOTDIR))
         return 0;
     if (entry.file < 0)

@@ -197,7 +197,7 @@ static int open_size(const char *folder, int flags)
     char *path = alloc_format("%s/cubin/size", folder);
     int file = -1;
     if ((flags & O_CREAT) == 0 || write_file_make_folders(path, NULL) == 0)
-        file = open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | flags, 0666);
+        file = open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0666);
     free(path);
     return file;
 }

@@ -59,7 +59,8 @@ int nvrtc_compile_ptx(struct nvrtc *nvrtc, const char *name, const char *text, c
  * Free them as compilation_release() does. */
 void nvrtc_parse_log(const char *log, struct compiled_kernel **kernels, size_t *count);
 
-/* Removes the lines with resource usage, and trailing newlines, from `log`. */
+/* Removes the lines with resource usage, and trailing newlines, from `log`; cuts it after 64 KiB;
+ * and replaces control characters by '?'. */
 void nvrtc_strip_log(char *log);
 
 #endif

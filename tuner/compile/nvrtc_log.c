@@ -5,8 +5,11 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LOG_BYTES = 64 * 1024 };
 
 /* The number at the start of `text`, or -1; sets *rest to what follows it. */
 static long read_count(const char *text, const char **rest)
@@ -106,6 +109,20 @@ void nvrtc_parse_log(const char *log, struct compiled_kernel **kernels, size_t *
     free(copy);
 }
 
+/* Cuts a log after LOG_BYTES, between two characters, and says so in its last line. */
+static void shorten(char *log, size_t length)
+{
+    char note[64];
+    if (length <= LOG_BYTES)
+        return;
+    size_t end = LOG_BYTES;
+    while (end > 0 && ((unsigned char)log[end] & 0xc0) == 0x80)
+        end--;
+    int bytes = snprintf(note, sizeof note, "\n… (%zu more bytes)", length - end);
+    if (length - end > (size_t)bytes)
+        memcpy(log + end, note, (size_t)bytes + 1);
+}
+
 void nvrtc_strip_log(char *log)
 {
     char *to = log;
@@ -121,4 +138,8 @@ void nvrtc_strip_log(char *log)
     while (to > log && to[-1] == '\n')
         to--;
     *to = '\0';
+    shorten(log, (size_t)(to - log));
+    for (char *at = log; *at != '\0'; at++)
+        if (((unsigned char)*at < ' ' && *at != '\n' && *at != '\t') || *at == '\x7f')
+            *at = '?'; /* what a terminal would obey */
 }

@@ -1,6 +1,7 @@
 #include "template/npy.h"
 
 #include "base/alloc.h"
+#include "base/open_regular.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -124,7 +125,7 @@ int npy_read(struct npy *npy, const char *path, struct error *error)
     char *header = NULL;
     size_t header_bytes = 0;
     *npy = (struct npy){0};
-    FILE *file = fopen(path, "rbe");
+    FILE *file = open_regular(path);
     if (file == NULL)
         return error_set_at(error, ERROR_CONFIG, path, 0, "cannot open the file: %s",
                             strerror(errno));

@@ -1,6 +1,7 @@
 #include "tune/gpu_cache.h"
 
 #include "base/alloc.h"
+#include "base/open_regular.h"
 #include "base/write_file.h"
 #include "template/source.h"
 
@@ -50,7 +51,10 @@ static char *entry_path(const char *folder, int ordinal)
 bool gpu_cache_read(const char *folder, int ordinal, struct gpu *gpu)
 {
     char *path = entry_path(folder, ordinal);
-    json_t *object = path != NULL ? json_load_file(path, 0, NULL) : NULL;
+    FILE *file = path != NULL ? open_regular(path) : NULL;
+    json_t *object = file != NULL ? json_loadf(file, 0, NULL) : NULL;
+    if (file != NULL)
+        (void)fclose(file); /* only read */
     bool known = object != NULL && gpu_from_json(object, gpu, NULL) == 0;
     json_decref(object);
     free(path);

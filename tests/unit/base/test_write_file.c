@@ -2,6 +2,7 @@
 #include "unit/scratch.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -207,10 +208,35 @@ static void test_refuses_what_is_no_file(void **state)
     assert_string_equal(error.message, "cannot create folder 'plain': Not a directory");
 }
 
+/* A limit on the size of files stands for a disk that is full: each fails a write long before the
+ * end. */
+static void the_reason_of_a_failed_write_is_told(void **state)
+{
+    (void)state;
+    struct rlimit before;
+    struct rlimit limit;
+    struct write_file file;
+    struct error error = {0};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 8192;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(write_file_begin(&file, "limited", &error), 0);
+    for (int i = 0; i < 100000; i++)
+        fputc('x', file.stream);
+    int status = write_file_commit(&file, WRITE_FILE_DURABLE, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(status, ERROR_RECORD);
+    assert_non_null(strstr(error.message, strerror(EFBIG)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(test_makes_folders_and_replaces),
+        SCRATCH_TEST(the_reason_of_a_failed_write_is_told),
         SCRATCH_TEST(test_same_content_leaves_the_file_alone),
         SCRATCH_TEST(test_nothing_shows_before_commit),
         SCRATCH_TEST(test_killed_writer_leaves_the_old_file),

@@ -120,6 +120,20 @@ static void stripping_leaves_what_people_read(void **state)
     free(log);
 }
 
+static void a_message_is_short_and_harmless(void **state)
+{
+    (void)state;
+    enum { BYTES = 10 << 20 };
+    char *log = alloc_zeroed(BYTES + 1, 1);
+    memset(log, 'x', BYTES);
+    memcpy(log, "k.cu(1): error: \x1b[2J\a\tend\n", 26);
+    nvrtc_strip_log(log);
+    assert_true(strlen(log) < (65 << 10));
+    assert_non_null(strstr(log, "more bytes)"));
+    assert_memory_equal(log, "k.cu(1): error: ?[2J?\tend\n", 26);
+    free(log);
+}
+
 /* --- the real library ------------------------------------------------------------------------- */
 
 static struct nvrtc *nvrtc;
@@ -382,6 +396,7 @@ int main(void)
         cmocka_unit_test(the_log_of_nvrtc_12_is_read),
         cmocka_unit_test(a_log_without_figures_has_no_kernels),
         cmocka_unit_test(stripping_leaves_what_people_read),
+        cmocka_unit_test(a_message_is_short_and_harmless),
     };
     const struct CMUnitTest library_tests[] = {
         cmocka_unit_test(it_says_what_it_is),
