@@ -270,3 +270,13 @@ INI
     exits 0
     equal "$(outcome_of good) $(outcome_of overrun) $(outcome_of underrun)" "measured wrong_result wrong_result"
 }
+
+@test "when constraints leave no variant, the report says which rejected how many" {
+    printf '[scale]\nn = 2^14\nblock_size = 64, 128, 256\nnum_load = 1, 2\nconstraint = block_size > 100\nconstraint = num_load > 4\n' | sweep
+    autotune --config sweep.ini
+    exits 1
+    has err "no variant of 'scale' was valid"
+    has out "constraint: block_size > 100" "constraint: num_load > 4"
+    grep -qE '^ +2  constraint: block_size > 100' out
+    grep -qE '^ +4  constraint: num_load > 4' out
+}

@@ -61,8 +61,8 @@ INI
     autotune explain -k scale -t tuned.ini -g Alpha --n 1 --limit exact
     exits 1
     autotune explain -k nothing -t tuned.ini -g Alpha
-    exits 1
-    has err "no configuration of this kernel"
+    exits 2
+    has err "unknown kernel 'nothing'; expected one of: scale"
 }
 
 @test "explain knows the template's version and defaults" {
@@ -362,7 +362,7 @@ C
     [[ $1 =~ ^bundle/cubin/scale-$hash-[0-9a-f]{32}\.cubin$ ]]
     autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scal
     exits 2
-    has err "no kernel 'scal'"
+    has err "unknown kernel 'scal'; did you mean 'scale'?"
     autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu
     exits 2
     has err "FILE=KERNEL"
@@ -455,4 +455,57 @@ COMP_WORDS=(autotune help de) COMP_CWORD=2; _autotune; echo "\${COMPREPLY[@]}"
 SH
     bash complete.sh >out
     has out "explain export" "--output" devices
+}
+
+@test "a bundle that is refused leaves nothing behind, and the one that was there as it was" {
+    autotune --config "$sweeps/scale.ini" --quiet
+    exits 0
+    sed -i 's/^template_hash = ./template_hash = x/' results/tuned.ini
+    autotune bundle --templates "$sweeps/templates" --output bundle
+    exits 2
+    equal "$(echo bundle*)" "bundle*"
+    autotune --config "$sweeps/scale.ini" --quiet
+    exits 0
+    autotune bundle --templates "$sweeps/templates" --output bundle/
+    exits 0
+    equal "$(echo bundle*)" "bundle"
+    cp -r bundle before
+    cp -r "$sweeps/templates" .
+    echo "int x = oops;" >>templates/scale.cu
+    autotune --config "$sweeps/scale.ini" --quiet
+    sed -i 's/^template_hash = ./template_hash = x/' results/tuned.ini
+    autotune bundle --templates templates --output bundle
+    exits 2
+    diff -r bundle before
+    equal "$(echo bundle*)" "bundle"
+}
+
+@test "an unknown kernel is named with the nearest, by every command" {
+    autotune --config "$sweeps/scale.ini" --quiet
+    exits 0
+    local command
+    for command in "explain --arch sm_90" "export --header" "report" "bundle --output b" \
+        "tune --config $sweeps/scale.ini" "check --config $sweeps/scale.ini"; do
+        autotune $command --kernel scael
+        exits 2
+        has err "unknown kernel 'scael'; did you mean 'scale'?"
+    done
+    autotune bundle --output b --templates "$sweeps/templates" --source own.cu=scael
+    exits 2
+    has err "unknown kernel 'scael'; did you mean 'scale'?"
+    autotune emit --kernel scael --templates "$sweeps/templates"
+    exits 2
+    has err "no template 'scael'; did you mean 'scale'?"
+    autotune compare --help
+    exits 0
+    has out "Usage: autotune compare A B"
+}
+
+@test "emit shows the compiler's whole message" {
+    cp -r "$sweeps/templates" .
+    printf '__device__ int first = oops_one;\n__device__ int second = oops_two;\n' >>templates/scale.cu
+    autotune emit --kernel scale --templates templates --cubin --output scale.cubin
+    exits 2
+    has err oops_one oops_two "compilation failed"
+    [ ! -e scale.cubin ]
 }

@@ -1,6 +1,7 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
+#include "base/suggestion.h"
 #include "template/output_path.h"
 
 #include <stdio.h>
@@ -161,6 +162,34 @@ int command_load_table(const char *path, struct tuned_table **table, struct erro
     if (inner.message[0] != '\0')
         error_print(&skipped, stderr);
     return 0;
+}
+
+static bool is_known(const char *name, const char *const *known, size_t count)
+{
+    size_t i = 0;
+    while (i < count && strcmp(known[i], name) != 0)
+        i++;
+    return i < count;
+}
+
+int command_check_kernels(char *const *kernels, const char *const *names, size_t count,
+                          struct error *error)
+{
+    const char **known = alloc_zeroed(count + 1, sizeof *known);
+    size_t known_count = 0;
+    int status = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!is_known(names[i], known, known_count))
+            known[known_count++] = names[i];
+    for (; kernels != NULL && *kernels != NULL && status == 0; kernels++)
+        if (!is_known(*kernels, known, known_count)) {
+            status = ERROR_USAGE;
+            (void)suggestion_unknown("", 0, "kernel", *kernels, known, error);
+            if (error != NULL)
+                error->code = ERROR_USAGE;
+        }
+    free(known);
+    return status;
 }
 
 int command_check(const struct command_options *options, bool needs_config,

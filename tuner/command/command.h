@@ -84,6 +84,11 @@ int command_read_tuned(const char *path, struct tuned_file *tuned, struct error 
 /* tuned_load(), likewise with a warning for the first one. */
 int command_load_table(const char *path, struct tuned_table **table, struct error *error);
 
+/* Whether every name in `kernels` (ended by NULL, or NULL) is among the `count` names; otherwise
+ * ERROR_USAGE for the first that is not, with the nearest or all of them. */
+int command_check_kernels(char *const *kernels, const char *const *names, size_t count,
+                          struct error *error);
+
 /* Checks what the commands share: --config is given (if `needs_config`), --format is known. */
 int command_check(const struct command_options *options, bool needs_config,
                   enum report_format *format, struct error *error);

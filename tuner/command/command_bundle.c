@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * A bundle is a folder:
@@ -29,6 +30,9 @@ struct bundle {
     char *tuned_path;
     char *templates;
     char *output;
+    char *work;   /* the folder beside `output` in which the bundle is made; NULL: none yet */
+    char **files; /* in it */
+    size_t file_count;
     char **kernels;
     char **sources; /* "FILE=KERNEL" */
     int accept_other_versions;
@@ -40,18 +44,21 @@ struct bundle {
     size_t compiled; /* of these; the others were in the cache */
 };
 
-static void bundle_release(struct bundle *bundle)
+static int write_copy(struct bundle *bundle, const char *path, const void *bytes, size_t count,
+                      struct error *error)
 {
-    single_compile_release(&bundle->builder);
-    for (size_t i = 0; i < bundle->loaded_count; i++)
-        template_release(&bundle->loaded[i]);
-    free(bundle->loaded);
-    tuned_file_release(&bundle->tuned);
-    command_arguments_release(bundle->kernels);
-    command_arguments_release(bundle->sources);
-    free(bundle->tuned_path);
-    free(bundle->templates);
-    free(bundle->output);
+    *ARRAY_APPEND(bundle->files, bundle->file_count) = alloc_string(path);
+    return write_file_bytes(path, bytes, count, error);
+}
+
+/* Writes a cubin and the file beside it. */
+static int write_cubin_file(struct bundle *bundle, const char *path,
+                            const struct cubin_origin *origin,
+                            const struct compilation *compilation, struct error *error)
+{
+    *ARRAY_APPEND(bundle->files, bundle->file_count) = alloc_string(path);
+    *ARRAY_APPEND(bundle->files, bundle->file_count) = alloc_format("%s.hash", path);
+    return bundled_cubin_write(path, origin, compilation, error);
 }
 
 /* --- entries --- */
@@ -61,6 +68,16 @@ static const char *tuned_file(const struct bundle *bundle)
     return bundle->tuned_path != NULL ? bundle->tuned_path : "results/tuned.ini";
 }
 
+static int check_kernels(const struct tuned_file *tuned, char *const *kernels, struct error *error)
+{
+    const char **names = alloc_zeroed(tuned->count, sizeof *names);
+    for (size_t i = 0; i < tuned->count; i++)
+        names[i] = tuned->entries[i].kernel;
+    int status = command_check_kernels(kernels, names, tuned->count, error);
+    free(names);
+    return status;
+}
+
 static int read_entries(struct bundle *bundle, struct error *error)
 {
     struct tuned_file *tuned = &bundle->tuned;
@@ -68,6 +85,8 @@ static int read_entries(struct bundle *bundle, struct error *error)
     size_t kept = 0;
     int status = command_read_tuned(path, tuned, error);
     tuned_file_drop_skipped(tuned); /* of no use to an application */
+    if (status == 0 && tuned->count > 0)
+        status = check_kernels(tuned, bundle->kernels, error);
     for (size_t i = 0; i < tuned->count; i++) {
         if (command_wants_kernel(bundle->kernels, tuned->entries[i].kernel))
             tuned->entries[kept++] = tuned->entries[i];
@@ -76,9 +95,8 @@ static int read_entries(struct bundle *bundle, struct error *error)
     }
     tuned->count = kept;
     if (status == 0 && kept == 0)
-        status = error_set_at(
-            error, ERROR_CONFIG, path, 0,
-            "the file does not exist or has no entry for these kernels; tune them first");
+        status = error_set_at(error, ERROR_CONFIG, path, 0,
+                              "the file does not exist or has no entry; tune first");
     return status;
 }
 
@@ -91,7 +109,7 @@ static const char *inside(const char *folder, const char *file)
     return strncmp(folder, file, length) == 0 && file[length] == '/' ? file + length + 1 : NULL;
 }
 
-static int copy_file(const struct bundle *bundle, const char *folder, const char *file,
+static int copy_file(struct bundle *bundle, const char *folder, const char *file,
                      struct error *error)
 {
     const char *name = inside(folder, file);
@@ -102,10 +120,10 @@ static int copy_file(const struct bundle *bundle, const char *folder, const char
                             "the file is outside its template's folder '%s', so it cannot be "
                             "bundled; move it there",
                             folder);
-    char *path = alloc_format("%s/templates/%s", bundle->output, name);
+    char *path = alloc_format("%s/templates/%s", bundle->work, name);
     int status = read_file(file, &text, &length, error);
     if (status == 0)
-        status = write_file_bytes(path, text, length, error);
+        status = write_copy(bundle, path, text, length, error);
     free(text);
     free(path);
     return status;
@@ -115,7 +133,7 @@ static int copy_file(const struct bundle *bundle, const char *folder, const char
 static int check_copy(struct bundle *bundle, const struct template *original, struct error *error)
 {
     struct template copy;
-    char *path = alloc_format("%s/templates/%s.ini", bundle->output, original->name);
+    char *path = alloc_format("%s/templates/%s.ini", bundle->work, original->name);
     int status = template_load(&copy, path, error);
     if (status == 0) {
         if (strcmp(copy.hash, original->hash) != 0)
@@ -130,8 +148,8 @@ static int check_copy(struct bundle *bundle, const struct template *original, st
 }
 
 /* Copies the files that fill scratch buffers; the application provides the inputs. */
-static int copy_scratch_file(const struct bundle *bundle, const char *folder,
-                             const struct buffer *buffer, struct error *error)
+static int copy_scratch_file(struct bundle *bundle, const char *folder, const struct buffer *buffer,
+                             struct error *error)
 {
     if (buffer->access != ACCESS_SCRATCH || buffer->fill.kind != FILL_FILE)
         return 0;
@@ -217,9 +235,9 @@ static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry,
     if (status == 0)
         status = single_compile_cubin(&bundle->builder, &build, &compilation, &origin, error);
     if (status == 0) {
-        char *path = alloc_format("%s/cubin/%s-%s.cubin", bundle->output, entry->kernel, hash + 1);
+        char *path = alloc_format("%s/cubin/%s-%s.cubin", bundle->work, entry->kernel, hash + 1);
         variant_options(template, &parameters, &problem, &options);
-        status = bundled_cubin_write(path, &from, &compilation, error);
+        status = write_cubin_file(bundle, path, &from, &compilation, error);
         options_release(&options);
         bundle->compiled += origin == BUILD_COMPILED;
         bundle->cubins++;
@@ -281,12 +299,12 @@ static int write_own_cubin(struct bundle *bundle, const struct source *source,
     int status = single_compile_source_cubin(&bundle->builder, source, &options, entry->arch,
                                              &compilation, &origin, error);
     if (status == 0) {
-        char *configuration = alloc_format("%s/cubin/%s-%s.cubin", bundle->output, entry->kernel,
+        char *configuration = alloc_format("%s/cubin/%s-%s.cubin", bundle->work, entry->kernel,
                                            strchr(entry->section, ' ') + 1);
         char *path = application_source_binary(source, definitions->items, definitions->count,
                                                configuration);
         const struct cubin_origin from = {source, &options, entry->compute_capability};
-        status = bundled_cubin_write(path, &from, &compilation, error);
+        status = write_cubin_file(bundle, path, &from, &compilation, error);
         bundle->compiled += origin == BUILD_COMPILED;
         bundle->cubins++;
         free(path);
@@ -298,13 +316,16 @@ static int write_own_cubin(struct bundle *bundle, const struct source *source,
 }
 
 static int add_source(struct bundle *bundle, const struct tuned_table *table, const char *file,
-                      const char *kernel, struct error *error)
+                      char *kernel, struct error *error)
 {
     struct source source;
     struct tuned_definitions definitions = {0};
-    size_t found = 0;
-    char *templates = alloc_format("%s/templates", bundle->output);
-    int status = application_source_load(&source, file, templates, error);
+    char *const kernels[] = {kernel, NULL};
+    int status = check_kernels(&bundle->tuned, kernels, error);
+    if (status != 0)
+        return status;
+    char *templates = alloc_format("%s/templates", bundle->work);
+    status = application_source_load(&source, file, templates, error);
     free(templates);
     if (status != 0)
         return status;
@@ -312,13 +333,10 @@ static int add_source(struct bundle *bundle, const struct tuned_table *table, co
         const struct tuned_entry *entry = &bundle->tuned.entries[i];
         if (strcmp(entry->kernel, kernel) != 0)
             continue;
-        found++;
         status = define_entry(table, entry, &definitions, error);
         if (status == 0)
             status = write_own_cubin(bundle, &source, &definitions, entry, error);
     }
-    if (status == 0 && found == 0)
-        status = error_set(error, ERROR_USAGE, "--source: the bundle has no kernel '%s'", kernel);
     source_release(&source);
     return status;
 }
@@ -345,26 +363,91 @@ static const char *plural(size_t count)
     return count == 1 ? "" : "s";
 }
 
+static int add_everything(struct bundle *bundle, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < bundle->tuned.count && status == 0; i++)
+        status = add_entry(bundle, &bundle->tuned.entries[i], error);
+    if (status != 0 || bundle->sources == NULL)
+        return status;
+    struct tuned_table *table;
+    status = command_load_table(tuned_file(bundle), &table, error);
+    if (status == 0)
+        status = add_sources(bundle, table, error);
+    tuned_free(table);
+    return status;
+}
+
+/* --- the folder --- */
+
+/* Makes the folder beside the output in which the bundle is made, so that a bundle that is refused
+ * changes nothing. */
+static int make_work_folder(struct bundle *bundle, struct error *error)
+{
+    size_t length = strlen(bundle->output);
+    while (length > 1 && bundle->output[length - 1] == '/')
+        bundle->output[--length] = '\0';
+    int status = write_file_make_folders(bundle->output, error);
+    if (status != 0)
+        return status;
+    bundle->work = alloc_format("%s.XXXXXX", bundle->output);
+    if (mkdtemp(bundle->work) != NULL)
+        return 0;
+    status = error_set_errno(error, ERROR_RECORD, "cannot create folder '%s'", bundle->work);
+    free(bundle->work);
+    bundle->work = NULL;
+    return status;
+}
+
+/* Moves the files to the output; tuned.ini comes last: when it is there, so is the rest. */
+static int move_files(const struct bundle *bundle, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < bundle->file_count && status == 0; i++) {
+        const char *file = bundle->files[i];
+        char *path = alloc_format("%s%s", bundle->output, file + strlen(bundle->work));
+        status = write_file_make_folders(path, error);
+        if (status == 0 && rename(file, path) != 0)
+            status = error_set_errno(error, ERROR_RECORD, "cannot write '%s'", path);
+        free(path);
+    }
+    char *path = alloc_format("%s/tuned.ini", bundle->output);
+    if (status == 0)
+        status = tuned_file_write(path, &bundle->tuned, error);
+    free(path);
+    return status;
+}
+
+/* Removes the work folder, with the files that were not moved. */
+static void remove_work_folder(struct bundle *bundle)
+{
+    if (bundle->work == NULL)
+        return;
+    for (size_t i = 0; i < bundle->file_count; i++) {
+        char *path = bundle->files[i];
+        (void)unlink(path);
+        for (char *slash; (slash = strrchr(path, '/')) > path + strlen(bundle->work);) {
+            *slash = '\0';
+            (void)rmdir(path);
+        }
+        free(path);
+    }
+    (void)rmdir(bundle->work);
+    free(bundle->files);
+    free(bundle->work);
+}
+
 static int make_bundle(struct bundle *bundle, struct error *error)
 {
     if (bundle->output == NULL)
         return error_set(error, ERROR_USAGE, "no folder to write; name one with --output");
     int status = read_entries(bundle, error);
-    for (size_t i = 0; i < bundle->tuned.count && status == 0; i++)
-        status = add_entry(bundle, &bundle->tuned.entries[i], error);
-    if (status == 0 && bundle->sources != NULL) {
-        struct tuned_table *table;
-        status = command_load_table(tuned_file(bundle), &table, error);
-        if (status == 0)
-            status = add_sources(bundle, table, error);
-        tuned_free(table);
-    }
-    if (status != 0)
-        return status;
-    /* last: when it exists, so does the rest */
-    char *path = alloc_format("%s/tuned.ini", bundle->output);
-    status = tuned_file_write(path, &bundle->tuned, error);
-    free(path);
+    if (status == 0)
+        status = make_work_folder(bundle, error);
+    if (status == 0)
+        status = add_everything(bundle, error);
+    if (status == 0)
+        status = move_files(bundle, error);
     if (status == 0)
         printf("%s: %zu configuration%s, %zu template%s, %zu cubin%s, of which %zu had to be "
                "compiled\n",
@@ -372,6 +455,21 @@ static int make_bundle(struct bundle *bundle, struct error *error)
                bundle->loaded_count, plural(bundle->loaded_count), bundle->cubins,
                plural(bundle->cubins), bundle->compiled);
     return status;
+}
+
+static void bundle_release(struct bundle *bundle)
+{
+    single_compile_release(&bundle->builder);
+    for (size_t i = 0; i < bundle->loaded_count; i++)
+        template_release(&bundle->loaded[i]);
+    free(bundle->loaded);
+    tuned_file_release(&bundle->tuned);
+    remove_work_folder(bundle);
+    command_arguments_release(bundle->kernels);
+    command_arguments_release(bundle->sources);
+    free(bundle->tuned_path);
+    free(bundle->templates);
+    free(bundle->output);
 }
 
 int command_bundle(int argc, const char **argv, struct error *error)

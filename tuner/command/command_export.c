@@ -178,9 +178,7 @@ static int write_all(FILE *stream, const struct command_query *query, struct err
     }
     fputs("\n#endif\n", stream);
     if (status == 0 && written == 0)
-        status = error_set(error, ERROR_USAGE, "the tuned INI has no configuration%s%s",
-                           query->kernel != NULL ? " of " : "",
-                           query->kernel != NULL ? query->kernel : "");
+        status = error_set(error, ERROR_USAGE, "the tuned INI has no configuration");
     return status;
 }
 

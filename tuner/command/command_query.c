@@ -35,6 +35,20 @@ void command_query_options(struct command_query *query, struct poptOption table[
     memcpy(table, options, sizeof options);
 }
 
+/* The table's kernels; a template's defaults have no entry there. */
+static int check_kernel(const struct command_query *query, struct error *error)
+{
+    char *const kernels[] = {query->kernel, NULL};
+    const struct tuned_configuration *configuration;
+    const char **names = NULL;
+    size_t count = 0;
+    for (size_t i = 0; (configuration = tuned_at(query->table, i)) != NULL; i++)
+        *ARRAY_APPEND(names, count) = configuration->kernel;
+    int status = count > 0 ? command_check_kernels(kernels, names, count, error) : 0;
+    free(names);
+    return status;
+}
+
 int command_query_load(struct command_query *query, bool needs_kernel, struct error *error)
 {
     struct tuned_error inner;
@@ -43,8 +57,10 @@ int command_query_load(struct command_query *query, bool needs_kernel, struct er
                          "no kernel; name one, for example --kernel reduce_sum");
     int status = command_load_table(query->tuned != NULL ? query->tuned : "results/tuned.ini",
                                     &query->table, error);
-    if (status != 0 || query->template_path == NULL)
+    if (status != 0)
         return status;
+    if (query->template_path == NULL)
+        return query->kernel != NULL ? check_kernel(query, error) : 0;
     status = template_load(&query->template, query->template_path, error);
     if (status == 0 && tuned_add_template(query->table, query->template_path, &inner) != 0)
         status = error_set_at(error, ERROR_CONFIG, inner.file, inner.line, "%s", inner.message);

@@ -13,15 +13,17 @@
 static int choose(const struct command_options *options, const struct study *studies, size_t count,
                   struct study **chosen, size_t *chosen_count, struct error *error)
 {
+    const char **names = alloc_zeroed(count, sizeof *names);
     *chosen = alloc_zeroed(count, sizeof **chosen);
     *chosen_count = 0;
     for (size_t i = 0; i < count; i++)
+        names[i] = studies[i].kernel;
+    for (size_t i = 0; i < count; i++)
         if (command_wants_kernel(options->kernels, studies[i].kernel))
             (*chosen)[(*chosen_count)++] = studies[i];
-    return *chosen_count > 0 || options->kernels == NULL
-               ? 0
-               : error_set(error, ERROR_USAGE, "the record has no kernel '%s'",
-                           options->kernels[0]);
+    int status = command_check_kernels(options->kernels, names, count, error);
+    free(names);
+    return status;
 }
 
 static int print(const struct command_options *options, enum report_format format,

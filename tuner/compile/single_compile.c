@@ -208,6 +208,7 @@ char *single_compile_find_template(const char *folder, const char *name, struct 
     const char *const usual[] = {"kernel_templates", ".", installed, NULL};
     const char *const *folders = folder != NULL ? stated : usual;
     char *found = NULL;
+    char *nearest = NULL;
     for (size_t i = 0; folders[i] != NULL && found == NULL; i++) {
         char *path = alloc_format("%s/%s.ini", folders[i], name);
         if (access(path, F_OK) == 0 && template_is_one(path))
@@ -215,12 +216,18 @@ char *single_compile_find_template(const char *folder, const char *name, struct 
         else
             free(path);
     }
+    for (size_t i = 0; folders[i] != NULL && found == NULL && nearest == NULL; i++)
+        nearest = template_nearest(folders[i], name);
     free(installed);
     if (found != NULL)
         return found;
-    (void)error_set(error, ERROR_CONFIG,
-                    "no template '%s.ini' in '%s'%s; name its folder with --templates", name,
-                    folder != NULL ? folder : "kernel_templates",
-                    folder != NULL ? "" : " or the usual folders");
+    if (nearest != NULL)
+        (void)error_set(error, ERROR_CONFIG, "no template '%s'; did you mean '%s'?", name, nearest);
+    else
+        (void)error_set(error, ERROR_CONFIG,
+                        "no template '%s.ini' in '%s'%s; name its folder with --templates", name,
+                        folder != NULL ? folder : "kernel_templates",
+                        folder != NULL ? "" : " or the usual folders");
+    free(nearest);
     return NULL;
 }

@@ -24,6 +24,9 @@ void study_release(struct study *study)
     free(study->template_name);
     free(study->template_hash);
     free(study->description);
+    for (size_t i = 0; i < study->rejection_count; i++)
+        free(study->rejections[i].constraint);
+    free(study->rejections);
     *study = (struct study){0};
 }
 

@@ -75,6 +75,12 @@ struct gpu_conditions {
     int other_processes;        /* the most seen on the GPU at once */
 };
 
+/* How many points of the space a constraint rejected. */
+struct rejection {
+    char *constraint;
+    uint64_t points;
+};
+
 struct study {
     struct environment environment;
     char *kernel; /* the sweep section's name */
@@ -85,6 +91,8 @@ struct study {
     char cache[8];     /* "cold" or "warm" */
     uint64_t points;   /* combinations of values, before constraints */
     uint64_t rejected; /* points rejected by constraints before compilation; not in `results` */
+    struct rejection *rejections; /* by constraint; only known in the run that enumerates them */
+    size_t rejection_count;
     double empty_kernel_ns; /* an empty kernel, measured in the same way; 0 in static mode */
     double empty_batch_ns;  /* an empty kernel in a batch; 0: no batches */
     struct gpu_conditions conditions; /* all 0 in static mode */

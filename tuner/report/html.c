@@ -210,8 +210,10 @@ static void print_counts(FILE *stream, const struct study *study)
     char number[REPORT_NUMBER_BYTES];
     fputs("<p class=\"muted\">", stream);
     if (!study->environment.static_mode) {
-        fprintf(stream, "The L2 cache was %s at each sample. An empty kernel takes %s µs. ",
-                study->cache, report_time(study->empty_kernel_ns, number));
+        fprintf(stream, "The L2 cache was %s at each sample. ", study->cache);
+        if (study->empty_kernel_ns > 0)
+            fprintf(stream, "An empty kernel takes %s µs. ",
+                    report_time(study->empty_kernel_ns, number));
         print_batches(stream, study);
         print_conditions(stream, &study->conditions);
     }

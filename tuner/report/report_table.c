@@ -300,6 +300,7 @@ static void print_heading(FILE *stream, const struct study *study)
     const struct gpu *gpu = &environment->gpu;
     char *problem = bindings_text(&study->problem);
     char buffer[CELL_BYTES];
+    bool has_empty = study->empty_kernel_ns > 0; /* not of a run that was interrupted before */
     fprintf(stream, "%s%s%s", study->kernel, problem[0] != '\0' ? " " : "", problem);
     if (!environment->static_mode)
         fprintf(stream, " on %s", gpu->name);
@@ -312,11 +313,11 @@ static void print_heading(FILE *stream, const struct study *study)
                 gpu->arch, gpu->name, environment->nvrtc, environment->autotune, environment->date);
     else
         fprintf(stream,
-                "\n%s, %" PRId64 " SMs, driver %s, NVRTC %s, autotune %s, %s L2, "
-                "empty kernel %s us, %s\n",
+                "\n%s, %" PRId64 " SMs, driver %s, NVRTC %s, autotune %s, %s L2, %s%s%s%s\n",
                 gpu->arch, gpu->attributes[GPU_sm_count], gpu->driver, environment->nvrtc,
-                environment->autotune, study->cache, report_time(study->empty_kernel_ns, buffer),
-                environment->date);
+                environment->autotune, study->cache, has_empty ? "empty kernel " : "",
+                has_empty ? report_time(study->empty_kernel_ns, buffer) : "",
+                has_empty ? " us, " : "", environment->date);
     print_batches(stream, study);
     print_conditions(stream, &study->conditions);
     free(problem);
@@ -379,6 +380,9 @@ static void print_counts(FILE *stream, const struct study *study)
         separator = ", ";
     }
     fputc('\n', stream);
+    for (size_t i = 0; i < study->rejection_count; i++)
+        fprintf(stream, "  %5" PRIu64 "  constraint: %s\n", study->rejections[i].points,
+                study->rejections[i].constraint);
     if (!study->complete)
         fputs("not complete: run the same command again to continue\n", stream);
     for (int i = 0; i < OUTCOME_COUNT; i++)

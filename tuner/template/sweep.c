@@ -7,7 +7,6 @@
 #include "template/macro_check.h"
 #include "template/template_load.h"
 
-#include <dirent.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,32 +21,15 @@ static const char *const sweep_keys[] = {
 
 /* --- where templates are --- */
 
-static int is_ini(const struct dirent *entry)
-{
-    size_t length = strlen(entry->d_name);
-    return length > 4 && strcmp(entry->d_name + length - 4, ".ini") == 0;
-}
-
 /* The template in the folders whose name is nearest to `name`; a new string, or NULL. */
 static char *nearest_template(const struct sweep *sweep, const char *const *folders,
                               const char *name)
 {
     char *nearest = NULL;
     for (size_t i = 0; folders[i] != NULL && nearest == NULL; i++) {
-        struct dirent **files = NULL;
         char *path = path_beside(sweep->path, folders[i]);
-        int count = scandir(path, &files, is_ini, alphasort);
+        nearest = template_nearest(path, name);
         free(path);
-        const char **names = alloc_zeroed(count > 0 ? (size_t)count + 1 : 1, sizeof *names);
-        for (int j = 0; j < count; j++) {
-            files[j]->d_name[strlen(files[j]->d_name) - 4] = '\0';
-            names[j] = files[j]->d_name;
-        }
-        nearest = alloc_string(suggestion_nearest(name, names));
-        for (int j = 0; j < count; j++)
-            free(files[j]);
-        free(files);
-        free(names);
     }
     return nearest;
 }

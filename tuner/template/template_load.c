@@ -14,6 +14,7 @@
 #include "template/value_list.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,29 @@ bool template_is_one(const char *path)
             found = section_is(ini.entries[i].section, section_kinds[j].name);
     ini_file_release(&ini);
     return found;
+}
+
+static int is_ini(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 4 && strcmp(entry->d_name + length - 4, ".ini") == 0;
+}
+
+char *template_nearest(const char *folder, const char *name)
+{
+    struct dirent **files = NULL;
+    int count = scandir(folder, &files, is_ini, alphasort);
+    const char **names = alloc_zeroed(count > 0 ? (size_t)count + 1 : 1, sizeof *names);
+    for (int i = 0; i < count; i++) {
+        files[i]->d_name[strlen(files[i]->d_name) - 4] = '\0';
+        names[i] = files[i]->d_name;
+    }
+    char *nearest = alloc_string(suggestion_nearest(name, names));
+    for (int i = 0; i < count; i++)
+        free(files[i]);
+    free(files);
+    free(names);
+    return nearest;
 }
 
 static int check_entry(const struct loader *loader, const struct ini_entry *entry)

@@ -19,4 +19,7 @@ int template_load(struct template *template, const char *path, struct error *err
  * if the file cannot be read: template_load() says why. */
 bool template_is_one(const char *path);
 
+/* The template in `folder` whose name is nearest to `name`; a new string, or NULL. */
+char *template_nearest(const char *folder, const char *name);
+
 #endif

@@ -152,6 +152,20 @@ static void keep_verdict(struct tuning_job *job, size_t judged_count)
         study->results[i].finalist = study->results[i].tied = study->results[i].judged = false;
 }
 
+/* Which constraint rejected how many points, for the report. */
+static void note_rejections(struct tuning_job *job, const struct space *space)
+{
+    struct study *study = &job->study;
+    for (size_t i = 0; i < job->kernel->constraint_count; i++) {
+        uint64_t points = space_rejected_by(space, i);
+        if (points == 0)
+            continue;
+        struct rejection *rejection = ARRAY_APPEND(study->rejections, study->rejection_count);
+        rejection->constraint = alloc_string(expression_text(job->kernel->constraints[i]));
+        rejection->points = points;
+    }
+}
+
 int tuning_job_enumerate(struct tuning_job *job, struct error *error)
 {
     struct study *study = &job->study;
@@ -168,6 +182,7 @@ int tuning_job_enumerate(struct tuning_job *job, struct error *error)
     int status = enumerate(job, space, tree, &results, &count, error);
     study->points = space_points(space);
     study->rejected = space_rejected(space);
+    note_rejections(job, space);
     space_free(space);
     tdestroy(tree, free_stored);
     for (size_t i = 0; i < stored_count; i++)
