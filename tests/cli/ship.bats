@@ -509,3 +509,44 @@ SH
     has err oops_one oops_two "compilation failed"
     [ ! -e scale.cubin ]
 }
+
+# compiles INCLUDE...: with `text` behind the includes; what the compiler says is in err
+compiles() {
+    {
+        printf '#include "%s"\n' "$@"
+        echo "$text"
+    } >use.c
+    cc -Wall -Wextra -Werror -c use.c -o use.o 2>err
+}
+
+@test "two exported headers do not clash in silence" {
+    tuned tuned.ini 00000001 Alpha 80 1024 1000
+    autotune export --header -t tuned.ini --output all.h
+    autotune export --header -t tuned.ini -k scale --gpu Alpha --n 1024 --output one.h
+    exits 0
+    sed 's/scale/other/; s/block_size = 64/block_size = 128/; s/mode = good/mode = wrong/' tuned.ini >other.ini
+    autotune export --header -t other.ini --output all_other.h
+    autotune export --header -t other.ini -k other --gpu Alpha --n 1024 --output other.h
+    exits 0
+    sed 's/block_size = 64/block_size = 128/' tuned.ini >changed.ini
+    autotune export --header -t changed.ini --output all_changed.h
+    autotune export --header -t changed.ini -k scale --gpu Alpha --n 1024 --output changed.h
+    exits 0
+
+    text='int size[BLOCK_SIZE == 64 && SCALE_BLOCK_SIZE == 64 ? 1 : -1];'
+    compiles one.h one.h all.h all.h
+    fails compiles one.h other.h
+    has err "#error BLOCK_SIZE has another value" "#error MODE has another value"
+    fails compiles one.h changed.h
+    has err "#error SCALE_BLOCK_SIZE has another value"
+    fails compiles all.h all_changed.h
+    has err "#error SCALE_CONFIGURATIONS are others"
+
+    text='int size[SCALE_BLOCK_SIZE == 64 && OTHER_BLOCK_SIZE == 128 ? 1 : -1];
+int count[SCALE_CONFIGURATION_COUNT + OTHER_CONFIGURATION_COUNT];'
+    echo '#define AUTOTUNE_PREFIXED_ONLY' >only.h
+    compiles only.h one.h other.h all.h all_other.h
+    echo '#define BLOCK_SIZE 32' >own.h # the application's own choice
+    text='int size[BLOCK_SIZE == 32 ? 1 : -1];'
+    compiles own.h one.h
+}

@@ -1,11 +1,13 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/write_file.h"
 #include "command/command_query.h"
 #include "command/command_values.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,19 +61,72 @@ static void put_values(FILE *stream, const struct tuned_value *values, size_t co
     }
 }
 
-static void put_define(FILE *stream, const char *prefix, const char *name)
+/* A new string: "SCALE_TEMPLATE_HASH". */
+static char *prefixed(const char *kernel, const char *name)
 {
-    fputs("#define ", stream);
-    put_upper(stream, prefix);
-    if (prefix[0] != '\0')
-        fputc('_', stream);
-    put_upper(stream, name);
-    fputc(' ', stream);
+    char *text = alloc_format("%s_%s", kernel, name);
+    for (char *next = text; *next != '\0'; next++)
+        *next = (char)toupper((unsigned char)*next);
+    return text;
+}
+
+/* The marker of a macro with this value; a name has no characters of numbers or strings. */
+static void put_marker(FILE *stream, const char *name, const char *value)
+{
+    fprintf(stream, "AUTOTUNE_EXPORTED_%s_IS_", name);
+    for (; *value != '\0'; value++) {
+        if (*value == '.' || *value == '-' || *value == '+')
+            fputc(*value == '.' ? 'D' : *value == '-' ? 'M' : 'P', stream);
+        else if (*value != '"')
+            fputc(*value, stream);
+    }
+    fputc('\n', stream);
+}
+
+/* Defines a macro, unless the application has; a different value of another exported header is an
+ * error. The preprocessor cannot compare words, so each value has a marker. */
+static void put_define(FILE *stream, const char *name, const char *value)
+{
+    fprintf(stream, "#ifndef %s\n#define %s %s\n#define AUTOTUNE_EXPORTED_%s\n#define ", name, name,
+            value, name);
+    put_marker(stream, name, value);
+    fprintf(stream, "#elif defined AUTOTUNE_EXPORTED_%s && !defined ", name);
+    put_marker(stream, name, value);
+    fprintf(stream, "#error %s has another value in another header of `autotune export`\n#endif\n",
+            name);
+}
+
+static void put_template_hash(FILE *stream, const char *kernel, const char *hash)
+{
+    char *name = prefixed(kernel, "template_hash");
+    char *value = NULL;
+    size_t length;
+    FILE *memory = open_memstream(&value, &length);
+    if (memory == NULL)
+        abort(); /* out of memory, as in alloc.h */
+    put_string(memory, hash);
+    if (fclose(memory) != 0)
+        abort();
+    put_define(stream, name, value);
+    free(value);
+    free(name);
 }
 
 /* --- one configuration --- */
 
-/* Writes the macros that the kernel's source expects, to be included before it or with -include. */
+/* `definition` is "NAME=VALUE". */
+static void put_definition(FILE *stream, const char *kernel, const char *definition,
+                           bool with_prefix)
+{
+    size_t length = strcspn(definition, "=");
+    char *name = alloc_string_n(definition, length);
+    char *own = with_prefix ? prefixed(kernel, name) : alloc_string(name);
+    put_define(stream, own, definition + length + 1);
+    free(own);
+    free(name);
+}
+
+/* Writes the macros that the kernel's source expects, and the same with the kernel's name, to be included before it or with -include. */
 static void write_one(FILE *stream, const struct command_query *query,
                       const struct tuned_definitions *definitions)
 {
@@ -80,17 +135,16 @@ static void write_one(FILE *stream, const struct command_query *query,
     for (char *next = text; (next = strstr(next, "*/")) != NULL;)
         next[1] = '|';
     fprintf(stream, "/* Made by `autotune export`; do not edit.\n * %s */\n", text);
-    if (query->match.from != NULL) {
-        put_define(stream, query->kernel, "template_hash");
-        put_string(stream, query->match.from->template_hash);
-        fputc('\n', stream);
-    }
-    for (size_t i = 0; i < definitions->count; i++) {
-        const char *name = definitions->items[i] + 2; /* behind -D */
-        int length = (int)strcspn(name, "=");
-        fprintf(stream, "#ifndef %.*s\n#define %.*s %s\n#endif\n", length, name, length, name,
-                name + length + 1);
-    }
+    if (query->match.from != NULL)
+        put_template_hash(stream, query->kernel, query->match.from->template_hash);
+    for (size_t i = 0; i < definitions->count; i++)
+        put_definition(stream, query->kernel, definitions->items[i] + 2, true);
+    fputs("/* What the kernel's source uses. Code that includes such headers of several kernels\n"
+          " * defines AUTOTUNE_PREFIXED_ONLY first. */\n#ifndef AUTOTUNE_PREFIXED_ONLY\n",
+          stream);
+    for (size_t i = 0; i < definitions->count; i++)
+        put_definition(stream, query->kernel, definitions->items[i] + 2, false);
+    fputs("#endif\n", stream);
 }
 
 /* --- all configurations --- */
@@ -142,9 +196,8 @@ static int write_kernel(FILE *stream, const struct tuned_table *table, size_t *i
     put_names(stream, first->problem, first->problem_count);
     put_names(stream, first->parameters, first->parameter_count);
     fputs(") */\n", stream);
-    put_define(stream, first->kernel, "template_hash");
-    put_string(stream, first->template_hash);
-    fputs("\n#define ", stream);
+    put_template_hash(stream, first->kernel, first->template_hash);
+    fputs("#define ", stream);
     put_upper(stream, first->kernel);
     fputs("_CONFIGURATIONS(X)", stream);
     while (next != NULL && strcmp(next->kernel, first->kernel) == 0 && status == 0) {
@@ -152,9 +205,37 @@ static int write_kernel(FILE *stream, const struct tuned_table *table, size_t *i
         write_row(stream, rows++, next);
         next = tuned_at(table, ++*index);
     }
-    fputc('\n', stream);
-    put_define(stream, first->kernel, "configuration_count");
-    fprintf(stream, "%zu\n", rows);
+    char *count = prefixed(first->kernel, "configuration_count");
+    fprintf(stream, "\n#define %s %zu\n", count, rows);
+    free(count);
+    return status;
+}
+
+/* Writes a kernel's configurations once, however many headers have them; others of that kernel are
+ * an error. */
+static int write_guarded_kernel(FILE *stream, const struct tuned_table *table, size_t *index,
+                                struct error *error)
+{
+    char *name = prefixed(tuned_at(table, *index)->kernel, "configurations");
+    char digits[HASH_BYTES];
+    char *text = NULL;
+    size_t length;
+    FILE *memory = open_memstream(&text, &length);
+    if (memory == NULL)
+        abort(); /* out of memory, as in alloc.h */
+    int status = write_kernel(memory, table, index, error);
+    if (fclose(memory) != 0)
+        abort();
+    struct hash *hash = hash_new();
+    hash_add_text(hash, text);
+    hash_finish(hash, digits);
+    fprintf(stream,
+            "\n#ifndef %s\n#define AUTOTUNE_EXPORTED_%s_%s%s#elif !defined "
+            "AUTOTUNE_EXPORTED_%s_%s\n#error %s are others in another header of `autotune "
+            "export`\n#endif\n",
+            name, name, digits, text, name, digits, name);
+    free(text);
+    free(name);
     return status;
 }
 
@@ -165,18 +246,16 @@ static int write_all(FILE *stream, const struct command_query *query, struct err
     size_t written = 0;
     int status = 0;
     fputs("/*\n * Made by `autotune export --header`; do not edit.\n * Each kernel's tuned "
-          "configurations as an X-macro: words are the constants of the kernel's source.\n */\n"
-          "#ifndef AUTOTUNE_EXPORTED_H\n#define AUTOTUNE_EXPORTED_H\n",
+          "configurations as an X-macro: words are the constants of the kernel's source.\n */\n",
           stream);
     while ((next = tuned_at(query->table, index)) != NULL && status == 0) {
         if (query->kernel == NULL || strcmp(query->kernel, next->kernel) == 0) {
-            status = write_kernel(stream, query->table, &index, error);
+            status = write_guarded_kernel(stream, query->table, &index, error);
             written++;
         } else {
             index++;
         }
     }
-    fputs("\n#endif\n", stream);
     if (status == 0 && written == 0)
         status = error_set(error, ERROR_USAGE, "the tuned INI has no configuration");
     return status;
