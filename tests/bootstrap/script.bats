@@ -55,7 +55,20 @@ unprivileged() {
     run "$tree/bootstrap.sh" run
     [ "$status" -eq 0 ]
     [ "$output" = "autotune --config configs/sweep.ini" ]
-    [ "$(cat "$machine/calls")" = "cmake --build --preset default --target autotune" ]
+    [ "$(cat "$machine/calls")" = "cmake --build --preset default --target shipped" ]
+}
+
+@test "after run, cmake --install finds everything that it installs" {
+    local file files
+    ninja -C "$BUILD_DIR" -t query shipped >"$scratch/built"
+    files=$(sed -n "s|.* FILES \"$BUILD_DIR/\([^\"]*\)\".*|\1|p" "$BUILD_DIR/cmake_install.cmake" \
+        "$BUILD_DIR/tuner/library/cmake_install.cmake" | grep -vE '\.(pc|cmake)$')
+    [ "$(wc -l <<<"$files")" -eq 5 ] # autotune and two libraries of two kinds
+    for file in $files; do
+        grep -qx " *$file" "$scratch/built"
+    done
+    "$tree/bootstrap.sh" build
+    grep -qx "cmake --build --preset default --target shipped" "$machine/calls"
 }
 
 @test "another toolkit, and another bootstrap.sh, set up again" {
