@@ -279,3 +279,26 @@ INI
         refuses 5 "kernel name '$label'"
     done
 }
+
+# What check and tune say of more than 10^7 variants.
+refused_as_too_large() {
+    exits 2
+    has err "kernel 'scale' has more than 10^7 variants; add constraints"
+}
+
+@test "too many variants: found at once, by check and before tuning, without storing them" {
+    sweep <<'INI'
+[scale]
+block_size = 1..4096
+num_load = 1..4096
+INI
+    sed -i "/^constraint/d" templates/scale.ini
+    autotune check --config sweep.ini
+    refused_as_too_large
+    has out "more than 10000000 variants of 16777216"
+    if (ulimit -v 1500000 && "$AUTOTUNE" --version) >/dev/null 2>&1; then # not with the address sanitizer
+        ulimit -v 1500000                                               # KiB
+    fi
+    autotune --config sweep.ini --arch sm_90 --jobs 1
+    refused_as_too_large
+}

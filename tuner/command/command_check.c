@@ -23,19 +23,21 @@ static int print_problem(const struct sweep_kernel *kernel, const struct binding
 {
     struct bindings fixed = {0};
     uint64_t variants = 0;
-    int status;
     bindings_append(&fixed, problem);
     gpu_bindings(gpu, &fixed);
     struct space *space = space_new(&kernel->template, kernel->values, kernel->constraints,
                                     kernel->constraint_count, &fixed);
-    while ((status = space_skip(space, error)) == 1)
-        variants++;
+    int status = space_count(space, SPACE_VARIANT_LIMIT, &variants, error);
+    bool too_many = variants > SPACE_VARIANT_LIMIT;
     if (status == 0) {
         char *text = bindings_text(problem);
-        printf("  %s%s%" PRIu64 " variants of %" PRIu64 "\n", text, text[0] != '\0' ? ": " : "",
-               variants, space_points(space));
+        printf("  %s%s%s%" PRIu64 " variants of %" PRIu64 "\n", text, text[0] != '\0' ? ": " : "",
+               too_many ? "more than " : "", too_many ? (uint64_t)SPACE_VARIANT_LIMIT : variants,
+               space_points(space));
         free(text);
     }
+    if (status == 0 && too_many)
+        status = sweep_too_many(kernel, error);
     space_free(space);
     bindings_release(&fixed);
     return status;

@@ -234,11 +234,10 @@ static int skip_empty(struct space *space, struct error *error)
     return decide(space, 0, true, error);
 }
 
-int space_skip(struct space *space, struct error *error)
+/* The next combination of the levels up to `last` that satisfies their constraints. */
+static int skip_to(struct space *space, size_t last, struct error *error)
 {
-    if (space->level_count == 0)
-        return skip_empty(space, error);
-    size_t level = space->level_count - 1;
+    size_t level = last;
     if (space->ended || (space->started && !advance(space, &level))) {
         space->ended = true;
         return 0;
@@ -254,7 +253,7 @@ int space_skip(struct space *space, struct error *error)
         int status = decide(space, level, entered, error);
         if (status < 0)
             return status;
-        if (status == 1 && level + 1 == space->level_count)
+        if (status == 1 && level == last)
             return 1;
         entered = status == 1;
         if (status == 1) {
@@ -264,6 +263,39 @@ int space_skip(struct space *space, struct error *error)
             return 0;
         }
     }
+}
+
+int space_skip(struct space *space, struct error *error)
+{
+    return space->level_count == 0 ? skip_empty(space, error)
+                                   : skip_to(space, space->level_count - 1, error);
+}
+
+/* The deepest level that has a constraint; below it, every combination is a variant. */
+static size_t last_constrained(const struct space *space)
+{
+    size_t level = space->level_count - 1;
+    while (level > 0 && space->levels[level].count == 0)
+        level--;
+    return level;
+}
+
+int space_count(struct space *space, uint64_t limit, uint64_t *count, struct error *error)
+{
+    int status;
+    *count = 0;
+    if (space->level_count == 0) {
+        status = skip_empty(space, error);
+        *count = status == 1;
+        return status < 0 ? status : 0;
+    }
+    size_t last = last_constrained(space);
+    while (*count <= limit && (status = skip_to(space, last, error)) != 0) {
+        if (status < 0)
+            return status;
+        *count = add_saturated(*count, space->below[last]);
+    }
+    return 0;
 }
 
 int space_next(struct space *space, struct bindings *parameters, struct error *error)

@@ -16,6 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* More variants than this are not tuned: their results take gigabytes. */
+enum { SPACE_VARIANT_LIMIT = 10000000 };
+
 struct space; /* an enumeration in progress */
 
 /*
@@ -33,8 +36,16 @@ void space_free(struct space *space);
  */
 int space_next(struct space *space, struct bindings *parameters, struct error *error);
 
-/* The same without bindings, for counting. */
+/* The same without bindings. */
 int space_skip(struct space *space, struct error *error);
+
+/*
+ * Counts the combinations of a new enumeration, without visiting those that differ only in
+ * parameters below the last constraint. Stops when there are more than `limit`; `*count` is then
+ * more than `limit`, and not the number of all. Returns 0 or ERROR_CONFIG. Then only space_points()
+ * and space_free() may be called.
+ */
+int space_count(struct space *space, uint64_t limit, uint64_t *count, struct error *error);
 
 /* The number of combinations without constraints (saturates at UINT64_MAX), and the number that
  * constraints have rejected so far. */

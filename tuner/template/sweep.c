@@ -380,3 +380,9 @@ void sweep_release(struct sweep *sweep)
     free(sweep->path);
     *sweep = (struct sweep){0};
 }
+
+int sweep_too_many(const struct sweep_kernel *kernel, struct error *error)
+{
+    return error_set_at(error, ERROR_CONFIG, kernel->template.path, 0,
+                        "kernel '%s' has more than 10^7 variants; add constraints", kernel->label);
+}

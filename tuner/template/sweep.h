@@ -51,4 +51,7 @@ int sweep_load(struct sweep *sweep, const char *path, const char *const *only, s
                struct error *error);
 void sweep_release(struct sweep *sweep);
 
+/* Sets the error of a kernel with more than SPACE_VARIANT_LIMIT variants; ERROR_CONFIG. */
+int sweep_too_many(const struct sweep_kernel *kernel, struct error *error);
+
 #endif

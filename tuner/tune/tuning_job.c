@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VARIANT_LIMIT = 10000000 };
-
 static void take_environment(struct study *study, const struct environment *environment)
 {
     free(study->environment.command);
@@ -105,6 +103,26 @@ static bool take_stored(const struct tuning_job *job, void *tree, const struct b
 
 /* --- enumerating --- */
 
+static struct space *new_space(const struct tuning_job *job)
+{
+    return space_new(&job->kernel->template, job->kernel->values, job->kernel->constraints,
+                     job->kernel->constraint_count, &job->fixed);
+}
+
+/* Counts a large space before anything is stored. */
+static int check_size(const struct tuning_job *job, struct error *error)
+{
+    struct space *space = new_space(job);
+    uint64_t count = 0;
+    int status = 0;
+    if (space_points(space) > SPACE_VARIANT_LIMIT)
+        status = space_count(space, SPACE_VARIANT_LIMIT, &count, error);
+    space_free(space);
+    if (status == 0 && count > SPACE_VARIANT_LIMIT)
+        status = sweep_too_many(job->kernel, error);
+    return status;
+}
+
 static int enumerate(struct tuning_job *job, struct space *space, void *tree,
                      struct result **results, size_t *count, struct error *error)
 {
@@ -112,12 +130,6 @@ static int enumerate(struct tuning_job *job, struct space *space, void *tree,
     size_t known_count = 0;
     int status;
     while ((status = space_next(space, &parameters, error)) == 1) {
-        if (*count == VARIANT_LIMIT) {
-            status = error_set_at(error, ERROR_CONFIG, job->kernel->template.path, 0,
-                                  "kernel '%s' has more than 10^7 variants; add constraints",
-                                  job->kernel->label);
-            break;
-        }
         struct result *result = ARRAY_APPEND(*results, *count);
         bool *known = ARRAY_APPEND(job->known, known_count);
         *known = take_stored(job, tree, &parameters, result);
@@ -171,15 +183,16 @@ int tuning_job_enumerate(struct tuning_job *job, struct error *error)
     struct study *study = &job->study;
     struct result *results = NULL;
     size_t count = 0;
+    int status = check_size(job, error);
+    if (status != 0)
+        return status;
     size_t stored_count = study->result_count;
     size_t judged_count = count_judged(study);
     char *winner =
         study->has_winner ? bindings_text(&study->results[study->winner].parameters) : NULL;
     void *tree = index_results(study);
-    struct space *space =
-        space_new(&job->kernel->template, job->kernel->values, job->kernel->constraints,
-                  job->kernel->constraint_count, &job->fixed);
-    int status = enumerate(job, space, tree, &results, &count, error);
+    struct space *space = new_space(job);
+    status = enumerate(job, space, tree, &results, &count, error);
     study->points = space_points(space);
     study->rejected = space_rejected(space);
     note_rejections(job, space);

@@ -461,6 +461,50 @@ static void ten_million_points_and_a_constraint_on_all(void **state)
     space_free(space);
 }
 
+static uint64_t count_up_to(const struct field *field, uint64_t limit)
+{
+    struct space *space = start(field);
+    uint64_t count;
+    assert_int_equal(space_count(space, limit, &count, NULL), 0);
+    space_free(space);
+    return count;
+}
+
+/* 4096^3 points would take a minute to visit. */
+static void large_spaces_are_counted_at_once(void **state)
+{
+    struct field *field = *state;
+    struct timespec began;
+    struct timespec ended;
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &began), 0);
+    add_parameter(field, "1..4096");
+    add_parameter(field, "1..4096");
+    add_parameter(field, "1..4096");
+    assert_true(count_up_to(field, UINT64_MAX - 1) == (uint64_t)1 << 36);
+    add_constraint(field, "aa <= 3");
+    assert_true(count_up_to(field, UINT64_MAX - 1) == (uint64_t)3 << 24);
+    add_constraint(field, "aa + bb == 4");
+    assert_int_equal(count_up_to(field, UINT64_MAX - 1), 3 * 4096);
+    add_constraint(field, "cc > 4000");
+    assert_int_equal(count_up_to(field, UINT64_MAX - 1), 3 * 96);
+    assert_int_equal(count_up_to(field, 10), 11); /* there are more */
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &ended), 0);
+    assert_true(ended.tv_sec - began.tv_sec < 10);
+}
+
+static void counting_agrees_with_visiting(void **state)
+{
+    struct field *field = *state;
+    add_parameter(field, "1, 2, 3");
+    add_parameter(field, "1, 2, 3");
+    add_constraint(field, "aa + bb <= 4");
+    assert_int_equal(count_up_to(field, 100), 6);
+    add_parameter(field, "1, 2");
+    assert_int_equal(count_up_to(field, 100), 12);
+    add_constraint(field, "aa < 0");
+    assert_int_equal(count_up_to(field, 100), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_field, free_field)
@@ -477,6 +521,8 @@ int main(void)
         TEST(as_brute_force_has_it),
         TEST(constraints_over_very_many_combinations),
         TEST(ten_million_points),
+        TEST(large_spaces_are_counted_at_once),
+        TEST(counting_agrees_with_visiting),
         TEST(ten_million_points_and_a_constraint_on_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
