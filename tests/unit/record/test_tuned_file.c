@@ -694,7 +694,7 @@ static void test_newer_keys_are_kept(void **state)
     assert_int_equal(tuned_load(&table, "tuned.ini", NULL), 0);
     assert_int_equal(tuned_at(table, 0)->parameters[0].integer, 512);
     tuned_free(table);
-    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, NULL), 0);
+    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &(size_t){0}, NULL), 0);
     char *text = scratch_read("tuned.ini");
     assert_non_null(strstr(text, "\nnewer.thing = [1] 2 ;\n"));
     free(text);
@@ -721,14 +721,14 @@ static void test_comments_survive_an_update(void **state)
     free(good_file_and("; end of the first\n\n# of the second\n[other 1] ; inline\nkernel = other\n"
                        "; at the end"));
     entry.median_ns = 20000;
-    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, NULL), 0);
+    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &(size_t){0}, NULL), 0);
     char *after = scratch_read("tuned.ini");
     assert_non_null(strstr(after, "median_ns = 20000\n"));
     for (size_t i = 0; i < sizeof comments / sizeof *comments; i++)
         assert_non_null(strstr(after, comments[i]));
     entry = fixture_entry();
     entry.median_ns = 20000;
-    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, NULL), 0);
+    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &(size_t){0}, NULL), 0);
     char *again = scratch_read("tuned.ini");
     assert_string_equal(again, after);
     free(after);
@@ -740,7 +740,7 @@ static void test_comment_on_a_replaced_line_survives(void **state)
     (void)state;
     struct tuned_entry entry = fixture_entry();
     write_spelling("512 ; slower with 1024");
-    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, NULL), 0);
+    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &(size_t){0}, NULL), 0);
     char *text = scratch_read("tuned.ini");
     assert_non_null(strstr(text, "\n; slower with 1024\n"));
     free(text);
@@ -762,7 +762,7 @@ static void test_one_bad_section_costs_itself_alone(void **state)
     assert_non_null(strstr(tuned.skipped[0].reason.message, "'my-kernel' of key 'kernel'"));
     assert_non_null(strstr(tuned.skipped[1].reason.message, "is given twice"));
     tuned_file_release(&tuned);
-    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, NULL), 0);
+    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &(size_t){0}, NULL), 0);
     char *after = scratch_read("tuned.ini");
     assert_non_null(strstr(after, "\n[my 1]\nkernel = my-kernel\nsamples = 3\n"));
     assert_int_equal(tuned_file_read("tuned.ini", &tuned, NULL), 0);
