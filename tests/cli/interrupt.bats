@@ -190,17 +190,13 @@ INI
 }
 
 @test "SIGINT, SIGTERM and SIGHUP to the workers change nothing: the run decides when to end" {
-    stand_in_that_hangs
+    stand_in "log = $scratch/calls"
     start --config "$sweeps/many.ini" --jobs 2
-    stuck
+    launched 5
     for signal in INT TERM HUP; do
         for process in $(alive); do
-            [ "$process" -eq "$run" ] || kill -$signal "$process"
+            [ "$process" -eq "$run" ] || kill -$signal "$process" || true # it may have ended by itself
         done
-    done
-    stand_in
-    for process in $(alive); do # the worker that hangs
-        ! tr '\0' ' ' <"/proc/$process/cmdline" | grep -q 'worker device' || kill -KILL "$process"
     done
     ended
     exits 0
