@@ -114,6 +114,9 @@ static int plan_reference(struct launch_plan *launch_plan, const struct device_p
                           const struct compilation *compilation, const struct scope *scope,
                           struct error *error)
 {
+    if (compilation == NULL)
+        return error_set(error, ERROR_WORKER, "'open' needs a 'reference' for '%s'",
+                         expectation->reference.entry);
     int status = launch_plan_reference(launch_plan, &problem->template, expectation, scope, error);
     if (status != 0)
         return status;
