@@ -393,10 +393,10 @@ static int make_work_folder(struct bundle *bundle, struct error *error)
     bundle->work = alloc_format("%s.XXXXXX", bundle->output);
     if (mkdtemp(bundle->work) != NULL)
         return 0;
-    status = error_set_errno(error, ERROR_RECORD, "cannot create folder '%s'", bundle->work);
+    (void)error_set_errno(error, ERROR_RECORD, "cannot create folder '%s'", bundle->work);
     free(bundle->work);
     bundle->work = NULL;
-    return status;
+    return ERROR_RECORD;
 }
 
 /* Moves the files to the output; tuned.ini comes last: when it is there, so is the rest. */

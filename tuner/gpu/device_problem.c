@@ -135,7 +135,7 @@ static int run_reference(struct device_problem *problem, const struct expectatio
                          struct error *error)
 {
     struct device_context *device = problem->device;
-    struct launch_plan launch_plan;
+    struct launch_plan launch_plan = {0};
     CUfunction function;
     void **arguments = NULL;
     int status = plan_reference(&launch_plan, problem, expectation, compilation, scope, error);
