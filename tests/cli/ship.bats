@@ -486,6 +486,7 @@ SH
     local command
     for command in "explain --arch sm_90" "export --header" "report" "bundle --output b" \
         "tune --config $sweeps/scale.ini" "check --config $sweeps/scale.ini"; do
+        # shellcheck disable=SC2086
         autotune $command --kernel scael
         exits 2
         has err "unknown kernel 'scael'; did you mean 'scale'?"
