@@ -4,6 +4,7 @@
 #include "record/compare.h"
 #include "record/tuned_file.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,7 @@ static void merge_entry(struct merge *merge, struct tuned_entry *entry, const ch
         merge->origins[index] = path;
         return;
     }
+    assert(merge->tuned.entries != NULL);
     struct candidate old = {&merge->tuned.entries[index], merge->origins[index]};
     struct candidate new = {entry, path};
     const char *reason;
