@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -108,6 +109,9 @@ static void requests_with_the_same_key_are_one_job(void **state)
     assert_false(job->cached);
     assert_int_equal(scripted_worker_count("compile:us=20"), 1);
     assert_int_equal(scripted_worker_count("compile"), 2);
+    struct stat entry;
+    assert_int_equal(stat(job->path, &entry), 0);
+    assert_int_equal(compile_pool_written_bytes(fixture.pool), 2 * entry.st_size);
     end(&fixture);
 }
 
@@ -123,6 +127,7 @@ static void what_is_in_the_cache_needs_no_worker(void **state)
     assert_true(job->done && job->cached);
     assert_compiled(&fixture, job);
     assert_int_equal(scripted_worker_count("compile"), 1);
+    assert_int_equal(compile_pool_written_bytes(fixture.pool), 0);
     end(&fixture);
 }
 
