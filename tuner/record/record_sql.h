@@ -6,8 +6,8 @@
 #define AUTOTUNE_RECORD_SQL_H
 
 /*
- * Checksums of everything in a row, made by the functions of record_hash.h; a variant's includes its
- * samples. Every transaction ends with new checksums for the rows that it has changed.
+ * Checksums of everything in a row, made by the functions of record_hash.h; a variant's includes
+ * its samples. Every transaction ends with new checksums for the rows that it has changed.
  */
 #define STUDY_HASH                                                                                 \
     "row_hash(id, kernel, problem, gpu, arch, mode, cache, template, template_hash, description,"  \
