@@ -6,8 +6,8 @@
  *     record_open, record_begin (once a study), record_reopen unless the study is complete,
  *     record_result (for each variant as it comes in), record_finish when the study is complete,
  *     record_close
- * Readers use record_open_existing and record_studies. Every row has a checksum; a row that does not
- * match it is never believed. The schema has a version (PRAGMA user_version); records of other
+ * Readers use record_open_existing and record_studies. Every row has a checksum; a row that does
+ * not match it is never believed. The schema has a version (PRAGMA user_version); records of other
  * versions are not read.
  *
  * People ask it with the sqlite3 shell: tables study, variant and sample, and two views,
@@ -36,10 +36,10 @@ struct record_repair {
 };
 
 /*
- * Opens the record for a run, which can measure again what is lost. Creates it if it does not exist;
- * its folder must. A record that an older autotune wrote is renamed to PATH.old-N, a file that is
- * damaged or not a record to PATH.damaged-N, and a new record begins. Damaged rows are removed. The
- * record of a newer autotune is an error. Free repair->set_aside.
+ * Opens the record for a run, which can measure again what is lost. Creates it if it does not
+ * exist; its folder must. A record that an older autotune wrote is renamed to PATH.old-N, a file
+ * that is damaged or not a record to PATH.damaged-N, and a new record begins. Damaged rows are
+ * removed. The record of a newer autotune is an error. Free repair->set_aside.
  */
 int record_open(struct record **record, const char *path, struct record_repair *repair,
                 struct error *error);
