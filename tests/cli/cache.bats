@@ -33,7 +33,7 @@ INI
     holder=$!
     local i
     for i in $(seq 200); do
-        grep -qs "$holder" cache/lock/* && return
+        grep -qs "$holder" locks/* && return
         sleep 0.05
     done
     return 1

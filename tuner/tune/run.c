@@ -71,15 +71,12 @@ static void describe_run(struct run *run)
 
 static int start_workers(struct run *run, struct error *error)
 {
-    int status = cubin_cache_limit(&run->cache_limit_bytes, error);
-    if (status != 0)
-        return status;
     run->cache = cubin_cache_default_folder();
     cubin_cache_use_begin(&run->cache_use, run->cache);
     struct compile_pool_options options = {.workers = run->options.workers,
                                            .compile_timeout_s = run->sweep->compile_timeout_s,
                                            .cache_folder = run->cache};
-    status = compile_pool_new(&run->pool, &run->loop, &options, error);
+    int status = compile_pool_new(&run->pool, &run->loop, &options, error);
     if (status == 0 && !run->environment.static_mode)
         status = gpu_client_new(&run->client, run->options.device, &run->loop, error);
     return status;
@@ -411,7 +408,9 @@ void run_init(struct run *run, const struct run_options *options)
 static int prepare_run(struct run *run, struct error *error)
 {
     describe_run(run);
-    int status = check_tuned(run, error);
+    int status = cubin_cache_limit(&run->cache_limit_bytes, error);
+    if (status == 0)
+        status = check_tuned(run, error);
     if (status == 0)
         status = start_workers(run, error);
     if (status == 0)
