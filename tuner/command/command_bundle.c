@@ -44,11 +44,13 @@ struct bundle {
     size_t compiled; /* of these; the others were in the cache */
 };
 
-static int write_copy(struct bundle *bundle, const char *path, const void *bytes, size_t count,
-                      struct error *error)
+/* Notes a file of the bundle, once: templates share headers. */
+static void note_file(struct bundle *bundle, const char *path)
 {
+    for (size_t i = 0; i < bundle->file_count; i++)
+        if (strcmp(bundle->files[i], path) == 0)
+            return;
     *ARRAY_APPEND(bundle->files, bundle->file_count) = alloc_string(path);
-    return write_file_bytes(path, bytes, count, error);
 }
 
 /* Writes a cubin and the file beside it. */
@@ -56,8 +58,10 @@ static int write_cubin_file(struct bundle *bundle, const char *path,
                             const struct cubin_origin *origin,
                             const struct compilation *compilation, struct error *error)
 {
-    *ARRAY_APPEND(bundle->files, bundle->file_count) = alloc_string(path);
-    *ARRAY_APPEND(bundle->files, bundle->file_count) = alloc_format("%s.hash", path);
+    char *beside = alloc_format("%s.hash", path);
+    note_file(bundle, path);
+    note_file(bundle, beside);
+    free(beside);
     return bundled_cubin_write(path, origin, compilation, error);
 }
 
@@ -122,8 +126,10 @@ static int copy_file(struct bundle *bundle, const char *folder, const char *file
                             folder);
     char *path = alloc_format("%s/templates/%s", bundle->work, name);
     int status = read_file(file, &text, &length, error);
-    if (status == 0)
-        status = write_copy(bundle, path, text, length, error);
+    if (status == 0) {
+        note_file(bundle, path);
+        status = write_file_bytes(path, text, length, error);
+    }
     free(text);
     free(path);
     return status;
