@@ -330,6 +330,19 @@ C
     done
 }
 
+@test "two templates in a bundle may share a source" {
+    mkdir templates
+    cp "$sweeps"/templates/scale.* templates
+    sed 's/^\[kernel\]/&\nsource = scale.cu/' templates/scale.ini >templates/again.ini
+    printf '[scale]\n[again]\n' >templates/sweep.ini
+    autotune --config templates/sweep.ini --quiet
+    exits 0
+    autotune bundle --templates templates --output bundle
+    exits 0
+    has out "2 configurations, 2 templates"
+    cmp bundle/templates/scale.cu templates/scale.cu
+}
+
 @test "a bundle has the file that a scratch buffer begins with" {
     mkdir templates
     cp "$sweeps"/templates/scale.* templates
