@@ -10,6 +10,7 @@
 
 enum {
     FINAL_SAMPLES = 3, /* samples a round, whose median is the round's */
+    COPY_ROUNDS = 4 /* for which a copy of the code serves: loading one takes as long as a round */
 };
 
 struct finals {
@@ -184,7 +185,7 @@ static int measure(struct finals *finals, size_t contender, unsigned round, bool
     int runs;
     bool batched = finals->runs[contender] > 1;
     const struct gpu_client_sampling sampling = {
-        .count = FINAL_SAMPLES, .copy = round, .batched = batched};
+        .count = FINAL_SAMPLES, .copy = round / COPY_ROUNDS, .batched = batched};
     timings_stage(finals->tuning->timings, TIMING_FINALS);
     int status = gpu_client_measure(finals->tuning->client, (int64_t)finals->indices[contender],
                                     &sampling, &samples, &count, &runs, &answer, error);
@@ -199,9 +200,8 @@ static int measure(struct finals *finals, size_t contender, unsigned round, bool
     return status;
 }
 
-/* One round: everyone who is in is measured once, in shuffled order, and in the next
- * copy of its code, so that samples of different rounds are independent until the copies have all
- * had their turn. `*anew`: the finals begin anew. */
+/* One round: everyone who is in is measured once, in shuffled order, and every few rounds in
+ * another copy of the code. `*anew`: the finals begin anew. */
 static int run_round(struct finals *finals, unsigned round, bool *anew, struct error *error)
 {
     size_t *order = alloc_zeroed(finals->count, sizeof *order);

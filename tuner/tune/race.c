@@ -191,64 +191,17 @@ static double timer_resolution(const struct contender *contenders, size_t count,
     return median_ns > 0 ? timer_step_ns(contenders, count) / median_ns : 0.0;
 }
 
-/* How often the finals can be decided. */
-static unsigned count_looks(const struct race_rules *rules)
-{
-    unsigned looks = 1; /* after maximum_rounds */
-    double look = rules->minimum_rounds;
-    while ((size_t)look < rules->maximum_rounds) {
-        look *= LOOK_GROWTH;
-        looks++;
-    }
-    return looks;
-}
-
-/*
- * The probability that of two equal contenders one is the slower one in so many rounds, and by more
- * than `resolution`, as `slow` was beside `fast`: the sign test.
- */
-static double sign_probability(const struct contender *slow, const struct contender *fast,
-                               double resolution)
-{
-    size_t rounds = smaller(slow->count, fast->count);
-    size_t exceptions = 0;
-    for (size_t i = 0; i < rounds; i++)
-        exceptions += !(slow->samples_ns[i] > fast->samples_ns[i] * (1.0 + resolution));
-    double term = pow(0.5, (double)rounds); /* of the binomial distribution */
-    double sum = 0;
-    for (size_t i = 0; i <= exceptions; i++) {
-        sum += term;
-        term *= (double)(rounds - i) / (double)(i + 1);
-    }
-    return sum;
-}
-
-/* The sign test's level: all looks and all comparisons of one share what `confidence` leaves. Who
- * was slower in all rounds before the first look passes in any case. */
-static double sign_level(const struct contender *contenders, size_t count,
-                         const struct race_rules *rules)
-{
-    size_t in = 0;
-    for (size_t i = 0; i < count; i++)
-        in += is_in(&contenders[i]);
-    size_t others = in > 1 ? in - 1 : 1;
-    double level = (1.0 - rules->confidence) / 2 / count_looks(rules) / (double)others;
-    return fmax(level, pow(0.5, rules->minimum_rounds));
-}
-
 /* Rules out who is separated from the leader. True if everyone else still in is equivalent. */
 static bool rule_out(struct contender *contenders, size_t count, size_t leader, double resolution,
                      const struct race_rules *rules)
 {
     bool resolved = true;
     double tolerance = rules->tie_tolerance;
-    double level = sign_level(contenders, count, rules);
     for (size_t i = 0; i < count; i++) {
         if (i == leader || !is_in(&contenders[i]))
             continue;
         struct interval ratio = compare_times(&contenders[i], &contenders[leader], rules);
-        if (ratio.low > 1.0 + resolution && ratio.estimate > 1.0 + tolerance + resolution &&
-            sign_probability(&contenders[i], &contenders[leader], resolution) <= level)
+        if (ratio.low > 1.0 + resolution && ratio.estimate > 1.0 + tolerance + resolution)
             contenders[i].out = true;
         else if (ratio.low < 1.0 - tolerance + resolution ||
                  ratio.high > 1.0 + tolerance - resolution)

@@ -92,18 +92,13 @@ struct verdict {
  * Let t be the tolerance, and s the timer's step over the leader's median, which is what rounding
  * alone can put between two medians; the step is the smallest difference between unequal samples,
  * next to nothing where the timer is fine (a difference above 1.1 µs is no timer's step). A
- * contender goes out, for good, when l > 1 + s and e > 1 + t + s, slower beyond chance and by more
- * than the tolerance, and when a sign test says so as well: of two equals, one is the slower one (by
- * more than s) in so many rounds with a probability of at most p. Since there are about nine looks,
- * and the leader is the luckiest of all that are in, p is (1 - confidence) / 2, divided by the number
- * of looks and by the number of others in; but being the slower one in all of minimum_rounds is
- * always enough. Rounds count as independent, so each must be in another loaded copy of the code:
- * copies differ by 0.35 % (gpu/device_code.h). With that, fewer than 5 % of equal pairs are separated.
- * A contender is equivalent when 1 - t + s <= l and h <= 1 + t - s. The finals are decided once
- * everyone else is out or equivalent, and at maximum_rounds in any case; whoever is in then forms
- * the tie set. The stated rule picks the winner among those of the tie set with e <= 1 + t / 2, so
- * that, by the estimate, breaking the tie costs no more than half the tolerance. The intervals are
- * those of one comparison at one look.
+ * contender goes out, for good, when l > 1 + s and e > 1 + t + s: slower beyond chance, and by more
+ * than the tolerance. It is equivalent when 1 - t + s <= l and h <= 1 + t - s. The finals are
+ * decided once everyone else is out or equivalent, and at maximum_rounds in any case; whoever is in
+ * then forms the tie set. The stated rule picks the winner among those of the tie set with e <= 1 +
+ * t / 2, so that, by the estimate, breaking the tie costs no more than half the tolerance.The
+ * intervals hold for one comparison at one time: they are not corrected for the number of
+ * contenders, nor for the nine looks.
  *
  * margin.low and .high include s. The bootstrap is seeded by contender and round: the same samples
  * give the same verdict. Where nobody is in, the verdict is undecided and its winner means nothing.

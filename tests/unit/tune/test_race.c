@@ -488,51 +488,6 @@ static void test_same_samples_same_verdict(void **state)
     assert_near(verdicts[0].margin.high, verdicts[1].margin.high, 0);
 }
 
-enum { COPIES = 16 };
-
-/* How many of `count` contenders that are equally fast are ruled out. Each has COPIES loaded copies
- * of its code, one per round in turn, whose speeds have the standard deviation measured on an H200;
- * single samples have `noise`. */
-static int ruled_out_of_equals(size_t count, double noise, uint64_t *random)
-{
-    static struct finals finals;
-    memset(&finals, 0, sizeof finals);
-    for (size_t i = 0; i < count; i++) {
-        double copies[COPIES];
-        size_t index = add(&finals, 20000, noise, random);
-        for (int copy = 0; copy < COPIES; copy++)
-            copies[copy] = 1.0 + 0.0035 * normal(random);
-        for (int round = 0; round < ROUNDS; round++)
-            finals.samples_ns[index][round] *= copies[round % COPIES];
-    }
-    (void)run(&finals, DEFAULTS);
-    int out = 0;
-    for (size_t i = 0; i < count; i++)
-        out += finals.contenders[i].out;
-    return out;
-}
-
-static void test_equals_are_rarely_separated(void **state)
-{
-    (void)state;
-    static const struct {
-        size_t count;
-        double noise;
-        int finals;
-    } cases[] = {{2, 0.001, 100}, {2, 0.003, 200}, {2, 0.01, 200},
-                 {4, 0.003, 50},  {16, 0.003, 5},  {16, 0.01, 5}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        uint64_t random = 5;
-        int out = 0;
-        int pairs = cases[i].finals * (int)(cases[i].count - 1);
-        for (int j = 0; j < cases[i].finals; j++)
-            out += ruled_out_of_equals(cases[i].count, cases[i].noise, &random);
-        print_message("%zu equals, noise %.1f %%: %.1f %% of %d pairs separated\n", cases[i].count,
-                      100 * cases[i].noise, 100.0 * out / pairs, pairs);
-        assert_true(20 * out <= pairs); /* 5 % */
-    }
-}
-
 enum { VARIANTS = 100, SCREENING = 5 };
 
 /* The winner's regret in one sweep of variants with known times, 1 % noise and drifting clocks. */
@@ -601,7 +556,6 @@ int main(void)
         cmocka_unit_test(test_absent_contenders),
         cmocka_unit_test(test_identical_and_zero_samples),
         cmocka_unit_test(test_same_samples_same_verdict),
-        cmocka_unit_test(test_equals_are_rarely_separated),
         cmocka_unit_test(test_regret_of_simulated_sweeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
