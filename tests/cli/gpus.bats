@@ -136,7 +136,7 @@ INI
 block_size = 64, 256
 scratch_mb = 1, 2000
 INI
-    sed -e 's/^block_size = .*/&\nscratch_mb = 1/' -e 's/^\[buffer.out\]/[buffer.more]\ntype = uint8\nlength = scratch_mb * 1000000\naccess = scratch\n\n&/' \
+    sed -e 's/^\[problem\]/[launch_parameters]\nscratch_mb = 1\n\n&/' -e 's/^\[buffer.out\]/[buffer.more]\ntype = uint8\nlength = scratch_mb * 1000000\naccess = scratch\n\n&/' \
         templates/scale.ini >templates/hungry.ini
     cp templates/scale.cu templates/hungry.cu
     autotune --config sweep.ini --format csv
