@@ -181,6 +181,7 @@ double worker_timeout_s(double usual_s)
     return end != NULL && *end == '\0' && stated >= 0.01 && stated <= 86400 ? stated : usual_s;
 }
 
+#if !defined __SANITIZE_ADDRESS__ /* which has handlers of its own */
 /* If another process sent the signal, this one dies of SIGKILL instead: it did nothing wrong. */
 static void handle_fault(int number, siginfo_t *information, void *context)
 {
@@ -199,6 +200,11 @@ static void watch_for_senders(void)
         (void)sigaction(faults[i], &action, NULL);
     }
 }
+#else
+static void watch_for_senders(void)
+{
+}
+#endif
 
 /* Whether to end is decided by the coordinator, with which the worker dies. */
 static void ignore_requests_to_end(void)
@@ -218,7 +224,5 @@ void worker_enter(void)
     if (getppid() != parent) /* it died before the prctl() */
         _exit(1);
     ignore_requests_to_end();
-#if !defined __SANITIZE_ADDRESS__ /* which has handlers of its own */
     watch_for_senders();
-#endif
 }
