@@ -2,6 +2,8 @@
 
 #include "base/interrupt.h"
 
+#include <stdbool.h>
+
 static const char *const statement_sql[] = {
 #define X(name, sql) [STATEMENT_##name] = sql,
     STATEMENTS(X)
@@ -11,7 +13,9 @@ static const char *const statement_sql[] = {
 int record_failed(struct record *record, struct error *error)
 {
     record->failure = sqlite3_errcode(record->database);
-    if (record->failure == SQLITE_BUSY && interrupt_requested())
+    /* a wait that was given up; some statements of SQLite forget that it was one */
+    bool waited = record->failure == SQLITE_BUSY || record->failure == SQLITE_OK;
+    if (waited && interrupt_requested())
         return error_set(error, ERROR_INTERRUPTED, "interrupted");
     return error_set_at(error, ERROR_RECORD, record->path, 0,
                         "the record cannot be used: %s; look at its disk and permissions",

@@ -371,7 +371,11 @@ static int open_for_writing(struct record **record, const char *path, size_t *dr
     if (result != 0)
         return result;
     result = check_identity(*record, kind, error);
-    if (result == 0 && *kind == FILE_USABLE && !is_sound(*record)) {
+    bool sound = result != 0 || *kind != FILE_USABLE || is_sound(*record);
+    if (!sound && interrupt_requested()) { /* the check may have been given up */
+        *kind = FILE_REFUSED;
+        result = error_set(error, ERROR_INTERRUPTED, "interrupted");
+    } else if (!sound) {
         *kind = FILE_DAMAGED;
         result = error_set_at(error, ERROR_RECORD, path, 0,
                               "the record is damaged; move it away and tune again");
