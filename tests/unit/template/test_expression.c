@@ -88,8 +88,8 @@ static void assert_message(const char *text, const char *message)
 static void assert_refused(const char *text, const char *reason)
 {
     char *message = alloc_format("cannot parse expression '%s': %s", text, reason);
-    message = strlen(message) < 1536 ? message : alloc_resize(message, 1536, 1);
-    message[strlen(message) < 1535 ? strlen(message) : 1535] = '\0'; /* as struct error cuts it */
+    if (strlen(message) > 1535)
+        message[1535] = '\0'; /* as struct error cuts it */
     assert_message(text, message);
     free(message);
 }
