@@ -86,7 +86,11 @@ int64_t worker_starved_ns(struct worker *worker)
     FILE *file = worker->pid > 0 ? fopen(path, "re") : NULL;
     if (file == NULL)
         return 0;
-    bool read = fscanf(file, "%*d %lld", &starved_ns) == 1;
+    char line[96];
+    const char *second = fgets(line, sizeof line, file) != NULL ? strchr(line, ' ') : NULL;
+    bool read = second != NULL;
+    if (read)
+        starved_ns = strtoll(second, NULL, 10);
     (void)fclose(file);
     int64_t since_ns = read ? starved_ns - worker->starved_ns : 0;
     worker->starved_ns += since_ns;

@@ -286,7 +286,7 @@ static int drop_damaged(struct record *record, struct error *error)
  * the user wants to end. */
 static int wait_for_others(void *unused, int count)
 {
-    const struct timespec pause = {.tv_nsec = BUSY_PAUSE_MS * 1000000};
+    const struct timespec pause = {.tv_nsec = BUSY_PAUSE_MS * 1000000L};
     (void)unused;
     if (interrupt_requested() || count >= BUSY_MS / BUSY_PAUSE_MS)
         return 0;
