@@ -212,8 +212,8 @@ int write_file_commit(struct write_file *file, enum write_file_durability durabi
 
 void write_file_abandon(struct write_file *file)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): an open file has a stream */
-    (void)fclose(file->stream);
+    if (file->stream != NULL)
+        (void)fclose(file->stream);
     (void)unlink(file->temporary);
     release(file);
 }
