@@ -212,9 +212,9 @@ int write_file_commit(struct write_file *file, enum write_file_durability durabi
 
 void write_file_abandon(struct write_file *file)
 {
-    if (file->stream != NULL)
-        (void)fclose(file->stream);
-    (void)unlink(file->temporary);
+    (void)fclose(file->stream);
+    if (file->temporary != NULL) /* always, but clang's analyzer cannot know */
+        (void)unlink(file->temporary);
     release(file);
 }
 
