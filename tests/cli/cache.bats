@@ -22,23 +22,6 @@ entries() {
     find cache/cubin -type f ! -name size | wc -l
 }
 
-# hold: a run that keeps the first GPU and the cache until $holder is killed
-hold() {
-    sweep <<'INI'
-launch_timeout_s = 60
-[scale]
-mode = hang
-INI
-    "$AUTOTUNE" --config sweep.ini --results held --tuned held.ini >/dev/null 2>&1 </dev/null &
-    holder=$!
-    local i
-    for i in $(seq 200); do
-        grep -qs "$holder" locks/* && return
-        sleep 0.05
-    done
-    return 1
-}
-
 @test "the cache is shown" {
     autotune cache
     exits 0
@@ -138,8 +121,8 @@ END
     exits 4
     has err "a run is using the cubin cache"
     [ -e cache/cubin/01/01000000000000000000000000000001 ]
-    kill -KILL $holder
-    wait $holder || true
+    kill -KILL "$holder"
+    wait "$holder" || true
     none_alive
     autotune --config "$sweeps/scale.ini" --arch sm_75
     exits 0

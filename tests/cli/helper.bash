@@ -181,3 +181,20 @@ none_alive() {
 command_names() {
     "$AUTOTUNE" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
 }
+
+# hold: a run that keeps the first GPU and the cache until $holder is killed; its locks are in locks/
+hold() {
+    sweep <<'INI'
+launch_timeout_s = 60
+[scale]
+mode = hang
+INI
+    "$AUTOTUNE" --config sweep.ini --results held --tuned held.ini >/dev/null 2>&1 </dev/null &
+    holder=$!
+    local i
+    for i in $(seq 200); do
+        grep -qs "$holder" locks/* && return
+        sleep 0.05
+    done
+    return 1
+}

@@ -114,23 +114,6 @@ project() {
     has err own.cu
 }
 
-# hold: a run that keeps the first GPU until $holder is killed
-hold() {
-    sweep <<'INI'
-launch_timeout_s = 60
-[scale]
-mode = hang
-INI
-    "$AUTOTUNE" --config sweep.ini --results held --tuned held.ini >/dev/null 2>&1 </dev/null &
-    holder=$!
-    local i
-    for i in $(seq 200); do
-        grep -qs "$holder" locks/* && return
-        sleep 0.05
-    done
-    return 1
-}
-
 @test "two runs on one GPU: the second refuses, or waits until the first is gone" {
     hold
     autotune --config "$sweeps/scale.ini" --no-wait
@@ -145,7 +128,7 @@ INI
     done
     has err "waiting for process $holder"
     [ ! -e results/tuned.ini ]
-    kill -KILL $holder
+    kill -KILL "$holder"
     wait $second
     has results/tuned.ini "parameter.block_size = 256"
     none_alive
@@ -156,7 +139,7 @@ INI
     AUTOTUNE_CACHE=$scratch/other autotune --config "$sweeps/scale.ini" --no-wait
     exits 3
     has err "process $holder"
-    kill -KILL $holder
+    kill -KILL "$holder"
     none_alive
 }
 
@@ -168,7 +151,7 @@ INI
     kill -INT $second
     code=0
     wait $second || code=$?
-    kill -KILL $holder
+    kill -KILL "$holder"
     exits 130
     none_alive
 }
