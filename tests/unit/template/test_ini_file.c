@@ -1,5 +1,7 @@
 #include "template/ini_file.h"
 
+#include "unit/scratch.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -272,36 +273,11 @@ static void what_nobody_asked_for_is_known(void **state)
 
 /* --- files --- */
 
-struct file {
-    char folder[64];
-    char path[96];
-};
+static const char path[] = "a.ini";
 
-static int make_folder(void **state)
+static void write_file(const char *bytes, size_t count)
 {
-    struct file *file = calloc(1, sizeof *file);
-    if (file == NULL)
-        return -1;
-    *state = file;
-    (void)snprintf(file->folder, sizeof file->folder, "/tmp/test_ini.XXXXXX");
-    if (mkdtemp(file->folder) == NULL)
-        return -1;
-    (void)snprintf(file->path, sizeof file->path, "%s/a.ini", file->folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    struct file *file = *state;
-    (void)unlink(file->path);
-    int status = rmdir(file->folder);
-    free(file);
-    return status;
-}
-
-static void write_file(const struct file *file, const char *bytes, size_t count)
-{
-    FILE *stream = fopen(file->path, "wb");
+    FILE *stream = fopen(path, "wb");
     assert_non_null(stream);
     assert_int_equal(fwrite(bytes, 1, count, stream), count);
     assert_int_equal(fclose(stream), 0);
@@ -309,26 +285,26 @@ static void write_file(const struct file *file, const char *bytes, size_t count)
 
 static void files_are_read(void **state)
 {
-    const struct file *file = *state;
+    (void)state;
     struct ini_file ini;
     struct error error;
-    write_file(file, "[a]\r\nk = v\r\n", 12);
-    assert_int_equal(ini_file_read(&ini, file->path, &error), 0);
-    assert_string_equal(ini.path, file->path);
+    write_file("[a]\r\nk = v\r\n", 12);
+    assert_int_equal(ini_file_read(&ini, path, &error), 0);
+    assert_string_equal(ini.path, path);
     assert_string_equal(ini_file_get(&ini, "a", "k")->value, "v");
     ini_file_release(&ini);
-    write_file(file, "", 0);
-    assert_int_equal(ini_file_read(&ini, file->path, &error), 0);
+    write_file("", 0);
+    assert_int_equal(ini_file_read(&ini, path, &error), 0);
     assert_int_equal(ini.count, 0);
     ini_file_release(&ini);
 }
 
-static void assert_file_refused(const struct file *file, int line, const char *message)
+static void assert_file_refused(int line, const char *message)
 {
     struct ini_file ini;
     struct error error;
-    assert_int_equal(ini_file_read(&ini, file->path, &error), ERROR_CONFIG);
-    assert_string_equal(error.file, file->path);
+    assert_int_equal(ini_file_read(&ini, path, &error), ERROR_CONFIG);
+    assert_string_equal(error.file, path);
     assert_int_equal(error.line, line);
     assert_string_equal(error.message, message);
     assert_int_equal(ini.count, 0);
@@ -336,31 +312,30 @@ static void assert_file_refused(const struct file *file, int line, const char *m
 
 static void files_that_are_no_ini(void **state)
 {
-    const struct file *file = *state;
-    (void)unlink(file->path);
-    assert_file_refused(file, 0, "cannot open the file: No such file or directory");
-    write_file(file, "[a]\nk = \0v\n", 11);
-    assert_file_refused(file, 2, "line has a zero byte; is this a text file?");
+    (void)state;
+    assert_file_refused(0, "cannot open the file: No such file or directory");
+    write_file("[a]\nk = \0v\n", 11);
+    assert_file_refused(2, "line has a zero byte; is this a text file?");
     size_t size = 16 * 1024 * 1024 + 1; /* libtuned's limit, too */
     char *large = malloc(size);
     assert_non_null(large);
     memset(large, '\n', size);
-    write_file(file, large, size - 1);
+    write_file(large, size - 1);
     struct ini_file ini;
     struct error error;
-    assert_int_equal(ini_file_read(&ini, file->path, &error), 0);
+    assert_int_equal(ini_file_read(&ini, path, &error), 0);
     ini_file_release(&ini);
-    write_file(file, large, size);
-    assert_file_refused(file, 0, "file is larger than 16 MiB; is it INI?");
+    write_file(large, size);
+    assert_file_refused(0, "file is larger than 16 MiB; is it INI?");
     free(large);
 }
 
 static void a_folder_is_no_file(void **state)
 {
-    const struct file *file = *state;
+    (void)state;
     struct ini_file ini;
     struct error error;
-    assert_int_equal(ini_file_read(&ini, file->folder, &error), ERROR_CONFIG);
+    assert_int_equal(ini_file_read(&ini, ".", &error), ERROR_CONFIG);
     assert_string_equal(error.message, "cannot read the file: Is a directory");
 }
 
@@ -381,9 +356,9 @@ int main(void)
         cmocka_unit_test(continuations_of_nothing),
         cmocka_unit_test(keys_once_but_constraints),
         cmocka_unit_test(what_nobody_asked_for_is_known),
-        cmocka_unit_test_setup_teardown(files_are_read, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(files_that_are_no_ini, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(a_folder_is_no_file, make_folder, remove_folder),
+        SCRATCH_TEST(files_are_read),
+        SCRATCH_TEST(files_that_are_no_ini),
+        SCRATCH_TEST(a_folder_is_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,46 +1,21 @@
 #include "template/npy.h"
 
+#include "unit/scratch.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-struct file {
-    char folder[64];
-    char path[96];
-};
+static const char path[] = "a.npy";
 
-static int make_folder(void **state)
+static void write_bytes(const void *bytes, size_t count)
 {
-    struct file *file = calloc(1, sizeof *file);
-    if (file == NULL)
-        return -1;
-    *state = file;
-    (void)snprintf(file->folder, sizeof file->folder, "/tmp/test_npy.XXXXXX");
-    if (mkdtemp(file->folder) == NULL)
-        return -1;
-    (void)snprintf(file->path, sizeof file->path, "%s/a.npy", file->folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    struct file *file = *state;
-    (void)unlink(file->path);
-    int status = rmdir(file->folder);
-    free(file);
-    return status;
-}
-
-static void write_bytes(const struct file *file, const void *bytes, size_t count)
-{
-    FILE *stream = fopen(file->path, "wb");
+    FILE *stream = fopen(path, "wb");
     assert_non_null(stream);
     assert_int_equal(fwrite(bytes, 1, count, stream), count);
     assert_int_equal(fclose(stream), 0);
@@ -66,19 +41,19 @@ static size_t make_npy(unsigned char *bytes, unsigned char version, const char *
     return preamble + padded + data_bytes;
 }
 
-static void write_npy(const struct file *file, unsigned char version, const char *header,
-                      const void *data, size_t data_bytes)
+static void write_npy(unsigned char version, const char *header, const void *data,
+                      size_t data_bytes)
 {
     unsigned char bytes[1024];
-    write_bytes(file, bytes, make_npy(bytes, version, header, data, data_bytes));
+    write_bytes(bytes, make_npy(bytes, version, header, data, data_bytes));
 }
 
-static void assert_refused(const struct file *file, const char *message)
+static void assert_refused(const char *message)
 {
     struct npy npy;
     struct error error;
-    assert_int_equal(npy_read(&npy, file->path, &error), ERROR_CONFIG);
-    assert_string_equal(error.file, file->path);
+    assert_int_equal(npy_read(&npy, path, &error), ERROR_CONFIG);
+    assert_string_equal(error.file, path);
     assert_string_equal(error.message, message);
     assert_null(npy.data);
     assert_int_equal(npy.count, 0);
@@ -86,14 +61,14 @@ static void assert_refused(const struct file *file, const char *message)
 
 static void versions_1_to_3(void **state)
 {
-    const struct file *file = *state;
+    (void)state;
     static const float data[] = {1.5F, -2.0F, 0.25F, 3e10F, 0.0F, 7.0F};
     for (unsigned char version = 1; version <= 3; version++) {
         struct npy npy;
         struct error error;
-        write_npy(file, version, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
-                  data, sizeof data);
-        assert_int_equal(npy_read(&npy, file->path, &error), 0);
+        write_npy(version, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", data,
+                  sizeof data);
+        assert_int_equal(npy_read(&npy, path, &error), 0);
         assert_int_equal(npy.type, ELEMENT_FLOAT);
         assert_int_equal(npy.count, 6);
         assert_memory_equal(npy.data, data, sizeof data);
@@ -104,7 +79,7 @@ static void versions_1_to_3(void **state)
 
 static void types(void **state)
 {
-    const struct file *file = *state;
+    (void)state;
     static const struct {
         const char *code;
         enum element_type type;
@@ -122,8 +97,8 @@ static void types(void **state)
         size_t bytes = 3 * element_bytes(cases[i].type);
         (void)snprintf(header, sizeof header,
                        "{'descr': '%s', 'fortran_order': False, 'shape': (3,), }", cases[i].code);
-        write_npy(file, 1, header, data, bytes);
-        assert_int_equal(npy_read(&npy, file->path, &error), 0);
+        write_npy(1, header, data, bytes);
+        assert_int_equal(npy_read(&npy, path, &error), 0);
         assert_int_equal(npy.type, cases[i].type);
         assert_int_equal(npy.count, 3);
         assert_memory_equal(npy.data, data, bytes);
@@ -133,22 +108,21 @@ static void types(void **state)
 
 static void refused_types(void **state)
 {
-    const struct file *file = *state;
+    (void)state;
     static const char *const codes[] = {"'>f4'", "'<c8'", "'<f16'",   "'<U3'",
                                         "'|S4'", "'|O'",  "'<M8[s]'", "[('a', '<f4')]"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         char header[128];
         (void)snprintf(header, sizeof header,
                        "{'descr': %s, 'fortran_order': False, 'shape': (0,), }", codes[i]);
-        write_npy(file, 1, header, NULL, 0);
-        assert_refused(file,
-                       "buffers cannot have the array's element type; convert it with astype");
+        write_npy(1, header, NULL, 0);
+        assert_refused("buffers cannot have the array's element type; convert it with astype");
     }
 }
 
 static void shapes(void **state)
 {
-    const struct file *file = *state;
+    (void)state;
     static const struct {
         const char *shape;
         size_t count;
@@ -160,8 +134,8 @@ static void shapes(void **state)
         struct error error;
         (void)snprintf(header, sizeof header,
                        "{'descr': '|u1', 'fortran_order': False, 'shape': %s, }", cases[i].shape);
-        write_npy(file, 1, header, data, cases[i].count);
-        assert_int_equal(npy_read(&npy, file->path, &error), 0);
+        write_npy(1, header, data, cases[i].count);
+        assert_int_equal(npy_read(&npy, path, &error), 0);
         assert_int_equal(npy.count, cases[i].count);
         assert_memory_equal(npy.data, data, cases[i].count);
         npy_release(&npy);
@@ -170,7 +144,7 @@ static void shapes(void **state)
 
 static void malformed_shapes(void **state)
 {
-    const struct file *file = *state;
+    (void)state;
     static const char *const shapes[] = {"(5",
                                          "(-1,)",
                                          "(x,)",
@@ -182,71 +156,68 @@ static void malformed_shapes(void **state)
         char header[256];
         (void)snprintf(header, sizeof header,
                        "{'descr': '|u1', 'fortran_order': False, 'shape': %s", shapes[i]);
-        write_npy(file, 1, header, "x", 1);
-        assert_refused(file, "header's shape is malformed or too large");
+        write_npy(1, header, "x", 1);
+        assert_refused("header's shape is malformed or too large");
     }
-    write_npy(file, 1, "{'descr': '|u1', 'fortran_order': False, }", "x", 1);
-    assert_refused(file, "header has no shape");
-    write_npy(file, 1, "{'descr': '|u1', 'fortran_order': False, 'shape': 5, }", "x", 1);
-    assert_refused(file, "header has no shape");
+    write_npy(1, "{'descr': '|u1', 'fortran_order': False, }", "x", 1);
+    assert_refused("header has no shape");
+    write_npy(1, "{'descr': '|u1', 'fortran_order': False, 'shape': 5, }", "x", 1);
+    assert_refused("header has no shape");
 }
 
 static void sizes_that_overflow(void **state)
 {
-    const struct file *file = *state;
-    write_npy(file, 1,
-              "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 1073741824), }", "x",
+    (void)state;
+    write_npy(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 1073741824), }",
+              "x", 1);
+    assert_refused("array is too large");
+    write_npy(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (9223372036854775807,), }", "x",
               1);
-    assert_refused(file, "array is too large");
-    write_npy(file, 1,
-              "{'descr': '|u1', 'fortran_order': False, 'shape': (9223372036854775807,), }", "x",
-              1);
-    assert_refused(file, "file is shorter than its array");
+    assert_refused("file is shorter than its array");
 }
 
 static void columns_first_is_refused(void **state)
 {
-    const struct file *file = *state;
+    (void)state;
     static const char message[] =
         "array is not in C order; convert it with numpy.ascontiguousarray";
-    write_npy(file, 1, "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", "abcd", 4);
-    assert_refused(file, message);
-    write_npy(file, 1, "{'descr': '<f4', 'shape': (1, 1), }", "abcd", 4);
-    assert_refused(file, message);
+    write_npy(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", "abcd", 4);
+    assert_refused(message);
+    write_npy(1, "{'descr': '<f4', 'shape': (1, 1), }", "abcd", 4);
+    assert_refused(message);
 }
 
 static void files_that_are_no_array(void **state)
 {
-    const struct file *file = *state;
-    (void)unlink(file->path);
-    assert_refused(file, "cannot open the file: No such file or directory");
-    write_bytes(file, "", 0);
-    assert_refused(file, "file is not an .npy array of version 1 to 3");
-    write_bytes(file, "PK\x03\x04 a zip archive of arrays", 28);
-    assert_refused(file, "file is not an .npy array of version 1 to 3");
+    (void)state;
+    assert_refused("cannot open the file: No such file or directory");
+    write_bytes("", 0);
+    assert_refused("file is not an .npy array of version 1 to 3");
+    write_bytes("PK\x03\x04 a zip archive of arrays", 28);
+    assert_refused("file is not an .npy array of version 1 to 3");
     for (int version = 0; version <= 255; version += version == 0 ? 4 : 251) {
-        write_npy(file, (unsigned char)version,
+        write_npy((unsigned char)version,
                   "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "abcd", 4);
-        assert_refused(file, "file is not an .npy array of version 1 to 3");
+        assert_refused("file is not an .npy array of version 1 to 3");
     }
 }
 
 static void headers_end_at_64_kib(void **state)
 {
-    const struct file *file = *state;
+    (void)state;
     unsigned char bytes[16] = "\x93NUMPY\x02\x00\x01\x00\x01\x00xx";
-    write_bytes(file, bytes, sizeof bytes);
-    assert_refused(file, "header is longer than 64 KiB");
+    write_bytes(bytes, sizeof bytes);
+    assert_refused("header is longer than 64 KiB");
     bytes[8] = 0xff;
     bytes[9] = bytes[10] = bytes[11] = 0xff;
-    write_bytes(file, bytes, sizeof bytes);
-    assert_refused(file, "header is longer than 64 KiB");
+    write_bytes(bytes, sizeof bytes);
+    assert_refused("header is longer than 64 KiB");
 }
 
 /* A file cut anywhere is refused, and nothing beyond its end is read (the sanitizers would say). */
 static void cut_at_every_byte(void **state)
 {
-    const struct file *file = *state;
+    (void)state;
     static const double data[] = {1, 2, 3, 4};
     for (unsigned char version = 1; version <= 3; version++) {
         unsigned char bytes[512];
@@ -256,48 +227,47 @@ static void cut_at_every_byte(void **state)
         for (size_t cut = 0; cut < length; cut++) {
             struct npy npy;
             struct error error;
-            write_bytes(file, bytes, cut);
-            assert_int_equal(npy_read(&npy, file->path, &error), ERROR_CONFIG);
+            write_bytes(bytes, cut);
+            assert_int_equal(npy_read(&npy, path, &error), ERROR_CONFIG);
             assert_null(npy.data);
         }
         struct npy npy;
         struct error error;
-        write_bytes(file, bytes, length);
-        assert_int_equal(npy_read(&npy, file->path, &error), 0);
+        write_bytes(bytes, length);
+        assert_int_equal(npy_read(&npy, path, &error), 0);
         npy_release(&npy);
     }
 }
 
 static void cuts_are_told_apart(void **state)
 {
-    const struct file *file = *state;
+    (void)state;
     static const double data[] = {1, 2, 3, 4};
     unsigned char bytes[512];
     size_t length = make_npy(bytes, 2, "{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }",
                              data, sizeof data);
-    write_bytes(file, bytes, 11);
-    assert_refused(file, "file ends within its header");
-    write_bytes(file, bytes, length - sizeof data - 1);
-    assert_refused(file, "file ends within its header");
-    write_bytes(file, bytes, length - 1);
-    assert_refused(file, "file is shorter than its array");
+    write_bytes(bytes, 11);
+    assert_refused("file ends within its header");
+    write_bytes(bytes, length - sizeof data - 1);
+    assert_refused("file ends within its header");
+    write_bytes(bytes, length - 1);
+    assert_refused("file is shorter than its array");
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(versions_1_to_3),
-        TEST(types),
-        TEST(refused_types),
-        TEST(shapes),
-        TEST(malformed_shapes),
-        TEST(sizes_that_overflow),
-        TEST(columns_first_is_refused),
-        TEST(files_that_are_no_array),
-        TEST(headers_end_at_64_kib),
-        TEST(cut_at_every_byte),
-        TEST(cuts_are_told_apart),
+        SCRATCH_TEST(versions_1_to_3),
+        SCRATCH_TEST(types),
+        SCRATCH_TEST(refused_types),
+        SCRATCH_TEST(shapes),
+        SCRATCH_TEST(malformed_shapes),
+        SCRATCH_TEST(sizes_that_overflow),
+        SCRATCH_TEST(columns_first_is_refused),
+        SCRATCH_TEST(files_that_are_no_array),
+        SCRATCH_TEST(headers_end_at_64_kib),
+        SCRATCH_TEST(cut_at_every_byte),
+        SCRATCH_TEST(cuts_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

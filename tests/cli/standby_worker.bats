@@ -31,13 +31,13 @@ workers() {
     awk '!seen[$1]++ { print $1 }' calls
 }
 
-# spare_calls NAME: waits until a second worker has called that entry point; its pid in $spare, the first's in $first
-spare_calls() {
+# standby_calls NAME: waits until a second worker has called that entry point; its pid in $standby, the first's in $first
+standby_calls() {
     local i
     for i in $(seq 600); do
         first=$(workers 2>/dev/null | sed -n 1p)
-        spare=$(workers 2>/dev/null | sed -n 2p)
-        [ -z "$spare" ] || ! grep -q "^$spare $1" calls || return 0
+        standby=$(workers 2>/dev/null | sed -n 2p)
+        [ -z "$standby" ] || ! grep -q "^$standby $1" calls || return 0
         sleep 0.02
     done
     echo "no second worker calls $1"
@@ -56,7 +56,7 @@ outcomes_are_right() {
     stand_in "log = $scratch/calls"
     hang_among_good
     start --config sweep.ini --format csv --timings
-    spare_calls cuLaunchKernel
+    standby_calls cuLaunchKernel
     kill -0 "$first"
     ended
     outcomes_are_right
@@ -78,7 +78,7 @@ INI
     lacks err deadline
 }
 
-@test "a spare that dies, fails or hangs is replaced in its turn" {
+@test "a standby worker that dies, fails or hangs is replaced in its turn" {
     hang_among_good
     export AUTOTUNE_WORKER_TIMEOUT_S=6
     for fault in cuInit:2:kill cuStreamCreate:2:CUDA_ERROR_UNKNOWN cuDevicePrimaryCtxRetain:2:hang; do
@@ -95,32 +95,32 @@ INI
     stand_in "log = $scratch/calls" memory_bytes=1000000000
     hang_among_good
     start --config sweep.ini --format csv
-    spare_calls cuStreamCreate
+    standby_calls cuStreamCreate
     sleep 0.5
     kill -0 "$first"
-    fails grep "^$spare cuMemAlloc" calls
+    fails grep "^$standby cuMemAlloc" calls
     ended
     outcomes_are_right
     equal "$(workers | wc -l)" 2
-    grep -q "^$spare cuMemAlloc" calls
+    grep -q "^$standby cuMemAlloc" calls
 }
 
 @test "what the killed worker held may not be free at once" {
     stand_in "log = $scratch/calls" memory_bytes=1000000000
     hang_among_good
     start --config sweep.ini --format csv
-    spare_calls cuStreamCreate
+    standby_calls cuStreamCreate
     allocations=$(grep -c cuMemAlloc calls)
     kill -KILL "$run"
     ended
-    # without room for the buffers twice the spare's first allocations are after the kill
+    # without room for the buffers twice the standby worker's first allocations are after the kill
     stand_in memory_bytes=1000000000 "fault = cuMemAlloc:$((allocations + 1)):CUDA_ERROR_OUT_OF_MEMORY" \
         "fault = cuMemAlloc:$((allocations + 2)):CUDA_ERROR_OUT_OF_MEMORY"
     autotune --config sweep.ini --format csv --remeasure
     outcomes_are_right
 }
 
-@test "a variant that is merely slow: the spare goes, and what was beside it is measured again" {
+@test "a variant that is merely slow: the standby worker goes, and what was beside it is measured again" {
     # in a container, where our own processes cannot be told by their numbers
     sweep <<'INI'
 launch_timeout_s = 4
@@ -147,7 +147,7 @@ INI
     equal "$(count outcome measured)" 4
 }
 
-@test "what finds no memory beside a spare is tried again" {
+@test "what finds no memory beside a standby worker is tried again" {
     sweep <<'INI'
 launch_timeout_s = 4
 [scale]
@@ -157,14 +157,14 @@ INI
     stand_in
     autotune --config sweep.ini # compiled variants follow each other at once
     exits 0
-    # the seventh module is the variant's behind the slow one: two are the spare's
+    # the seventh module is the variant's behind the slow one: two are the standby worker's
     stand_in "log = $scratch/calls" "fault = cuStreamSynchronize:12:sleep3000" \
         "fault = cuModuleLoadData:7:CUDA_ERROR_OUT_OF_MEMORY"
     autotune --config sweep.ini --format csv --remeasure
     exits 0
-    spare=$(workers | sed -n 2p)
-    equal "$(grep cuModuleLoadData calls | sed -n '5p;6p;7p' | sed "s/^$spare /spare /; s/^[0-9]* /other /")" \
-        "$(printf '%s cuModuleLoadData\n' spare spare other) error"
+    standby=$(workers | sed -n 2p)
+    equal "$(grep cuModuleLoadData calls | sed -n '5p;6p;7p' | sed "s/^$standby /standby /; s/^[0-9]* /other /")" \
+        "$(printf '%s cuModuleLoadData\n' standby standby other) error"
     equal "$(count outcome measured)" 4
 }
 
@@ -172,7 +172,7 @@ INI
     stand_in "log = $scratch/calls"
     hang_among_good
     start --config sweep.ini
-    spare_calls cuMemAlloc
+    standby_calls cuMemAlloc
     kill -INT "$run"
     ended
     exits 130
@@ -183,7 +183,7 @@ INI
     stand_in "log = $scratch/calls"
     hang_among_good
     start --config sweep.ini
-    spare_calls cuMemAlloc
+    standby_calls cuMemAlloc
     kill -KILL "$run"
     ended
     none_alive
