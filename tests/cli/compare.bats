@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # `compare A B` says what changed between two results and whether it is more than noise.
+shared_cubins=yes
 load helper
 
 # tune FOLDER [KEY=VALUE...]: the sweep on a stand-in of these settings, its results in FOLDER

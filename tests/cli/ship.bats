@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What ships: explain, export, emit, bundle and merge, and that every command is documented.
+shared_cubins=yes
 load helper
 
 # tuned FILE KERNEL-HASH GPU CAPABILITY N MEDIAN_NS [DATE [TEMPLATE_HASH]]: appends an entry
