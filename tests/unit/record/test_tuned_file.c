@@ -490,7 +490,7 @@ static void random_values(struct bindings *bindings, size_t limit)
 {
     size_t count = random_below(limit + 1);
     for (size_t i = 0; i < count; i++) {
-        char name[16];
+        char name[24];
         char word[64];
         size_t letters = 1 + random_below(63);
         memset(word, 'w', letters);
