@@ -66,7 +66,7 @@ static json_t *write_entry(const struct player *player, const char *cubin, const
 
 static json_t *compile(struct player *player)
 {
-    return write_entry(player, "cubin", "");
+    return write_entry(player, player->name, ""); /* another for each `us` */
 }
 
 static json_t *greet_as_compiler(struct player *player)
@@ -357,6 +357,11 @@ static json_t *say_error(struct player *player)
     return error_message((int)argument_number(player), "scripted");
 }
 
+static json_t *compile_to(struct player *player)
+{
+    return write_entry(player, player->argument, "");
+}
+
 static json_t *refuse(struct player *player)
 {
     return write_entry(player, NULL, player->argument);
@@ -385,6 +390,7 @@ static const struct {
     {"repair", fail_and_say},   /* TEXT: the variant damaged the problem; that line follows */
     {"error", say_error},       /* CODE: {"event":"error"} */
     {"refuse", refuse},         /* LOG: the compiler refuses the source */
+    {"binary", compile_to},     /* TEXT: that is the cubin */
 };
 
 static json_t *act(struct player *player, const char *action)

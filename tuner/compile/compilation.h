@@ -2,6 +2,8 @@
 #ifndef AUTOTUNE_COMPILATION_H
 #define AUTOTUNE_COMPILATION_H
 
+#include "base/hash.h"
+
 #include <stddef.h>
 
 /* Resource usage of one kernel as ptxas reports it. Spills of the __noinline__ functions that it
@@ -20,6 +22,7 @@ struct compiled_kernel {
 struct compilation {
     void *cubin; /* NULL if the source did not compile */
     size_t cubin_bytes;
+    char cubin_hash[HASH_BYTES];     /* of what was read from the cache; "" otherwise */
     char *log;                       /* errors and warnings; may be "" */
     struct compiled_kernel *kernels; /* NULL if there is no cubin */
     size_t kernel_count;

@@ -175,8 +175,10 @@ static bool parse_entry(const struct entry *entry, struct compilation *compilati
     bool good = log != NULL && checksum != NULL && json_is_array(kernels) &&
                 read_integer(header, "cubin_bytes", LLONG_MAX, &bytes) &&
                 (size_t)bytes == image_bytes && strcmp(digits, checksum) == 0;
-    if (good)
+    if (good) {
         compilation->log = alloc_string(log);
+        memcpy(compilation->cubin_hash, digits, sizeof digits);
+    }
     for (size_t i = 0; good && i < json_array_size(kernels); i++)
         good = read_kernel(json_array_get(kernels, i),
                            ARRAY_APPEND(compilation->kernels, compilation->kernel_count));

@@ -9,6 +9,7 @@
 #define OUTCOMES(X)                                                                                \
     X(MEASURED, "measured", "verified and timed")                                                  \
     X(COMPILED, "compiled", "compiled in static mode; nothing was run")                            \
+    X(DUPLICATE, "duplicate", "the same machine code and launches as another variant")             \
     X(INVALID, "invalid", "the template does not fit it: an expression fails, for example")        \
     X(CONSTRAINT, "constraint", "a constraint on the compiled kernel rejected it")                 \
     X(COMPILE_ERROR, "compile_error", "it did not compile, or the compiler crashed or timed out")  \

@@ -330,6 +330,7 @@ static int store_variant(struct record *record, int64_t study_id, const struct r
     query_integer(&query, result->finalist);
     query_integer(&query, result->tied);
     query_integer(&query, result->runs);
+    query_text(&query, result->run_hash);
     put_figures(&query, &result->stats);
     int status = query_run(&query, id, error);
     free(parameters);
@@ -431,6 +432,7 @@ static int read_result(struct record *record, sqlite3_stmt *row, struct result *
     read_figures(row, 16, &result->stats);
     result->judged = sqlite3_column_int(row, 26) != 0;
     result->limit_s = sqlite3_column_double(row, 27);
+    get_string(row, 28, result->run_hash, sizeof result->run_hash);
     return read_samples(record, id, get_text(row, 4), result, error);
 }
 
@@ -482,7 +484,10 @@ static int read_study(struct record *record, sqlite3_stmt *row, struct study *st
     read_conditions(row, 22, &study->conditions);
     study->empty_batch_ns = sqlite3_column_double(row, 26);
     /* a verdict is shown with the variants that it is on */
-    return read_results(record, id, study->complete, sqlite3_column_int64(row, 21), study, error);
+    int status =
+        read_results(record, id, study->complete, sqlite3_column_int64(row, 21), study, error);
+    study_link_twins(study);
+    return status;
 }
 
 static double number_of(struct value value)

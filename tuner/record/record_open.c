@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 6          /* to be raised whenever the tables or the checksums change */
+#define SCHEMA_VERSION 7          /* to be raised whenever the tables or the checksums change */
 #define CHECKED_PAGES 16384 /* 64 MiB: larger files' structure is not checked at every start */
 #define BUSY_MS 10000
 #define BUSY_PAUSE_MS 10
@@ -73,6 +73,7 @@ static const char schema[] =
     " block_threads INTEGER, grid_blocks INTEGER,"
     " blocks_per_sm INTEGER, occupancy REAL, limiters INTEGER,"
     " finalist INTEGER NOT NULL, tied INTEGER NOT NULL,"
+    " run_hash TEXT NOT NULL,"  /* of its machine code and launches; '': not known */
     " judged INTEGER NOT NULL," /* the study's verdict is on this variant, among others */
     " checksum INTEGER,"
     " UNIQUE (study, parameters));"

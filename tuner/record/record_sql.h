@@ -18,7 +18,7 @@
     "row_hash(id, study, parameters, outcome, reason, limit_s, phase, median_ns, low_ns, high_ns," \
     " minimum_ns, relative_iqr, samples, runs, bytes, operations, registers, spill_bytes,"         \
     " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"         \
-    " blocks_per_sm, occupancy, limiters, finalist, tied, judged,"                                 \
+    " blocks_per_sm, occupancy, limiters, finalist, tied, judged, run_hash,"                       \
     " (SELECT rows_hash(sample.phase, number, ns) FROM sample"                                     \
     " WHERE sample.variant = variant.id))"
 
@@ -55,9 +55,10 @@
       "INSERT INTO variant (study, parameters, outcome, reason, limit_s, phase, median_ns, "       \
       "low_ns,"                                                                                    \
       " high_ns, minimum_ns, relative_iqr, samples, bytes, operations, finalist, tied, runs,"      \
-      " registers, spill_bytes, stack_bytes, static_shared_bytes, dynamic_shared_bytes,"           \
+      " run_hash, registers, spill_bytes, stack_bytes, static_shared_bytes, dynamic_shared_bytes," \
       " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters, judged)"                   \
       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " \
+      "?, "                                                                                        \
       "0)"                                                                                         \
       " ON CONFLICT (study, parameters) DO UPDATE SET outcome = excluded.outcome,"                 \
       " reason = excluded.reason, limit_s = excluded.limit_s, phase = excluded.phase, median_ns "  \
@@ -71,12 +72,13 @@
       " dynamic_shared_bytes = excluded.dynamic_shared_bytes,"                                     \
       " block_threads = excluded.block_threads, grid_blocks = excluded.grid_blocks,"               \
       " blocks_per_sm = excluded.blocks_per_sm, occupancy = excluded.occupancy,"                   \
-      " limiters = excluded.limiters, runs = excluded.runs, judged = 0 RETURNING id")              \
+      " limiters = excluded.limiters, runs = excluded.runs, run_hash = excluded.run_hash, judged " \
+      "= 0 RETURNING id")                                                                          \
     X(GET_VARIANTS,                                                                                \
       "SELECT id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"     \
       " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"   \
       " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
-      " blocks_per_sm, occupancy, limiters, judged, limit_s FROM variant"                          \
+      " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash FROM variant"                \
       " WHERE study = ? AND judged >= ? ORDER BY id")                                              \
     X(SET_FINAL,                                                                                   \
       "UPDATE variant SET finalist = ?, tied = ?, judged = 1 WHERE study = ? AND parameters = ?"   \

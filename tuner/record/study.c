@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void result_release(struct result *result)
 {
@@ -30,6 +31,83 @@ void study_release(struct study *study)
     *study = (struct study){0};
 }
 
+/* --- duplicates --- */
+
+static int compare_runs(const void *left, const void *right)
+{
+    const struct result *a = *(const struct result *const *)left;
+    const struct result *b = *(const struct result *const *)right;
+    int order = strcmp(a->run_hash, b->run_hash);
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
+/* The results that duplicates may have as twins, by run_hash and then in order; a new array. */
+static const struct result **sort_runs(const struct study *study, size_t *count)
+{
+    const struct result **runs = alloc_zeroed(study->result_count, sizeof *runs);
+    *count = 0;
+    for (size_t i = 0; i < study->result_count; i++)
+        if (study->results[i].outcome != OUTCOME_DUPLICATE && study->results[i].run_hash[0] != '\0')
+            runs[(*count)++] = &study->results[i];
+    if (*count > 1)
+        qsort(runs, *count, sizeof *runs, compare_runs);
+    return runs;
+}
+
+/* The first of `runs` that is the duplicate's; NULL if none is. */
+static const struct result *find_run(const struct result *const *runs, size_t count,
+                                     const struct result *duplicate)
+{
+    size_t begin = 0;
+    for (size_t end = count; begin < end;) {
+        size_t middle = begin + (end - begin) / 2;
+        if (strcmp(runs[middle]->run_hash, duplicate->run_hash) < 0)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin < count && strcmp(runs[begin]->run_hash, duplicate->run_hash) == 0 ? runs[begin]
+                                                                                    : NULL;
+}
+
+static void take_run(struct result *duplicate, const struct result *twin)
+{
+    free(duplicate->reason);
+    duplicate->reason = bindings_text(&twin->parameters);
+    duplicate->time = twin->time;
+    duplicate->runs = twin->runs;
+    duplicate->bytes = twin->bytes;
+    duplicate->operations = twin->operations;
+    if (twin->stats.known)
+        duplicate->stats = twin->stats;
+}
+
+void study_link_twins(struct study *study)
+{
+    size_t count;
+    if (study_count(study, OUTCOME_DUPLICATE) == 0)
+        return;
+    const struct result **runs = sort_runs(study, &count);
+    for (size_t i = 0; i < study->result_count; i++) {
+        struct result *result = &study->results[i];
+        if (result->outcome != OUTCOME_DUPLICATE)
+            continue;
+        const struct result *twin = find_run(runs, count, result);
+        result->twin = twin != NULL ? (size_t)(twin - study->results) : study->result_count;
+        if (twin != NULL)
+            take_run(result, twin);
+    }
+    free(runs);
+}
+
+const struct result *study_run(const struct study *study, const struct result *result)
+{
+    bool has_twin = result->outcome == OUTCOME_DUPLICATE && result->twin < study->result_count;
+    return has_twin ? &study->results[result->twin] : result;
+}
+
+/* --- what is in a study --- */
+
 double study_empty_ns(const struct study *study, const struct result *result)
 {
     return result->runs > 1 ? study->empty_batch_ns : study->empty_kernel_ns;
@@ -42,7 +120,7 @@ size_t study_batched(const struct study *study, int *runs, size_t *single)
     *single = 0;
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
-        if (result->runs > 1) {
+        if (result->runs > 1 && result->outcome != OUTCOME_DUPLICATE) {
             *runs = result->runs;
             batched++;
         } else if (result->outcome == OUTCOME_MEASURED) {

@@ -6,6 +6,7 @@
 #ifndef AUTOTUNE_STUDY_H
 #define AUTOTUNE_STUDY_H
 
+#include "base/hash.h"
 #include "base/statistics.h"
 #include "record/gpu.h"
 #include "record/outcome.h"
@@ -47,9 +48,11 @@ struct kernel_stats {
 struct result {
     struct bindings parameters; /* in the template's order */
     enum outcome outcome;
-    char *reason;   /* why it failed; NULL: nothing to say */
+    char *reason;   /* why it failed, or a duplicate's twin; NULL: nothing to say */
     double limit_s; /* the time limit that it missed: a run that allows more tries it again. 0: its
                        outcome is final */
+    char run_hash[HASH_BYTES]; /* of its machine code and launches; "": not known */
+    size_t twin;               /* of a duplicate: see study_link_twins() */
     struct kernel_stats stats;
     double *samples_ns; /* raw, in the order taken; from the finals if it reached them, otherwise
                            from the screening */
@@ -105,6 +108,17 @@ struct study {
 
 void study_release(struct study *study);
 void result_release(struct result *result);
+
+/*
+ * Gives every duplicate what was measured for it: `twin` becomes the index of the first result with
+ * the same run_hash that is not a duplicate, or result_count if there is none, and time, runs,
+ * figures, bytes and operations become the twin's. The twin's samples stay its own. `reason` names
+ * the twin's parameters.
+ */
+void study_link_twins(struct study *study);
+
+/* The result that was run: a duplicate's twin, any other result itself. */
+const struct result *study_run(const struct study *study, const struct result *result);
 
 /* True if any variant's instructions were counted. */
 bool study_has_instructions(const struct study *study);

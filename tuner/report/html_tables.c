@@ -206,7 +206,7 @@ void html_failures(FILE *stream, const struct study *study)
     size_t measured = study_count(study, OUTCOME_MEASURED) + study_count(study, OUTCOME_COMPILED);
     if (measured == study->result_count)
         return;
-    text_table_begin(stream, "Failures and their reasons", "");
+    text_table_begin(stream, "Other outcomes and their reasons", "");
     head(stream, "variants", false);
     head(stream, "outcome", true);
     head(stream, "reason", true);

@@ -11,7 +11,8 @@ static const double MATTERS = 0.01; /* the least total share worth a hint */
 bool importance_usable(const struct importance *importance, const struct result *result)
 {
     if (importance->of_time)
-        return result->outcome == OUTCOME_MEASURED && result->time.median_ns > 0;
+        return (result->outcome == OUTCOME_MEASURED || result->outcome == OUTCOME_DUPLICATE) &&
+               result->time.median_ns > 0;
     return result->stats.known &&
            (result->outcome == OUTCOME_COMPILED || result->outcome == OUTCOME_MEASURED);
 }

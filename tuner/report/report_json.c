@@ -73,12 +73,20 @@ static json_t *time_json(const struct summary *time)
     return object;
 }
 
-static json_t *result_json(const struct result *result)
+/* Of a duplicate: the index of its twin in the study's variants. */
+static json_t *twin_json(const struct study *study, const struct result *result)
+{
+    const struct result *run = study_run(study, result);
+    return run != result ? json_integer(run - study->results) : json_null();
+}
+
+static json_t *result_json(const struct study *study, const struct result *result)
 {
     json_t *object = json_object();
     set(object, "parameters", bindings_to_json(&result->parameters));
     set(object, "outcome", json_string(outcome_name(result->outcome)));
     set(object, "reason", json_text(result->reason));
+    set(object, "twin", twin_json(study, result));
     set(object, "figures", stats_json(&result->stats));
     if (result->instructions != NULL)
         set(object, "instructions", instructions_json(result->instructions));
@@ -135,7 +143,7 @@ static json_t *study_json(const struct study *study)
         study->has_winner ? json_integer((json_int_t)study->winner) : json_null());
     json_t *variants = json_array();
     for (size_t i = 0; i < study->result_count; i++)
-        (void)json_array_append_new(variants, result_json(&study->results[i]));
+        (void)json_array_append_new(variants, result_json(study, &study->results[i]));
     set(object, "variants", variants);
     return object;
 }

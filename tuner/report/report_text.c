@@ -104,8 +104,11 @@ char *report_distinction(const struct study *study, const bool *varying,
 }
 
 /* The first line of a reason, cut between characters if too long; a new string. */
-static char *reason_line(const char *reason)
+static char *reason_line(const struct result *result)
 {
+    const char *reason = result->reason;
+    if (result->outcome == OUTCOME_DUPLICATE)
+        return alloc_string("run as another variant, which --format csv names");
     if (reason == NULL || reason[0] == '\0')
         return alloc_string("no reason given");
     size_t length = strcspn(reason, "\r\n");
@@ -132,7 +135,7 @@ struct reason *report_reasons(const struct study *study, enum outcome outcome, s
     for (size_t i = 0; i < study->result_count; i++) {
         if (study->results[i].outcome != outcome)
             continue;
-        char *text = reason_line(study->results[i].reason);
+        char *text = reason_line(&study->results[i]);
         size_t j = 0;
         while (j < *count && strcmp(reasons[j].text, text) != 0)
             j++;

@@ -16,7 +16,7 @@ const char *t4_invalidity(enum outcome outcome)
         [OUTCOME_COMPILE_ERROR] = "compile",    [OUTCOME_LOAD_ERROR] = "runtime",
         [OUTCOME_NOT_RESIDENT] = "constraints", [OUTCOME_WRONG_RESULT] = "correctness",
         [OUTCOME_LAUNCH_ERROR] = "runtime",     [OUTCOME_FAULT] = "runtime",
-        [OUTCOME_TIMEOUT] = "timeout",
+        [OUTCOME_TIMEOUT] = "timeout",          [OUTCOME_DUPLICATE] = "constraints", /* no twin */
     };
     return names[outcome];
 }
@@ -89,13 +89,17 @@ static json_t *times_json(const struct result *result)
 static json_t *result_json(const struct study *study, const struct result *result)
 {
     json_t *object = json_object();
+    const struct result *run = study_run(study, result);
+    json_t *measurements = measurements_json(run);
+    if (run != result)
+        add(measurements, "duplicate_of", json_text(result->reason), "");
     set(object, "timestamp", json_string(study->environment.date));
     set(object, "configuration", bindings_to_json(&result->parameters));
     set(object, "objectives", json_pack("[s]", "time"));
-    set(object, "times", times_json(result));
-    set(object, "invalidity", json_string(t4_invalidity(result->outcome)));
-    set(object, "correctness", json_integer(result->outcome == OUTCOME_MEASURED));
-    set(object, "measurements", measurements_json(result));
+    set(object, "times", times_json(run));
+    set(object, "invalidity", json_string(t4_invalidity(run->outcome)));
+    set(object, "correctness", json_integer(run->outcome == OUTCOME_MEASURED));
+    set(object, "measurements", measurements);
     return object;
 }
 

@@ -95,8 +95,9 @@ bool gpu_reply_failed(const json_t *reply)
 static const char *failure_flaw(const json_t *reply)
 {
     int outcome = outcome_from_name(text_of(reply, "outcome"));
-    return outcome >= 0 && outcome != OUTCOME_MEASURED && outcome != OUTCOME_COMPILED ? NULL
-                                                                                      : "outcome";
+    bool failed = outcome >= 0 && outcome != OUTCOME_MEASURED && outcome != OUTCOME_COMPILED &&
+                  outcome != OUTCOME_DUPLICATE;
+    return failed ? NULL : "outcome";
 }
 
 static const char *stats_flaw(const json_t *reply)

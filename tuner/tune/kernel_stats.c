@@ -2,6 +2,7 @@
 
 #include "compile/launch_arguments.h"
 #include "record/occupancy.h"
+#include "template/launch_hash.h"
 #include "template/launch_plan.h"
 
 #include <stdio.h>
@@ -114,6 +115,20 @@ static void take_main(const struct kernel_stats_source *source,
     kernel_stats_limit(source, step->entry, stats);
 }
 
+/* Without a hash the variant is nobody's twin; what is wrong with it the GPU worker says. */
+static void fill_hash(const struct kernel_stats_source *source,
+                      const struct launch_plan *launch_plan, const struct scope *scope,
+                      char run_hash[HASH_BYTES])
+{
+    struct hash *hash = hash_new();
+    hash_add_text(hash, source->compilation->cubin_hash);
+    bool whole = launch_hash_add(hash, launch_plan, source->template, scope, NULL) == 0 &&
+                 source->compilation->cubin_hash[0] != '\0';
+    hash_finish(hash, run_hash);
+    if (!whole)
+        run_hash[0] = '\0';
+}
+
 void kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
                        enum outcome *outcome, struct error *reason)
 {
@@ -141,6 +156,8 @@ void kernel_stats_fill(const struct kernel_stats_source *source, struct result *
         *outcome = OUTCOME_NOT_RESIDENT;
         (void)error_set(reason, ERROR_DEVICE, "%s", launch_plan.residency);
     }
+    if (*outcome == OUTCOME_COMPILED)
+        fill_hash(source, &launch_plan, &scope, result->run_hash);
     launch_plan_release(&launch_plan);
 }
 

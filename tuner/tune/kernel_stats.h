@@ -25,7 +25,7 @@ struct kernel_stats_source {
 };
 
 /*
- * Fills result->stats, bytes and operations for the variant's main launch. `*outcome` becomes
+ * Fills result->stats, bytes, operations and run_hash for the variant's main launch. `*outcome` becomes
  * OUTCOME_COMPILED, or with a message in `reason` OUTCOME_INVALID (the template does not
  * fit the variant), OUTCOME_NOT_RESIDENT or OUTCOME_LOAD_ERROR (the source lacks an entry).
  */

@@ -5,6 +5,7 @@
 #include "tune/kernel_stats.h"
 #include "tune/static_check.h"
 #include "tune/tuning.h"
+#include "tune/twins.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +25,10 @@ struct screening {
     size_t pending_count;
     size_t trials[GPU_TRIALS]; /* queued on the device, the oldest first */
     size_t trial_count;
-    size_t samples;  /* of a trial */
-    double best_ns;  /* median of single samples so far; 0: none yet */
-    double short_ns; /* below it, batches */
-    bool first;      /* not a closer look at variants that have samples */
+    size_t samples;      /* of a trial */
+    double best_ns;      /* median of single samples so far; 0: none yet */
+    double short_ns;     /* below it, batches */
+    struct twins *twins; /* NULL: a closer look at variants that have samples */
 };
 
 /* Puts a variant's outcome into the record and on the progress line. */
@@ -36,12 +37,12 @@ static int keep_screened(struct screening *screening, size_t index, struct error
     struct tuning *tuning = screening->tuning;
     const struct study *study = &screening->job->study;
     const struct result *result = &study->results[index];
-    if (screening->first)
+    if (screening->twins != NULL)
         progress_add(tuning->progress, study->kernel, result->outcome, result->time.median_ns);
     return tuning_keep(tuning, screening->job, index, "screening", error);
 }
 
-/* Sends the variant to the GPU, unless its outcome is known from compiling it. */
+/* Sends the variant to the GPU, unless its outcome is known from compiling it, or it has a twin. */
 static int begin_trial(struct screening *screening, size_t index, struct error *error)
 {
     struct tuning *tuning = screening->tuning;
@@ -50,6 +51,8 @@ static int begin_trial(struct screening *screening, size_t index, struct error *
     timings_stage(tuning->timings, TIMING_SPACE);
     if (!static_check_variant(job, index))
         return keep_screened(screening, index, error);
+    if (screening->twins != NULL && twins_wait(screening->twins, index))
+        return 0;
     screening->trials[screening->trial_count++] = index;
     gpu_client_trial_send(tuning->client, job->compile_jobs[index]->path, &result->parameters,
                           screening->samples, HOPELESS * screening->best_ns, screening->short_ns);
@@ -135,14 +138,36 @@ static int screen_all(struct screening *screening, struct error *error)
     return status;
 }
 
-/* A few samples of every variant that is not known. */
+/* Once nothing is running: keeps the duplicates, and what one of them may take over from a twin. */
+static int keep_duplicates(struct screening *screening, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < screening->job->study.result_count && status == 0; i++) {
+        if (!screening->twins->waiting[i])
+            continue;
+        size_t duplicate = twins_conclude(screening->twins, i);
+        if (duplicate != i)
+            status = tuning_keep(screening->tuning, screening->job, i, "screening", error);
+        if (status == 0)
+            status = keep_screened(screening, duplicate, error);
+    }
+    return status;
+}
+
+/* A few samples of every variant that is not known, and of twins one. */
 static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
+    struct twins twins;
     struct screening screening = {
-        .tuning = tuning, .job = job, .samples = SCREENING_SAMPLES, .first = true};
+        .tuning = tuning, .job = job, .samples = SCREENING_SAMPLES, .twins = &twins};
+    twins_init(&twins, job);
     screening.pending = shuffled_pending(job, &screening.pending_count);
     screening.short_ns = TUNING_SHORT_NS;
-    return screen_all(&screening, error);
+    int status = screen_all(&screening, error);
+    if (status == 0)
+        status = keep_duplicates(&screening, error);
+    twins_release(&twins);
+    return status;
 }
 
 static bool has_batches(const struct study *study)

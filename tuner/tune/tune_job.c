@@ -89,6 +89,7 @@ int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
     int status = tuning_job_can_win(job) ? measure_job(tuning, job, error) : 0;
     if (status != 0)
         return status;
+    study_link_twins(&job->study);
     job->study.complete = true;
     timings_stage(tuning->timings, TIMING_RECORD);
     return record_finish(tuning->record, job->record_id, &job->study, error);

@@ -142,6 +142,25 @@ static int enumerate(struct tuning_job *job, struct space *space, void *tree,
     return status;
 }
 
+/* A duplicate is known only with the twin that was run for it: otherwise it must be run itself. */
+static void forget_orphans(struct tuning_job *job)
+{
+    struct study *study = &job->study;
+    study_link_twins(study);
+    for (size_t i = 0; i < study->result_count; i++) {
+        struct result *result = &study->results[i];
+        if (!job->known[i] || result->outcome != OUTCOME_DUPLICATE ||
+            (result->twin < study->result_count && job->known[result->twin]))
+            continue;
+        const struct bindings parameters = result->parameters;
+        result->parameters = (struct bindings){0};
+        result_release(result);
+        result->parameters = parameters;
+        job->known[i] = false;
+        job->known_count--;
+    }
+}
+
 static size_t count_judged(const struct study *study)
 {
     size_t judged = 0;
@@ -203,6 +222,7 @@ int tuning_job_enumerate(struct tuning_job *job, struct error *error)
     free(study->results);
     study->results = results;
     study->result_count = count;
+    forget_orphans(job);
     job->compile_jobs = alloc_zeroed(count, sizeof(struct compile_job *));
     keep_verdict(job, judged_count);
     study->has_winner = false;

@@ -45,7 +45,7 @@ void tuning_job_release(struct tuning_job *job);
 /*
  * Enumerates the space. Results that job->study has already (from the record) are kept where the
  * space has them and are known; the others are dropped, as are those that missed a lower time limit
- * than this run's. Returns 0 or ERROR_CONFIG where a
+ * than this run's, and duplicates without their twin. Returns 0 or ERROR_CONFIG where a
  * constraint fails or the space has more than 10^7 variants after constraints.
  */
 int tuning_job_enumerate(struct tuning_job *job, struct error *error);

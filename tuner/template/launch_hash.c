@@ -1,0 +1,71 @@
+#include "template/launch_hash.h"
+
+#include "template/fill.h"
+
+static void add_step(struct hash *hash, const struct step *step)
+{
+    const uint32_t numbers[] = {step->grid[0],
+                                step->grid[1],
+                                step->grid[2],
+                                step->block[0],
+                                step->block[1],
+                                step->block[2],
+                                step->dynamic_shared_bytes,
+                                step->cooperative,
+                                (uint32_t)step->argument_count};
+    hash_add_text(hash, step->entry);
+    hash_add(hash, numbers, sizeof numbers);
+    for (size_t i = 0; i < step->argument_count; i++) {
+        const struct step_argument *argument = &step->arguments[i];
+        const uint64_t kind[] = {argument->is_buffer, argument->buffer, argument->size};
+        hash_add(hash, kind, sizeof kind);
+        hash_add(hash, argument->bytes, sizeof argument->bytes);
+    }
+}
+
+/* Scratch is made for each variant; all other buffers are the problem's. */
+static int add_scratch(struct hash *hash, const struct buffer *buffer, const struct scope *scope,
+                       struct error *error)
+{
+    enum element_type type;
+    int64_t length = 0;
+    struct fill_numbers fill = {0};
+    int status = template_element_type(buffer->type, scope, &type, error);
+    if (status == 0)
+        status = expression_integer(buffer->length, scope, &length, error);
+    if (status == 0 && buffer->fill.kind != FILL_FILE && buffer->fill.kind != FILL_NONE)
+        status = fill_read_numbers(&buffer->fill, scope, &fill, error);
+    if (status != 0)
+        return status;
+    const int64_t numbers[] = {(int64_t)type, length, (int64_t)fill.seed};
+    const double values[] = {fill.a, fill.b};
+    hash_add(hash, numbers, sizeof numbers);
+    hash_add(hash, values, sizeof values);
+    return 0;
+}
+
+static int add_metrics(struct hash *hash, const struct launch_plan *launch_plan,
+                       const struct template *template, const struct scope *scope,
+                       struct error *error)
+{
+    double metrics[2];
+    int status = launch_plan_metrics(launch_plan, template, scope, &metrics[0], &metrics[1], error);
+    if (status == 0)
+        hash_add(hash, metrics, sizeof metrics);
+    return status;
+}
+
+int launch_hash_add(struct hash *hash, const struct launch_plan *launch_plan,
+                    const struct template *template, const struct scope *scope, struct error *error)
+{
+    struct scope names = {&launch_plan->names, scope};
+    const uint64_t counts[] = {launch_plan->step_count, launch_plan->main_step};
+    int status = add_metrics(hash, launch_plan, template, scope, error);
+    hash_add(hash, counts, sizeof counts);
+    for (size_t i = 0; i < launch_plan->step_count; i++)
+        add_step(hash, &launch_plan->steps[i]);
+    for (size_t i = 0; i < template->buffer_count && status == 0; i++)
+        if (template->buffers[i].access == ACCESS_SCRATCH)
+            status = add_scratch(hash, &template->buffers[i], &names, error);
+    return status;
+}

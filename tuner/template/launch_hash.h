@@ -1,0 +1,19 @@
+/*
+ * A hash of what a variant runs beside its machine code. Variants of one problem with the same
+ * machine code and the same hash run the same: every launch with its grid, block, memory and
+ * arguments, every scratch buffer, and the work that the metrics state.
+ */
+#ifndef AUTOTUNE_LAUNCH_HASH_H
+#define AUTOTUNE_LAUNCH_HASH_H
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "template/launch_plan.h"
+
+/* Adds to `hash`. `scope` is what the plan was made with. Returns 0, or ERROR_CONFIG if an expression
+ * of a scratch buffer or a metric fails. */
+int launch_hash_add(struct hash *hash, const struct launch_plan *launch_plan,
+                    const struct template *template, const struct scope *scope,
+                    struct error *error);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * Twins: variants of a problem with the same machine code and launches, by their run_hash. One of
+ * them is run; the others are its duplicates (study_link_twins() gives them its time).
+ *
+ * Calling sequence of the screening:
+ *     twins_init
+ *     twins_wait for each variant before it is run; true: leave it out
+ *     twins_conclude for each that waits, in order, when nothing is running any more
+ *     twins_release
+ *
+ * The compiler decides which of the twins is run first, but the result is the first one's in the
+ * sweep's order, so that the same sweep always has the same winner.
+ */
+#ifndef AUTOTUNE_TWINS_H
+#define AUTOTUNE_TWINS_H
+
+#include "tune/tuning_job.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct twins {
+    struct tuning_job *job;
+    void *by_hash; /* tsearch's tree: the twin that is run */
+    bool *waiting; /* by the index of a result */
+};
+
+/* Variants that are known, from the record, have been run. `job` must outlive the twins. */
+void twins_init(struct twins *twins, struct tuning_job *job);
+void twins_release(struct twins *twins);
+
+/* Whether a compiled variant has a twin that was run, or is being run; it then waits for the result
+ * of that one. */
+bool twins_wait(struct twins *twins, size_t index);
+
+/* Ends a variant that waits, or if it comes before its twin, gives it the twin's result and ends the
+ * twin. Returns the index of the duplicate. */
+size_t twins_conclude(struct twins *twins, size_t index);
+
+#endif
