@@ -80,11 +80,20 @@ static inline void fixture_subject(struct study *study)
     strcpy(study->cache, "cold");
 }
 
+/* A duplicate of the result `twin`, to be linked. */
+static inline void fixture_duplicate(struct study *study, size_t twin)
+{
+    struct result *result = fixture_add(study, 2048, "twin", OUTCOME_DUPLICATE);
+    memcpy(result->run_hash, study->results[twin].run_hash, sizeof result->run_hash);
+    result->reason = alloc_string("as an earlier sweep had it");
+}
+
 static inline void fixture_study(struct study *study)
 {
     fixture_subject(study);
     struct result *result = fixture_add(study, 256, "two_pass", OUTCOME_MEASURED);
     fixture_figures(result, 40, 0);
+    strcpy(result->run_hash, "00112233445566778899aabbccddeeff");
     fixture_times(result, 31234.5);
     result = fixture_add(study, 512, "two_pass", OUTCOME_MEASURED);
     fixture_figures(result, 32, 0);

@@ -39,6 +39,7 @@ static void assert_result_equal(const struct result *actual, const struct result
     assert_int_equal(actual->runs, expected->runs);
     assert_true(bindings_equal(&actual->parameters, &expected->parameters));
     assert_int_equal(actual->outcome, expected->outcome);
+    assert_string_equal(actual->run_hash, expected->run_hash);
     if (expected->reason == NULL)
         assert_null(actual->reason);
     else

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -70,12 +71,70 @@ static void test_key_names_kernel_gpu_problem_and_cache(void **state)
     study_release(&study); /* what is released is empty, and may be released again */
 }
 
+/* Its twin's time and figures, but no samples: these were taken once. */
+static void test_a_duplicate_has_what_was_measured_for_its_twin(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    fixture_duplicate(&study, 0);
+    study_link_twins(&study);
+    const struct result *twin = &study.results[0];
+    const struct result *duplicate = &study.results[6];
+    assert_int_equal(duplicate->twin, 0);
+    assert_ptr_equal(study_run(&study, duplicate), twin);
+    assert_ptr_equal(study_run(&study, twin), twin);
+    assert_string_equal(duplicate->reason, "block_size=256 min_blocks=0 finish=two_pass scale=2");
+    assert_true(duplicate->time.median_ns == twin->time.median_ns);
+    assert_int_equal(duplicate->stats.registers, 40);
+    assert_int_equal(duplicate->sample_count, 0);
+    assert_int_equal(duplicate->runs, 1);
+    study_release(&study);
+}
+
+static void test_a_duplicate_without_its_twin_has_no_time(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    fixture_duplicate(&study, 0);
+    study.results[0].run_hash[0] = '\0';
+    study_link_twins(&study);
+    const struct result *duplicate = &study.results[6];
+    assert_int_equal(duplicate->twin, study.result_count);
+    assert_ptr_equal(study_run(&study, duplicate), duplicate);
+    assert_string_equal(duplicate->reason, "as an earlier sweep had it");
+    assert_int_equal(duplicate->time.count, 0);
+    study_release(&study);
+}
+
+/* A twin that failed leaves its duplicates without a time; of several twins, the first counts. */
+static void test_duplicates_follow_the_first_twin(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    for (size_t i = 2; i < 4; i++) /* a compile error and one that was measured */
+        strcpy(study.results[i].run_hash, "ffeeddccbbaa99887766554433221100");
+    fixture_duplicate(&study, 3);
+    fixture_duplicate(&study, 0);
+    study_link_twins(&study);
+    assert_int_equal(study.results[6].twin, 2);
+    assert_int_equal(study.results[6].time.count, 0);
+    assert_int_equal(study.results[7].twin, 0);
+    assert_int_equal(study_count(&study, OUTCOME_MEASURED), 3);
+    study_release(&study);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts_outcomes),
         cmocka_unit_test(test_ranks_the_winner_then_by_time_then_the_rest_in_order),
         cmocka_unit_test(test_ranks_compiled_variants_by_occupancy),
+        cmocka_unit_test(test_a_duplicate_has_what_was_measured_for_its_twin),
+        cmocka_unit_test(test_a_duplicate_without_its_twin_has_no_time),
+        cmocka_unit_test(test_duplicates_follow_the_first_twin),
         cmocka_unit_test(test_key_names_kernel_gpu_problem_and_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -178,6 +178,29 @@ static void test_studies_with_nothing_to_explain(void **state)
     study_release(&study);
 }
 
+/* Without the duplicates, b would seem to explain what only a does. */
+static void test_a_duplicate_counts_with_its_twins_time(void **state)
+{
+    (void)state;
+    struct study study;
+    struct importance importance;
+    fixture_subject(&study);
+    for (int a = 0; a < 2; a++) {
+        struct result *twin = add(&study, a, a, "on", 1000 * (a + 1));
+        (void)snprintf(twin->run_hash, sizeof twin->run_hash, "%d", a);
+        twin = add(&study, a, 1 - a, "on", 0);
+        (void)snprintf(twin->run_hash, sizeof twin->run_hash, "%d", a);
+        twin->outcome = OUTCOME_DUPLICATE;
+    }
+    study_link_twins(&study);
+    importance_find(&study, &importance);
+    assert_int_equal(importance.usable, 4);
+    check(&importance.items[0], "a", 1, 1);
+    check(&importance.items[1], "b", 0, 0);
+    importance_release(&importance);
+    study_release(&study);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_levels_have_their_best),
         cmocka_unit_test(test_equal_times_explain_nothing),
         cmocka_unit_test(test_static_mode_explains_occupancy),
+        cmocka_unit_test(test_a_duplicate_counts_with_its_twins_time),
         cmocka_unit_test(test_studies_with_nothing_to_explain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,6 +184,30 @@ static void test_outcomes_become_invalidities(void **state)
     study_release(&study);
 }
 
+static void test_a_duplicate_has_its_twins_result(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    fixture_duplicate(&study, 0);
+    study_link_twins(&study);
+    json_t *json = document(&study);
+    const json_t *results = json_object_get(json, "results");
+    const json_t *twin = json_array_get(results, 0);
+    const json_t *duplicate = json_array_get(results, 6);
+    assert_string_equal(json_string_value(json_object_get(duplicate, "invalidity")), "correct");
+    assert_int_equal(json_integer_value(json_object_get(duplicate, "correctness")), 1);
+    assert_true(json_equal(measurement(duplicate, "time"), measurement(twin, "time")));
+    assert_true(json_equal(json_object_get(duplicate, "times"), json_object_get(twin, "times")));
+    assert_false(json_equal(json_object_get(duplicate, "configuration"),
+                            json_object_get(twin, "configuration")));
+    assert_string_equal(json_string_value(measurement(duplicate, "duplicate_of")),
+                        study.results[6].reason);
+    assert_null(measurement(twin, "duplicate_of"));
+    json_decref(json);
+    study_release(&study);
+}
+
 static void test_metadata_says_what_was_tuned_where(void **state)
 {
     (void)state;
@@ -240,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_documents_keep_the_schemas_rules),
         cmocka_unit_test(test_a_measured_variant),
         cmocka_unit_test(test_outcomes_become_invalidities),
+        cmocka_unit_test(test_a_duplicate_has_its_twins_result),
         cmocka_unit_test(test_metadata_says_what_was_tuned_where),
         cmocka_unit_test(test_a_line_for_each_study_that_was_run),
     };

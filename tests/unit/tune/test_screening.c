@@ -166,6 +166,74 @@ static void a_closer_look_if_too_many_could_win(void **state)
     fixture_end(&fixture);
 }
 
+/* The variants 21 to 23 have the same machine code, and all variants the same launches. */
+static const char twins[] = "compile:us=21 * binary twin\n"
+                            "compile:us=22 * binary twin\n"
+                            "compile:us=23 * binary twin\n";
+
+static size_t count_twin_trials(void)
+{
+    return scripted_worker_count("trial:us=21") + scripted_worker_count("trial:us=22") +
+           scripted_worker_count("trial:us=23");
+}
+
+/* Variant 21 has `outcome`, and 22 and 23 are its duplicates. */
+static void assert_twins(const struct tuning_fixture *fixture, enum outcome outcome,
+                         const char *reason)
+{
+    fixture_assert_outcome(fixture, 21, outcome, reason);
+    for (int us = 22; us <= 23; us++) {
+        fixture_assert_outcome(fixture, us, OUTCOME_DUPLICATE, "us=21");
+        assert_int_equal(fixture_result(fixture, us)->sample_count, 0);
+        assert_string_equal(fixture_result(fixture, us)->run_hash,
+                            fixture_result(fixture, 21)->run_hash);
+    }
+}
+
+/* Whichever the compiler delivers first, the result is that of the first one in the sweep. */
+static void of_twins_one_is_measured(void **state)
+{
+    (void)state;
+    static const char *const sweeps[] = {"us = 20, 21, 22, 23", "us = 21, 23, 22, 20",
+                                         "us = 21, 20, 22, 23"};
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
+        struct tuning_fixture fixture;
+        fixture_start(&fixture, twins, sweeps[i], 10);
+        screen(&fixture);
+        assert_twins(&fixture, OUTCOME_MEASURED, "");
+        assert_int_equal(fixture_result(&fixture, 21)->sample_count, 3);
+        assert_int_equal(count_twin_trials(), 1);
+        fixture_assert_measured(&fixture, 20);
+        fixture_end(&fixture);
+    }
+}
+
+static void a_failure_is_that_of_one_twin_too(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    char *script = alloc_format("%strial 1- fail wrong_result\n", twins);
+    fixture_start(&fixture, script, "us = 21, 22, 23", 10);
+    screen(&fixture);
+    assert_twins(&fixture, OUTCOME_WRONG_RESULT, "scripted");
+    assert_int_equal(count_twin_trials(), 1);
+    fixture_end(&fixture);
+    free(script);
+}
+
+static void a_twin_that_is_tried_again_is_not_its_own_duplicate(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    char *script = alloc_format("%strial 1 merge {\"throttled\":true}\n", twins);
+    fixture_start(&fixture, script, "us = 21, 22, 23", 10);
+    screen(&fixture);
+    assert_twins(&fixture, OUTCOME_MEASURED, "");
+    assert_int_equal(count_twin_trials(), 2);
+    fixture_end(&fixture);
+    free(script);
+}
+
 static void an_error_ends_it(void **state)
 {
     (void)state;
@@ -194,6 +262,9 @@ int main(int argc, char **argv)
         SCRATCH_TEST(what_can_be_compared_is_batched_alike),
         SCRATCH_TEST(a_variant_may_fail_when_it_is_tried_again),
         SCRATCH_TEST(a_closer_look_if_too_many_could_win),
+        SCRATCH_TEST(of_twins_one_is_measured),
+        SCRATCH_TEST(a_failure_is_that_of_one_twin_too),
+        SCRATCH_TEST(a_twin_that_is_tried_again_is_not_its_own_duplicate),
         SCRATCH_TEST(an_error_ends_it),
     };
     if (argc > 1)
