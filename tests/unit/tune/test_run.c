@@ -126,6 +126,8 @@ static void every_outcome_once(void **state)
     (void)state;
     struct observed observed;
     struct end end = run("compile:us=20 * refuse scripted.cu(1): error: no\n"
+                         "compile:us=27 * binary twin\n"
+                         "compile:us=30 * binary twin\n"
                          "trial:us=21 * fail load_error\n"
                          "trial:us=22 * fail not_resident\n"
                          "trial:us=23 * fail wrong_result\n"
@@ -133,10 +135,10 @@ static void every_outcome_once(void **state)
                          "trial:us=25 * die 3\n"
                          "trial:us=26 * hang\n"
                          "trial:us=29 * fail invalid\n",
-                         "us = 20..29\nconstraint = us != 28 or registers < 10", &observed);
+                         "us = 20..30\nconstraint = us != 28 or registers < 10", &observed);
     check_end(&end, &observed);
     assert_int_equal(observed.studies, 1);
-    assert_int_equal(end.study.result_count, 10);
+    assert_int_equal(end.study.result_count, 11);
     for (int i = 0; i < OUTCOME_COUNT; i++)
         assert_int_equal(study_count(&end.study, (enum outcome)i), i != OUTCOME_COMPILED);
     assert_true(winner_us(&end) == 27);
