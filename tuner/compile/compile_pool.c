@@ -17,7 +17,8 @@ struct queued_job {
     struct compile_job job;  /* first: pointers to it are pointers to this */
     struct queued_job *next; /* in the queue */
     int kills;               /* of its workers, from outside: it is tried again */
-    char *name;
+    size_t users;            /* requests that were not dropped */
+    char *name;              /* these three until it is done */
     char *text;
     struct options options;
 };
@@ -41,15 +42,15 @@ struct compile_pool {
     json_t *architectures; /* of the first greeting */
     struct compile_worker **workers;
     size_t worker_count;
-    int failed_starts;        /* in a row */
-    struct queued_job **jobs; /* all, in order of request */
-    size_t job_count;
-    void *by_key;             /* tsearch's tree of the same */
+    int failed_starts; /* in a row */
+    void *by_key;      /* tsearch's tree of all jobs */
+    size_t held_count; /* of jobs that have users */
+    uint64_t written_bytes;
     struct queued_job *first; /* of the queue: not yet given to a worker */
     struct queued_job *last;
     size_t queue_count;
     size_t queued_with_headers; /* of the queue */
-    size_t done_count;
+    uint64_t done_count;
 };
 
 /* --- workers --- */
@@ -123,9 +124,22 @@ static void remove_worker(struct compile_pool *pool, struct compile_worker *work
     free(worker);
 }
 
-static void do_nothing(void *node)
+/* What only the compiler needs. */
+static void release_request(struct queued_job *job)
 {
-    (void)node;
+    options_release(&job->options);
+    free(job->name);
+    free(job->text);
+    job->name = job->text = NULL;
+}
+
+static void free_job(void *node)
+{
+    struct queued_job *job = node;
+    compilation_release(&job->job.compilation);
+    release_request(job);
+    free(job->job.path);
+    free(job);
 }
 
 void compile_pool_free(struct compile_pool *pool)
@@ -139,24 +153,21 @@ void compile_pool_free(struct compile_pool *pool)
         remove_worker(pool, worker);
     }
     event_loop_remove(pool->loop, &pool->source);
-    tdestroy(pool->by_key, do_nothing);
-    for (size_t i = 0; i < pool->job_count; i++) {
-        struct queued_job *job = pool->jobs[i];
-        compilation_release(&job->job.compilation);
-        options_release(&job->options);
-        free(job->job.path);
-        free(job->name);
-        free(job->text);
-        free(job);
-    }
+    tdestroy(pool->by_key, free_job);
     json_decref(pool->architectures);
-    free(pool->jobs);
     free(pool->workers);
     free(pool->cache_folder);
     free(pool);
 }
 
 /* --- jobs --- */
+
+static void end_job(struct compile_pool *pool, struct queued_job *job)
+{
+    release_request(job);
+    job->job.done = true;
+    pool->done_count++;
+}
 
 /* Takes the result from the cache; false where it is not there. The image is read as well, so that
  * damage shows while there is a compiler to mend it. */
@@ -169,16 +180,14 @@ static bool take_from_cache(struct compile_pool *pool, struct queued_job *job)
     free(job->job.compilation.cubin);
     job->job.compilation.cubin = NULL;
     job->job.has_cubin = job->job.compilation.cubin_bytes > 0;
-    job->job.done = true;
-    pool->done_count++;
+    end_job(pool, job);
     return true;
 }
 
 static void fail_job(struct compile_pool *pool, struct queued_job *job, const char *reason)
 {
     (void)snprintf(job->job.failure, sizeof job->job.failure, "%.250s", reason);
-    job->job.done = true;
-    pool->done_count++;
+    end_job(pool, job);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -241,15 +250,17 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
         return status;
     cubin_cache_key(source_hash, (const char *const *)options->items, options->count, pool->arch,
                     version, wanted.key);
-    void *known = tfind(&wanted, &pool->by_key, compare_keys);
+    struct queued_job **known = tfind(&wanted, &pool->by_key, compare_keys);
     if (known != NULL) {
-        *job = *(struct compile_job **)known;
+        pool->held_count += (*known)->users++ == 0;
+        *job = &(*known)->job;
         return 0;
     }
     struct queued_job *new = alloc_zeroed(1, sizeof *new);
     memcpy(new->job.key, wanted.key, sizeof wanted.key);
     new->job.path = cubin_cache_path(pool->cache_folder, wanted.key);
-    *ARRAY_APPEND(pool->jobs, pool->job_count) = new;
+    new->users = 1;
+    pool->held_count++;
     if (tsearch(new, &pool->by_key, compare_keys) == NULL)
         abort();
     *job = &new->job;
@@ -263,16 +274,39 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     return 0;
 }
 
+/* A failure that is not in the cache is kept, so that it is not tried again. */
+void compile_pool_drop(struct compile_pool *pool, struct compile_job *job)
+{
+    struct queued_job *dropped = (struct queued_job *)job;
+    if (--dropped->users > 0)
+        return;
+    pool->held_count--;
+    if (!job->has_cubin)
+        return;
+    (void)tdelete(job, &pool->by_key, compare_keys);
+    free_job(dropped);
+}
+
+size_t compile_pool_held(const struct compile_pool *pool)
+{
+    return pool->held_count;
+}
+
+uint64_t compile_pool_done_count(const struct compile_pool *pool)
+{
+    return pool->done_count;
+}
+
 uint64_t compile_pool_written_bytes(const struct compile_pool *pool)
 {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < pool->job_count; i++) {
-        const struct compile_job *job = &pool->jobs[i]->job;
-        struct stat information;
-        if (job->done && !job->cached && stat(job->path, &information) == 0)
-            bytes += (uint64_t)information.st_size;
-    }
-    return bytes;
+    return pool->written_bytes;
+}
+
+static void count_written(struct compile_pool *pool, const struct compile_job *job)
+{
+    struct stat information;
+    if (stat(job->path, &information) == 0)
+        pool->written_bytes += (uint64_t)information.st_size;
 }
 
 /* --- messages --- */
@@ -362,6 +396,8 @@ static int take_result(struct compile_pool *pool, struct compile_worker *worker,
             "cache entry '%s' cannot be read, though it has just been written; look at "
             "its disk and permissions",
             job->job.path);
+    else
+        count_written(pool, &job->job);
     return 1;
 }
 
@@ -503,7 +539,7 @@ int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job, 
 
 int compile_pool_wait_any(struct compile_pool *pool, struct error *error)
 {
-    size_t done = pool->done_count;
+    uint64_t done = pool->done_count;
     int status = 0;
     while (pool->done_count == done && status == 0)
         status = event_loop_step(pool->loop, EVENT_NEVER, error);

@@ -57,12 +57,21 @@ int compile_pool_set_arch(struct compile_pool *pool, const char *arch, struct er
 
 /*
  * The job that compiles `text`, called `name` in messages, with `options`, which are copied; new or
- * known. It stays the pool's. Urgent jobs go before the others. Headers are precompiled if enough
+ * known. It stays the pool's, until each request for it was dropped. Urgent jobs go before the others. Headers are precompiled if enough
  * jobs have any.
  */
 int compile_pool_request(struct compile_pool *pool, const char *name, const char *text,
                          const char *source_hash, const struct options *options, bool urgent,
                          struct compile_job **job, struct error *error);
+
+/* Takes back one request for a job that is done. */
+void compile_pool_drop(struct compile_pool *pool, struct compile_job *job);
+
+/* The number of jobs that were requested and not dropped. */
+size_t compile_pool_held(const struct compile_pool *pool);
+
+/* The number of jobs that were done so far; it changes whenever another is. */
+uint64_t compile_pool_done_count(const struct compile_pool *pool);
 
 /* Waits until the job is done. Returns 0, ERROR_INTERRUPTED, ERROR_WORKER if workers do not start,
  * or ERROR_RECORD if the cache cannot be written or read. */

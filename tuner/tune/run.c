@@ -190,6 +190,7 @@ static void refuse_job(struct run *run, struct tuning_job *job, const struct err
 {
     progress_end(&run->progress);
     run->options.notice(run->options.user, error);
+    tuning_job_drop_all(job, run->pool);
     job->refused = true;
     run->refused_count++;
 }
@@ -253,6 +254,10 @@ static int make_jobs(struct run *run, struct error *error)
         if (!tuning_job_is_complete(&run->jobs[i]) && tuning_job_can_win(&run->jobs[i]))
             status = tuning_job_compile(&run->jobs[i], run->pool, error);
     }
+    run->ahead =
+        (struct compile_ahead){.pool = run->pool, .jobs = run->jobs, .job_count = run->job_count};
+    if (status == 0)
+        status = compile_ahead_fill(&run->ahead, error);
     progress_start(&run->progress, total, run->options.quiet);
     return status;
 }
@@ -281,6 +286,7 @@ static int update_tuned(struct run *run, const struct study *study, struct error
 static int finish_job(struct run *run, struct tuning_job *job, struct error *error)
 {
     int status = update_tuned(run, &job->study, error);
+    tuning_job_drop_all(job, run->pool);
     timings_stage(&run->timings, TIMING_REPORT);
     return status != 0 ? status : run->options.study_done(run->options.user, &job->study, error);
 }
@@ -288,6 +294,7 @@ static int finish_job(struct run *run, struct tuning_job *job, struct error *err
 static int check_jobs(struct run *run, struct error *error)
 {
     struct static_check check = {.pool = run->pool,
+                                 .ahead = &run->ahead,
                                  .record = run->record,
                                  .progress = &run->progress,
                                  .timings = &run->timings};
@@ -307,6 +314,7 @@ static int check_jobs(struct run *run, struct error *error)
 static int tune_jobs(struct run *run, struct error *error)
 {
     struct tuning tuning = {.pool = run->pool,
+                            .ahead = &run->ahead,
                             .client = run->client,
                             .record = run->record,
                             .progress = &run->progress,

@@ -20,6 +20,7 @@
 #include "record/record.h"
 #include "record/study.h"
 #include "template/sweep.h"
+#include "tune/compile_ahead.h"
 #include "tune/gpu_client.h"
 #include "tune/gpu_lock.h"
 #include "tune/progress.h"
@@ -68,6 +69,7 @@ struct run {
     bool gpu_assumed;        /* taken from the cache; the device worker has not confirmed it */
     struct tuning_job *jobs; /* one for each kernel and problem */
     size_t job_count;
+    struct compile_ahead ahead;
     size_t refused_count; /* jobs that do not fit in the GPU's memory */
     struct progress progress;
     struct timings timings;

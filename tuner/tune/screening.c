@@ -21,8 +21,12 @@ enum {
 struct screening {
     struct tuning *tuning;
     struct tuning_job *job;
-    size_t *pending; /* not begun */
-    size_t pending_count;
+    size_t *waiting; /* for the compiler; those that were requested come first */
+    size_t waiting_count;
+    size_t compiled; /* so many of these wait no longer */
+    size_t *ready;   /* compiled, but not begun */
+    size_t ready_count;
+    uint64_t seen;             /* what there was when `ready` was last filled */
     size_t trials[GPU_TRIALS]; /* queued on the device, the oldest first */
     size_t trial_count;
     size_t samples;      /* of a trial */
@@ -39,6 +43,7 @@ static int keep_screened(struct screening *screening, size_t index, struct error
     const struct result *result = &study->results[index];
     if (screening->twins != NULL)
         progress_add(tuning->progress, study->kernel, result->outcome, result->time.median_ns);
+    tuning_job_drop(screening->job, tuning->pool, index);
     return tuning_keep(tuning, screening->job, index, "screening", error);
 }
 
@@ -51,8 +56,11 @@ static int begin_trial(struct screening *screening, size_t index, struct error *
     timings_stage(tuning->timings, TIMING_SPACE);
     if (!static_check_variant(job, index))
         return keep_screened(screening, index, error);
-    if (screening->twins != NULL && twins_wait(screening->twins, index))
+    if (screening->twins != NULL && twins_wait(screening->twins, index)) {
+        tuning_job_drop(job, tuning->pool, index);
+        progress_add(tuning->progress, job->study.kernel, OUTCOME_DUPLICATE, 0);
         return 0;
+    }
     screening->trials[screening->trial_count++] = index;
     gpu_client_trial_send(tuning->client, job->compile_jobs[index]->path, &result->parameters,
                           screening->samples, HOPELESS * screening->best_ns, screening->short_ns);
@@ -77,7 +85,7 @@ static int end_trial(struct screening *screening, struct error *error)
     memmove(screening->trials, screening->trials + 1,
             screening->trial_count * sizeof *screening->trials);
     if (answer.again) { /* its samples were dropped */
-        screening->pending[screening->pending_count++] = index;
+        *ARRAY_APPEND(screening->ready, screening->ready_count) = index;
         return 0;
     }
     if (answer.outcome == OUTCOME_MEASURED)
@@ -90,66 +98,86 @@ static int end_trial(struct screening *screening, struct error *error)
     return keep_screened(screening, index, error);
 }
 
-/* The variants that are not known, shuffled so that slow drift does not favour a corner of the
- * space. */
-static size_t *shuffled_pending(const struct tuning_job *job, size_t *count)
+/* Moves what is compiled from `waiting` to `ready`. */
+static void collect_compiled(struct screening *screening)
 {
-    uint64_t state = 0x9e3779b97f4a7c15u;
-    size_t *pending = NULL;
-    *count = 0;
-    for (size_t i = 0; i < job->study.result_count; i++)
-        if (!job->known[i])
-            *ARRAY_APPEND(pending, *count) = i;
-    statistics_shuffle(pending, *count, &state);
-    return pending;
+    const struct tuning_job *job = screening->job;
+    size_t *waiting = screening->waiting;
+    uint64_t seen = compile_pool_done_count(screening->tuning->pool) + job->requested;
+    size_t begin = screening->compiled;
+    size_t end = begin;
+    if (seen == screening->seen)
+        return;
+    screening->seen = seen;
+    while (end < screening->waiting_count && job->compile_jobs[waiting[end]] != NULL)
+        end++;
+    screening->compiled = end;
+    for (size_t i = end; i-- > begin;)
+        if (job->compile_jobs[waiting[i]]->done)
+            *ARRAY_APPEND(screening->ready, screening->ready_count) = waiting[i];
+        else
+            waiting[--screening->compiled] = waiting[i];
 }
 
-/* Takes a pending variant whose cubin is there; false where there is none yet. */
-static bool take_compiled(struct screening *screening, size_t *index)
+/* Waits until one more is compiled. */
+static int wait_for_compiler(struct screening *screening, struct error *error)
 {
-    for (size_t i = screening->pending_count; i-- > 0;) {
-        if (!screening->job->compile_jobs[screening->pending[i]]->done)
-            continue;
-        *index = screening->pending[i];
-        screening->pending[i] = screening->pending[--screening->pending_count];
-        return true;
+    struct tuning *tuning = screening->tuning;
+    struct tuning_job *job = screening->job;
+    size_t first = screening->waiting[screening->compiled];
+    timings_stage(tuning->timings, TIMING_COMPILE);
+    if (job->compile_jobs[first] == NULL) { /* others hold the compiler's queue */
+        screening->seen = 0;
+        return tuning_job_request(job, tuning->pool, first, error);
     }
-    return false;
+    return compile_pool_wait_any(tuning->pool, error);
 }
 
-/* One step: begin a trial where one can begin, else take an answer, else wait for the compiler. */
+/* One step: begin a trial if one can begin, else take an answer, else wait for the compiler. */
 static int screen_step(struct screening *screening, struct error *error)
 {
-    size_t index;
-    if (screening->trial_count < GPU_TRIALS && take_compiled(screening, &index))
-        return begin_trial(screening, index, error);
+    int status = compile_ahead_fill(screening->tuning->ahead, error);
+    if (status != 0)
+        return status;
+    collect_compiled(screening);
+    if (screening->trial_count < GPU_TRIALS && screening->ready_count > 0)
+        return begin_trial(screening, screening->ready[--screening->ready_count], error);
     if (screening->trial_count > 0)
         return end_trial(screening, error);
-    timings_stage(screening->tuning->timings, TIMING_COMPILE);
-    return compile_pool_wait_any(screening->tuning->pool, error);
+    return wait_for_compiler(screening, error);
+}
+
+static bool has_more(const struct screening *screening)
+{
+    return screening->compiled < screening->waiting_count || screening->ready_count > 0 ||
+           screening->trial_count > 0;
 }
 
 static int screen_all(struct screening *screening, struct error *error)
 {
     int status = 0;
-    while (status == 0 && (screening->pending_count > 0 || screening->trial_count > 0))
+    while (status == 0 && has_more(screening))
         status = screen_step(screening, error);
-    free(screening->pending);
+    free(screening->waiting);
+    free(screening->ready);
     return status;
 }
 
 /* Once nothing is running: keeps the duplicates, and what one of them may take over from a twin. */
 static int keep_duplicates(struct screening *screening, struct error *error)
 {
+    struct tuning *tuning = screening->tuning;
+    struct tuning_job *job = screening->job;
     int status = 0;
-    for (size_t i = 0; i < screening->job->study.result_count && status == 0; i++) {
+    for (size_t i = 0; i < job->study.result_count && status == 0; i++) {
         if (!screening->twins->waiting[i])
             continue;
         size_t duplicate = twins_conclude(screening->twins, i);
+        tuning_job_drop(job, tuning->pool, i);
         if (duplicate != i)
-            status = tuning_keep(screening->tuning, screening->job, i, "screening", error);
+            status = tuning_keep(tuning, job, i, "screening", error);
         if (status == 0)
-            status = keep_screened(screening, duplicate, error);
+            status = tuning_keep(tuning, job, duplicate, "screening", error);
     }
     return status;
 }
@@ -161,7 +189,9 @@ static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct 
     struct screening screening = {
         .tuning = tuning, .job = job, .samples = SCREENING_SAMPLES, .twins = &twins};
     twins_init(&twins, job);
-    screening.pending = shuffled_pending(job, &screening.pending_count);
+    for (size_t i = 0; i < job->order_count; i++)
+        if (!job->known[job->order[i]])
+            *ARRAY_APPEND(screening.waiting, screening.waiting_count) = job->order[i];
     screening.short_ns = TUNING_SHORT_NS;
     int status = screen_all(&screening, error);
     if (status == 0)
@@ -182,7 +212,7 @@ static bool has_batches(const struct study *study)
 static int ask_again(struct screening *screening, size_t index, struct error *error)
 {
     struct tuning_job *job = screening->job;
-    *ARRAY_APPEND(screening->pending, screening->pending_count) = index;
+    *ARRAY_APPEND(screening->waiting, screening->waiting_count) = index;
     /* without a job its samples are from the record */
     return job->compile_jobs[index] == NULL
                ? tuning_job_request(job, screening->tuning->pool, index, error)
@@ -207,7 +237,7 @@ static int screen_alike(struct tuning *tuning, struct tuning_job *job, struct er
     }
     if (status == 0)
         return screen_all(&screening, error);
-    free(screening.pending);
+    free(screening.waiting);
     return status;
 }
 
@@ -227,7 +257,7 @@ static int screen_closer(struct tuning *tuning, struct tuning_job *job, struct e
     free(chosen);
     if (status == 0)
         return screen_all(&screening, error);
-    free(screening.pending);
+    free(screening.waiting);
     return status;
 }
 

@@ -76,11 +76,16 @@ static int check_one(struct static_check *check, struct tuning_job *job, size_t 
                      struct error *error)
 {
     timings_stage(check->timings, TIMING_COMPILE);
-    int status = compile_pool_wait(check->pool, job->compile_jobs[index], error);
+    int status = compile_ahead_fill(check->ahead, error);
+    if (status == 0 && job->compile_jobs[index] == NULL)
+        status = tuning_job_request(job, check->pool, index, error);
+    if (status == 0)
+        status = compile_pool_wait(check->pool, job->compile_jobs[index], error);
     if (status != 0)
         return status;
     if (static_check_variant(job, index))
         tuning_job_conclude(job, index, OUTCOME_COMPILED, NULL);
+    tuning_job_drop(job, check->pool, index);
     const struct result *result = &job->study.results[index];
     timings_stage(check->timings, TIMING_RECORD);
     progress_add(check->progress, job->study.kernel, result->outcome, 0);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "compile/compile_pool.h"
 #include "record/record.h"
+#include "tune/compile_ahead.h"
 #include "tune/progress.h"
 #include "tune/timings.h"
 #include "tune/tuning_job.h"
@@ -15,6 +16,7 @@
 /* What all jobs of a run share. */
 struct static_check {
     struct compile_pool *pool;
+    struct compile_ahead *ahead;
     struct record *record;
     struct progress *progress;
     struct timings *timings;

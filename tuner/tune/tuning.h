@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "compile/compile_pool.h"
 #include "record/record.h"
+#include "tune/compile_ahead.h"
 #include "tune/gpu_client.h"
 #include "tune/progress.h"
 #include "tune/race.h"
@@ -20,6 +21,7 @@
 /* Everything is borrowed from the run. */
 struct tuning {
     struct compile_pool *pool;
+    struct compile_ahead *ahead;
     struct gpu_client *client;
     struct record *record;
     struct compile_job *support; /* the tuner's own kernels */

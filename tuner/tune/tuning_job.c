@@ -1,7 +1,7 @@
 #include "tune/tuning_job.h"
 
 #include "base/alloc.h"
-#include "base/interrupt.h"
+#include "base/statistics.h"
 #include "template/footprint.h"
 #include "template/space.h"
 #include "template/variant.h"
@@ -38,6 +38,7 @@ void tuning_job_release(struct tuning_job *job)
     bindings_release(&job->fixed);
     study_release(&job->study);
     free(job->compile_jobs);
+    free(job->order);
     free(job->known);
     *job = (struct tuning_job){0};
 }
@@ -300,13 +301,42 @@ int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t
 
 int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error)
 {
-    int status = request_reference(job, pool, error);
-    for (size_t i = 0; i < job->study.result_count && status == 0; i++)
-        if (interrupt_requested())
-            status = error_set(error, ERROR_INTERRUPTED, "interrupted");
-        else if (!job->known[i])
-            status = tuning_job_request(job, pool, i, error);
-    return status;
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    for (size_t i = 0; i < job->study.result_count; i++)
+        if (!job->known[i])
+            *ARRAY_APPEND(job->order, job->order_count) = i;
+    if (!job->study.environment.static_mode)
+        statistics_shuffle(job->order, job->order_count, &state);
+    return request_reference(job, pool, error);
+}
+
+int tuning_job_compile_next(struct tuning_job *job, struct compile_pool *pool, struct error *error)
+{
+    while (job->requested < job->order_count) {
+        size_t index = job->order[job->requested++];
+        if (job->known[index] || job->compile_jobs[index] != NULL)
+            continue;
+        int status = tuning_job_request(job, pool, index, error);
+        return status != 0 ? status : 1;
+    }
+    return 0;
+}
+
+void tuning_job_drop(struct tuning_job *job, struct compile_pool *pool, size_t index)
+{
+    if (job->compile_jobs[index] != NULL)
+        compile_pool_drop(pool, job->compile_jobs[index]);
+    job->compile_jobs[index] = NULL;
+}
+
+void tuning_job_drop_all(struct tuning_job *job, struct compile_pool *pool)
+{
+    for (size_t i = 0; i < job->study.result_count; i++)
+        tuning_job_drop(job, pool, i);
+    if (job->reference != NULL)
+        compile_pool_drop(pool, job->reference);
+    job->reference = NULL;
+    job->requested = job->order_count;
 }
 
 struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index)

@@ -23,8 +23,11 @@ struct tuning_job {
     const struct environment *environment; /* of this run */
     struct bindings fixed;                 /* problem values and device attributes */
     struct study study;
-    struct compile_job **compile_jobs; /* of study.results[i]; NULL where not requested */
-    bool *known;                       /* study.results[i] has its outcome */
+    struct compile_job **compile_jobs; /* of study.results[i]; NULL: not requested, or dropped */
+    size_t *order; /* of the variants that tuning_job_compile() found not known */
+    size_t order_count;
+    size_t requested; /* so many of these */
+    bool *known;      /* study.results[i] has its outcome */
     size_t known_count;
     struct compile_job
         *reference;           /* the source with its defaults; NULL where no reference needs it */
@@ -60,12 +63,22 @@ bool tuning_job_is_complete(const struct tuning_job *job);
  * against the free memory. */
 int tuning_job_check_memory(const struct tuning_job *job, struct error *error);
 
-/* Requests the compile jobs of the variants that are not known, and of the reference. */
+/* Requests the compile job of the reference, and puts the variants that are not known in order:
+ * shuffled, so that slow drift does not favour a corner of the space, but not in static mode. */
 int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error);
+
+/* Requests the compile job of the next variant in that order. Returns 1; 0 if none is left; or an
+ * error. */
+int tuning_job_compile_next(struct tuning_job *job, struct compile_pool *pool, struct error *error);
 
 /* Requests the compile job of one variant, known or not. */
 int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t index,
                        struct error *error);
+
+/* Drops the compile job of one variant, if it has one; or all, of variants that have none as well and
+ * of the reference: nothing is compiled for this job any more. */
+void tuning_job_drop(struct tuning_job *job, struct compile_pool *pool, size_t index);
+void tuning_job_drop_all(struct tuning_job *job, struct compile_pool *pool);
 
 /* What a variant's statistics are computed from; its compile job must have been requested. */
 struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index);

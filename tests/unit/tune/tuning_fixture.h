@@ -24,6 +24,7 @@ struct tuning_fixture {
     struct progress progress;
     struct timings timings;
     struct tuning tuning;
+    struct compile_ahead ahead;
     struct compile_job *support;
     struct error error;
 };
@@ -95,6 +96,9 @@ static inline void fixture_start(struct tuning_fixture *fixture, const char *scr
                   record_begin(tuning->record, &job->study, false, &job->record_id, error));
     fixture_check(fixture, tuning_job_enumerate(job, error));
     fixture_check(fixture, tuning_job_compile(job, tuning->pool, error));
+    fixture->ahead = (struct compile_ahead){.pool = tuning->pool, .jobs = job, .job_count = 1};
+    tuning->ahead = &fixture->ahead;
+    fixture_check(fixture, compile_ahead_fill(&fixture->ahead, error));
     progress_start(&fixture->progress, job->study.result_count, true);
     timings_start(&fixture->timings);
     tuning->progress = &fixture->progress;
