@@ -1,6 +1,7 @@
 #include "tune/screening.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "base/statistics.h"
 #include "tune/kernel_stats.h"
 #include "tune/static_check.h"
@@ -133,10 +134,18 @@ static int wait_for_compiler(struct screening *screening, struct error *error)
     return compile_pool_wait_any(tuning->pool, error);
 }
 
+/* Variants that are not run do not wait for anything that would notice a Ctrl-C. */
+static int check_interrupt(struct error *error)
+{
+    return interrupt_requested() ? error_set(error, ERROR_INTERRUPTED, "interrupted") : 0;
+}
+
 /* One step: begin a trial if one can begin, else take an answer, else wait for the compiler. */
 static int screen_step(struct screening *screening, struct error *error)
 {
-    int status = compile_ahead_fill(screening->tuning->ahead, error);
+    int status = check_interrupt(error);
+    if (status == 0)
+        status = compile_ahead_fill(screening->tuning->ahead, error);
     if (status != 0)
         return status;
     collect_compiled(screening);
@@ -178,6 +187,8 @@ static int keep_duplicates(struct screening *screening, struct error *error)
             status = tuning_keep(tuning, job, i, "screening", error);
         if (status == 0)
             status = tuning_keep(tuning, job, duplicate, "screening", error);
+        if (status == 0)
+            status = check_interrupt(error);
     }
     return status;
 }
