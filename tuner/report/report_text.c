@@ -128,25 +128,38 @@ static int compare_reasons(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->text, b->text);
 }
 
+static int compare_texts(const void *left, const void *right)
+{
+    return strcmp(((const struct reason *)left)->text, ((const struct reason *)right)->text);
+}
+
+/* Makes one reason of equal neighbours; returns how many are left. */
+static size_t merge_reasons(struct reason *reasons, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && strcmp(reasons[kept - 1].text, reasons[i].text) == 0) {
+            reasons[kept - 1].count++;
+            free(reasons[i].text);
+        } else {
+            reasons[kept++] = reasons[i];
+        }
+    }
+    return kept;
+}
+
 struct reason *report_reasons(const struct study *study, enum outcome outcome, size_t *count)
 {
     struct reason *reasons = NULL;
     *count = 0;
-    for (size_t i = 0; i < study->result_count; i++) {
-        if (study->results[i].outcome != outcome)
-            continue;
-        char *text = reason_line(&study->results[i]);
-        size_t j = 0;
-        while (j < *count && strcmp(reasons[j].text, text) != 0)
-            j++;
-        if (j < *count)
-            free(text);
-        else
-            ARRAY_APPEND(reasons, *count)->text = text;
-        reasons[j].count++;
-    }
-    if (*count > 1)
+    for (size_t i = 0; i < study->result_count; i++)
+        if (study->results[i].outcome == outcome)
+            *ARRAY_APPEND(reasons, *count) = (struct reason){reason_line(&study->results[i]), 1};
+    if (*count > 1) {
+        qsort(reasons, *count, sizeof *reasons, compare_texts);
+        *count = merge_reasons(reasons, *count);
         qsort(reasons, *count, sizeof *reasons, compare_reasons);
+    }
     return reasons;
 }
 
