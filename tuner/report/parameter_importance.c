@@ -115,14 +115,16 @@ static int compare_variants(const void *left, const void *right, void *context)
     return 0;
 }
 
+/* Of differences from the first number, so that any number of equal ones gives 0. */
 static double squares(const struct sample *sample, const size_t *variants, size_t count)
 {
+    double first = count > 0 ? sample->numbers[variants[0]] : 0;
     double mean = 0;
     double sum = 0;
     for (size_t i = 0; i < count; i++)
-        mean += sample->numbers[variants[i]] / (double)count;
+        mean += (sample->numbers[variants[i]] - first) / (double)count;
     for (size_t i = 0; i < count; i++)
-        sum += pow(sample->numbers[variants[i]] - mean, 2);
+        sum += pow(sample->numbers[variants[i]] - first - mean, 2);
     return sum;
 }
 

@@ -201,6 +201,24 @@ static void test_a_duplicate_counts_with_its_twins_time(void **state)
     study_release(&study);
 }
 
+/* Rounding errors must not grow with the number of variants. */
+static void test_many_equal_times_explain_nothing(void **state)
+{
+    (void)state;
+    struct study study;
+    struct importance importance;
+    fixture_subject(&study);
+    for (int i = 0; i < 300000; i++) {
+        struct result *result = add(&study, i % 2, i % 3, "on", 0);
+        result->outcome = OUTCOME_MEASURED;
+        result->time = (struct summary){.count = 1, .median_ns = 10016.1};
+    }
+    importance_find(&study, &importance);
+    assert_false(importance.varies);
+    importance_release(&importance);
+    study_release(&study);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_equal_times_explain_nothing),
         cmocka_unit_test(test_static_mode_explains_occupancy),
         cmocka_unit_test(test_a_duplicate_counts_with_its_twins_time),
+        cmocka_unit_test(test_many_equal_times_explain_nothing),
         cmocka_unit_test(test_studies_with_nothing_to_explain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
