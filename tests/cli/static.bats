@@ -29,7 +29,7 @@ no_gpu() {
     ls results/static-sm_90/scale/*.csv
 }
 
-@test "the table has a row for every variant" {
+@test "the table has a row for every variant, up to ten" {
     no_gpu
     autotune --config "$sweeps/scale.ini" --arch sm_90 --quiet
     exits 0
@@ -38,6 +38,33 @@ no_gpu() {
             grep -qE "(^|[^0-9])$block_size +$num_load([^0-9]|$)" out
         done
     done
+}
+
+@test "problems that compile to the same are one table of ten rows; CSV and JSON have each problem" {
+    no_gpu
+    sweep <<'INI'
+[scale]
+n = 2^14, 2^15, 2^16
+block_size = 64, 128, 256, 512
+num_load = 1, 2, 4
+INI
+    autotune --config sweep.ini --arch sm_90
+    exits 0
+    equal "$(grep -c "static mode:" out)" 1
+    has out "the same for 3 problems: n=16384 factor=1.5, n=32768 factor=1.5, n=65536 factor=1.5" \
+        "10 of 12 variants, highest occupancy first; --top 12 shows all"
+    lacks out "try values beyond"
+    equal "$(find results/static-sm_90/scale -name '*.csv' | wc -l)" 3
+    sed 1d out >first # as the record has it
+    autotune report
+    exits 0
+    sed 1d out | cmp first -
+    autotune report --format csv
+    equal "$(count n 16384)" 12
+    equal "$(count n 65536)" 12
+    autotune --config sweep.ini --arch sm_90 --top 12
+    exits 0
+    lacks out "shows all"
 }
 
 @test "a kernel of 2-D tiles that the host program has never heard of" {

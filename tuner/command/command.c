@@ -49,8 +49,7 @@ struct poptOption option_format(struct command_options *options)
 
 struct poptOption option_top(struct command_options *options)
 {
-    return option_number("top", 'n', &options->top,
-                         "rows per table (default: 10; all rows in static mode)");
+    return option_number("top", 'n', &options->top, "rows per table (default: 10)");
 }
 
 /* Copies the arguments that are left, which belong to the context; the new array ends with NULL. */

@@ -174,6 +174,27 @@ static int ascending(double a, double b)
     return (a > b) - (a < b);
 }
 
+static int compare_values(struct value a, struct value b)
+{
+    if (a.kind != b.kind)
+        return (a.kind > b.kind) - (a.kind < b.kind);
+    if (a.kind == VALUE_WORD)
+        return strcmp(a.as.word, b.as.word);
+    if (a.kind == VALUE_REAL)
+        return ascending(a.as.real, b.as.real);
+    if (a.kind == VALUE_BOOLEAN)
+        return a.as.boolean - b.as.boolean;
+    return (a.as.integer > b.as.integer) - (a.as.integer < b.as.integer);
+}
+
+static int compare_parameters(const struct bindings *a, const struct bindings *b)
+{
+    int order = 0;
+    for (size_t i = 0; i < a->count && i < b->count && order == 0; i++)
+        order = compare_values(a->items[i].value, b->items[i].value);
+    return order;
+}
+
 static int compare_rank(const void *left, const void *right, void *context)
 {
     const struct study *study = context;
@@ -188,6 +209,8 @@ static int compare_rank(const void *left, const void *right, void *context)
         order = ascending(first->time.median_ns, second->time.median_ns);
     if (order == 0 && first->outcome == OUTCOME_COMPILED)
         order = ascending(second->stats.occupancy, first->stats.occupancy);
+    if (order == 0 && first->outcome != OUTCOME_MEASURED)
+        order = compare_parameters(&first->parameters, &second->parameters);
     return order != 0 ? order : (a > b) - (a < b);
 }
 

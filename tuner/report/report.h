@@ -17,7 +17,7 @@ int report_format_from_name(const char *name);
 
 struct report_options {
     enum report_format format;
-    size_t top; /* rows of a table; 0: 10 where something was measured, all in static mode */
+    size_t top;                 /* rows of a table; 0: 10 */
     const struct study *record; /* every study there is, for what a page compares with: measured
                                    roofs; NULL: those that are printed */
     size_t record_count;
@@ -31,7 +31,9 @@ struct report_options {
  * variants with time, interval, noise, GB/s, GFLOP/s, registers, spills, shared memory, blocks per
  * SM, occupancy and what limits it, and the parameters that vary; counts of outcomes; of each
  * failure the reasons with how many share them; the winner, and who tied with it. In static mode,
- * where there are no times, every variant in order of occupancy.
+ * where there are no times, variants are in order of occupancy, and studies of a kernel that differ
+ * in nothing but the problem are one table, whose heading names the problems. (The other formats
+ * have every study: programs and links look them up by problem.)
  *
  * CSV (RFC 4180's quoting, lines that end in a newline): a line a variant, under one header when
  * all studies share their columns, else one per study. JSON: an array of studies with their

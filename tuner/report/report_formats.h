@@ -10,6 +10,7 @@
 
 #include "record/study.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -18,6 +19,13 @@ enum { REPORT_TERMINAL_WIDTH = 120 };
 void report_table(FILE *stream, const struct study *studies, size_t count, size_t top);
 void report_csv(FILE *stream, const struct study *studies, size_t count);
 void report_json(FILE *stream, const struct study *studies, size_t count);
+
+/* Whether two studies of static mode differ in nothing that a table shows, except the problem. */
+bool report_same_figures(const struct study *a, const struct study *b);
+
+/* The head of a table that stands for a group of `count` studies with the same figures: the kernel,
+ * the problems, and how they were measured. */
+void report_heading(FILE *stream, const struct study *const *group, size_t count);
 
 /*
  * Sections of the table, each with its heading; they print nothing if there is nothing to say.

@@ -12,14 +12,15 @@
 #include <string.h>
 
 enum {
-    MEASURED_ROWS = 10, /* by default */
-    SHOWN_REASONS = 5,  /* of each outcome */
+    DEFAULT_ROWS = 10,
+    SHOWN_REASONS = 5, /* of each outcome */
 };
 
 /* What to show in the table of one study. */
 struct view {
     const struct study *study;
     size_t *ranking; /* indices of results, best first */
+    size_t ranked;   /* those that can have a row: measured, or in static mode all of them */
     size_t rows;
     bool *varies; /* by parameter: whether it has a column */
     bool times;
@@ -33,14 +34,6 @@ struct view {
     bool outcomes; /* show a column of outcomes, since they differ */
 };
 
-static size_t count_rows(const struct study *study, size_t top)
-{
-    bool static_mode = study->environment.static_mode;
-    size_t available = static_mode ? study->result_count : study_count(study, OUTCOME_MEASURED);
-    size_t wanted = top > 0 ? top : (static_mode ? available : MEASURED_ROWS);
-    return wanted < available ? wanted : available;
-}
-
 static struct view view_of(const struct study *study, size_t top)
 {
     struct view view = {
@@ -50,7 +43,9 @@ static struct view view_of(const struct study *study, size_t top)
     view.few_operations = report_few_operations(study);
     view.ranking = alloc_zeroed(study->result_count, sizeof *view.ranking);
     study_rank(study, view.ranking);
-    view.rows = count_rows(study, top);
+    view.ranked = view.times ? study_count(study, OUTCOME_MEASURED) : study->result_count;
+    size_t wanted = top > 0 ? top : DEFAULT_ROWS;
+    view.rows = wanted < view.ranked ? wanted : view.ranked;
     view.varies = report_varying(study);
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
@@ -254,73 +249,11 @@ static void print_rows(FILE *stream, const struct view *view)
     fputc('\n', stream);
     text_table_print(table, REPORT_TERMINAL_WIDTH, stream);
     text_table_free(table);
-}
-
-/* The conditions that NVML saw while the samples were taken. */
-static void print_conditions(FILE *stream, const struct gpu_conditions *conditions)
-{
-    if (!conditions->known)
-        return;
-    fprintf(stream, "SM clock %.0f MHz, ", conditions->sm_clock_mhz);
-    if (conditions->dropped_samples == 0 && conditions->throttled_samples == 0)
-        fputs("no throttling seen, ", stream);
-    if (conditions->dropped_samples > 0)
-        fprintf(stream, "%" PRIu64 " samples dropped under throttling, ",
-                conditions->dropped_samples);
-    if (conditions->throttled_samples > 0)
-        fprintf(stream, "%" PRIu64 " kept because throttling persisted, ",
-                conditions->throttled_samples);
-    if (conditions->other_processes == 0)
-        fputs("no other process on the GPU\n", stream);
-    else
-        fprintf(stream, "%d OTHER PROCESS%s on the GPU\n", conditions->other_processes,
-                conditions->other_processes > 1 ? "ES" : "");
-}
-
-/* If times are of batches: their size, the exceptions, and the time of an empty kernel. */
-static void print_batches(FILE *stream, const struct study *study)
-{
-    char buffer[CELL_BYTES];
-    int runs;
-    size_t single;
-    if (study_batched(study, &runs, &single) == 0)
-        return;
-    fprintf(stream, "times are of batches of %d runs", runs);
-    if (single > 0)
-        fprintf(stream, ", except for %zu variant%s measured in single runs", single,
-                single > 1 ? "s" : "");
-    fprintf(stream, "; in a batch an empty kernel takes %s us\n",
-            report_time(study->empty_batch_ns, buffer));
-}
-
-/* The kernel, the problem and how they were measured. */
-static void print_heading(FILE *stream, const struct study *study)
-{
-    const struct environment *environment = &study->environment;
-    const struct gpu *gpu = &environment->gpu;
-    char *problem = bindings_text(&study->problem);
-    char buffer[CELL_BYTES];
-    bool has_empty = study->empty_kernel_ns > 0; /* not of a run that was interrupted before */
-    fprintf(stream, "%s%s%s", study->kernel, problem[0] != '\0' ? " " : "", problem);
-    if (!environment->static_mode)
-        fprintf(stream, " on %s", gpu->name);
-    if (study->description != NULL && study->description[0] != '\0')
-        fprintf(stream, ": %s", study->description);
-    if (environment->static_mode)
-        fprintf(stream,
-                "\nstatic mode: compiled for %s but not run, limits of %s\n"
-                "NVRTC %s, autotune %s, %s\n",
-                gpu->arch, gpu->name, environment->nvrtc, environment->autotune, environment->date);
-    else
-        fprintf(stream,
-                "\n%s, %" PRId64 " SMs, driver %s, NVRTC %s, autotune %s, %s L2, %s%s%s%s\n",
-                gpu->arch, gpu->attributes[GPU_sm_count], gpu->driver, environment->nvrtc,
-                environment->autotune, study->cache, has_empty ? "empty kernel " : "",
-                has_empty ? report_time(study->empty_kernel_ns, buffer) : "",
-                has_empty ? " us, " : "", environment->date);
-    print_batches(stream, study);
-    print_conditions(stream, &study->conditions);
-    free(problem);
+    if (view->rows < view->ranked)
+        fprintf(stream, "%zu of %zu %s; --top %zu shows all\n", view->rows, view->ranked,
+                view->times ? "measured variants, fastest first"
+                            : "variants, highest occupancy first",
+                view->ranked);
 }
 
 /* The values that all variants share, which have no column. */
@@ -425,25 +358,47 @@ static void print_winner(FILE *stream, const struct view *view)
     print_ties(stream, view);
 }
 
-static void print_study(FILE *stream, const struct study *study, size_t top)
+static void print_group(FILE *stream, const struct study *const *group, size_t count, size_t top)
 {
+    const struct study *study = group[0];
     struct view view = view_of(study, top);
-    print_heading(stream, study);
+    report_heading(stream, group, count);
     print_constants(stream, &view);
     print_rows(stream, &view);
     print_counts(stream, study);
     if (!study->environment.static_mode)
         print_winner(stream, &view);
-    report_headroom(stream, study, view.ranking, view.rows);
+    report_headroom(stream, study, view.ranking, view.times ? view.rows : view.ranked);
     report_importance(stream, study);
     view_release(&view);
 }
 
+/* Study `first` and those after it with the same figures, which are marked as printed. Returns how
+ * many. */
+static size_t take_group(const struct study *studies, size_t count, size_t first, bool *printed,
+                         const struct study **group)
+{
+    size_t members = 0;
+    for (size_t i = first; i < count; i++) {
+        if (printed[i] || (i > first && !report_same_figures(&studies[first], &studies[i])))
+            continue;
+        printed[i] = true;
+        group[members++] = &studies[i];
+    }
+    return members;
+}
+
 void report_table(FILE *stream, const struct study *studies, size_t count, size_t top)
 {
+    const struct study **group = alloc_zeroed(count, sizeof *group);
+    bool *printed = alloc_zeroed(count, sizeof *printed);
     for (size_t i = 0; i < count; i++) {
+        if (printed[i])
+            continue;
         if (i > 0)
             fputs("\n\n", stream);
-        print_study(stream, &studies[i], top);
+        print_group(stream, group, take_group(studies, count, i, printed, group), top);
     }
+    free(printed);
+    free(group);
 }

@@ -153,12 +153,130 @@ static void test_table_of_static_mode(void **state)
     study_release(&study);
 }
 
+/* A problem of static mode whose `variants` variants have the figures that `registers` stands for. */
+static void static_problem(struct study *study, int64_t n, int64_t variants, int registers)
+{
+    fixture_subject(study);
+    study->environment.static_mode = true;
+    study->complete = true;
+    bindings_release(&study->problem);
+    bindings_set(&study->problem, "n", value_integer(n));
+    for (int64_t i = 0; i < variants; i++) {
+        struct result *result = fixture_add(study, 32 * (i + 1), "atomic", OUTCOME_COMPILED);
+        fixture_figures(result, registers, 0);
+        result->stats.grid_blocks = n; /* which no table shows */
+    }
+}
+
 static size_t count_text(const char *text, const char *wanted)
 {
     size_t count = 0;
     for (; (text = strstr(text, wanted)) != NULL; text += strlen(wanted))
         count++;
     return count;
+}
+
+static void test_static_problems_with_the_same_figures_are_one_table(void **state)
+{
+    (void)state;
+    struct study studies[4];
+    static_problem(&studies[0], 1024, 6, 32);
+    static_problem(&studies[1], 2048, 6, 32);
+    static_problem(&studies[2], 4096, 6, 40);
+    static_problem(&studies[3], 8192, 6, 32);
+    struct result last = studies[1].results[5]; /* as a resumed run may leave them in the record */
+    studies[1].results[5] = studies[1].results[0];
+    studies[1].results[0] = last;
+    strcpy(studies[3].environment.date, "2026-11-22T00:00:00Z");
+    char *text = print(studies, 4, REPORT_TABLE, 0);
+    assert_int_equal(count_text(text, "static mode:"), 2);
+    assert_non_null(strstr(text, "reduce_sum: sum of n numbers\n"
+                                 "the same for 3 problems: n=1024, n=2048, n=8192\n"
+                                 "static mode: compiled for sm_90 but not run, limits of NVIDIA "
+                                 "H200\n"
+                                 "NVRTC 13.0, autotune 0.1.0, 2026-11-22T00:00:00Z\n"));
+    assert_non_null(strstr(text, "\n\n\nreduce_sum n=4096: sum of n numbers\n"));
+    assert_int_equal(count_text(text, "\n    40     128 "), 6);
+    assert_int_equal(count_text(text, "\n    32     128 "), 6);
+    free(text);
+    text = print(studies, 4, REPORT_CSV, 0); /* programs look them up by problem */
+    assert_int_equal(count_text(text, "\n"), 1 + 4 * 6);
+    free(text);
+    text = print(studies, 4, REPORT_JSON, 0);
+    assert_int_equal(count_text(text, "\"variants\""), 4);
+    free(text);
+    text = print(studies, 4, REPORT_HTML, 0);
+    assert_int_equal(count_text(text, "<section "), 4);
+    free(text);
+    for (size_t i = 0; i < 4; i++)
+        study_release(&studies[i]);
+}
+
+/* Each of these makes another table of it. */
+static void test_static_problems_that_differ_have_tables_of_their_own(void **state)
+{
+    (void)state;
+    for (int change = 0; change < 8; change++) {
+        struct study studies[2];
+        static_problem(&studies[0], 1024, 3, 32);
+        static_problem(&studies[1], 2048, change == 0 ? 2 : 3, 32);
+        struct result *result = &studies[1].results[1];
+        if (change == 1)
+            result->outcome = OUTCOME_NOT_RESIDENT;
+        if (change == 2)
+            result->reason = alloc_string("a grid barrier that cannot fit");
+        if (change == 3)
+            result->stats.occupancy = 0.5;
+        if (change == 4)
+            bindings_set(&result->parameters, "finish", value_word("two_pass"));
+        if (change == 5)
+            result->instructions = alloc_zeroed(SASS_KIND_COUNT, sizeof *result->instructions);
+        if (change == 6)
+            studies[1].rejected++;
+        if (change == 7)
+            strcpy(studies[1].environment.nvrtc, "12.9");
+        char *text = print(studies, 2, REPORT_TABLE, 0);
+        assert_int_equal(count_text(text, "static mode:"), 2);
+        free(text);
+        study_release(&studies[0]);
+        study_release(&studies[1]);
+    }
+}
+
+static void test_measured_problems_are_never_one_table(void **state)
+{
+    (void)state;
+    struct study studies[2];
+    fixture_study(&studies[0]);
+    fixture_study(&studies[1]);
+    char *text = print(studies, 2, REPORT_TABLE, 0);
+    assert_int_equal(count_text(text, "\nwinner: "), 2);
+    free(text);
+    study_release(&studies[0]);
+    study_release(&studies[1]);
+}
+
+static void test_a_table_has_ten_rows_and_says_how_to_see_all(void **state)
+{
+    (void)state;
+    struct study study;
+    static_problem(&study, 1024, 25, 32);
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    assert_int_equal(count_text(text, "\n    32     128 "), 10);
+    assert_non_null(strstr(text, "\n10 of 25 variants, highest occupancy first; "
+                                 "--top 25 shows all\n"));
+    free(text);
+    text = print(&study, 1, REPORT_TABLE, 25);
+    assert_int_equal(count_text(text, "\n    32     128 "), 25);
+    assert_null(strstr(text, "--top"));
+    free(text);
+    study_release(&study);
+    fixture_study(&study);
+    text = print(&study, 1, REPORT_TABLE, 2);
+    assert_non_null(strstr(text, "\n2 of 3 measured variants, fastest first; "
+                                 "--top 3 shows all\n"));
+    free(text);
+    study_release(&study);
 }
 
 static size_t longest_line(const char *text)
@@ -601,6 +719,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table_of_measurements),
         cmocka_unit_test(test_table_of_static_mode),
+        cmocka_unit_test(test_static_problems_with_the_same_figures_are_one_table),
+        cmocka_unit_test(test_static_problems_that_differ_have_tables_of_their_own),
+        cmocka_unit_test(test_measured_problems_are_never_one_table),
+        cmocka_unit_test(test_a_table_has_ten_rows_and_says_how_to_see_all),
         cmocka_unit_test(test_table_of_a_large_sweep_fits_the_terminal),
         cmocka_unit_test(test_table_drops_columns_that_follow_from_others),
         cmocka_unit_test(test_few_operations_are_shown_by_their_time),
