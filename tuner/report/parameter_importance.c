@@ -1,6 +1,8 @@
 #include "report/parameter_importance.h"
 
 #include "base/alloc.h"
+#include "base/statistics.h"
+#include "record/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -278,17 +280,43 @@ size_t parameter_best_level(const struct importance *importance,
     return best;
 }
 
+/* Whether `b` is slower than `a` by more than noise, a tie, or a step of the timer. */
+static bool is_slower(const struct result *a, const struct result *b)
+{
+    double step_ns = statistics_timer_step_ns(a->samples_ns, a->sample_count);
+    return !b->tied && b->time.low_ns > a->time.high_ns &&
+           b->time.median_ns > a->time.median_ns * (1 + COMPARE_TOLERANCE) + step_ns;
+}
+
+/* Whether the best result with every other value is slower than the best with this one. */
+static bool gains(const struct parameter_importance *parameter, const struct study *study,
+                  size_t level)
+{
+    const struct result *best = &study->results[parameter->levels[level].best];
+    size_t slower = 0;
+    for (size_t i = 0; i < parameter->level_count; i++) {
+        if (i == level || parameter->levels[i].usable == 0)
+            continue;
+        if (!is_slower(best, &study->results[parameter->levels[i].best]))
+            return false;
+        slower++;
+    }
+    return slower > 0;
+}
+
 bool parameter_best_at_end(const struct importance *importance,
                            const struct parameter_importance *parameter, const struct study *study,
                            bool *largest)
 {
     size_t best = parameter_best_level(importance, parameter, study);
-    if (parameter->level_count < 3 || fmax(parameter->total, parameter->near) < MATTERS ||
-        best == parameter->level_count || !is_number(parameter->levels[0].value) ||
-        !is_number(parameter->levels[best].value))
+    if (!importance->of_time || parameter->level_count < 3 ||
+        fmax(parameter->total, parameter->near) < MATTERS || best == parameter->level_count ||
+        !is_number(parameter->levels[0].value) || !is_number(parameter->levels[best].value))
         return false;
     struct value value = parameter->levels[best].value;
     *largest = best + 1 == parameter->level_count;
     /* a count of one or zero cannot be lowered */
-    return *largest || (best == 0 && !(value.kind == VALUE_INTEGER && value.as.integer <= 1));
+    bool at_end =
+        *largest || (best == 0 && !(value.kind == VALUE_INTEGER && value.as.integer <= 1));
+    return at_end && gains(parameter, study, best);
 }

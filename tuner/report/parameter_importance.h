@@ -68,9 +68,10 @@ size_t parameter_level_of(const struct parameter_importance *parameter,
                           const struct result *result);
 
 /*
- * Whether the best level is the smallest or largest of three or more numbers tried and the
- * parameter matters (1 % or more): values beyond it may be better still. A smallest value of 0 or 1
- * does not count.
+ * Whether values beyond those tried may be better still: the best level is the smallest or largest
+ * of three or more numbers, the parameter matters (1 % or more), and every other value is slower by
+ * more than noise and a tie. A smallest value of 0 or 1 does not count. False if nothing was timed,
+ * because more occupancy is not always faster.
  */
 bool parameter_best_at_end(const struct importance *importance,
                            const struct parameter_importance *parameter, const struct study *study,

@@ -116,6 +116,67 @@ static void test_levels_have_their_best(void **state)
     study_release(&study);
 }
 
+/* Whether the report suggests values beyond the largest `a`, if the best with a = 1, 2, 4 takes so
+ * long. */
+static bool suggests_more(const double times_ns[3], const struct summary *slower, bool tied)
+{
+    struct study study;
+    struct importance importance;
+    bool largest = false;
+    fixture_subject(&study);
+    for (int i = 0; i < 3; i++) {
+        add(&study, 1 << i, 0, "on", times_ns[i]);
+        add(&study, 1 << i, 1, "on", 8 * times_ns[i]);
+    }
+    if (slower != NULL)
+        study.results[2].time = *slower;
+    study.results[2].tied = tied;
+    importance_find(&study, &importance);
+    const struct parameter_importance *a =
+        &importance.items[strcmp(importance.items[0].name, "a") != 0];
+    assert_string_equal(a->name, "a");
+    bool suggested = parameter_best_at_end(&importance, a, &study, &largest);
+    assert_true(!suggested || largest);
+    importance_release(&importance);
+    study_release(&study);
+    return suggested;
+}
+
+static void test_values_beyond_are_suggested_only_after_a_gain(void **state)
+{
+    (void)state;
+    const double falling[] = {4000, 2000, 1000};
+    const double level[] = {4000, 1003, 1000};
+    const double noisy[] = {4000, 1100, 1000};
+    const struct summary wide = {.count = 3, .median_ns = 1100, .low_ns = 999, .high_ns = 1200};
+    assert_true(suggests_more(falling, NULL, false));
+    assert_true(suggests_more(noisy, NULL, false));
+    assert_false(suggests_more(level, NULL, false));  /* within 0.5 % */
+    assert_false(suggests_more(noisy, &wide, false)); /* within the noise */
+    assert_false(suggests_more(noisy, NULL, true));   /* found a tie in the finals */
+}
+
+static void test_static_mode_suggests_no_values_beyond(void **state)
+{
+    (void)state;
+    struct study study;
+    struct importance importance;
+    bool largest;
+    fixture_subject(&study);
+    study.environment.static_mode = true;
+    for (int a = 1; a <= 4; a++) {
+        struct result *result = add(&study, a, 0, "on", 0);
+        result->outcome = OUTCOME_COMPILED;
+        fixture_figures(result, 32, 0);
+        result->stats.occupancy = 0.25 * a;
+    }
+    importance_find(&study, &importance);
+    assert_true(importance.items[0].total > 0.99);
+    assert_false(parameter_best_at_end(&importance, &importance.items[0], &study, &largest));
+    importance_release(&importance);
+    study_release(&study);
+}
+
 static void test_equal_times_explain_nothing(void **state)
 {
     (void)state;
@@ -225,6 +286,8 @@ int main(void)
         cmocka_unit_test(test_parameters_that_act_independently),
         cmocka_unit_test(test_parameters_that_only_interact),
         cmocka_unit_test(test_levels_have_their_best),
+        cmocka_unit_test(test_values_beyond_are_suggested_only_after_a_gain),
+        cmocka_unit_test(test_static_mode_suggests_no_values_beyond),
         cmocka_unit_test(test_equal_times_explain_nothing),
         cmocka_unit_test(test_static_mode_explains_occupancy),
         cmocka_unit_test(test_a_duplicate_counts_with_its_twins_time),
