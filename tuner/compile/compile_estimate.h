@@ -1,0 +1,65 @@
+/*
+ * How long the jobs of a compile pool will take, from how long those took that are done. Pure
+ * arithmetic; the pool holds the clock.
+ *
+ * Jobs of one source are a kind, because sources differ more than the variants of one: some include
+ * headers that take a second. A kind's average is right from the start if its first jobs are a
+ * random sample, and if a few of each kind are done before the others.
+ *
+ *     size_t kind = compile_estimate_kind(&estimate, source_hash);
+ *     compile_estimate_add(&estimate, kind, COMPILE_STEP_COMPILE);               a new job
+ *     compile_estimate_done(&estimate, kind, COMPILE_STEP_COMPILE, seconds);     its end
+ *     left_s = compile_estimate_left_s(&estimate, workers, running, running_count);
+ *     compile_estimate_release(&estimate);
+ */
+#ifndef AUTOTUNE_COMPILE_ESTIMATE_H
+#define AUTOTUNE_COMPILE_ESTIMATE_H
+
+#include "base/hash.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a worker does for a job; the second step only if instructions are counted. */
+enum compile_step { COMPILE_STEP_COMPILE, COMPILE_STEP_COUNT, COMPILE_STEPS };
+
+struct compile_progress {
+    size_t left; /* queued or running */
+    size_t done;
+    double done_s;    /* the sum of their times */
+    double longest_s; /* of those */
+};
+
+struct compile_kind {
+    char source_hash[HASH_BYTES];
+    struct compile_progress steps[COMPILE_STEPS];
+};
+
+/* Zeroed is empty. */
+struct compile_estimate {
+    bool counting; /* whatever is compiled is counted afterwards */
+    struct compile_kind *kinds;
+    size_t count;
+};
+
+/* A step that a worker is at. */
+struct compile_running {
+    size_t kind;
+    enum compile_step step;
+    double elapsed_s;
+};
+
+void compile_estimate_release(struct compile_estimate *estimate);
+
+/* The kind of jobs with this source. */
+size_t compile_estimate_kind(struct compile_estimate *estimate, const char *source_hash);
+
+void compile_estimate_add(struct compile_estimate *estimate, size_t kind, enum compile_step step);
+void compile_estimate_done(struct compile_estimate *estimate, size_t kind, enum compile_step step,
+                           double seconds);
+
+/* Seconds until all that is left is done by `workers` at a time; 0 if nothing has been done yet. */
+double compile_estimate_left_s(const struct compile_estimate *estimate, size_t workers,
+                               const struct compile_running *running, size_t running_count);
+
+#endif
