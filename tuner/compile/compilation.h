@@ -17,6 +17,7 @@ struct compiled_kernel {
     long shared_bytes;         /* static */
     int barriers;              /* per block; 0 if not reported (NVRTC 12.0) */
     int max_threads_per_block; /* launch bounds, read from the cubin; 0: none */
+    size_t *instructions;      /* by enum sass_kind; NULL: not counted */
 };
 
 struct compilation {

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/json_text.h"
 #include "base/write_file.h"
+#include "record/instruction_kinds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -143,6 +144,20 @@ static bool read_integer(const json_t *object, const char *member, long long mos
     return json_is_integer(integer) && *value >= 0 && *value <= most;
 }
 
+/* The numbers of instructions; NULL if they are not in the entry, or an older autotune counted. */
+static size_t *read_instructions(const json_t *object)
+{
+    const json_t *numbers = json_object_get(object, "instructions");
+    long long version = 0;
+    if (!read_integer(object, "instruction_kinds", INT_MAX, &version) ||
+        version != SASS_KINDS_VERSION || json_array_size(numbers) != SASS_KIND_COUNT)
+        return NULL;
+    size_t *counts = alloc_zeroed(SASS_KIND_COUNT, sizeof *counts);
+    for (size_t i = 0; i < SASS_KIND_COUNT; i++)
+        counts[i] = (size_t)json_integer_value(json_array_get(numbers, i));
+    return counts;
+}
+
 static bool read_kernel(const json_t *object, struct compiled_kernel *kernel)
 {
     const char *entry = json_string_value(json_object_get(object, "entry"));
@@ -154,6 +169,7 @@ static bool read_kernel(const json_t *object, struct compiled_kernel *kernel)
     kernel->member = (type)value;
     KERNEL_FIGURES(X)
 #undef X
+    kernel->instructions = read_instructions(object);
     return good;
 }
 
@@ -233,6 +249,13 @@ static json_t *kernel_to_json(const struct compiled_kernel *kernel)
 #define X(member, type, most) json_object_set_new(object, #member, json_integer(kernel->member));
     KERNEL_FIGURES(X)
 #undef X
+    if (kernel->instructions == NULL)
+        return object;
+    json_t *numbers = json_array();
+    for (size_t i = 0; i < SASS_KIND_COUNT; i++)
+        json_array_append_new(numbers, json_integer((json_int_t)kernel->instructions[i]));
+    json_object_set_new(object, "instruction_kinds", json_integer(SASS_KINDS_VERSION));
+    json_object_set_new(object, "instructions", numbers);
     return object;
 }
 

@@ -1,7 +1,8 @@
 /*
  * The cubin cache: compiled variants on disk, each under a key that stands for everything that went
- * into it. An entry is one file: a line of JSON (what it is, the kernels' figures, the compiler's
- * log, the cubin's length and checksum), then the cubin itself. Entries are written beside and
+ * into it. An entry is one file: a line of JSON (what it is, the kernels' figures and, once they were
+ * counted, their instructions, the compiler's log, the cubin's length and checksum), then the cubin
+ * itself. Entries are written beside and
  * renamed, so readers in other processes see a whole entry or none; one that is damaged is as good
  * as none, and is removed. A refused program is kept as well, without a cubin, so that it is not
  * tried again. An entry's file has the date of its last use, to the hour, for cubin_cache_limit.h.

@@ -228,6 +228,38 @@ void sass_release(struct sass *sass)
     *sass = (struct sass){0};
 }
 
+/* --- counting in a cubin --- */
+
+/* Copies the counts of the kernel in the listing to the kernel of the cubin. */
+static int take_counts(const struct sass *sass, struct compiled_kernel *kernel, struct error *error)
+{
+    for (size_t i = 0; i < sass->count; i++) {
+        if (strcmp(sass->kernels[i].entry, kernel->entry) != 0)
+            continue;
+        if (kernel->instructions == NULL)
+            kernel->instructions = alloc_zeroed(SASS_KIND_COUNT, sizeof *kernel->instructions);
+        memcpy(kernel->instructions, sass->kernels[i].counts, sizeof sass->kernels[i].counts);
+        return 0;
+    }
+    return error_set(error, ERROR_RECORD, "the disassembler's listing has no kernel '%s'",
+                     kernel->entry);
+}
+
+int sass_count_kernels(struct compilation *compilation, struct error *error)
+{
+    struct sass sass;
+    char *listing;
+    int status = sass_disassemble(compilation->cubin, compilation->cubin_bytes, &listing, error);
+    if (status != 0)
+        return status;
+    sass_count(listing, &sass);
+    for (size_t i = 0; i < compilation->kernel_count && status == 0; i++)
+        status = take_counts(&sass, &compilation->kernels[i], error);
+    sass_release(&sass);
+    free(listing);
+    return status;
+}
+
 /* --- printing --- */
 
 static void add_row(struct text_table *table, const struct sass *sass, const char *text,

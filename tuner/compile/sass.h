@@ -19,6 +19,7 @@
 #define AUTOTUNE_SASS_H
 
 #include "base/error.h"
+#include "compile/compilation.h"
 #include "record/instruction_kinds.h"
 
 #include <stddef.h>
@@ -49,6 +50,10 @@ int sass_disassemble(const void *cubin, size_t cubin_bytes, char **listing, stru
 /* Counts the instructions in a listing of either program. */
 void sass_count(const char *listing, struct sass *sass);
 void sass_release(struct sass *sass);
+
+/* Disassembles the compilation's cubin and counts the instructions of each of its kernels. Returns 0
+ * or an error like sass_disassemble(). */
+int sass_count_kernels(struct compilation *compilation, struct error *error);
 
 /* Prints a table with a row for each kind that occurs and a column for each kernel. */
 void sass_print(FILE *stream, const struct sass *sass);

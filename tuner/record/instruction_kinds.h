@@ -2,6 +2,9 @@
 #ifndef AUTOTUNE_INSTRUCTION_KINDS_H
 #define AUTOTUNE_INSTRUCTION_KINDS_H
 
+/* Of the counts in the cubin cache: raise it if the kinds change, or what counts as which. */
+#define SASS_KINDS_VERSION 1
+
 /* X(constant, name, description) */
 #define SASS_KINDS(X)                                                                              \
     X(LOAD_NARROW, "load_narrow", "global load, 8 or 16 bits")                                     \
