@@ -132,7 +132,7 @@ bool worker_stop(struct worker *worker)
     int status = 0;
     bool ended = true;
     if (worker->pid > 0) {
-        (void)kill(worker->pid, SIGKILL);
+        (void)kill(-worker->pid, SIGKILL); /* its process group */
         ended = wait_for(worker->pid, KILL_TIMEOUT_MS, &status);
         channel_release(&worker->channel);
     }

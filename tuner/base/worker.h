@@ -31,7 +31,7 @@ int worker_start(struct worker *worker, const char *role, const char *argument,
 int64_t worker_starved_ns(struct worker *worker);
 
 /*
- * Kills the worker if it is running, waits for it to exit and closes the channel. Gives up after
+ * Kills the worker and its child processes if it is running, waits for it to exit and closes the channel. Gives up after
  * half a minute and returns false: the driver keeps the worker from exiting.
  */
 bool worker_stop(struct worker *worker);

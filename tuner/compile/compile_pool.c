@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/worker.h"
+#include "compile/compile_estimate.h"
 #include "compile/compile_worker.h"
 
 #include <search.h>
@@ -11,13 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READY_TIMEOUT_S = 60, START_FAILURES = 3 };
+/* A worker gives a disassembler that hangs a minute (base/subprocess.h), and then says so. */
+enum { READY_TIMEOUT_S = 60, COUNT_TIMEOUT_S = 90, START_FAILURES = 3 };
 
 struct queued_job {
     struct compile_job job;  /* first: pointers to it are pointers to this */
     struct queued_job *next; /* in the queue */
     int kills;               /* of its workers, from outside: it is tried again */
     size_t users;            /* requests that were not dropped */
+    size_t kind;             /* for the estimate */
+    enum compile_step step;  /* the next, or the one being done */
     char *name;              /* these three until it is done */
     char *text;
     struct options options;
@@ -29,6 +33,7 @@ struct compile_worker {
     struct worker worker;
     bool ready;
     struct queued_job *job; /* being done */
+    int64_t began_ns;       /* that */
 };
 
 struct compile_pool {
@@ -51,6 +56,7 @@ struct compile_pool {
     size_t queue_count;
     size_t queued_with_headers; /* of the queue */
     uint64_t done_count;
+    struct compile_estimate estimate;
 };
 
 /* --- workers --- */
@@ -97,6 +103,7 @@ int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
     new->worker_limit = options->workers > 0 ? options->workers : cores > 0 ? (size_t)cores : 1;
     new->timeout_s = options->compile_timeout_s;
     new->cache_folder = alloc_string(options->cache_folder);
+    new->estimate.counting = options->instructions;
     if (options->arch != NULL)
         (void)snprintf(new->arch, sizeof new->arch, "%s", options->arch);
     *pool = new;
@@ -155,6 +162,7 @@ void compile_pool_free(struct compile_pool *pool)
     event_loop_remove(pool->loop, &pool->source);
     tdestroy(pool->by_key, free_job);
     json_decref(pool->architectures);
+    compile_estimate_release(&pool->estimate);
     free(pool->workers);
     free(pool->cache_folder);
     free(pool);
@@ -169,18 +177,33 @@ static void end_job(struct compile_pool *pool, struct queued_job *job)
     pool->done_count++;
 }
 
+/* Whether the cubin's instructions are to be counted, and are not in its entry. */
+static bool needs_counting(const struct compile_pool *pool, const struct compilation *compilation)
+{
+    bool missing = false;
+    for (size_t i = 0; i < compilation->kernel_count; i++)
+        missing = missing || compilation->kernels[i].instructions == NULL;
+    return pool->estimate.counting && missing;
+}
+
 /* Takes the result from the cache; false where it is not there. The image is read as well, so that
- * damage shows while there is a compiler to mend it. */
+ * damage shows while there is a compiler to mend it. The job is done, unless its instructions have
+ * to be counted next. */
 static bool take_from_cache(struct compile_pool *pool, struct queued_job *job)
 {
+    struct compilation *compilation = &job->job.compilation;
     bool found = false;
-    (void)cubin_cache_read(job->job.path, &job->job.compilation, &found, NULL);
+    compilation_release(compilation);
+    (void)cubin_cache_read(job->job.path, compilation, &found, NULL);
     if (!found)
         return false;
-    free(job->job.compilation.cubin);
-    job->job.compilation.cubin = NULL;
-    job->job.has_cubin = job->job.compilation.cubin_bytes > 0;
-    end_job(pool, job);
+    free(compilation->cubin);
+    compilation->cubin = NULL;
+    job->job.has_cubin = compilation->cubin_bytes > 0;
+    if (needs_counting(pool, compilation))
+        job->step = COMPILE_STEP_COUNT;
+    else
+        end_job(pool, job);
     return true;
 }
 
@@ -197,10 +220,15 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(first->key, second->key);
 }
 
+static bool compiles_headers(const struct queued_job *job)
+{
+    return job->step == COMPILE_STEP_COMPILE && job->options.header_count > 0;
+}
+
 static void enqueue(struct compile_pool *pool, struct queued_job *job, bool urgent)
 {
     pool->queue_count++;
-    pool->queued_with_headers += job->options.header_count > 0;
+    pool->queued_with_headers += compiles_headers(job);
     job->next = urgent ? pool->first : NULL;
     if (urgent || pool->first == NULL)
         pool->first = job;
@@ -215,7 +243,7 @@ static struct queued_job *dequeue(struct compile_pool *pool)
     struct queued_job *job = pool->first;
     pool->first = job->next;
     pool->queue_count--;
-    pool->queued_with_headers -= job->options.header_count > 0;
+    pool->queued_with_headers -= compiles_headers(job);
     return job;
 }
 
@@ -264,12 +292,17 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     if (tsearch(new, &pool->by_key, compare_keys) == NULL)
         abort();
     *job = &new->job;
-    new->job.cached = take_from_cache(pool, new);
+    bool compiled = take_from_cache(pool, new);
+    new->job.cached = new->job.done;
     if (new->job.cached)
         return 0;
-    new->name = alloc_string(name);
-    new->text = alloc_string(text);
-    options_copy(&new->options, options);
+    if (!compiled) {
+        new->name = alloc_string(name);
+        new->text = alloc_string(text);
+        options_copy(&new->options, options);
+    }
+    new->kind = compile_estimate_kind(&pool->estimate, source_hash);
+    compile_estimate_add(&pool->estimate, new->kind, new->step);
     enqueue(pool, new, urgent);
     return 0;
 }
@@ -333,6 +366,8 @@ static void add_headers(const struct compile_pool *pool, const struct options *o
 /* A source that is not UTF-8, as messages are, is read by the worker itself. */
 static json_t *job_message(const struct compile_pool *pool, const struct queued_job *job)
 {
+    if (job->step == COMPILE_STEP_COUNT)
+        return json_pack("{s:s, s:s}", "do", "count", "output", job->job.path);
     json_t *options = text_array(job->options.items, job->options.count);
     json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s}", "do", "compile", "name", job->name,
                                 "arch", pool->arch, "options", options, "output", job->job.path);
@@ -372,57 +407,85 @@ static int take_greeting(struct compile_pool *pool, struct compile_worker *worke
     return 1;
 }
 
-/* Takes a message of a worker that has a job: returns 1, 0 if it is not the answer to that, or
- * ERROR_RECORD: a cache that cannot be written or read is not the variant's fault. */
+static int pass_on(const struct error *reason, struct error *error)
+{
+    if (error != NULL)
+        *error = *reason;
+    return reason->code;
+}
+
+/* Takes what a worker has made of a job: the compiled source, or the counted instructions. */
+static int take_entry(struct compile_pool *pool, struct queued_job *job, struct error *error)
+{
+    enum compile_step step = job->step;
+    if (!take_from_cache(pool, job) || (step == COMPILE_STEP_COUNT && !job->job.done))
+        return error_set(
+            error, ERROR_RECORD,
+            "cache entry '%s' cannot be read, though it has just been written; look at "
+            "its disk and permissions",
+            job->job.path);
+    count_written(pool, &job->job);
+    if (!job->job.done) {
+        compile_estimate_add(&pool->estimate, job->kind, job->step);
+        enqueue(pool, job, true);
+    }
+    return 1;
+}
+
+static void note_time(struct compile_pool *pool, const struct compile_worker *worker)
+{
+    compile_estimate_done(&pool->estimate, worker->job->kind, worker->job->step,
+                          (double)(clock_ns() - worker->began_ns) * 1e-9);
+}
+
+/* Takes a message of a worker that has a job: returns 1, 0 if it is not the answer to that, or an
+ * error that is not the variant's fault: of the cache, or of the disassembler. */
 static int take_result(struct compile_pool *pool, struct compile_worker *worker,
                        const json_t *message, struct error *error)
 {
     struct queued_job *job = worker->job;
     struct error reason;
     int status = message_error(message, &reason);
-    if (status == 0 && !is_event(message, "compiled"))
+    if (status == 0 && !is_event(message, job->step == COMPILE_STEP_COUNT ? "counted" : "compiled"))
         return 0;
+    note_time(pool, worker);
     worker->job = NULL;
-    if (status == ERROR_RECORD) {
-        if (error != NULL)
-            *error = reason;
-        return status;
-    }
-    if (status != 0)
-        fail_job(pool, job, reason.message);
-    else if (!take_from_cache(pool, job))
-        return error_set(
-            error, ERROR_RECORD,
-            "cache entry '%s' cannot be read, though it has just been written; look at "
-            "its disk and permissions",
-            job->job.path);
-    else
-        count_written(pool, &job->job);
+    if (status == ERROR_RECORD || (status != 0 && job->step == COMPILE_STEP_COUNT))
+        return pass_on(&reason, error);
+    if (status == 0)
+        return take_entry(pool, job, error);
+    fail_job(pool, job, reason.message);
     return 1;
 }
 
 /* Fails the job of a worker that was lost for `reason`; one that was killed from outside deserves
- * another try. */
-static void fail_lost_job(struct compile_pool *pool, struct queued_job *job, const char *reason,
-                          bool killed)
+ * another try. Returns 0, or ERROR_RECORD if it was counting: the variant itself is fine. */
+static int fail_lost_job(struct compile_pool *pool, struct queued_job *job, const char *reason,
+                         bool killed, struct error *error)
 {
     char text[WORKER_REASON_BYTES + 64];
     if (killed && ++job->kills < WORKER_KILL_LIMIT) {
+        compile_estimate_add(&pool->estimate, job->kind, job->step);
         enqueue(pool, job, true);
-        return;
+        return 0;
     }
+    if (job->step == COMPILE_STEP_COUNT)
+        return error_set(error, ERROR_RECORD,
+                         "the instructions of '%s' were not counted: the worker %s", job->job.path,
+                         reason);
     job->job.killed = killed;
     (void)snprintf(text, sizeof text, "the compiler %s%s", reason,
                    strstr(reason, "signal 6 ") != NULL
                        ? ", as when it would take more memory than it may"
                        : "");
     fail_job(pool, job, text);
+    return 0;
 }
 
 /*
  * Removes a worker that died (`reason` NULL), passed its deadline or cannot be trusted. The next
- * job that needs a worker starts another. Returns 0, or ERROR_WORKER once several in a row never
- * became ready.
+ * job that needs a worker starts another. Returns 0, an error of fail_lost_job(), or ERROR_WORKER
+ * once several in a row never became ready.
  */
 static int lose_worker(struct compile_pool *pool, struct compile_worker *worker, const char *reason,
                        struct error *error)
@@ -430,15 +493,18 @@ static int lose_worker(struct compile_pool *pool, struct compile_worker *worker,
     char end[WORKER_REASON_BYTES];
     struct queued_job *job = worker->job;
     bool killed = false;
+    int status = 0;
     if (!worker->ready)
         pool->failed_starts++;
     if (reason == NULL)
         killed = worker_reap(&worker->worker, end);
+    if (job != NULL)
+        note_time(pool, worker);
     remove_worker(pool, worker);
     if (job != NULL)
-        fail_lost_job(pool, job, reason != NULL ? reason : end, killed);
-    if (pool->failed_starts < START_FAILURES)
-        return 0;
+        status = fail_lost_job(pool, job, reason != NULL ? reason : end, killed, error);
+    if (status != 0 || pool->failed_starts < START_FAILURES)
+        return status;
     return error_set(error, ERROR_WORKER,
                      "compile workers end before they are ready; run `autotune worker compile` to "
                      "see why");
@@ -477,6 +543,11 @@ static int take_messages(struct event_source *source, struct error *error)
     return dispatch(&pool->source, error);
 }
 
+static double job_timeout_s(const struct compile_pool *pool, const struct queued_job *job)
+{
+    return job->step == COMPILE_STEP_COUNT ? COUNT_TIMEOUT_S : pool->timeout_s;
+}
+
 static int expire(struct event_source *source, struct error *error)
 {
     struct compile_worker *worker = source->owner;
@@ -490,7 +561,7 @@ static int expire(struct event_source *source, struct error *error)
     if (worker->job != NULL)
         worker->job->job.timed_out = true;
     (void)snprintf(reason, sizeof reason, "did not end within %g s",
-                   worker->ready ? pool->timeout_s : ready_timeout_s());
+                   worker->job != NULL ? job_timeout_s(pool, worker->job) : ready_timeout_s());
     return lose_worker(pool, worker, reason, error);
 }
 
@@ -499,7 +570,9 @@ static int expire(struct event_source *source, struct error *error)
 static void begin_job(struct compile_pool *pool, struct compile_worker *worker)
 {
     worker->job = dequeue(pool);
-    worker->source.deadline_ns = clock_ns() + (int64_t)(pool->timeout_s * 1e9);
+    worker->began_ns = clock_ns();
+    worker->source.deadline_ns =
+        worker->began_ns + (int64_t)(job_timeout_s(pool, worker->job) * 1e9);
     (void)worker_starved_ns(&worker->worker);
     /* a worker that is gone shows at the next reading */
     (void)channel_send(&worker->worker.channel, job_message(pool, worker->job), NULL);
@@ -544,6 +617,23 @@ int compile_pool_wait_any(struct compile_pool *pool, struct error *error)
     while (pool->done_count == done && status == 0)
         status = event_loop_step(pool->loop, EVENT_NEVER, error);
     return status;
+}
+
+double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs)
+{
+    struct compile_running *running = alloc_zeroed(pool->worker_count, sizeof *running);
+    size_t count = 0;
+    for (size_t i = 0; i < pool->worker_count; i++) {
+        const struct compile_worker *worker = pool->workers[i];
+        if (worker->job != NULL)
+            running[count++] =
+                (struct compile_running){worker->job->kind, worker->job->step,
+                                         (double)(clock_ns() - worker->began_ns) * 1e-9};
+    }
+    double left_s = compile_estimate_left_s(&pool->estimate, pool->worker_limit, running, count);
+    *jobs = pool->queue_count + count;
+    free(running);
+    return left_s;
 }
 
 int compile_pool_nvrtc_version(struct compile_pool *pool, const char **version, struct error *error)

@@ -26,7 +26,8 @@ struct compile_job {
     char *path; /* of its entry in the cubin cache */
     bool done;
     bool has_cubin;                 /* otherwise `failure` or the compiler's log says why */
-    struct compilation compilation; /* kernels and log; no image */
+    struct compilation compilation; /* kernels and log; no image. The kernels have their
+                                       instructions if the pool counts them */
     char failure[256];              /* how its worker was lost; "" if it was not */
     bool timed_out;                 /* the worker missed the deadline */
     bool killed;                    /* from outside, more than once */
@@ -37,7 +38,8 @@ struct compile_pool_options {
     size_t workers;           /* at most; 0: the number of cores */
     double compile_timeout_s; /* for one job, less what it waits for a processor */
     const char *cache_folder;
-    const char *arch; /* "sm_90"; or set later, before the first job: compile_pool_set_arch() */
+    const char *arch;  /* "sm_90"; or set later, before the first job: compile_pool_set_arch() */
+    bool instructions; /* also count every cubin's instructions (sass.h) */
 };
 
 struct compile_pool;
@@ -74,12 +76,16 @@ size_t compile_pool_held(const struct compile_pool *pool);
 uint64_t compile_pool_done_count(const struct compile_pool *pool);
 
 /* Waits until the job is done. Returns 0, ERROR_INTERRUPTED, ERROR_WORKER if workers do not start,
- * or ERROR_RECORD if the cache cannot be written or read. */
+ * ERROR_RECORD if the cache cannot be written or read or the disassembler fails, or ERROR_DEVICE if
+ * there is none. */
 int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job,
                       struct error *error);
 
 /* Waits until any job is done that is not done now; one must be. Errors as compile_pool_wait(). */
 int compile_pool_wait_any(struct compile_pool *pool, struct error *error);
+
+/* Seconds until all jobs are done, and how many there are; see compile_estimate.h. */
+double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs);
 
 /* The size of the entries that this pool's workers have written to the cubin cache. */
 uint64_t compile_pool_written_bytes(const struct compile_pool *pool);

@@ -6,6 +6,7 @@
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
 #include "compile/precompiler.h"
+#include "compile/sass.h"
 #include "template/source.h"
 
 #include <stdlib.h>
@@ -109,6 +110,40 @@ static int compile(struct precompiler *precompiler, const json_t *message, doubl
     return status;
 }
 
+/* Adds the numbers of instructions to the entry of a cubin. */
+static int count_instructions(const json_t *message, struct error *error)
+{
+    const char *path = json_string_value(json_object_get(message, "output"));
+    struct compilation compilation = {0};
+    bool found = false;
+    if (path == NULL)
+        return error_set(error, ERROR_WORKER, "expected {\"do\":\"count\",\"output\":…}");
+    int status = cubin_cache_read(path, &compilation, &found, error);
+    if (status == 0 && (!found || compilation.cubin == NULL))
+        status = error_set(error, ERROR_RECORD,
+                           "'%s' cannot be read; check the folder of the cubin cache", path);
+    if (status == 0)
+        status = sass_count_kernels(&compilation, error);
+    if (status == 0)
+        status = cubin_cache_write(path, &compilation, error);
+    compilation_release(&compilation);
+    return status;
+}
+
+/* The reply to a request. */
+static json_t *serve(struct precompiler *precompiler, const json_t *message)
+{
+    const char *request = json_string_value(json_object_get(message, "do"));
+    double milliseconds = 0;
+    struct error error;
+    if (request != NULL && strcmp(request, "count") == 0)
+        return count_instructions(message, &error) != 0 ? message_from_error(&error)
+                                                        : json_pack("{s:s}", "event", "counted");
+    if (compile(precompiler, message, &milliseconds, &error) != 0)
+        return message_from_error(&error);
+    return json_pack("{s:s, s:f}", "event", "compiled", "milliseconds", milliseconds);
+}
+
 static int send_ready(struct channel *channel, const struct nvrtc *nvrtc, struct error *error)
 {
     size_t count;
@@ -159,15 +194,9 @@ int compile_worker_run(struct channel *channel, struct error *error)
     precompiler_init(&precompiler, nvrtc);
     status = send_ready(channel, nvrtc, error);
     while (status == 0 && (status = channel_receive(channel, &message, error)) == 1) {
-        double milliseconds = 0;
-        struct error refusal;
-        status = compile(&precompiler, message, &milliseconds, &refusal);
+        json_t *reply = serve(&precompiler, message);
         json_decref(message);
-        status = channel_send(channel,
-                              status != 0 ? message_from_error(&refusal)
-                                          : json_pack("{s:s, s:f}", "event", "compiled",
-                                                      "milliseconds", milliseconds),
-                              error);
+        status = channel_send(channel, reply, error);
     }
     precompiler_release(&precompiler);
     nvrtc_close(nvrtc);

@@ -4,10 +4,23 @@
 
 enum { MOST_HELD = 1024 }; /* beside the references, one of each job */
 
+/* Goes on to the job whose turn it is; false if nothing is left to request. */
+static bool find_next(struct compile_ahead *ahead)
+{
+    const struct tuning_job *jobs = ahead->jobs;
+    while (ahead->next < ahead->job_count && ahead->sample > 0 &&
+           jobs[ahead->next].requested >= ahead->sample)
+        ahead->next++;
+    if (ahead->next == ahead->job_count && ahead->sample > 0) {
+        ahead->sample = 0;
+        ahead->next = 0;
+    }
+    return ahead->next < ahead->job_count;
+}
+
 int compile_ahead_fill(struct compile_ahead *ahead, struct error *error)
 {
-    while (ahead->next < ahead->job_count &&
-           compile_pool_held(ahead->pool) < MOST_HELD + ahead->job_count) {
+    while (find_next(ahead) && compile_pool_held(ahead->pool) < MOST_HELD + ahead->job_count) {
         if (interrupt_requested())
             return error_set(error, ERROR_INTERRUPTED, "interrupted");
         int status = tuning_job_compile_next(&ahead->jobs[ahead->next], ahead->pool, error);
@@ -16,4 +29,12 @@ int compile_ahead_fill(struct compile_ahead *ahead, struct error *error)
         ahead->next += status == 0;
     }
     return 0;
+}
+
+size_t compile_ahead_left(const struct compile_ahead *ahead)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < ahead->job_count; i++)
+        left += ahead->jobs[i].order_count - ahead->jobs[i].requested;
+    return left;
 }

@@ -15,11 +15,15 @@ struct compile_ahead {
     struct compile_pool *pool;
     struct tuning_job *jobs;
     size_t job_count;
-    size_t next; /* the first that may have something to compile */
+    size_t sample; /* so many variants of each job before all others */
+    size_t next;   /* the first that may have something to compile */
 };
 
 /* Requests compile jobs until enough are held, to be called whenever one was dropped. Returns 0,
  * ERROR_INTERRUPTED or the error of the request. */
 int compile_ahead_fill(struct compile_ahead *ahead, struct error *error);
+
+/* How many variants have yet to be requested. */
+size_t compile_ahead_left(const struct compile_ahead *ahead);
 
 #endif

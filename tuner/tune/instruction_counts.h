@@ -1,19 +1,17 @@
 /*
- * The instructions of every variant of a job: what its cubin, as it lies in the cache, disassembles
- * to (see sass.h). Static mode's --sass.
+ * The instructions of a variant, from its compile job. Static mode's --sass; the compile pool counts
+ * them (compile_pool_options.instructions).
  */
 #ifndef AUTOTUNE_INSTRUCTION_COUNTS_H
 #define AUTOTUNE_INSTRUCTION_COUNTS_H
 
 #include "base/error.h"
-#include "compile/compile_pool.h"
 #include "tune/tuning_job.h"
 
-/*
- * Counts them, of the main launch's kernel, into the results that were compiled; variants that
- * share a binary are disassembled once. Returns 0; ERROR_DEVICE without a disassembler;
- * ERROR_RECORD where it, or the cache, fails; ERROR_INTERRUPTED; or the template's fault.
- */
-int instruction_counts_fill(struct tuning_job *job, struct compile_pool *pool, struct error *error);
+#include <stddef.h>
+
+/* Puts the counts of the main launch's kernel into the variant's result, if it was compiled. Its
+ * compile job must be done. Returns 0, or ERROR_CONFIG if the template's launches fail. */
+int instruction_counts_fill(struct tuning_job *job, size_t index, struct error *error);
 
 #endif

@@ -56,29 +56,45 @@ static void show(const struct progress *progress, const char *text)
     (void)fflush(stderr);
 }
 
-void progress_add(struct progress *progress, const char *label, enum outcome outcome,
-                  double median_ns)
+static void count(struct progress *progress, const char *label, enum outcome outcome)
 {
-    char counts[160];
-    char best[48] = "";
-    char left[48] = "";
-    char line[400];
     progress->label = label;
     progress->done++;
     progress->counts[outcome]++;
+}
+
+static void show_counts(const struct progress *progress, double left_s)
+{
+    char counts[160];
+    char best[48] = "";
+    char line[400];
+    format_counts(progress, counts, sizeof counts);
+    if (progress->best_ns > 0)
+        (void)snprintf(best, sizeof best, "; best %.4g µs", progress->best_ns * 1e-3);
+    (void)snprintf(line, sizeof line, "%s: %zu/%zu: %s%s; %.0f s left", progress->label,
+                   progress->done, progress->total, counts, best, left_s);
+    show(progress, line);
+}
+
+void progress_add(struct progress *progress, const char *label, enum outcome outcome,
+                  double median_ns)
+{
+    count(progress, label, outcome);
     if (median_ns > 0 && (progress->best_ns <= 0 || median_ns < progress->best_ns))
         progress->best_ns = median_ns;
     if (!is_due(progress))
         return;
-    format_counts(progress, counts, sizeof counts);
-    if (progress->best_ns > 0)
-        (void)snprintf(best, sizeof best, "; best %.4g µs", progress->best_ns * 1e-3);
     double elapsed_s = (double)(progress->shown_ns - progress->start_ns) * 1e-9;
-    double left_s = elapsed_s * (double)(progress->total - progress->done) / (double)progress->done;
-    (void)snprintf(left, sizeof left, "; %.0f s left", left_s);
-    (void)snprintf(line, sizeof line, "%s: %zu/%zu: %s%s%s", label, progress->done, progress->total,
-                   counts, best, left);
-    show(progress, line);
+    show_counts(progress,
+                elapsed_s * (double)(progress->total - progress->done) / (double)progress->done);
+}
+
+void progress_add_left(struct progress *progress, const char *label, enum outcome outcome,
+                       double left_s)
+{
+    count(progress, label, outcome);
+    if (is_due(progress))
+        show_counts(progress, left_s);
 }
 
 void progress_note(struct progress *progress, const char *label, const char *text)

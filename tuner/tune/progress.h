@@ -28,6 +28,11 @@ void progress_start(struct progress *progress, size_t total, bool quiet);
 void progress_add(struct progress *progress, const char *label, enum outcome outcome,
                   double median_ns);
 
+/* The same for a variant that was not timed, if the caller knows the seconds left better than they
+ * follow from the rate so far. */
+void progress_add_left(struct progress *progress, const char *label, enum outcome outcome,
+                       double left_s);
+
 /* What is going on besides variants: "finals, round 12 of at most 60, 4 in". */
 void progress_note(struct progress *progress, const char *label, const char *text);
 

@@ -6,12 +6,12 @@
 #include "record/tuned_file.h"
 #include "template/problem_check.h"
 #include "tune/gpu_cache.h"
-#include "tune/instruction_counts.h"
 #include "tune/static_check.h"
 #include "tune/tune_job.h"
 #include "tune/tuning.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -75,7 +75,8 @@ static int start_workers(struct run *run, struct error *error)
     cubin_cache_use_begin(&run->cache_use, run->cache);
     struct compile_pool_options options = {.workers = run->options.workers,
                                            .compile_timeout_s = run->sweep->compile_timeout_s,
-                                           .cache_folder = run->cache};
+                                           .cache_folder = run->cache,
+                                           .instructions = run->options.instructions};
     int status = compile_pool_new(&run->pool, &run->loop, &options, error);
     if (status == 0 && !run->environment.static_mode)
         status = gpu_client_new(&run->client, run->options.device, &run->loop, error);
@@ -234,28 +235,50 @@ static int make_job(struct run *run, const struct sweep_kernel *kernel,
     return status != 0 ? status : tuning_job_enumerate(job, error);
 }
 
-/* All jobs first, and their compile jobs, so that the compiler works ahead of the GPU. */
-static int make_jobs(struct run *run, struct error *error)
+/* Puts a job's variants in order, and adds to `*total` how many are to be done. */
+static int plan_order(struct run *run, struct tuning_job *job, size_t *total, struct error *error)
+{
+    if (run->environment.static_mode) {
+        tuning_job_shuffle(job, run->options.instructions);
+        *total += job->order_count;
+        return 0;
+    }
+    if (job->refused)
+        return 0;
+    *total += job->study.result_count - job->known_count;
+    bool idle = tuning_job_is_complete(job) || !tuning_job_can_win(job);
+    return idle ? 0 : tuning_job_compile(job, run->pool, error);
+}
+
+/* Makes every job of the sweep. */
+static int plan_jobs(struct run *run, struct error *error)
 {
     int status = 0;
-    size_t total = 0;
-    timings_stage(&run->timings, TIMING_SPACE);
     for (size_t i = 0; i < run->sweep->kernel_count && status == 0; i++) {
         const struct sweep_kernel *kernel = &run->sweep->kernels[i];
         for (size_t j = 0; j < kernel->problem_count && status == 0; j++)
             status = make_job(run, kernel, &kernel->problems[j], error);
     }
+    return status;
+}
+
+/* All jobs first, and their compile jobs, so that the compiler works ahead of the GPU. */
+static int make_jobs(struct run *run, struct error *error)
+{
+    size_t total = 0;
+    timings_stage(&run->timings, TIMING_SPACE);
+    int status = plan_jobs(run, error);
     for (size_t i = 0; i < run->job_count && status == 0; i++) {
-        status = check_problem(run, &run->jobs[i], error);
-        check_memory(run, &run->jobs[i]);
-        if (status != 0 || run->jobs[i].refused)
-            continue;
-        total += run->jobs[i].study.result_count - run->jobs[i].known_count;
-        if (!tuning_job_is_complete(&run->jobs[i]) && tuning_job_can_win(&run->jobs[i]))
-            status = tuning_job_compile(&run->jobs[i], run->pool, error);
+        struct tuning_job *job = &run->jobs[i];
+        status = check_problem(run, job, error);
+        check_memory(run, job);
+        if (status == 0)
+            status = plan_order(run, job, &total, error);
     }
-    run->ahead =
-        (struct compile_ahead){.pool = run->pool, .jobs = run->jobs, .job_count = run->job_count};
+    run->ahead = (struct compile_ahead){.pool = run->pool,
+                                        .jobs = run->jobs,
+                                        .job_count = run->job_count,
+                                        .sample = run->environment.static_mode ? STATIC_SAMPLE : 0};
     if (status == 0)
         status = compile_ahead_fill(&run->ahead, error);
     progress_start(&run->progress, total, run->options.quiet);
@@ -265,7 +288,8 @@ static int make_jobs(struct run *run, struct error *error)
 static bool nothing_to_do(const struct run *run)
 {
     for (size_t i = 0; i < run->job_count; i++)
-        if (!tuning_job_is_complete(&run->jobs[i]) && !run->jobs[i].refused)
+        if ((!tuning_job_is_complete(&run->jobs[i]) && !run->jobs[i].refused) ||
+            run->jobs[i].order_count > 0)
             return false;
     return true;
 }
@@ -297,14 +321,14 @@ static int check_jobs(struct run *run, struct error *error)
                                  .ahead = &run->ahead,
                                  .record = run->record,
                                  .progress = &run->progress,
-                                 .timings = &run->timings};
+                                 .timings = &run->timings,
+                                 .instructions = run->options.instructions};
     int status = 0;
+    for (size_t i = 0; i < run->job_count && status == 0; i++)
+        status = static_check_sample(&check, &run->jobs[i], error);
     for (size_t i = 0; i < run->job_count && status == 0; i++) {
         struct tuning_job *job = &run->jobs[i];
-        if (!tuning_job_is_complete(job))
-            status = static_check_job(&check, job, error);
-        if (status == 0 && run->options.instructions)
-            status = instruction_counts_fill(job, run->pool, error);
+        status = static_check_rest(&check, job, error);
         if (status == 0)
             status = finish_job(run, job, error);
     }

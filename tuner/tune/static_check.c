@@ -1,8 +1,12 @@
 #include "tune/static_check.h"
 
+#include "base/clock.h"
 #include "compile/cubin_cache.h"
+#include "tune/instruction_counts.h"
 #include "tune/kernel_stats.h"
 
+#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,6 +76,35 @@ bool static_check_variant(struct tuning_job *job, size_t index)
     return outcome == OUTCOME_COMPILED;
 }
 
+/* --- a job --- */
+
+/* Seconds until the run is done. The coordinator checks variants while others are compiled; those
+ * that share a binary with another wait for nothing. */
+static double left_s(const struct static_check *check)
+{
+    size_t jobs;
+    double compile_s = compile_pool_left_s(check->pool, &jobs);
+    size_t ahead = compile_ahead_left(check->ahead);
+    if (jobs > 0) { /* those that are not requested yet take as long as those that are */
+        compile_s += compile_s / (double)jobs * (double)ahead;
+        jobs += ahead;
+    }
+    size_t left = check->progress->total - check->progress->done;
+    size_t alone = left > jobs ? left - jobs : 0;
+    double check_s = (double)check->busy_ns * 1e-9 / (double)check->checked;
+    return fmax(compile_s, check_s * (double)(left - alone)) + check_s * (double)alone;
+}
+
+static int keep_checked(struct static_check *check, struct tuning_job *job, size_t index,
+                        struct error *error)
+{
+    if (static_check_variant(job, index))
+        tuning_job_conclude(job, index, OUTCOME_COMPILED, NULL);
+    timings_stage(check->timings, TIMING_RECORD);
+    return record_result(check->record, job->record_id, &job->study.results[index], "screening",
+                         error);
+}
+
 static int check_one(struct static_check *check, struct tuning_job *job, size_t index,
                      struct error *error)
 {
@@ -81,24 +114,41 @@ static int check_one(struct static_check *check, struct tuning_job *job, size_t 
         status = tuning_job_request(job, check->pool, index, error);
     if (status == 0)
         status = compile_pool_wait(check->pool, job->compile_jobs[index], error);
+    int64_t begin_ns = clock_ns();
+    if (status == 0 && !job->known[index])
+        status = keep_checked(check, job, index, error);
+    if (status == 0 && check->instructions)
+        status = instruction_counts_fill(job, index, error);
     if (status != 0)
         return status;
-    if (static_check_variant(job, index))
-        tuning_job_conclude(job, index, OUTCOME_COMPILED, NULL);
     tuning_job_drop(job, check->pool, index);
-    const struct result *result = &job->study.results[index];
-    timings_stage(check->timings, TIMING_RECORD);
-    progress_add(check->progress, job->study.kernel, result->outcome, 0);
-    return record_result(check->record, job->record_id, result, "screening", error);
+    check->busy_ns += clock_ns() - begin_ns;
+    check->checked++;
+    progress_add_left(check->progress, job->study.kernel, job->study.results[index].outcome,
+                      left_s(check));
+    return 0;
 }
 
-int static_check_job(struct static_check *check, struct tuning_job *job, struct error *error)
+static int check_part(struct static_check *check, struct tuning_job *job, size_t from, size_t to,
+                      struct error *error)
 {
-    int status = record_reopen(check->record, job->record_id, error);
-    for (size_t i = 0; i < job->study.result_count && status == 0; i++)
-        if (!job->known[i])
-            status = check_one(check, job, i, error);
-    if (status != 0)
+    int status = 0;
+    for (size_t i = from; i < job->order_count && i < to && status == 0; i++)
+        status = check_one(check, job, job->order[i], error);
+    return status;
+}
+
+int static_check_sample(struct static_check *check, struct tuning_job *job, struct error *error)
+{
+    int status =
+        tuning_job_is_complete(job) ? 0 : record_reopen(check->record, job->record_id, error);
+    return status != 0 ? status : check_part(check, job, 0, STATIC_SAMPLE, error);
+}
+
+int static_check_rest(struct static_check *check, struct tuning_job *job, struct error *error)
+{
+    int status = check_part(check, job, STATIC_SAMPLE, SIZE_MAX, error);
+    if (status != 0 || tuning_job_is_complete(job))
         return status;
     job->study.complete = true;
     timings_stage(check->timings, TIMING_RECORD);

@@ -20,6 +20,9 @@ struct static_check {
     struct record *record;
     struct progress *progress;
     struct timings *timings;
+    bool instructions; /* also put each variant's instructions into its result */
+    int64_t busy_ns;   /* in the coordinator, without waiting for the compiler */
+    size_t checked;    /* variants */
 };
 
 /* Decides what can be decided without running a compiled variant; also the first step of measuring
@@ -29,7 +32,13 @@ bool static_check_variant(struct tuning_job *job, size_t index);
 /* The compiler's first error, or how its worker ended. */
 void static_check_compile_reason(const struct compile_job *compile, char *reason, size_t size);
 
-/* Returns 0 with the study complete, ERROR_INTERRUPTED, or the template's or the record's fault. */
-int static_check_job(struct static_check *check, struct tuning_job *job, struct error *error);
+/* Variants of each job that are compiled and checked before all others: from them, the time left is
+ * estimated. */
+enum { STATIC_SAMPLE = 16 };
+
+/* Checks the variants of job->order: a sample, and in a second call the rest, with which the study is
+ * complete. Both return 0, ERROR_INTERRUPTED, or the template's or the record's fault. */
+int static_check_sample(struct static_check *check, struct tuning_job *job, struct error *error);
+int static_check_rest(struct static_check *check, struct tuning_job *job, struct error *error);
 
 #endif

@@ -24,10 +24,11 @@ struct tuning_job {
     struct bindings fixed;                 /* problem values and device attributes */
     struct study study;
     struct compile_job **compile_jobs; /* of study.results[i]; NULL: not requested, or dropped */
-    size_t *order; /* of the variants that tuning_job_compile() found not known */
+    size_t *order;                     /* of the variants to compile: tuning_job_shuffle() */
     size_t order_count;
-    size_t requested; /* so many of these */
-    bool *known;      /* study.results[i] has its outcome */
+    size_t requested;  /* so many of these */
+    bool instructions; /* are wanted, too: static mode */
+    bool *known;       /* study.results[i] has its outcome */
     size_t known_count;
     struct compile_job
         *reference;           /* the source with its defaults; NULL where no reference needs it */
@@ -53,18 +54,27 @@ void tuning_job_release(struct tuning_job *job);
  */
 int tuning_job_enumerate(struct tuning_job *job, struct error *error);
 
-/* Whether nothing is left to do: every variant known, and a stored verdict on just these. */
 /* Whether a variant is measured or may yet be; otherwise nothing is left to do on the device. */
 bool tuning_job_can_win(const struct tuning_job *job);
 
+/* Whether nothing is left to do: every variant known, and a stored verdict on just these. */
 bool tuning_job_is_complete(const struct tuning_job *job);
 
 /* ERROR_MEMORY if the problem needs more than the GPU's total memory. The device worker checks
  * against the free memory. */
 int tuning_job_check_memory(const struct tuning_job *job, struct error *error);
 
-/* Requests the compile job of the reference, and puts the variants that are not known in order:
- * shuffled, so that slow drift does not favour a corner of the space, but not in static mode. */
+/* Static mode: whether the variant's outcome is known, and it was compiled. */
+bool tuning_job_compiled(const struct tuning_job *job, size_t index);
+
+/*
+ * Puts the variants that are not known in the order in which to compile them: shuffled, so that slow
+ * drift does not favour a corner of the space, and so that those that are done tell how long the
+ * others will take. With `instructions` (static mode), also known ones whose instructions are not.
+ */
+void tuning_job_shuffle(struct tuning_job *job, bool instructions);
+
+/* The same without `instructions`; also requests the compile job of the reference. */
 int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error);
 
 /* Requests the compile job of the next variant in that order. Returns 1; 0 if none is left; or an
