@@ -138,13 +138,13 @@ static double longest_s(const struct pool *pool)
  * take the length of one job. */
 static void assert_right_within_two(struct pool *pool)
 {
-    struct shown *shown = NULL;
+    struct shown *shown = alloc_zeroed(pool->count * COMPILE_STEPS, sizeof *shown);
     size_t count = 0;
     size_t checked = 0;
     sample_first(pool);
     fill_slots(pool);
     while (step(pool))
-        *ARRAY_APPEND(shown, count) = (struct shown){pool->now_s, estimate_s(pool)};
+        shown[count++] = (struct shown){pool->now_s, estimate_s(pool)};
     assert_float_equal(shown[count - 1].left_s, 0, 1e-9);
     for (size_t i = 0; i < count; i++) {
         double left_s = pool->now_s - shown[i].at_s;
