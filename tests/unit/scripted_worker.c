@@ -6,6 +6,7 @@
 #include "base/worker.h"
 #include "compile/cubin_cache.h"
 #include "record/gpu.h"
+#include "record/instruction_kinds.h"
 #include "unit/scratch.h"
 
 #include <fcntl.h>
@@ -48,11 +49,13 @@ static json_t *error_message(int code, const char *text)
     return message_from_error(&error);
 }
 
-/* Without a cubin the compiler has refused the source. */
-static json_t *write_entry(const struct player *player, const char *cubin, const char *log)
+/* Without a cubin the compiler has refused the source; `counts` may be NULL. */
+static json_t *write_entry(const struct player *player, const char *cubin, const char *log,
+                           size_t *counts)
 {
     struct error error;
-    struct compiled_kernel kernel = {.entry = (char[]){"kernel"}, .registers = SCRIPTED_REGISTERS};
+    struct compiled_kernel kernel = {
+        .entry = (char[]){"kernel"}, .registers = SCRIPTED_REGISTERS, .instructions = counts};
     struct compilation compilation = {.cubin = (char *)(uintptr_t)cubin,
                                       .cubin_bytes = cubin != NULL ? strlen(cubin) : 0,
                                       .log = (char *)(uintptr_t)log,
@@ -61,12 +64,20 @@ static json_t *write_entry(const struct player *player, const char *cubin, const
     const char *path = json_string_value(json_object_get(player->request, "output"));
     if (cubin_cache_write(path, &compilation, &error) != 0)
         return message_from_error(&error);
+    if (counts != NULL)
+        return json_pack("{s:s}", "event", "counted");
     return json_pack("{s:s, s:f}", "event", "compiled", "milliseconds", 1.0);
 }
 
 static json_t *compile(struct player *player)
 {
-    return write_entry(player, player->name, ""); /* another for each `us` */
+    return write_entry(player, player->name, "", NULL); /* another for each `us` */
+}
+
+static json_t *count(struct player *player)
+{
+    size_t counts[SASS_KIND_COUNT] = {[SASS_OTHER] = SCRIPTED_INSTRUCTIONS};
+    return write_entry(player, player->name, "", counts);
 }
 
 static json_t *greet_as_compiler(struct player *player)
@@ -202,6 +213,7 @@ static const struct {
 } requests[] = {
     {"compiler", greet_as_compiler},
     {"compile", compile},
+    {"count", count},
     {"device", greet_as_device},
     {"open", open_problem},
     {"load", load},
@@ -359,12 +371,12 @@ static json_t *say_error(struct player *player)
 
 static json_t *compile_to(struct player *player)
 {
-    return write_entry(player, player->argument, "");
+    return write_entry(player, player->argument, "", NULL);
 }
 
 static json_t *refuse(struct player *player)
 {
-    return write_entry(player, NULL, player->argument);
+    return write_entry(player, NULL, player->argument, NULL);
 }
 
 /* To add an action: a function above, which returns the reply or NULL, and a line here. */

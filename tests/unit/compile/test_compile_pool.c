@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "record/instruction_kinds.h"
 #include "unit/busy_machine.h"
 #include "unit/scratch.h"
 #include "unit/scripted_worker.h"
@@ -28,14 +29,27 @@ struct fixture {
     struct error error;
 };
 
-static void start(struct fixture *fixture, const char *script, size_t workers, double timeout_s)
+static void start_with(struct fixture *fixture, const char *script,
+                       struct compile_pool_options options)
 {
-    const struct compile_pool_options options = {
-        .workers = workers, .compile_timeout_s = timeout_s, .cache_folder = "cache"};
+    options.cache_folder = "cache";
     *fixture = (struct fixture){0};
     scripted_worker_script(script);
     assert_int_equal(compile_pool_new(&fixture->pool, &fixture->loop, &options, &fixture->error),
                      0);
+}
+
+static void start(struct fixture *fixture, const char *script, size_t workers, double timeout_s)
+{
+    start_with(fixture, script,
+               (struct compile_pool_options){.workers = workers, .compile_timeout_s = timeout_s});
+}
+
+static void start_counting(struct fixture *fixture, const char *script)
+{
+    start_with(
+        fixture, script,
+        (struct compile_pool_options){.workers = 2, .compile_timeout_s = 10, .instructions = true});
 }
 
 static void end(struct fixture *fixture)
@@ -129,6 +143,64 @@ static void what_is_in_the_cache_needs_no_worker(void **state)
     assert_int_equal(scripted_worker_count("compile"), 1);
     assert_int_equal(compile_pool_written_bytes(fixture.pool), 0);
     end(&fixture);
+}
+
+static void assert_counted(struct fixture *fixture, const struct compile_job *job)
+{
+    assert_compiled(fixture, job);
+    const size_t *counts = job->compilation.kernels[0].instructions;
+    assert_non_null(counts);
+    assert_int_equal(counts[SASS_OTHER], SCRIPTED_INSTRUCTIONS);
+}
+
+static void instructions_are_counted_once(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "", 1, 10); /* compiled, but not counted */
+    assert_compiled(&fixture, request(&fixture, 20, false));
+    end(&fixture);
+    for (int i = 0; i < 2; i++) {
+        start_counting(&fixture, "");
+        struct compile_job *job = request(&fixture, 20, false);
+        assert_int_equal(job->cached, i);
+        assert_counted(&fixture, job);
+        assert_counted(&fixture, request(&fixture, 21, false));
+        end(&fixture);
+    }
+    assert_int_equal(scripted_worker_count("compile"), 2);
+    assert_int_equal(scripted_worker_count("count"), 2);
+}
+
+static void a_refused_source_has_no_instructions(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start_counting(&fixture, "compile * refuse source.cu(1): error: no");
+    assert_failed(&fixture, request(&fixture, 20, false), "");
+    assert_int_equal(scripted_worker_count("count"), 0);
+    end(&fixture);
+}
+
+/* Killed from outside: tried again. Otherwise the run ends: the variant has compiled, and is not to
+ * blame. */
+static void a_worker_that_dies_while_it_counts_is_no_compile_error(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start_counting(&fixture, "count 1-2 outside 9");
+    assert_counted(&fixture, request(&fixture, 20, false));
+    end(&fixture);
+    static const char *const scripts[] = {"count * die 3", "count * outside 9", "count * say {}",
+                                          "count * error -4"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        start_counting(&fixture, scripts[i]);
+        struct compile_job *job = request(&fixture, 21, false);
+        assert_true(compile_pool_wait(fixture.pool, job, &fixture.error) < 0);
+        assert_false(job->done);
+        assert_string_equal(job->failure, "");
+        end(&fixture);
+    }
 }
 
 static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
@@ -447,6 +519,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(requests_with_the_same_key_are_one_job),
         SCRATCH_TEST(what_is_in_the_cache_needs_no_worker),
+        SCRATCH_TEST(instructions_are_counted_once),
+        SCRATCH_TEST(a_refused_source_has_no_instructions),
+        SCRATCH_TEST(a_worker_that_dies_while_it_counts_is_no_compile_error),
         SCRATCH_TEST(what_the_compiler_refuses_is_in_the_cache_too),
         SCRATCH_TEST(urgent_jobs_go_first),
         SCRATCH_TEST(no_more_workers_than_allowed),
