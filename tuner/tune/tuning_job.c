@@ -301,100 +301,95 @@ int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t
 
 bool tuning_job_compiled(const struct tuning_job *job, size_t index)
 {
-    bool tuning_job_compiled(const struct tuning_job *job, size_t index)
-    {
-        enum outcome outcome = job->study.results[index].outcome;
-        return job->known[index] &&
-               (outcome == OUTCOME_COMPILED || outcome == OUTCOME_NOT_RESIDENT);
-    }
+    enum outcome outcome = job->study.results[index].outcome;
+    return job->known[index] && (outcome == OUTCOME_COMPILED || outcome == OUTCOME_NOT_RESIDENT);
+}
 
-    /* Whether the variant has to be compiled: for its outcome, or for its instructions. */
-    static bool to_compile(const struct tuning_job *job, size_t index)
-    {
-        return !job->known[index] || (job->instructions && tuning_job_compiled(job, index) &&
-                                      job->study.results[index].instructions == NULL);
-    }
+/* Whether the variant has to be compiled: for its outcome, or for its instructions. */
+static bool to_compile(const struct tuning_job *job, size_t index)
+{
+    return !job->known[index] || (job->instructions && tuning_job_compiled(job, index) &&
+                                  job->study.results[index].instructions == NULL);
+}
 
-    void tuning_job_shuffle(struct tuning_job * job, bool instructions)
-    {
-        uint64_t state = 0x9e3779b97f4a7c15u;
-        job->instructions = instructions;
-        for (size_t i = 0; i < job->study.result_count; i++)
-            if (to_compile(job, i))
-                *ARRAY_APPEND(job->order, job->order_count) = i;
-        statistics_shuffle(job->order, job->order_count, &state);
-    }
+void tuning_job_shuffle(struct tuning_job *job, bool instructions)
+{
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    job->instructions = instructions;
+    for (size_t i = 0; i < job->study.result_count; i++)
+        if (to_compile(job, i))
+            *ARRAY_APPEND(job->order, job->order_count) = i;
+    statistics_shuffle(job->order, job->order_count, &state);
+}
 
-    int tuning_job_compile(struct tuning_job * job, struct compile_pool * pool,
-                           struct error * error)
-    {
-        tuning_job_shuffle(job, false);
-        return request_reference(job, pool, error);
-    }
+int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error)
+{
+    tuning_job_shuffle(job, false);
+    return request_reference(job, pool, error);
+}
 
-    int tuning_job_compile_next(struct tuning_job * job, struct compile_pool * pool,
-                                struct error * error)
-    {
-        while (job->requested < job->order_count) {
-            size_t index = job->order[job->requested++];
-            if (!to_compile(job, index) || job->compile_jobs[index] != NULL)
-                continue;
-            int status = tuning_job_request(job, pool, index, error);
-            return status != 0 ? status : 1;
-        }
-        return 0;
+int tuning_job_compile_next(struct tuning_job *job, struct compile_pool *pool, struct error *error)
+{
+    while (job->requested < job->order_count) {
+        size_t index = job->order[job->requested++];
+        if (!to_compile(job, index) || job->compile_jobs[index] != NULL)
+            continue;
+        int status = tuning_job_request(job, pool, index, error);
+        return status != 0 ? status : 1;
     }
+    return 0;
+}
 
-    void tuning_job_drop(struct tuning_job * job, struct compile_pool * pool, size_t index)
-    {
-        if (job->compile_jobs[index] != NULL)
-            compile_pool_drop(pool, job->compile_jobs[index]);
-        job->compile_jobs[index] = NULL;
-    }
+void tuning_job_drop(struct tuning_job *job, struct compile_pool *pool, size_t index)
+{
+    if (job->compile_jobs[index] != NULL)
+        compile_pool_drop(pool, job->compile_jobs[index]);
+    job->compile_jobs[index] = NULL;
+}
 
-    void tuning_job_drop_all(struct tuning_job * job, struct compile_pool * pool)
-    {
-        for (size_t i = 0; i < job->study.result_count; i++)
-            tuning_job_drop(job, pool, i);
-        if (job->reference != NULL)
-            compile_pool_drop(pool, job->reference);
-        job->reference = NULL;
-        job->requested = job->order_count;
-    }
+void tuning_job_drop_all(struct tuning_job *job, struct compile_pool *pool)
+{
+    for (size_t i = 0; i < job->study.result_count; i++)
+        tuning_job_drop(job, pool, i);
+    if (job->reference != NULL)
+        compile_pool_drop(pool, job->reference);
+    job->reference = NULL;
+    job->requested = job->order_count;
+}
 
-    struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index)
-    {
-        return (struct kernel_stats_source){
-            .template = &job->kernel->template,
-            .gpu = &job->study.environment.gpu,
-            .fixed = &job->fixed,
-            .parameters = &job->study.results[index].parameters,
-            .compilation = &job->compile_jobs[index]->compilation,
-        };
-    }
+struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index)
+{
+    return (struct kernel_stats_source){
+        .template = &job->kernel->template,
+        .gpu = &job->study.environment.gpu,
+        .fixed = &job->fixed,
+        .parameters = &job->study.results[index].parameters,
+        .compilation = &job->compile_jobs[index]->compilation,
+    };
+}
 
-    void tuning_job_conclude(struct tuning_job * job, size_t index, enum outcome outcome,
-                             const char *reason)
-    {
-        struct result *result = &job->study.results[index];
-        result->outcome = outcome;
-        free(result->reason);
-        result->reason = reason != NULL && reason[0] != '\0' ? alloc_string(reason) : NULL;
-        result->limit_s = 0;
-        job->known_count += !job->known[index];
-        job->known[index] = true;
-    }
+void tuning_job_conclude(struct tuning_job *job, size_t index, enum outcome outcome,
+                         const char *reason)
+{
+    struct result *result = &job->study.results[index];
+    result->outcome = outcome;
+    free(result->reason);
+    result->reason = reason != NULL && reason[0] != '\0' ? alloc_string(reason) : NULL;
+    result->limit_s = 0;
+    job->known_count += !job->known[index];
+    job->known[index] = true;
+}
 
-    void tuning_job_give_up(struct tuning_job * job, size_t index, enum outcome outcome,
-                            const char *reason, double limit_s, bool killed)
-    {
-        tuning_job_conclude(job, index, outcome, reason);
-        job->study.results[index].limit_s = killed ? LIMIT_KILLED_S : limit_s;
-    }
+void tuning_job_give_up(struct tuning_job *job, size_t index, enum outcome outcome,
+                        const char *reason, double limit_s, bool killed)
+{
+    tuning_job_conclude(job, index, outcome, reason);
+    job->study.results[index].limit_s = killed ? LIMIT_KILLED_S : limit_s;
+}
 
-    void tuning_job_take_answer(struct tuning_job * job, size_t index,
-                                const struct gpu_client_answer *answer)
-    {
-        double limit_s = answer->outcome == OUTCOME_TIMEOUT ? job->launch_timeout_s : 0;
-        tuning_job_give_up(job, index, answer->outcome, answer->reason, limit_s, answer->killed);
-    }
+void tuning_job_take_answer(struct tuning_job *job, size_t index,
+                            const struct gpu_client_answer *answer)
+{
+    double limit_s = answer->outcome == OUTCOME_TIMEOUT ? job->launch_timeout_s : 0;
+    tuning_job_give_up(job, index, answer->outcome, answer->reason, limit_s, answer->killed);
+}
