@@ -171,7 +171,7 @@ double statistics_timer_step_ns(const double *samples, size_t count)
     return step <= LARGEST_TIMER_STEP_NS ? step : 0.0;
 }
 
-static double ratio(double a, double b)
+double statistics_ratio(double a, double b)
 {
     if (a == b)
         return 1.0;
@@ -227,26 +227,36 @@ static uint64_t state_from_seed(uint64_t seed)
     return z != 0 ? z : 1;
 }
 
+struct interval statistics_median_interval(const double *samples, size_t count, double confidence,
+                                           unsigned resamples, uint64_t seed)
+{
+    struct interval interval;
+    if (resamples == 0 || count == 1) {
+        interval.estimate = statistics_median(samples, count);
+        interval.low = interval.high = interval.estimate;
+        return interval;
+    }
+    double *sorted = alloc_zeroed(count, sizeof *sorted);
+    double *medians = alloc_zeroed(resamples, sizeof *medians);
+    memcpy(sorted, samples, count * sizeof *sorted);
+    statistics_sort(sorted, count);
+    resample_medians(sorted, count, medians, resamples, state_from_seed(seed));
+    interval.estimate = statistics_quantile(sorted, count, 0.5);
+    interval.low = quantile_of_unsorted(medians, resamples, (1.0 - confidence) / 2);
+    interval.high = quantile_of_unsorted(medians, resamples, (1.0 + confidence) / 2);
+    free(medians);
+    free(sorted);
+    return interval;
+}
+
 struct interval statistics_paired_ratio(const double *a, const double *b, size_t count,
                                         double confidence, unsigned resamples, uint64_t seed)
 {
     double *ratios = alloc_zeroed(count, sizeof *ratios);
     for (size_t i = 0; i < count; i++)
-        ratios[i] = ratio(a[i], b[i]);
-    struct interval interval;
-    if (resamples == 0 || count == 1) {
-        interval.estimate = quantile_of_unsorted(ratios, count, 0.5);
-        interval.low = interval.high = interval.estimate;
-        free(ratios);
-        return interval;
-    }
-    statistics_sort(ratios, count);
-    double *medians = alloc_zeroed(resamples, sizeof *medians);
-    resample_medians(ratios, count, medians, resamples, state_from_seed(seed));
-    interval.estimate = statistics_quantile(ratios, count, 0.5);
-    interval.low = quantile_of_unsorted(medians, resamples, (1.0 - confidence) / 2);
-    interval.high = quantile_of_unsorted(medians, resamples, (1.0 + confidence) / 2);
-    free(medians);
+        ratios[i] = statistics_ratio(a[i], b[i]);
+    struct interval interval =
+        statistics_median_interval(ratios, count, confidence, resamples, seed);
     free(ratios);
     return interval;
 }
@@ -268,14 +278,15 @@ struct interval statistics_median_ratio(const double *a, size_t a_count, const d
                                         size_t b_count, unsigned resamples, uint64_t seed)
 {
     struct interval interval;
-    interval.estimate = ratio(statistics_median(a, a_count), statistics_median(b, b_count));
+    interval.estimate =
+        statistics_ratio(statistics_median(a, a_count), statistics_median(b, b_count));
     interval.low = interval.high = interval.estimate;
     if (resamples == 0)
         return interval;
     double *ratios = bootstrap_medians(a, a_count, resamples, seed);
     double *divisors = bootstrap_medians(b, b_count, resamples, seed + 1);
     for (unsigned i = 0; i < resamples; i++)
-        ratios[i] = ratio(ratios[i], divisors[i]);
+        ratios[i] = statistics_ratio(ratios[i], divisors[i]);
     interval.low = quantile_of_unsorted(ratios, resamples, 0.025);
     interval.high = quantile_of_unsorted(ratios, resamples, 0.975);
     free(divisors);

@@ -48,13 +48,19 @@ struct interval {
     double high;
 };
 
+/* a / b, always finite: equal times, zeros included, have the ratio 1, and ratios are capped at
+ * 1e9. */
+double statistics_ratio(double a, double b);
+
 /*
- * The median of the paired ratios a[i] / b[i] with its percentile-bootstrap interval (Efron and
- * Tibshirani 1993, chapter 13) from `resamples` resamples; `confidence` is from 0 to 1. Pairing
- * cancels drift that affects both sides. 1 <= `count` < 2^32; if `count` is 1 or `resamples` is 0,
- * the interval is the estimate. The result is always finite: equal times, zeros included, have the
- * ratio 1, and ratios are capped at 1e9.
+ * The median with its percentile-bootstrap interval (Efron and Tibshirani 1993, chapter 13) from
+ * `resamples` resamples; `confidence` is from 0 to 1. 1 <= `count` < 2^32; if `count` is 1 or
+ * `resamples` is 0, the interval is the estimate.
  */
+struct interval statistics_median_interval(const double *samples, size_t count, double confidence,
+                                           unsigned resamples, uint64_t seed);
+
+/* The same of the paired ratios a[i] / b[i]. Pairing cancels drift that affects both sides. */
 struct interval statistics_paired_ratio(const double *a, const double *b, size_t count,
                                         double confidence, unsigned resamples, uint64_t seed);
 

@@ -17,11 +17,13 @@ struct race_rules race_rules_complete(struct race_rules rules)
     if (rules.finalists == 0)
         rules.finalists = 16;
     if (rules.minimum_rounds == 0)
-        rules.minimum_rounds = 12;
+        rules.minimum_rounds = 10;
     if (rules.maximum_rounds == 0)
         rules.maximum_rounds = 150;
     if (rules.maximum_rounds < rules.minimum_rounds)
         rules.maximum_rounds = rules.minimum_rounds;
+    if (rules.copies == 0)
+        rules.copies = 16;
     if (!(rules.confidence > 0))
         rules.confidence = 0.95;
     if (rules.resamples == 0)
@@ -98,21 +100,70 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Both have samples. */
-static struct interval compare_times(const struct contender *a, const struct contender *b,
-                                     const struct race_rules *rules)
+/*
+ * The paired time ratios of `a` and `b`, both of which have samples, one per copy of the code:
+ * rounds with the same copies are one observation, their median. Free them.
+ */
+static double *ratios_by_copy(const struct contender *a, const struct contender *b, size_t copies,
+                              size_t *count)
 {
     size_t rounds = smaller(a->count, b->count);
-    uint64_t seed = ((uint64_t)a->order << 32) ^ rounds;
-    return statistics_paired_ratio(a->samples_ns, b->samples_ns, rounds, rules->confidence,
-                                   rules->resamples, seed);
+    double *of_copy = alloc_zeroed(rounds / copies + 1, sizeof *of_copy);
+    *count = smaller(rounds, copies);
+    double *ratios = alloc_zeroed(*count, sizeof *ratios);
+    for (size_t copy = 0; copy < *count; copy++) {
+        size_t visits = 0;
+        for (size_t round = copy; round < rounds; round += copies)
+            of_copy[visits++] = statistics_ratio(a->samples_ns[round], b->samples_ns[round]);
+        ratios[copy] = statistics_median(of_copy, visits);
+    }
+    free(of_copy);
+    return ratios;
+}
+
+/* How `a` compares with `b`: both have samples. */
+struct comparison {
+    struct interval ratio;
+    double chance; /* that `a` is slower in so many copies, by more than the timer's resolution, if
+                      the two are equally fast: the sign test */
+};
+
+static double sign_test(const double *ratios, size_t count, double resolution)
+{
+    size_t exceptions = 0;
+    for (size_t i = 0; i < count; i++)
+        exceptions += !(ratios[i] > 1.0 + resolution);
+    double term = pow(0.5, (double)count); /* of the binomial distribution */
+    double sum = 0;
+    for (size_t i = 0; i <= exceptions; i++) {
+        sum += term;
+        term *= (double)(count - i) / (double)(i + 1);
+    }
+    return sum;
+}
+
+static struct comparison compare_times(const struct contender *a, const struct contender *b,
+                                       double resolution, const struct race_rules *rules)
+{
+    size_t count;
+    double *ratios = ratios_by_copy(a, b, rules->copies, &count);
+    uint64_t seed = ((uint64_t)a->order << 32) ^ smaller(a->count, b->count);
+    struct comparison comparison = {.ratio = statistics_median_interval(
+                                        ratios, count, rules->confidence, rules->resamples, seed),
+                                    .chance = sign_test(ratios, count, resolution)};
+    free(ratios);
+    return comparison;
 }
 
 /* The estimate of it alone. */
-static double compare_medians(const struct contender *a, const struct contender *b)
+static double compare_medians(const struct contender *a, const struct contender *b,
+                              const struct race_rules *rules)
 {
-    size_t rounds = smaller(a->count, b->count);
-    return statistics_paired_ratio(a->samples_ns, b->samples_ns, rounds, 0, 0, 0).estimate;
+    size_t count;
+    double *ratios = ratios_by_copy(a, b, rules->copies, &count);
+    double median = statistics_median(ratios, count);
+    free(ratios);
+    return median;
 }
 
 /* How many rounds everyone who is in has run; 0 where nobody is in. */
@@ -191,20 +242,39 @@ static double timer_resolution(const struct contender *contenders, size_t count,
     return median_ns > 0 ? timer_step_ns(contenders, count) / median_ns : 0.0;
 }
 
-/* Rules out who is separated from the leader. True if everyone else still in is equivalent. */
+/* How often the finals can be decided. */
+static unsigned count_looks(const struct race_rules *rules)
+{
+    unsigned looks = 1; /* after maximum_rounds */
+    for (double look = rules->minimum_rounds; (size_t)look < rules->maximum_rounds;
+         look *= LOOK_GROWTH)
+        looks++;
+    return looks;
+}
+
+/* The sign test's level at all looks but the last. */
+static double early_level(const struct race_rules *rules)
+{
+    double level = (1.0 - rules->confidence) / 2 / count_looks(rules);
+    return fmax(level, pow(0.5, (double)smaller(rules->minimum_rounds, rules->copies)));
+}
+
+/* Rules out who is separated from the leader. True if nobody else still in can be faster than the
+ * leader by more than the tolerance. */
 static bool rule_out(struct contender *contenders, size_t count, size_t leader, double resolution,
-                     const struct race_rules *rules)
+                     double level, const struct race_rules *rules)
 {
     bool resolved = true;
     double tolerance = rules->tie_tolerance;
     for (size_t i = 0; i < count; i++) {
         if (i == leader || !is_in(&contenders[i]))
             continue;
-        struct interval ratio = compare_times(&contenders[i], &contenders[leader], rules);
-        if (ratio.low > 1.0 + resolution && ratio.estimate > 1.0 + tolerance + resolution)
+        struct comparison with =
+            compare_times(&contenders[i], &contenders[leader], resolution, rules);
+        if (with.ratio.low > 1.0 + resolution && with.chance <= level &&
+            with.ratio.estimate > 1.0 + tolerance + resolution)
             contenders[i].out = true;
-        else if (ratio.low < 1.0 - tolerance + resolution ||
-                 ratio.high > 1.0 + tolerance - resolution)
+        else if (with.ratio.low < 1.0 - tolerance + resolution)
             resolved = false;
     }
     return resolved;
@@ -215,14 +285,15 @@ static size_t break_tie(struct contender *contenders, size_t count, size_t leade
                         const struct race_rules *rules, size_t *tie_count)
 {
     size_t winner = leader;
+    double tolerance = rules->tie_tolerance;
     *tie_count = 0;
     for (size_t i = 0; i < count; i++) {
         if (!is_in(&contenders[i]))
             continue;
         contenders[i].tied = true;
         ++*tie_count;
-        double ratio = compare_medians(&contenders[i], &contenders[leader]);
-        if (ratio <= 1.0 + rules->tie_tolerance / 2 &&
+        struct interval ratio = compare_times(&contenders[i], &contenders[leader], 0, rules).ratio;
+        if (ratio.estimate <= 1.0 + tolerance / 2 && ratio.high <= 1.0 + tolerance &&
             compare_by_rule(&contenders[i], &contenders[winner]) < 0)
             winner = i;
     }
@@ -230,14 +301,15 @@ static size_t break_tie(struct contender *contenders, size_t count, size_t leade
 }
 
 /* The fastest other contender, preferably one that is in; `count` where there is none. */
-static size_t find_runner_up(const struct contender *contenders, size_t count, size_t winner)
+static size_t find_runner_up(const struct contender *contenders, size_t count, size_t winner,
+                             const struct race_rules *rules)
 {
     size_t runner_up = count;
     double lowest = INFINITY;
     for (size_t i = 0; i < count; i++) {
         if (i == winner || contenders[i].count == 0)
             continue;
-        double ratio = compare_medians(&contenders[i], &contenders[winner]);
+        double ratio = compare_medians(&contenders[i], &contenders[winner], rules);
         bool first = runner_up == count;
         bool promoted = !first && contenders[runner_up].out && !contenders[i].out;
         bool demoted = !first && !contenders[runner_up].out && contenders[i].out;
@@ -253,10 +325,11 @@ static struct interval winning_margin(const struct contender *contenders, size_t
                                       size_t winner, double resolution,
                                       const struct race_rules *rules)
 {
-    size_t runner_up = find_runner_up(contenders, count, winner);
+    size_t runner_up = find_runner_up(contenders, count, winner, rules);
     if (runner_up == count)
         return (struct interval){1.0, 1.0, 1.0};
-    struct interval margin = compare_times(&contenders[runner_up], &contenders[winner], rules);
+    struct interval margin =
+        compare_times(&contenders[runner_up], &contenders[winner], resolution, rules).ratio;
     margin.low = fmax(0.0, margin.low - resolution);
     margin.high += resolution;
     return margin;
@@ -284,11 +357,15 @@ struct verdict race_judge(struct contender *contenders, size_t count,
     double resolution = timer_resolution(contenders, count, leader);
     verdict.winner = leader;
     if (race_looks(rounds, &complete)) {
-        bool resolved = rule_out(contenders, count, leader, resolution, &complete);
+        bool resolved =
+            rule_out(contenders, count, leader, resolution, early_level(&complete), &complete);
         verdict.decided = resolved || rounds >= complete.maximum_rounds;
     }
-    if (verdict.decided)
+    if (verdict.decided) {
+        (void)rule_out(contenders, count, leader, resolution, (1.0 - complete.confidence) / 2,
+                       &complete);
         verdict.winner = break_tie(contenders, count, leader, &complete, &verdict.tie_count);
+    }
     verdict.margin = winning_margin(contenders, count, verdict.winner, resolution, &complete);
     return verdict;
 }

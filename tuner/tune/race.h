@@ -25,8 +25,9 @@
 struct race_rules {          /* zero members mean the defaults in parentheses */
     double tie_tolerance;    /* ratios within 1 ± this are a tie (0.005) */
     unsigned finalists;      /* at most this many reach the finals (16) */
-    unsigned minimum_rounds; /* before anyone is ruled out or a winner named (12) */
+    unsigned minimum_rounds; /* before anyone is ruled out or a winner named (10) */
     unsigned maximum_rounds; /* then whoever is not separated from the leader is tied (150) */
+    unsigned copies;         /* of each contender's code, one per round in turn (16) */
     double confidence;       /* of the intervals (0.95) */
     unsigned resamples;      /* of the bootstrap (500) */
     bool everyone;           /* all that have samples reach the finals, and none is ruled out */
@@ -89,16 +90,26 @@ struct verdict {
  * the drift.) Then, after a round that race_looks() names, every other contender that is in is
  * compared with the leader by the median of their paired time ratios: estimate e,
  * percentile-bootstrap interval [l, h] of `confidence`.
+ *
+ * Round i runs in copy i modulo `copies` of a contender's code, each at another address. Copies
+ * differ in speed (gpu/device_code.h), and more rounds with the same copies say nothing about that:
+ * rounds with the same copies count as one observation, the median of their ratios.
+ *
  * Let t be the tolerance, and s the timer's step over the leader's median, which is what rounding
  * alone can put between two medians; the step is the smallest difference between unequal samples,
- * next to nothing where the timer is fine (a difference above 1.1 µs is no timer's step). A
- * contender goes out, for good, when l > 1 + s and e > 1 + t + s: slower beyond chance, and by more
- * than the tolerance. It is equivalent when 1 - t + s <= l and h <= 1 + t - s. The finals are
- * decided once everyone else is out or equivalent, and at maximum_rounds in any case; whoever is in
- * then forms the tie set. The stated rule picks the winner among those of the tie set with e <= 1 +
- * t / 2, so that, by the estimate, breaking the tie costs no more than half the tolerance.The
- * intervals hold for one comparison at one time: they are not corrected for the number of
- * contenders, nor for the nine looks.
+ * next to nothing where the timer is fine (a difference above 1.1 µs is no timer's step).
+ *
+ * A contender is ruled out, for good, when l > 1 + s, e > 1 + t + s, and a sign test agrees: a
+ * contender as fast as the leader is slower (by more than s) in so many copies with a probability of
+ * at most p. At the look that decides, p is (1 - confidence) / 2. Before, all looks share that:
+ * p is the same divided by their number, but being slower in all of minimum_rounds is enough. With
+ * the tolerance in e, which makes up for the leader being the luckiest of all, about 5 % of equally
+ * fast contenders are ruled out at most (simulated in tests/unit/tune/test_race.c).
+ *
+ * The finals are decided once nobody who is in can be faster than the leader by more than the
+ * tolerance, 1 - t + s <= l, and at maximum_rounds in any case. Whoever is in then forms the tie
+ * set. The stated rule picks the winner among the leader and those of the tie set that are as fast
+ * within the tolerance, h <= 1 + t, with e <= 1 + t / 2.
  *
  * margin.low and .high include s. The bootstrap is seeded by contender and round: the same samples
  * give the same verdict. Where nobody is in, the verdict is undecided and its winner means nothing.

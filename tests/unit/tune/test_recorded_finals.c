@@ -22,11 +22,12 @@
 #define assert_near(actual, expected, tolerance)                                                   \
     assert_true(fabs((actual) - (expected)) <= (tolerance))
 
-/* Of these rounds and no more, whatever the defaults are. */
+/* Of these rounds and no more, each an observation, whatever the defaults are. */
 static struct race_rules rules_of(size_t rounds)
 {
     return (struct race_rules){.minimum_rounds = (unsigned)rounds,
                                .maximum_rounds = (unsigned)rounds,
+                               .copies = (unsigned)rounds,
                                .resamples = 4000,
                                .confidence = 0.95};
 }
