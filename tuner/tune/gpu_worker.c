@@ -14,6 +14,7 @@ enum {
     START_FAILURES = 3,
     MEMORY_TRIES = 20, /* of a worker that opens the problem again */
     MEMORY_PAUSE_NS = 100000000,
+    SLOW_NS = 10000000,
 };
 
 /* Memory of a second worker beyond the problem's buffers: its context and the driver's rounding. */
@@ -54,10 +55,19 @@ int gpu_worker_kill(struct gpu_worker *worker, struct error *error)
 }
 
 /* Waits until there is something to read: 1; 0 at the deadline; or an error. From `overdue_ns` on
- * with a standby. */
-static int await_input(struct gpu_worker *worker, int64_t overdue_ns, struct error *error)
+ * with a standby. Only of a slow worker (`*slow`) is it noted how long it waited for a processor:
+ * that takes as long as a fast reply. */
+static int await_input(struct gpu_worker *worker, int64_t overdue_ns, bool *slow,
+                       struct error *error)
 {
     int in = worker->process.channel.in;
+    if (!*slow) {
+        int status = event_loop_wait(worker->loop, in, clock_ns() + SLOW_NS, error);
+        if (status != 0)
+            return status;
+        (void)worker_starved_ns(&worker->process);
+        *slow = true;
+    }
     if (overdue_ns < worker->deadline_ns && worker->standby.worker.pid == 0) {
         int status = event_loop_wait(worker->loop, in, overdue_ns, error);
         if (status != 0)
@@ -76,7 +86,7 @@ int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patie
     *timed_out = false;
     worker->killed = false;
     worker->deadline_ns = start + (int64_t)(timeout_s * 1e9);
-    (void)worker_starved_ns(&worker->process);
+    bool slow = false;
     int64_t overdue_ns = patience_s > 0 ? start + (int64_t)(patience_s * 1e9) : EVENT_NEVER;
     for (;;) {
         int status = channel_next(channel, message, NULL);
@@ -87,7 +97,7 @@ int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patie
             (void)snprintf(reason, WORKER_REASON_BYTES, "sent an invalid message");
             return gpu_worker_kill(worker, error);
         }
-        status = await_input(worker, overdue_ns, error);
+        status = await_input(worker, overdue_ns, &slow, error);
         int64_t starved_ns = status == 0 ? worker_starved_ns(&worker->process) : 0;
         if (starved_ns >= WORKER_STARVED_NS) {
             worker->deadline_ns = clock_ns() + starved_ns;
