@@ -72,7 +72,7 @@ static bool can_be_read(const struct event_source *source)
 /* Makes the callback that is due, if any. */
 static int serve(struct event_source *source, bool ready, struct error *error)
 {
-    bool late = clock_ns() >= source->deadline_ns;
+    bool late = source->deadline_ns != EVENT_NEVER && clock_ns() >= source->deadline_ns;
     if (!ready && late)
         ready = can_be_read(source);
     if (ready)

@@ -415,19 +415,14 @@ void device_variant_unload(struct device_variant *variant, struct device_problem
     *variant = (struct device_variant){0};
 }
 
-bool device_variant_lacks_copy(const struct device_variant *variant, size_t number)
-{
-    return number % CODE_COPIES >= variant->copy_count;
-}
-
 int device_variant_choose_copy(struct device_variant *variant, struct device_problem *problem,
-                               const void *cubin, size_t number, struct error *error)
+                               size_t number, struct error *error)
 {
     struct device_context *device = problem->device;
     int status = 0;
-    if (device_variant_lacks_copy(variant, number)) {
+    if (number % CODE_COPIES >= variant->copy_count) {
         struct device_code *code = &variant->copies[variant->copy_count];
-        status = device_code_load(code, device, cubin, error);
+        status = device_code_load(code, device, variant->cubin, error);
         if (status == 0)
             status = device_code_resolve(code, device, &variant->launch_plan, error);
         if (status == 0)

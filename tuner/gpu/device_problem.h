@@ -55,7 +55,7 @@ struct batch;
 
 struct device_variant {
     int64_t id;
-    char *cubin;  /* path of its cache entry; NULL in a trial */
+    void *cubin;  /* its image, for more copies; freed with the variant */
     bool counted; /* in problem->loaded */
     struct device_code copies[CODE_COPIES];
     size_t copy_count; /* number of copies loaded */
@@ -82,13 +82,11 @@ void device_variant_unload(struct device_variant *variant, struct device_problem
 
 /*
  * Selects copy `number` modulo CODE_COPIES of the code for the runs that follow, and loads it from
- * `cubin`, the variant's own, if it is new. If GPU memory is short, reuses a copy that is loaded.
- * Returns 0 or ERROR_DEVICE.
+ * variant->cubin if it is new. If GPU memory is short, reuses a copy that is loaded. Returns 0 or
+ * ERROR_DEVICE.
  */
 int device_variant_choose_copy(struct device_variant *variant, struct device_problem *problem,
-                               const void *cubin, size_t number, struct error *error);
-/* True if device_variant_choose_copy() would load a new copy and so needs the cubin. */
-bool device_variant_lacks_copy(const struct device_variant *variant, size_t number);
+                               size_t number, struct error *error);
 
 /* Queues one run: all launches of the plan, in order. Returns 0, or ERROR_DEVICE at the first
  * launch that the driver refuses. */

@@ -228,6 +228,8 @@ static int load_variant(struct device_worker *worker, struct device_variant *var
         return status;
     status = device_variant_load(variant, &worker->problem, &compilation, parameters,
                                  &answer->outcome, error);
+    variant->cubin = compilation.cubin;
+    compilation.cubin = NULL;
     compilation_release(&compilation);
     status = to_outcome(worker, status, OUTCOME_LOAD_ERROR, answer);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
@@ -250,7 +252,6 @@ static int do_load(struct device_worker *worker, const json_t *request, struct a
     int status = bindings_from_json(&parameters, json_object_get(request, "parameters"), error);
     struct device_variant *variant = ARRAY_APPEND(worker->variants, worker->variant_count);
     variant->id = id;
-    variant->cubin = alloc_string(path);
     if (status == 0)
         status = load_variant(worker, variant, path, &parameters, answer, error);
     if ((status != 0 || answer->outcome != OUTCOME_MEASURED) && !answer->lost)
@@ -416,20 +417,12 @@ static int measure_variant(struct device_worker *worker, const json_t *request,
 static int choose_copy(struct device_worker *worker, const json_t *request,
                        struct device_variant *variant, struct answer *answer, struct error *error)
 {
-    struct compilation compilation = {0};
     json_int_t number = json_integer_value(json_object_get(request, "copy"));
-    int status = 0;
     if (number < 0)
         return error_set(error, ERROR_WORKER, "'copy' is negative");
-    if (device_variant_lacks_copy(variant, (size_t)number))
-        status = read_cubin(variant->cubin, &compilation, error);
-    if (status == 0)
-        status = to_outcome(worker,
-                            device_variant_choose_copy(variant, &worker->problem, compilation.cubin,
-                                                       (size_t)number, error),
-                            OUTCOME_LOAD_ERROR, answer);
-    compilation_release(&compilation);
-    return status;
+    return to_outcome(worker,
+                      device_variant_choose_copy(variant, &worker->problem, (size_t)number, error),
+                      OUTCOME_LOAD_ERROR, answer);
 }
 
 static int do_measure(struct device_worker *worker, const json_t *request, struct answer *answer,

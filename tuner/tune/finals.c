@@ -7,11 +7,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum {
-    FINAL_SAMPLES = 3, /* samples a round, whose median is the round's */
-    COPY_ROUNDS = 4 /* for which a copy of the code serves: loading one takes as long as a round */
-};
+enum { FINAL_SAMPLES = 3 /* samples a round, whose median is the round's */ };
 
 struct finals {
     struct tuning *tuning;
@@ -153,7 +151,8 @@ static int load(struct finals *finals, size_t contender, struct error *error)
     return 0;
 }
 
-/* Loads those that are in and not loaded: all of them again if the worker is lost on the way. */
+/* Loads those that are in and not loaded: all of them again if the worker is lost on the way. No
+ * request may be under way. */
 static int load_finalists(struct finals *finals, struct error *error)
 {
     int status = 0;
@@ -174,52 +173,83 @@ static void append_samples(struct finals *finals, size_t contender, const double
         *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = samples[i];
 }
 
-/* Takes a contender's samples of a round. `*again`: ask for them again; `*anew`: it cannot be
- * batched, so the finals begin anew. */
-static int measure(struct finals *finals, size_t contender, unsigned round, bool *again, bool *anew,
-                   struct error *error)
+/* Everyone who is in is measured once, in shuffled order and in the same copy of the code. */
+struct round {
+    size_t *waiting; /* contenders, the next one last */
+    size_t waiting_count;
+    size_t sent[GPU_TRIALS]; /* the oldest first */
+    size_t sent_count;
+    size_t copy;
+    bool anew; /* one cannot be batched: the finals begin anew */
+};
+
+static void send_next(struct finals *finals, struct round *round)
+{
+    size_t contender = round->waiting[--round->waiting_count];
+    const struct gpu_client_sampling sampling = {
+        .count = FINAL_SAMPLES, .copy = round->copy, .batched = finals->runs[contender] > 1};
+    if (finals->contenders[contender].out)
+        return;
+    gpu_client_measure_send(finals->tuning->client, (int64_t)finals->indices[contender], &sampling);
+    round->sent[round->sent_count++] = contender;
+}
+
+static int take_oldest(struct finals *finals, struct round *round, struct error *error)
 {
     struct gpu_client_answer answer;
     double *samples = NULL;
     size_t count = 0;
     int runs;
-    bool batched = finals->runs[contender] > 1;
-    const struct gpu_client_sampling sampling = {
-        .count = FINAL_SAMPLES, .copy = round / COPY_ROUNDS, .batched = batched};
+    size_t contender = round->sent[0];
     timings_stage(finals->tuning->timings, TIMING_FINALS);
-    int status = gpu_client_measure(finals->tuning->client, (int64_t)finals->indices[contender],
-                                    &sampling, &samples, &count, &runs, &answer, error);
-    *again = status == 0 && answer.again;
+    int status =
+        gpu_client_measure_take(finals->tuning->client, &samples, &count, &runs, &answer, error);
+    round->sent_count--;
+    memmove(round->sent, round->sent + 1, round->sent_count * sizeof *round->sent);
     if (status == 0 && answer.outcome != OUTCOME_MEASURED)
         disqualify(finals, contender, &answer);
-    else if (status == 0 && !answer.again && (runs > 1) != batched)
-        *anew = true;
-    else if (status == 0 && !answer.again)
+    else if (status == 0 && answer.again)
+        round->waiting[round->waiting_count++] = contender;
+    else if (status == 0 && (runs > 1) != (finals->runs[contender] > 1))
+        round->anew = true;
+    else if (status == 0)
         append_samples(finals, contender, samples, count);
     free(samples);
     return status;
 }
 
-/* One round: everyone who is in is measured once, in shuffled order, and every few rounds in
- * another copy of the code. `*anew`: the finals begin anew. */
-static int run_round(struct finals *finals, unsigned round, bool *anew, struct error *error)
+/* One step: send a request ahead, if it can be sent, else take the oldest answer. */
+static int round_step(struct finals *finals, struct round *round, struct error *error)
 {
-    size_t *order = alloc_zeroed(finals->count, sizeof *order);
-    bool again = false;
-    int status = 0;
-    *anew = false;
-    for (size_t i = 0; i < finals->count; i++)
-        order[i] = i;
-    statistics_shuffle(order, finals->count, &finals->random);
-    for (size_t i = 0; i < finals->count && status == 0 && !*anew; i += !again) {
-        again = false;
-        status = load_finalists(finals, error); /* which may put it out */
-        if (status == 0 && !finals->contenders[order[i]].out)
-            status = measure(finals, order[i], round, &again, anew, error);
+    bool ready = round->waiting_count > 0 && round->sent_count < GPU_TRIALS && !round->anew;
+    if (note_losses(finals)) { /* what was sent is forgotten */
+        while (round->sent_count > 0)
+            round->waiting[round->waiting_count++] = round->sent[--round->sent_count];
+        return 0;
     }
+    if (!ready)
+        return take_oldest(finals, round, error);
+    int status = round->sent_count == 0 ? load_finalists(finals, error) : 0; /* may put some out */
+    if (status == 0)
+        send_next(finals, round);
+    return status;
+}
+
+/* `*anew`: the finals begin anew. */
+static int run_round(struct finals *finals, unsigned number, bool *anew, struct error *error)
+{
+    struct round round = {.waiting_count = finals->count, .copy = number};
+    int status = 0;
+    round.waiting = alloc_zeroed(finals->count, sizeof *round.waiting);
+    for (size_t i = 0; i < finals->count; i++)
+        round.waiting[i] = i;
+    statistics_shuffle(round.waiting, finals->count, &finals->random);
+    while (status == 0 && ((round.waiting_count > 0 && !round.anew) || round.sent_count > 0))
+        status = round_step(finals, &round, error);
+    *anew = round.anew;
     if (*anew)
         give_up_batches(finals);
-    free(order);
+    free(round.waiting);
     return status;
 }
 
@@ -323,7 +353,7 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
     }
     if (status == 0)
         status = store_finalists(&finals, error);
-    if (status == 0)
+    if (status == 0 && !study->has_winner) /* or they go with the problem */
         status = unload_finalists(&finals, error);
     finals_release(&finals);
     return status;

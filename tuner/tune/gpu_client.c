@@ -100,12 +100,13 @@ static void set_answer(struct gpu_client_answer *answer, enum outcome outcome, c
     (void)snprintf(answer->reason, sizeof answer->reason, "%s", reason);
 }
 
-static void forget_oldest_trial(struct gpu_client *client)
+static void forget_oldest(struct gpu_client *client)
 {
-    json_decref(client->worker.trials[0]);
-    client->worker.trial_count--;
-    memmove(client->worker.trials, client->worker.trials + 1,
-            client->worker.trial_count * sizeof *client->worker.trials);
+    struct gpu_worker *worker = &client->worker;
+    json_decref(worker->requests[0]);
+    worker->request_count--;
+    memmove(worker->requests, worker->requests + 1,
+            worker->request_count * sizeof *worker->requests);
 }
 
 /* The worker died, passed its deadline or lied: the variant's outcome, and a successor. */
@@ -124,8 +125,7 @@ static int take_loss(struct gpu_client *client, bool timed_out, const char *reas
     client->kills = 0;
     set_answer(answer, timed_out ? OUTCOME_TIMEOUT : OUTCOME_FAULT, reason);
     answer->killed = client->worker.killed;
-    if (client->worker.trial_count > 0)
-        forget_oldest_trial(client); /* the successor gets only those behind it */
+    forget_oldest(client); /* the successor gets only those behind it */
     return gpu_worker_replace(&client->worker, error);
 }
 
@@ -146,13 +146,13 @@ static int take_failure(struct gpu_client *client, const json_t *reply,
 
 /* Returns 1; 0, with the worker killed and a reason, if its reply makes no sense; or the error that
  * the reply is. */
-static int check_reply(struct gpu_client *client, const json_t *request, const json_t *reply,
+static int check_reply(struct gpu_client *client, const json_t *reply,
                        char reason[WORKER_REASON_BYTES], struct error *error)
 {
     int status = message_error(reply, error);
     if (status != 0)
         return status;
-    const char *flaw = gpu_reply_flaw(request, reply);
+    const char *flaw = gpu_reply_flaw(client->worker.requests[0], reply);
     if (flaw == NULL)
         return 1;
     (void)snprintf(reason, WORKER_REASON_BYTES, "sent an invalid reply: '%s'", flaw);
@@ -160,13 +160,12 @@ static int check_reply(struct gpu_client *client, const json_t *request, const j
 }
 
 /*
- * The reply to `request`, the oldest under way; NULL if the variant is at fault or to be asked for
+ * The reply to the oldest request under way; NULL if the variant is at fault or to be asked for
  * again, as `answer` says. A worker that passes the deadline is a timeout; one that dies, unless it
  * was killed from outside, or whose reply makes no sense is a fault.
  */
-static int take_reply(struct gpu_client *client, const json_t *request, double timeout_s,
-                      double patience_s, json_t **reply, struct gpu_client_answer *answer,
-                      struct error *error)
+static int take_reply(struct gpu_client *client, double timeout_s, double patience_s,
+                      json_t **reply, struct gpu_client_answer *answer, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
     bool timed_out;
@@ -177,14 +176,13 @@ static int take_reply(struct gpu_client *client, const json_t *request, double t
     int status = gpu_worker_receive(&client->worker, timeout_s, patience_s, &message, &timed_out,
                                     reason, error);
     if (status == 1)
-        status = check_reply(client, request, message, reason, error);
+        status = check_reply(client, message, reason, error);
     if (status != 1) {
         json_decref(message);
         return status < 0 ? status : take_loss(client, timed_out, reason, answer, error);
     }
     client->kills = 0;
-    if (client->worker.trial_count > 0)
-        forget_oldest_trial(client);
+    forget_oldest(client);
     if (patience_s > 0 && !json_is_true(json_object_get(message, "lost")))
         client->spoilt = standby_worker_settle(&client->worker.standby, client->worker.took_s);
     if (!gpu_reply_failed(message)) {
@@ -210,8 +208,10 @@ static void drop_spoilt(const struct gpu_client *client, json_t **reply,
     answer->again = true;
 }
 
+/* Queues a request about a variant. */
 static void send_request(struct gpu_client *client, json_t *request)
 {
+    client->worker.requests[client->worker.request_count++] = request;
     if (client->worker.standby.gone)
         json_object_set_new(request, "recount", json_true());
     client->worker.standby.gone = false;
@@ -219,23 +219,22 @@ static void send_request(struct gpu_client *client, json_t *request)
     gpu_worker_send(&client->worker, json_incref(request));
 }
 
-/* One request, which is released, and its reply. */
-static int call(struct gpu_client *client, json_t *request, double timeout_s, double patience_s,
-                json_t **reply, struct gpu_client_answer *answer, struct error *error)
+/* The oldest request runs a variant, which may take until its deadline. */
+static int take_running(struct gpu_client *client, double timeout_s, json_t **reply,
+                        struct gpu_client_answer *answer, struct error *error)
 {
-    send_request(client, request);
-    int status = take_reply(client, request, timeout_s, patience_s, reply, answer, error);
+    double patience_s = standby_worker_patience_s(&client->worker.standby, timeout_s);
+    int status = take_reply(client, timeout_s, patience_s, reply, answer, error);
     drop_spoilt(client, reply, answer);
-    json_decref(request);
     return status;
 }
 
-/* One that runs a variant, which may take until its deadline. */
-static int call_running(struct gpu_client *client, json_t *request, double timeout_s,
-                        json_t **reply, struct gpu_client_answer *answer, struct error *error)
+/* One that runs none. */
+static int call(struct gpu_client *client, json_t *request, json_t **reply,
+                struct gpu_client_answer *answer, struct error *error)
 {
-    double patience_s = standby_worker_patience_s(&client->worker.standby, timeout_s);
-    return call(client, request, timeout_s, patience_s, reply, answer, error);
+    send_request(client, request);
+    return take_reply(client, worker_timeout_s(LOAD_TIMEOUT_S), 0, reply, answer, error);
 }
 
 static void store_loaded(const json_t *reply, struct result *result,
@@ -253,7 +252,7 @@ int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
     json_t *reply;
     json_t *request = json_pack("{s:s, s:I, s:s, s:o}", "do", "load", "id", (json_int_t)id, "cubin",
                                 cubin, "parameters", bindings_to_json(parameters));
-    int status = call(client, request, worker_timeout_s(LOAD_TIMEOUT_S), 0, &reply, answer, error);
+    int status = call(client, request, &reply, answer, error);
     if (reply != NULL)
         store_loaded(reply, result, answer);
     json_decref(reply);
@@ -278,9 +277,9 @@ int gpu_client_verify(struct gpu_client *client, int64_t id, int runs,
                       struct gpu_client_answer *answer, struct error *error)
 {
     json_t *reply;
-    json_t *request =
-        json_pack("{s:s, s:I, s:i}", "do", "verify", "id", (json_int_t)id, "runs", runs);
-    int status = call_running(client, request, launch_timeout(client), &reply, answer, error);
+    send_request(client,
+                 json_pack("{s:s, s:I, s:i}", "do", "verify", "id", (json_int_t)id, "runs", runs));
+    int status = take_running(client, launch_timeout(client), &reply, answer, error);
     if (reply != NULL)
         note_run(client, reply);
     json_decref(reply);
@@ -352,20 +351,29 @@ double gpu_client_empty_batch_ns(const struct gpu_client *client)
     return client->empty_batch_ns;
 }
 
-int gpu_client_measure(struct gpu_client *client, int64_t id,
-                       const struct gpu_client_sampling *sampling, double **samples_ns,
-                       size_t *sample_count, int *runs, struct gpu_client_answer *answer,
-                       struct error *error)
+void gpu_client_measure_send(struct gpu_client *client, int64_t id,
+                             const struct gpu_client_sampling *sampling)
+{
+    send_request(client, json_pack("{s:s, s:I, s:I, s:I, s:b}", "do", "measure", "id",
+                                   (json_int_t)id, "samples", (json_int_t)sampling->count, "copy",
+                                   (json_int_t)sampling->copy, "batched", (int)sampling->batched));
+}
+
+static double measure_timeout(const struct gpu_client *client)
 {
     enum { MOST_RUNS = 100 }; /* more than a batch has */
+    const json_t *request = client->worker.requests[0];
+    bool batched = json_is_true(json_object_get(request, "batched"));
+    double launches = (double)gpu_reply_integer(request, "samples") * (batched ? MOST_RUNS : 1);
+    return launch_timeout(client) + 2 * client->slowest_s * launches;
+}
+
+int gpu_client_measure_take(struct gpu_client *client, double **samples_ns, size_t *sample_count,
+                            int *runs, struct gpu_client_answer *answer, struct error *error)
+{
     json_t *reply;
-    json_t *request = json_pack("{s:s, s:I, s:I, s:I, s:b}", "do", "measure", "id", (json_int_t)id,
-                                "samples", (json_int_t)sampling->count, "copy",
-                                (json_int_t)sampling->copy, "batched", (int)sampling->batched);
-    double launches = (double)sampling->count * (sampling->batched ? MOST_RUNS : 1);
-    double timeout_s = launch_timeout(client) + 2 * client->slowest_s * launches;
     *runs = 0;
-    int status = call_running(client, request, timeout_s, &reply, answer, error);
+    int status = take_running(client, measure_timeout(client), &reply, answer, error);
     if (reply != NULL)
         hang_recovery_measured(&client->worker.hangs, clock_ns());
     if (reply != NULL)
@@ -380,8 +388,8 @@ int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error
 {
     json_t *reply;
     struct gpu_client_answer answer;
-    int status = call(client, json_pack("{s:s, s:I}", "do", "unload", "id", (json_int_t)id),
-                      worker_timeout_s(LOAD_TIMEOUT_S), 0, &reply, &answer, error);
+    int status = call(client, json_pack("{s:s, s:I}", "do", "unload", "id", (json_int_t)id), &reply,
+                      &answer, error);
     json_decref(reply);
     return status;
 }
@@ -392,11 +400,10 @@ void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
                            const struct bindings *parameters, size_t samples, double enough_ns,
                            double short_ns)
 {
-    json_t *request = json_pack("{s:s, s:s, s:o, s:I, s:f, s:f}", "do", "trial", "cubin", cubin,
-                                "parameters", bindings_to_json(parameters), "samples",
-                                (json_int_t)samples, "enough_ns", enough_ns, "short_ns", short_ns);
-    client->worker.trials[client->worker.trial_count++] = request;
-    send_request(client, request);
+    send_request(client,
+                 json_pack("{s:s, s:s, s:o, s:I, s:f, s:f}", "do", "trial", "cubin", cubin,
+                           "parameters", bindings_to_json(parameters), "samples",
+                           (json_int_t)samples, "enough_ns", enough_ns, "short_ns", short_ns));
 }
 
 int gpu_client_trial_take(struct gpu_client *client, struct result *result,
@@ -408,7 +415,7 @@ int gpu_client_trial_take(struct gpu_client *client, struct result *result,
     *times = (struct trial_times){0};
     do {
         double timeout_s = launch_timeout(client);
-        status = take_reply(client, client->worker.trials[0], timeout_s,
+        status = take_reply(client, timeout_s,
                             standby_worker_patience_s(&client->worker.standby, timeout_s), &reply,
                             answer, error);
     } while (status == 0 && answer->again);

@@ -4,7 +4,11 @@
  *
  * Calling sequence: gpu_client_new (the worker starts, and makes its context meanwhile),
  * gpu_client_gpu (its greeting), then for each problem gpu_client_open, and for each variant
- * gpu_client_load, gpu_client_verify, gpu_client_measure, gpu_client_unload.
+ * gpu_client_load, gpu_client_verify, gpu_client_measure_send and _take, gpu_client_unload.
+ *
+ * Trials and measurements are queued: at most GPU_TRIALS are sent before the first is taken, and
+ * they are answered in order, so that the GPU never waits for the next one. Other calls must wait
+ * until none is under way.
  *
  * A call about a variant that fails returns 0 with the variant's outcome and reason. A worker that
  * dies or sends a reply that makes no sense (gpu_reply.h) is the variant's fault, one that passes
@@ -70,26 +74,27 @@ struct gpu_client_sampling {
     bool batched;
 };
 
+/* Sends a request for samples of a loaded variant. If the worker is lost before it comes to that,
+ * the request is forgotten: the next worker has not loaded the variant. */
+void gpu_client_measure_send(struct gpu_client *client, int64_t id,
+                             const struct gpu_client_sampling *sampling);
+
 /*
- * Takes samples and appends them to `*samples_ns` (grown with realloc); `*runs` is of how many runs
- * each is the mean: 1, or with `batched` that of a batch, where there can be one (batch.h). Samples
- * taken while the GPU throttled are dropped and `answer->again` is set, after a pause; if
- * throttling persists, they are kept. See gpu_client_conditions().
+ * Takes the samples of the oldest request and appends them to `*samples_ns` (grown with realloc);
+ * `*runs` is of how many runs each is the mean: 1, or with `batched` that of a batch, where there
+ * can be one (batch.h). Samples taken while the GPU throttled are dropped and `answer->again` is
+ * set, after a pause; if throttling persists, they are kept. See gpu_client_conditions().
  */
-int gpu_client_measure(struct gpu_client *client, int64_t id,
-                       const struct gpu_client_sampling *sampling, double **samples_ns,
-                       size_t *sample_count, int *runs, struct gpu_client_answer *answer,
-                       struct error *error);
+int gpu_client_measure_take(struct gpu_client *client, double **samples_ns, size_t *sample_count,
+                            int *runs, struct gpu_client_answer *answer, struct error *error);
 
 int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error);
 
 /*
- * A trial loads, verifies, samples and unloads a variant in one request. Trials are queued
- * (gpu_client_trial_send, at most GPU_TRIALS at once) and answered in order
- * (gpu_client_trial_take), so that the GPU never waits for the next one. A variant whose first
+ * A trial loads, verifies, samples and unloads a variant in one request. A variant whose first
  * sample is above `enough_ns` (0: never) gets no further ones; one whose samples' median is below
  * `short_ns` is sampled in batches instead, if it can be. If a trial costs the worker, those behind
- * it are sent again to its successor. Other calls must wait until no trial is queued.
+ * it are sent again to its successor.
  */
 void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
                            const struct bindings *parameters, size_t samples, double enough_ns,

@@ -42,7 +42,7 @@ static void start_standby(struct gpu_worker *worker)
 {
     standby_worker_start(&worker->standby, worker->ordinal,
                          worker->standby_fits ? open_message(&worker->problem) : NULL,
-                         worker->trial_count > 0 ? worker->trial_count : 1);
+                         worker->request_count);
 }
 
 int gpu_worker_kill(struct gpu_worker *worker, struct error *error)
@@ -143,8 +143,8 @@ int gpu_worker_init(struct gpu_worker *worker, int ordinal, struct event_loop *l
 
 void gpu_worker_clear(struct gpu_worker *worker)
 {
-    while (worker->trial_count > 0)
-        json_decref(worker->trials[--worker->trial_count]);
+    while (worker->request_count > 0)
+        json_decref(worker->requests[--worker->request_count]);
     standby_worker_clear(&worker->standby);
 }
 
@@ -293,18 +293,31 @@ static int reopen(struct gpu_worker *worker, struct error *error)
     return status;
 }
 
+/* A trial says all about its variant; other requests have the `id` of one that was loaded. */
+static void forget_loaded(struct gpu_worker *worker)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < worker->request_count; i++)
+        if (json_object_get(worker->requests[i], "id") == NULL)
+            worker->requests[kept++] = worker->requests[i];
+        else
+            json_decref(worker->requests[i]);
+    worker->request_count = kept;
+}
+
 int gpu_worker_replace(struct gpu_worker *worker, struct error *error)
 {
     int status = gpu_worker_kill(worker, error);
     worker->greeted = false;
     worker->losses++;
+    forget_loaded(worker);
     if (status == 0)
         status = promote_standby(worker, error);
     status = status == 0 ? reopen(worker, error) : status < 0 ? status : 0;
-    if (worker->trial_count == 0)
+    if (worker->request_count == 0)
         hang_recovery_idle(&worker->hangs, clock_ns());
-    for (size_t i = 0; i < worker->trial_count && status == 0; i++)
-        gpu_worker_send(worker, json_incref(worker->trials[i]));
+    for (size_t i = 0; i < worker->request_count && status == 0; i++)
+        gpu_worker_send(worker, json_incref(worker->requests[i]));
     return status;
 }
 

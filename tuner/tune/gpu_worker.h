@@ -24,9 +24,9 @@ struct gpu_worker {
     char ordinal[16];
     bool greeted;
     struct gpu gpu;
-    struct gpu_problem problem; /* the one that is open, to open it again */
-    json_t *trials[GPU_TRIALS]; /* sent and not answered, the oldest first */
-    size_t trial_count;
+    struct gpu_problem problem;   /* the one that is open, to open it again */
+    json_t *requests[GPU_TRIALS]; /* about variants, sent and not answered, the oldest first */
+    size_t request_count;
     unsigned losses;     /* workers that died or were killed so far */
     bool killed;         /* the last of them was killed from outside */
     int64_t deadline_ns; /* of the last reply waited for */
@@ -71,8 +71,9 @@ int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patie
 int gpu_worker_expect(const json_t *message, const char *event, struct error *error);
 
 /*
- * Replaces a lost worker: the same problem is open and the same trials are queued afterwards. Kills
- * it first, since its kernel may still be on the GPU. Errors as gpu_client_open().
+ * Replaces a lost worker: the same problem is open and the same trials are queued afterwards. Other
+ * requests under way are forgotten, since their variants are no longer loaded. Kills the worker
+ * first, since its kernel may still be on the GPU. Errors as gpu_client_open().
  */
 int gpu_worker_replace(struct gpu_worker *worker, struct error *error);
 

@@ -14,15 +14,21 @@ enum { ROUND_SAMPLES = 3, MOST_SAMPLES = 12 * ROUND_SAMPLES };
 #define CLOSE_AND_SLOW "us = 20, 20.0002, 25"
 #define CLOSE_AND_SLOW_BATCHES "us = 6, 6.0001, 7"
 
-static int hold(struct tuning_fixture *fixture, const char *script, const char *rest,
-                double launch_timeout_s)
+static int hold_within(double tie_tolerance, struct tuning_fixture *fixture, const char *script,
+                       const char *rest, double launch_timeout_s)
 {
     fixture_start(fixture, script, rest, launch_timeout_s);
     fixture->tuning.rules.everyone = true; /* in the finals, however slow */
-    fixture->tuning.rules.tie_tolerance = 1e-9;
+    fixture->tuning.rules.tie_tolerance = tie_tolerance;
     fixture_open(fixture);
     fixture_check(fixture, screening_hold(&fixture->tuning, &fixture->job, &fixture->error));
     return finals_hold(&fixture->tuning, &fixture->job, &fixture->error);
+}
+
+static int hold(struct tuning_fixture *fixture, const char *script, const char *rest,
+                double launch_timeout_s)
+{
+    return hold_within(1e-9, fixture, script, rest, launch_timeout_s);
 }
 
 static size_t samples_of(const struct tuning_fixture *fixture, double us)
@@ -46,7 +52,7 @@ static void the_fastest_wins(void **state)
     }
     assert_int_equal(scripted_worker_count("verify"), 1); /* of the winner alone */
     assert_int_equal(scripted_worker_count("load"), 4);
-    assert_int_equal(scripted_worker_count("unload"), 4);
+    assert_int_equal(scripted_worker_count("unload"), 0); /* they go with the problem */
     fixture_end(&fixture);
 }
 
@@ -54,7 +60,7 @@ static void equals_are_a_tie(void **state)
 {
     (void)state;
     struct tuning_fixture fixture;
-    fixture_check(&fixture, hold(&fixture, "", "us = 20, 20.001, 30", 10));
+    fixture_check(&fixture, hold_within(0.005, &fixture, "", "us = 20, 20.001, 30", 10));
     assert_true(fixture_result(&fixture, 20)->tied);
     assert_true(fixture_result(&fixture, 20.001)->tied);
     assert_false(fixture_result(&fixture, 30)->tied);
@@ -105,8 +111,6 @@ static void a_kill_after_one_was_ruled_out_changes_nothing(void **state)
     assert_unharmed("measure:us=20 9 signal 9\n");
     assert_unharmed("verify 1 signal 9\n");
     assert_unharmed("verify 2 signal 9\n");
-    assert_unharmed("unload 1 signal 9\n");
-    assert_unharmed("unload 3 signal 9\n");
 }
 
 static void throttled_samples_are_taken_again_in_their_round(void **state)
@@ -219,7 +223,7 @@ static void finals_are_held_again_among_those_left(void **state)
 static void an_error_ends_it(void **state)
 {
     (void)state;
-    static const char *const requests[] = {"load", "measure", "verify", "unload"};
+    static const char *const requests[] = {"load", "measure", "verify"};
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         struct tuning_fixture fixture;
         char *script = alloc_format("%s 2 error -4\n", requests[i]);

@@ -95,8 +95,9 @@ static int measure(struct fixture *fixture, int64_t id, double **samples_ns, siz
 {
     const struct gpu_client_sampling sampling = {.count = SAMPLES};
     int runs;
-    return gpu_client_measure(fixture->client, id, &sampling, samples_ns, count, &runs,
-                              &fixture->answer, &fixture->error);
+    gpu_client_measure_send(fixture->client, id, &sampling);
+    return gpu_client_measure_take(fixture->client, samples_ns, count, &runs, &fixture->answer,
+                                   &fixture->error);
 }
 
 /* Makes one request, by name, about variant 1, which is loaded for all but "load" and "trial". */
