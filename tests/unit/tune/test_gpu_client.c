@@ -91,13 +91,23 @@ static int load(struct fixture *fixture, int64_t id, int us)
     return status;
 }
 
-static int measure(struct fixture *fixture, int64_t id, double **samples_ns, size_t *count)
+static void send_measurement(struct fixture *fixture, int64_t id)
 {
     const struct gpu_client_sampling sampling = {.count = SAMPLES};
-    int runs;
     gpu_client_measure_send(fixture->client, id, &sampling);
+}
+
+static int take_measurement(struct fixture *fixture, double **samples_ns, size_t *count)
+{
+    int runs;
     return gpu_client_measure_take(fixture->client, samples_ns, count, &runs, &fixture->answer,
                                    &fixture->error);
+}
+
+static int measure(struct fixture *fixture, int64_t id, double **samples_ns, size_t *count)
+{
+    send_measurement(fixture, id);
+    return take_measurement(fixture, samples_ns, count);
 }
 
 /* Makes one request, by name, about variant 1, which is loaded for all but "load" and "trial". */
@@ -524,7 +534,7 @@ static void three_kills_in_a_row_are_the_variant_s_fault(void **state)
     end(&fixture);
 }
 
-/* --- trials queued behind each other --- */
+/* --- requests queued behind each other --- */
 
 /* The first of two trials meets the action; the second is answered by the successor. */
 static void assert_queue_survives(const char *action, double timeout_s, enum outcome outcome)
@@ -561,6 +571,60 @@ static void trials_behind_are_answered_in_order(void **state)
     assert_queue_survives("say hello", 10, OUTCOME_FAULT);
     assert_queue_survives("merge {\"samples_ns\":[1]}", 10, OUTCOME_FAULT);
     assert_queue_survives("hang", 0.4, OUTCOME_TIMEOUT);
+}
+
+/* Loads variants 1 of 20 µs and 2 of 30 µs, and sends a measurement of each. */
+static void send_two_measurements(struct fixture *fixture, const char *script)
+{
+    start(fixture, script, 10);
+    open_problem(fixture);
+    for (int id = 1; id <= 2; id++)
+        assert_int_equal(load(fixture, id, 10 + 10 * id), 0);
+    send_measurement(fixture, 1);
+    send_measurement(fixture, 2);
+}
+
+static void assert_taken(struct fixture *fixture, double us)
+{
+    double *samples_ns = NULL;
+    size_t count = 0;
+    assert_int_equal(take_measurement(fixture, &samples_ns, &count), 0);
+    assert_answer(fixture, OUTCOME_MEASURED, "");
+    assert_int_equal(count, SAMPLES);
+    assert_true(samples_ns[0] > us * 999 && samples_ns[0] < us * 1001);
+    free(samples_ns);
+}
+
+static void measurements_behind_are_answered_in_order(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    send_two_measurements(&fixture, "");
+    assert_taken(&fixture, 20);
+    assert_taken(&fixture, 30);
+    end(&fixture);
+}
+
+/* The next worker has not loaded the variant. */
+static void a_measurement_behind_one_that_costs_the_worker_is_forgotten(void **state)
+{
+    (void)state;
+    static const char *const losses[] = {"die 3", "lose fault", "signal 9", "say hello"};
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        struct fixture fixture;
+        double *samples_ns = NULL;
+        size_t count = 0;
+        char *script = alloc_format("measure 1 %s\n", losses[i]);
+        send_two_measurements(&fixture, script);
+        assert_int_equal(take_measurement(&fixture, &samples_ns, &count), 0);
+        assert_true(fixture.answer.again || fixture.answer.outcome == OUTCOME_FAULT);
+        assert_int_equal(gpu_client_losses(fixture.client), 1);
+        assert_int_equal(load(&fixture, 2, 30), 0);
+        send_measurement(&fixture, 2);
+        assert_taken(&fixture, 30);
+        end(&fixture);
+        free(script);
+    }
 }
 
 /* --- the standby --- */
@@ -709,6 +773,8 @@ int main(int argc, char **argv)
         SCRATCH_TEST(what_a_kill_from_outside_stopped_is_asked_again),
         SCRATCH_TEST(three_kills_in_a_row_are_the_variant_s_fault),
         SCRATCH_TEST(trials_behind_are_answered_in_order),
+        SCRATCH_TEST(measurements_behind_are_answered_in_order),
+        SCRATCH_TEST(a_measurement_behind_one_that_costs_the_worker_is_forgotten),
         SCRATCH_TEST(the_standby_takes_over_from_one_that_hangs),
         SCRATCH_TEST(a_standby_that_is_no_good_is_replaced),
         SCRATCH_TEST(a_standby_without_room_has_its_context_only),

@@ -537,7 +537,7 @@ static void test_equals_are_rarely_separated(void **state)
     static const struct {
         size_t count;
         int finals;
-    } fields[] = {{2, 200}, {4, 100}, {FIELD, 20}};
+    } fields[] = {{2, 100}, {4, 60}, {FIELD, 12}};
     static const double equal[FIELD] = {0};
     static struct finals finals;
     for (size_t i = 0; i < LENGTH(fields) * LENGTH(measurings); i++) {
