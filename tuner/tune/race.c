@@ -246,9 +246,11 @@ static double timer_resolution(const struct contender *contenders, size_t count,
 static unsigned count_looks(const struct race_rules *rules)
 {
     unsigned looks = 1; /* after maximum_rounds */
-    for (double look = rules->minimum_rounds; (size_t)look < rules->maximum_rounds;
-         look *= LOOK_GROWTH)
+    double look = rules->minimum_rounds;
+    while ((size_t)look < rules->maximum_rounds) {
+        look *= LOOK_GROWTH;
         looks++;
+    }
     return looks;
 }
 
