@@ -2,8 +2,8 @@
  * One loaded copy of a variant's code. The address at which the driver loads a cubin decides which
  * instruction-cache lines its loops share. On an H200, copies of the same cubin differ in speed by
  * 0.35 % (standard deviation) for as long as they stay loaded, so two variants half a percent apart
- * can swap ranks from one process to the next. The finals therefore cycle through several copies of
- * each variant, so that the best code wins and not the luckiest address.
+ * can swap ranks from one process to the next. Each round of the finals therefore runs in another
+ * copy of each variant, so that the best code wins and not the luckiest address.
  */
 #ifndef AUTOTUNE_DEVICE_CODE_H
 #define AUTOTUNE_DEVICE_CODE_H
@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-enum { CODE_COPIES = 16 };
+enum { CODE_COPIES = 16 }; /* as race_rules.copies in tune/race.h */
 
 struct device_code {
     CUmodule module;
