@@ -261,6 +261,17 @@ static double early_level(const struct race_rules *rules)
     return fmax(level, pow(0.5, (double)smaller(rules->minimum_rounds, rules->copies)));
 }
 
+/* At the last: the leader is the luckiest of all who are in. */
+static double last_level(const struct contender *contenders, size_t count,
+                         const struct race_rules *rules)
+{
+    size_t in = 0;
+    for (size_t i = 0; i < count; i++)
+        in += is_in(&contenders[i]);
+    double others = in > 1 ? (double)(in - 1) : 1.0;
+    return fmax(early_level(rules), (1.0 - rules->confidence) / 2 / others);
+}
+
 /* Rules out who is separated from the leader. True if nobody else still in can be faster than the
  * leader by more than the tolerance. */
 static bool rule_out(struct contender *contenders, size_t count, size_t leader, double resolution,
@@ -364,8 +375,8 @@ struct verdict race_judge(struct contender *contenders, size_t count,
         verdict.decided = resolved || rounds >= complete.maximum_rounds;
     }
     if (verdict.decided) {
-        (void)rule_out(contenders, count, leader, resolution, (1.0 - complete.confidence) / 2,
-                       &complete);
+        double level = last_level(contenders, count, &complete);
+        (void)rule_out(contenders, count, leader, resolution, level, &complete);
         verdict.winner = break_tie(contenders, count, leader, &complete, &verdict.tie_count);
     }
     verdict.margin = winning_margin(contenders, count, verdict.winner, resolution, &complete);
