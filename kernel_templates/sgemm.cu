@@ -4,11 +4,11 @@
 // METHOD              naive: one thread per element of C, which reads A and B from global memory.
 //                     tiled: a block computes a tile of C from tiles of A and B in shared memory,
 //                     and each thread a smaller tile of it in registers.
+//                     pipelined: the same with asynchronous copies; more in sgemm_pipelined.cuh.
 // BLOCK_DIM           naive: threads per block in each direction.
-// TILE_M, TILE_N      tiled: rows and columns of a block's tile. Larger tiles read A and B less
-//                     often.
-// TILE_K              tiled: depth of a step. Deeper steps need fewer barriers.
-// THREAD_M, THREAD_N  tiled: rows and columns of a thread's tile, multiples of 4. Each value from
+// TILE_M, TILE_N      rows and columns of a block's tile. Larger tiles read A and B less often.
+// TILE_K              depth of a step. Deeper steps need fewer barriers.
+// THREAD_M, THREAD_N  rows and columns of a thread's tile, multiples of 4. Each value from
 //                     shared memory is used THREAD_N or THREAD_M times; the sums need
 //                     THREAD_M * THREAD_N registers.
 // MIN_BLOCKS          minimum resident blocks per SM: the second launch bound. It caps registers;
@@ -17,6 +17,7 @@
 
 #define METHOD_NAIVE 0
 #define METHOD_TILED 1
+#define METHOD_PIPELINED 2
 
 #ifndef METHOD
 #define METHOD METHOD_NAIVE
@@ -73,7 +74,7 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
     c[at] = alpha * sum + beta * c[at];
 }
 
-#else
+#elif METHOD == METHOD_TILED
 
 // Four neighbouring elements of a row. The first `inside` are in the matrix; the others become 0.
 __device__ __forceinline__ float4 load_some(const float *from, int inside)
@@ -225,6 +226,10 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
         }
     }
 }
+
+#else
+
+#include "sgemm_pipelined.cuh"
 
 #endif
 

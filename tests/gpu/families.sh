@@ -178,6 +178,24 @@ n = 70
 k = 50
 method = naive, tiled
 cache = warm
+[sgemm_pipelined]
+template = sgemm
+m = 100
+n = 70
+k = 50
+method = pipelined
+stages = 2, 3
+split_k = 1, 2
+group_m = 2
+cache = warm
+[convolution]
+width = 100
+height = 37
+tile_x = 2
+tile_y = 2
+filter_from = global, shared
+padding = 1
+cache = warm
 [thread_order]
 unit = thread, warp, block
 n = 2048

@@ -1,0 +1,286 @@
+// sgemm with METHOD pipelined: cp.async copies the tiles of the next steps into shared memory while
+// the threads multiply those of this one, and the blocks of a tile can share its k.
+//
+// STAGES    sets of tiles in shared memory. STAGES - 1 steps are on their way at a time.
+// VECTOR_K  elements of a row of A that a thread reads from shared memory at once: 1, 2 or 4. Wider
+//           reads are fewer, but hold THREAD_M * VECTOR_K registers.
+// LANES_N   threads of a warp side by side in n; the other 32 / LANES_N are below each other in m.
+//           The warp reads LANES_N groups of four columns of B, and 32 / LANES_N rows of A, at once.
+//
+// Two more options are known at run time only, so they are not compiled in:
+// gridDim.z (split_k)  blocks that share a tile of C, each with a part of k. The last of them to end
+//                      adds up what the others left in `partials`. For matrices with few tiles.
+// group_m              rows of tiles that are worked on together, column by column, so that blocks
+//                      that run at the same time find more of A and B in the L2 cache.
+#ifndef SGEMM_PIPELINED_CUH
+#define SGEMM_PIPELINED_CUH
+
+#ifndef STAGES
+#define STAGES 3
+#endif
+#ifndef VECTOR_K
+#define VECTOR_K 4
+#endif
+#ifndef LANES_N
+#define LANES_N 8
+#endif
+
+#define THREADS_N (TILE_N / THREAD_N)
+#define THREADS_M (TILE_M / THREAD_M)
+#define LANES_M (WARP_SIZE / LANES_N)
+
+// Rows of A in shared memory: neighbouring rows start in different banks, all aligned to 16 bytes.
+#define ROW_OF_A (TILE_K + 4)
+#define STAGE_FLOATS (TILE_M * ROW_OF_A + TILE_K * TILE_N)
+
+static_assert(THREADS_N % LANES_N == 0 && THREADS_M % LANES_M == 0, "a block is made of whole warps");
+static_assert(TILE_K % VECTOR_K == 0, "a step is made of whole reads");
+
+struct __align__(4 * VECTOR_K) Depth {
+    float at[VECTOR_K];
+};
+
+// Starts copying BYTES bytes to shared memory. Those after the first `inside` become 0.
+template <int BYTES>
+__device__ __forceinline__ void copy_async(float *to, const float *from, int inside)
+{
+    const uint32 shared = (uint32)__cvta_generic_to_shared(to);
+    if (BYTES == 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                     :
+                     : "r"(shared), "l"(from), "r"(inside)
+                     : "memory");
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                     :
+                     : "r"(shared), "l"(from), "r"(inside)
+                     : "memory");
+    }
+}
+
+__device__ __forceinline__ void end_stage()
+{
+    asm volatile("cp.async.commit_group;" : : : "memory");
+}
+
+// Waits until at most PENDING of the latest stages are on their way.
+template <int PENDING> __device__ __forceinline__ void wait_for_stages()
+{
+    asm volatile("cp.async.wait_group %0;" : : "n"(PENDING) : "memory");
+}
+
+// Starts copying a tile; what is outside the matrix becomes 0. Groups of four neighbours are copied
+// at once if the rows of the matrix are aligned to 16 bytes.
+template <int ROWS, int COLUMNS, int STRIDE>
+__device__ __forceinline__ void copy_tile(float *tile, const float *matrix, int rows, int columns,
+                                          int last_column, int row, int column)
+{
+    static_assert(ROWS * COLUMNS % (4 * THREADS) == 0, "every thread copies as many");
+    const bool aligned = columns % 4 == 0;
+#pragma unroll
+    for (int i = 0; i < ROWS * COLUMNS / 4 / THREADS; i++) {
+        const int group = i * THREADS + threadIdx.x;
+        const int y = group / (COLUMNS / 4);
+        const int x = group % (COLUMNS / 4) * 4;
+        const int inside = row + y < rows ? max(0, min(4, last_column - column - x)) : 0;
+        const float *from = inside > 0 ? matrix + (int64)(row + y) * columns + column + x : matrix;
+        float *to = tile + y * STRIDE + x;
+        if (aligned) {
+            copy_async<16>(to, from, 4 * inside);
+        } else {
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                copy_async<4>(to + j, j < inside ? from + j : matrix, j < inside ? 4 : 0);
+            }
+        }
+    }
+}
+
+// Where a thread's rows and columns are in the block's tile. Rows are THREADS_M apart; columns are
+// groups of four, 4 * THREADS_N apart.
+struct Place {
+    int row;
+    int column;
+
+    __device__ __forceinline__ Place()
+    {
+        const int lane = threadIdx.x % WARP_SIZE;
+        const int warp = threadIdx.x / WARP_SIZE;
+        row = warp / (THREADS_N / LANES_N) * LANES_M + lane / LANES_N;
+        column = (warp % (THREADS_N / LANES_N) * LANES_N + lane % LANES_N) * 4;
+    }
+    __device__ __forceinline__ int row_of(int y) const
+    {
+        return row + y * THREADS_M;
+    }
+    __device__ __forceinline__ int column_of(int group) const
+    {
+        return column + group * 4 * THREADS_N;
+    }
+};
+
+// Adds the product of a stage's tiles to the thread's sums.
+__device__ __forceinline__ void multiply_stage(float (*sums)[THREAD_N], const float *stage,
+                                               const Place &place)
+{
+    const float *tile_b = stage + TILE_M * ROW_OF_A;
+#pragma unroll
+    for (int k = 0; k < TILE_K; k += VECTOR_K) {
+        Depth of_a[THREAD_M];
+#pragma unroll
+        for (int y = 0; y < THREAD_M; y++) {
+            of_a[y] = *(const Depth *)(stage + place.row_of(y) * ROW_OF_A + k);
+        }
+#pragma unroll
+        for (int i = 0; i < VECTOR_K; i++) {
+            float4 of_b[THREAD_N / 4];
+#pragma unroll
+            for (int x = 0; x < THREAD_N / 4; x++) {
+                of_b[x] = *(const float4 *)(tile_b + (k + i) * TILE_N + place.column_of(x));
+            }
+#pragma unroll
+            for (int y = 0; y < THREAD_M; y++) {
+#pragma unroll
+                for (int x = 0; x < THREAD_N / 4; x++) {
+                    sums[y][4 * x] += of_a[y].at[i] * of_b[x].x;
+                    sums[y][4 * x + 1] += of_a[y].at[i] * of_b[x].y;
+                    sums[y][4 * x + 2] += of_a[y].at[i] * of_b[x].z;
+                    sums[y][4 * x + 3] += of_a[y].at[i] * of_b[x].w;
+                }
+            }
+        }
+    }
+}
+
+// Adds the sums of all blocks that share this tile. Returns whether this block has the total: the
+// last to arrive does. Each block's sums are stored as its threads hold them.
+__device__ __forceinline__ bool add_other_parts(float (*sums)[THREAD_N], float4 *partials,
+                                                uint32 *tickets)
+{
+    __shared__ uint32 ticket;
+    const int groups = THREAD_M * THREAD_N / 4;
+    const int tiles = gridDim.x * gridDim.y;
+    const int tile = blockIdx.y * gridDim.x + blockIdx.x;
+    float4 *own = partials + ((int64)blockIdx.z * tiles + tile) * groups * THREADS + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < groups; i++) {
+        own[i * THREADS] = ((const float4 *)sums)[i];
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ticket = increment_acquire_release(&tickets[tile], gridDim.z - 1);
+    }
+    __syncthreads();
+    if (ticket != gridDim.z - 1) {
+        return false;
+    }
+    for (int part = 0; part < gridDim.z; part++) {
+        if (part == blockIdx.z) {
+            continue;
+        }
+        const float4 *other = partials + ((int64)part * tiles + tile) * groups * THREADS + threadIdx.x;
+#pragma unroll
+        for (int i = 0; i < groups; i++) {
+            const float4 four = __ldcg(other + i * THREADS);
+            float *sum = &sums[0][0] + 4 * i;
+            sum[0] += four.x;
+            sum[1] += four.y;
+            sum[2] += four.z;
+            sum[3] += four.w;
+        }
+    }
+    return true;
+}
+
+// c[0 … 3] = alpha * sums + beta * c, for the first `inside` of them.
+__device__ __forceinline__ void store_four(float *c, const float *sums, int inside, bool aligned,
+                                           float alpha, float beta)
+{
+    if (aligned && inside >= 4) {
+        float4 four = beta != 0 ? *(const float4 *)c : make_float4(0, 0, 0, 0);
+        four.x = alpha * sums[0] + beta * four.x;
+        four.y = alpha * sums[1] + beta * four.y;
+        four.z = alpha * sums[2] + beta * four.z;
+        four.w = alpha * sums[3] + beta * four.w;
+        *(float4 *)c = four;
+        return;
+    }
+    for (int i = 0; i < 4; i++) {
+        if (i < inside) {
+            c[i] = alpha * sums[i] + (beta != 0 ? beta * c[i] : 0);
+        }
+    }
+}
+
+// The tile of C that this block computes.
+__device__ __forceinline__ void find_tile(int group_m, int &tile_row, int &tile_column)
+{
+    const int linear = blockIdx.y * gridDim.x + blockIdx.x;
+    const int in_group = linear % (group_m * gridDim.x);
+    const int first = linear / (group_m * gridDim.x) * group_m;
+    const int rows = min((int)gridDim.y - first, group_m);
+    tile_row = first + in_group % rows;
+    tile_column = in_group / rows;
+}
+
+extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
+                                               const float *__restrict__ a,
+                                               const float *__restrict__ b, float beta, float *c,
+                                               int group_m, float4 *partials, uint32 *tickets)
+{
+    extern __shared__ __align__(16) float stages[];
+    int tile_row;
+    int tile_column;
+    find_tile(group_m, tile_row, tile_column);
+    const int row = tile_row * TILE_M;
+    const int column = tile_column * TILE_N;
+    // this block's part of k, in whole steps
+    const int all_steps = (k + TILE_K - 1) / TILE_K;
+    const int part = (all_steps + gridDim.z - 1) / gridDim.z * TILE_K;
+    const int first = min(k, (int)blockIdx.z * part);
+    const int last = min(k, first + part);
+    const int steps = (last - first + TILE_K - 1) / TILE_K;
+    const Place place;
+    float sums[THREAD_M][THREAD_N] = {};
+
+    auto fetch = [&](int step) {
+        if (step < steps) {
+            float *stage = stages + step % STAGES * STAGE_FLOATS;
+            const int at = first + step * TILE_K;
+            copy_tile<TILE_M, TILE_K, ROW_OF_A>(stage, a, m, k, last, row, at);
+            copy_tile<TILE_K, TILE_N, TILE_N>(stage + TILE_M * ROW_OF_A, b, last, n, n, at, column);
+        }
+        end_stage(); // also an empty one, so that counting them tells which has arrived
+    };
+
+#pragma unroll
+    for (int step = 0; step < STAGES - 1; step++) {
+        fetch(step);
+    }
+    for (int step = 0; step < steps; step++) {
+        wait_for_stages<STAGES - 2>();
+        // This step's tiles are here, and everyone has read the set that is filled next.
+        __syncthreads();
+        fetch(step + STAGES - 1);
+        multiply_stage(sums, stages + step % STAGES * STAGE_FLOATS, place);
+    }
+    wait_for_stages<0>();
+
+    if (gridDim.z > 1 && !add_other_parts(sums, partials, tickets)) {
+        return;
+    }
+#pragma unroll
+    for (int y = 0; y < THREAD_M; y++) {
+        const int to_row = row + place.row_of(y);
+#pragma unroll
+        for (int x = 0; x < THREAD_N / 4; x++) {
+            const int to_column = column + place.column_of(x);
+            if (to_row < m && to_column < n) {
+                store_four(c + (int64)to_row * n + to_column, &sums[y][4 * x], n - to_column,
+                           n % 4 == 0, alpha, beta);
+            }
+        }
+    }
+}
+
+#endif
