@@ -14,12 +14,13 @@ cd "${1:-$(dirname "$0")/../..}"
 folders='
 base
 template        base
-record          base template
+search          base template
+record          base template search
 compile         base template record
 gpu             base template record compile
-tune            base template record compile
-report          base template record compile
-command         base template record compile gpu tune report
+tune            base template search record compile
+report          base template search record compile
+command         base template search record compile gpu tune report
 library         base/ini_reader base/literal base/tuned_reader
 library/kernel  base template record compile gpu
 main.c          base command

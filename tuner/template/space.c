@@ -225,6 +225,13 @@ static int decide(struct space *space, size_t number, bool entered, struct error
     return 1;
 }
 
+int space_bind(struct space *space, size_t index, size_t value, struct error *error)
+{
+    space->indices[index] = value;
+    space->current[index] = space->values[index].values[value];
+    return decide(space, index, true, error);
+}
+
 /* A template without parameters has one variant, subject to its constraints. */
 static int skip_empty(struct space *space, struct error *error)
 {
@@ -307,6 +314,11 @@ int space_next(struct space *space, struct bindings *parameters, struct error *e
     for (size_t i = 0; i < space->level_count; i++)
         bindings_set(parameters, space->template->parameters[i].name, space->current[i]);
     return 1;
+}
+
+size_t space_index(const struct space *space, size_t index)
+{
+    return space->indices[index];
 }
 
 uint64_t space_points(const struct space *space)

@@ -39,6 +39,9 @@ int space_next(struct space *space, struct bindings *parameters, struct error *e
 /* The same without bindings. */
 int space_skip(struct space *space, struct error *error);
 
+/* Which of parameter `index`'s values the current combination has. */
+size_t space_index(const struct space *space, size_t index);
+
 /*
  * Counts the combinations of a new enumeration, without visiting those that differ only in
  * parameters below the last constraint. Stops when there are more than `limit`; `*count` is then
@@ -46,6 +49,14 @@ int space_skip(struct space *space, struct error *error);
  * and space_free() may be called.
  */
 int space_count(struct space *space, uint64_t limit, uint64_t *count, struct error *error);
+
+/*
+ * For whoever chooses combinations without an enumeration, from a `struct space` of its own: binds
+ * parameter `index` to its value `value` and evaluates the constraints that this completes. The
+ * parameters before it must be bound. Returns 1 if those constraints are satisfied, 0 if one is
+ * not, or ERROR_CONFIG.
+ */
+int space_bind(struct space *space, size_t index, size_t value, struct error *error);
 
 /* The number of combinations without constraints (saturates at UINT64_MAX), and the number that
  * constraints have rejected so far. */

@@ -1,0 +1,56 @@
+/*
+ * Chooses which points of a space to measure next, from the times measured so far.
+ *
+ *     search_new
+ *     search_tell for everything already known
+ *     search_propose, search_tell in any order, until the budget ends or nothing is proposed
+ *     search_free
+ *
+ * Proposals may stay outstanding while others are told; tell each of them in the end, if only as
+ * failed. The same space, seed and sequence of calls give the same proposals.
+ */
+#ifndef AUTOTUNE_SEARCH_H
+#define AUTOTUNE_SEARCH_H
+
+#include "base/error.h"
+#include "search/search_space.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct search;
+struct search_strategy;
+
+/* The name of a strategy; NULL from the number of strategies on. The first is the one shipped. */
+const char *search_strategy_name(size_t index);
+
+/* NULL gives the shipped strategy; an unknown name gives NULL. */
+const struct search_strategy *search_strategy_find(const char *name);
+
+struct search_options {
+    const struct search_strategy *strategy; /* NULL: the shipped one */
+    uint64_t seed;
+    size_t evaluations; /* how many are planned, as far as is known; 0: unknown */
+};
+
+/* The time of a point that failed: compile error, wrong result, constraint on registers, … */
+#define SEARCH_FAILED INFINITY
+
+/* The space is borrowed until search_free(), and used by one search at a time. */
+struct search *search_new(struct search_space *space, const struct search_options *options);
+void search_free(struct search *search); /* NULL is allowed */
+
+/*
+ * Proposes up to `count` points into `points` (count * dimensions indices). They differ from each
+ * other, and from all that were proposed or told before. Returns how many; fewer than `count` only
+ * if no others are left. Otherwise ERROR_CONFIG if a constraint cannot be evaluated, or
+ * ERROR_INTERRUPTED.
+ */
+int search_propose(struct search *search, size_t count, uint32_t *points, struct error *error);
+
+/* The time of a point in nanoseconds, above 0, or SEARCH_FAILED. The point need not have been
+ * proposed; one told before gets the new time. */
+void search_tell(struct search *search, const uint32_t *point, double time_ns);
+
+#endif

@@ -1,0 +1,332 @@
+#include "search/search_space.h"
+
+#include "base/alloc.h"
+#include "base/interrupt.h"
+#include "base/statistics.h"
+#include "search/point_table.h"
+#include "template/number.h"
+#include "template/space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    REJECTION_TRIES = 4096, /* draws by rejection in any case, to learn how many are accepted, … */
+    REJECTION_RATE = 256,   /* and for as long as one of so many is */
+    PROBES = 8,             /* combinations that a draw by probing chooses from */
+    PROBING_ROUNDS = 64     /* if all of them were dead ends so often, backtracking begins */
+};
+
+/* A sweep's space, or a list of points. */
+struct search_space {
+    struct search_parameter *parameters;
+    size_t dimensions;
+
+    const struct template *template; /* NULL: a list of points */
+    const struct value_list *values;
+    const struct expression *const *constraints;
+    size_t constraint_count;
+    const struct bindings *fixed;
+    struct space *bound;       /* for space_bind() */
+    struct space *enumeration; /* NULL before its start */
+    uint64_t tried, accepted;  /* draws by rejection */
+
+    struct point_table points;
+    size_t position; /* of the enumeration of `points` */
+};
+
+/* --- the two kinds --- */
+
+static bool all_numbers(const struct value_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (!number_is(&list->values[i]))
+            return false;
+    return true;
+}
+
+static struct search_space *new_space(size_t dimensions, const struct value_list *values)
+{
+    struct search_space *space = alloc_zeroed(1, sizeof *space);
+    space->dimensions = dimensions;
+    space->parameters = alloc_zeroed(dimensions, sizeof *space->parameters);
+    for (size_t i = 0; i < dimensions; i++) {
+        space->parameters[i].values = &values[i];
+        space->parameters[i].ordered = all_numbers(&values[i]);
+    }
+    return space;
+}
+
+static struct space *start(const struct search_space *space)
+{
+    return space_new(space->template, space->values, space->constraints, space->constraint_count,
+                     space->fixed);
+}
+
+struct search_space *search_space_new(const struct template *template,
+                                      const struct value_list *values,
+                                      const struct expression *const *constraints,
+                                      size_t constraint_count, const struct bindings *fixed)
+{
+    struct search_space *space = new_space(template->parameter_count, values);
+    for (size_t i = 0; i < space->dimensions; i++) {
+        space->parameters[i].name = template->parameters[i].name;
+        space->parameters[i].launch = !template->parameters[i].compiled;
+    }
+    space->template = template;
+    space->values = values;
+    space->constraints = constraints;
+    space->constraint_count = constraint_count;
+    space->fixed = fixed;
+    space->bound = start(space);
+    return space;
+}
+
+struct search_space *search_space_of_points(size_t dimensions, const char *const *names,
+                                            const struct value_list *values, const uint32_t *points,
+                                            size_t count)
+{
+    struct search_space *space = new_space(dimensions, values);
+    for (size_t i = 0; i < dimensions; i++)
+        space->parameters[i].name = names[i];
+    space->points.dimensions = dimensions;
+    for (size_t i = 0; i < count; i++)
+        if (point_table_find(&space->points, points + i * dimensions) == POINT_NONE)
+            (void)point_table_add(&space->points, points + i * dimensions);
+    return space;
+}
+
+void search_space_free(struct search_space *space)
+{
+    if (space == NULL)
+        return;
+    space_free(space->bound);
+    space_free(space->enumeration);
+    point_table_release(&space->points);
+    free(space->parameters);
+    free(space);
+}
+
+size_t search_space_dimensions(const struct search_space *space)
+{
+    return space->dimensions;
+}
+
+const struct search_parameter *search_space_parameter(const struct search_space *space,
+                                                      size_t index)
+{
+    return &space->parameters[index];
+}
+
+int search_space_has(struct search_space *space, const uint32_t *point, struct error *error)
+{
+    if (space->template == NULL)
+        return point_table_find(&space->points, point) != POINT_NONE;
+    for (size_t i = 0; i < space->dimensions; i++) {
+        int status = space_bind(space->bound, i, point[i], error);
+        if (status != 1)
+            return status;
+    }
+    return 1;
+}
+
+/* --- drawing --- */
+
+static size_t random_below(uint64_t *random, size_t count)
+{
+    return (size_t)((statistics_random(random) >> 8) % count);
+}
+
+/* One combination, bound only as far as the constraints allow: 1 if it is a point, 0 if not. */
+static int try_combination(struct search_space *space, uint64_t *random, uint32_t *point,
+                           struct error *error)
+{
+    for (size_t i = 0; i < space->dimensions; i++) {
+        point[i] = (uint32_t)random_below(random, space->values[i].count);
+        int status = space_bind(space->bound, i, point[i], error);
+        if (status != 1)
+            return status;
+    }
+    return 1;
+}
+
+/* Rejection, which is uniform. Returns 0 if it accepts too little. */
+static int draw_by_rejection(struct search_space *space, uint64_t *random, uint32_t *point,
+                             struct error *error)
+{
+    while (space->tried < REJECTION_TRIES || space->accepted > space->tried / REJECTION_RATE) {
+        int status = try_combination(space, random, point, error);
+        space->tried++;
+        space->accepted += status == 1 ? 1 : 0;
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}
+
+/* A value of parameter `index` that the constraints allow, given the ones before it. `*allowed` is
+ * the number of them; 0 and an error are returned as they come. */
+static int probe_value(struct search_space *space, size_t index, uint64_t *random, uint32_t *chosen,
+                       size_t *allowed, struct error *error)
+{
+    *allowed = 0;
+    for (size_t value = 0; value < space->values[index].count; value++) {
+        int status = space_bind(space->bound, index, value, error);
+        if (status < 0)
+            return status;
+        if (status == 1 && random_below(random, ++*allowed) == 0)
+            *chosen = (uint32_t)value;
+    }
+    return *allowed == 0 ? 0 : space_bind(space->bound, index, *chosen, error);
+}
+
+/* A random way down the tree of partial combinations, and the inverse of its probability: Knuth,
+ * Estimating the efficiency of backtrack programs, 1975. 0 at a dead end. */
+static int probe(struct search_space *space, uint64_t *random, uint32_t *point, double *weight,
+                 struct error *error)
+{
+    *weight = 1;
+    for (size_t i = 0; i < space->dimensions; i++) {
+        size_t allowed;
+        int status = probe_value(space, i, random, &point[i], &allowed, error);
+        if (status != 1)
+            return status;
+        *weight *= (double)allowed;
+    }
+    return 1;
+}
+
+/* Some probes, of which one is chosen by weight (importance resampling, Rubin 1987). That leaves
+ * little of the probes' preference for sparse branches. */
+static int draw_by_probing(struct search_space *space, uint64_t *random, uint32_t *point,
+                           struct error *error)
+{
+    uint32_t *candidate = alloc_zeroed(space->dimensions, sizeof *candidate);
+    double sum = 0;
+    int status = 0;
+    for (int i = 0; i < PROBES && status >= 0; i++) {
+        double weight;
+        status = probe(space, random, candidate, &weight, error);
+        if (status != 1)
+            continue;
+        sum += weight;
+        if ((double)(statistics_random(random) >> 11) * 0x1p-53 * sum < weight)
+            memcpy(point, candidate, space->dimensions * sizeof *point);
+    }
+    free(candidate);
+    return status < 0 ? status : sum > 0;
+}
+
+/* Looks for a point depth first, from a random value of each parameter on: it finds one if there
+ * is one, and 0 otherwise. */
+static int draw_by_backtracking(struct search_space *space, size_t index, uint64_t *random,
+                                uint32_t *point, struct error *error)
+{
+    if (index == space->dimensions)
+        return 1;
+    if (interrupt_requested())
+        return error_set(error, ERROR_INTERRUPTED, "interrupted");
+    size_t count = space->values[index].count;
+    size_t first = random_below(random, count);
+    for (size_t i = 0; i < count; i++) {
+        point[index] = (uint32_t)((first + i) % count);
+        int status = space_bind(space->bound, index, point[index], error);
+        if (status == 1)
+            status = draw_by_backtracking(space, index + 1, random, point, error);
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}
+
+/* A template without parameters has one variant, subject to its constraints. */
+static int draw_the_only(struct search_space *space, struct error *error)
+{
+    struct space *only = start(space);
+    int status = space_skip(only, error);
+    space_free(only);
+    return status;
+}
+
+int search_space_draw(struct search_space *space, uint64_t *random, uint32_t *point,
+                      struct error *error)
+{
+    if (space->template == NULL) {
+        if (space->points.count == 0)
+            return 0;
+        const uint32_t *drawn =
+            point_table_at(&space->points, random_below(random, space->points.count));
+        memcpy(point, drawn, space->dimensions * sizeof *point);
+        return 1;
+    }
+    if (space->dimensions == 0)
+        return draw_the_only(space, error);
+    int status = draw_by_rejection(space, random, point, error);
+    for (int i = 0; i < PROBING_ROUNDS && status == 0; i++)
+        status = draw_by_probing(space, random, point, error);
+    return status != 0 ? status : draw_by_backtracking(space, 0, random, point, error);
+}
+
+/* --- enumerating --- */
+
+static int next_listed(struct search_space *space, uint32_t *point)
+{
+    if (space->position == space->points.count)
+        return 0;
+    const uint32_t *next = point_table_at(&space->points, space->position++);
+    if (space->dimensions > 0)
+        memcpy(point, next, space->dimensions * sizeof *point);
+    return 1;
+}
+
+int search_space_next(struct search_space *space, uint32_t *point, struct error *error)
+{
+    if (space->template == NULL)
+        return next_listed(space, point);
+    if (space->enumeration == NULL)
+        space->enumeration = start(space);
+    int status = space_skip(space->enumeration, error);
+    for (size_t i = 0; i < space->dimensions && status == 1; i++)
+        point[i] = (uint32_t)space_index(space->enumeration, i);
+    return status;
+}
+
+void search_space_rewind(struct search_space *space)
+{
+    space_free(space->enumeration);
+    space->enumeration = NULL;
+    space->position = 0;
+    space->tried = space->accepted = 0;
+}
+
+/* --- points and values --- */
+
+void search_space_bindings(const struct search_space *space, const uint32_t *point,
+                           struct bindings *parameters)
+{
+    bindings_release(parameters);
+    for (size_t i = 0; i < space->dimensions; i++)
+        bindings_set(parameters, space->parameters[i].name,
+                     space->parameters[i].values->values[point[i]]);
+}
+
+static bool find_value(const struct value_list *list, struct value value, uint32_t *index)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (value_equal(list->values[i], value)) {
+            *index = (uint32_t)i;
+            return true;
+        }
+    return false;
+}
+
+bool search_space_point(const struct search_space *space, const struct bindings *parameters,
+                        uint32_t *point)
+{
+    for (size_t i = 0; i < space->dimensions; i++) {
+        const struct value *value = bindings_find(parameters, space->parameters[i].name);
+        if (value == NULL || !find_value(space->parameters[i].values, *value, &point[i]))
+            return false;
+    }
+    return true;
+}
