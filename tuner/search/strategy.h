@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "search/history.h"
-#include "search/search.h"
+#include "search/search_space.h"
 
 #include <stddef.h>
 #include <stdint.h>
