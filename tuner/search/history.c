@@ -46,6 +46,7 @@ void history_tell(struct history *history, const uint32_t *point, double time_ns
     size_t position = (size_t)point_table_find(&history->points, point);
     double before = history->times[position];
     history->times[position] = time_ns;
+    history->tellings++;
     if (isnan(before))
         *ARRAY_APPEND(history->told, history->told_count) = position;
     history->failed_count += isinf(time_ns) ? 1 : 0;

@@ -14,6 +14,7 @@ struct history {
     size_t *told;  /* positions of the points that have a time, in the order they were told */
     size_t told_count;
     size_t failed_count; /* of those */
+    size_t tellings;     /* including those that gave a point a new time */
     ptrdiff_t best;      /* position of the fastest, or POINT_NONE */
 };
 

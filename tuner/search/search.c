@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The first is the one shipped. */
-static const struct search_strategy *const strategies[] = {&strategy_random};
+static const struct search_strategy *const strategies[] = {&strategy_model, &strategy_random};
 
 enum { STRATEGY_COUNT = sizeof strategies / sizeof *strategies };
 

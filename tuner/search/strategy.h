@@ -34,6 +34,7 @@ struct search_strategy {
                   struct error *error);
 };
 
+extern const struct search_strategy strategy_model;
 extern const struct search_strategy strategy_random;
 
 /* A random point that the history does not have. Returns as `choose` does. */
