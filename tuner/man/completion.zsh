@@ -10,6 +10,7 @@ _autotune() {
     case ${words[CURRENT - 1]} in
     --format | -f) compadd table csv json html t4 && return ;;
     --cache) compadd cold warm && return ;;
+    --strategy) compadd model random && return ;;
     --limit | -l) compadd exact size gpu family defaults && return ;;
     esac
     if [[ ${words[CURRENT]} == -* ]]; then

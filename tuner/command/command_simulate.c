@@ -1,0 +1,238 @@
+#include "command/command.h"
+
+#include "base/alloc.h"
+#include "base/csv.h"
+#include "base/literal.h"
+#include "base/text_table.h"
+#include "search/measured_space.h"
+#include "search/search.h"
+#include "search/simulation.h"
+#include "template/value_list.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPEATS_MAX = 100000, BATCH_MAX = 1024, EVALUATIONS_MAX = 10000000, WIDTH = 100 };
+
+static const char usual_evaluations[] = "50,100,200,400";
+
+struct simulate_options {
+    char *evaluations;
+    char *strategy;
+    char *format;
+    int repeat;
+    int seed;
+    int batch;
+};
+
+/* --- options --- */
+
+static int parse_budgets(const char *text, size_t **budgets, size_t *count, struct error *error)
+{
+    char **parts;
+    size_t part_count = text_split(text, ',', &parts);
+    int64_t previous = 0;
+    bool good = part_count > 0;
+    for (size_t i = 0; i < part_count && good; i++) {
+        struct literal literal;
+        good = literal_parse(parts[i], &literal) == NULL && literal.kind == LITERAL_INTEGER &&
+               literal.integer > previous && literal.integer <= EVALUATIONS_MAX;
+        if (good)
+            *ARRAY_APPEND(*budgets, *count) = (size_t)literal.integer;
+        previous = good ? literal.integer : 0;
+    }
+    text_split_release(parts, part_count);
+    if (good)
+        return 0;
+    return error_set(error, ERROR_USAGE,
+                     "--evaluations %s: give numbers from 1 to %d in ascending order, such as %s",
+                     text, EVALUATIONS_MAX, usual_evaluations);
+}
+
+static int check_number(const char *name, int value, int least, int most, struct error *error)
+{
+    if (value >= least && value <= most)
+        return 0;
+    return error_set(error, ERROR_USAGE, "--%s %d: give a number from %d to %d", name, value, least,
+                     most);
+}
+
+static int find_strategy(const char *name, const struct search_strategy **strategy,
+                         struct error *error)
+{
+    *strategy = search_strategy_find(name);
+    if (*strategy != NULL)
+        return 0;
+    char *known = alloc_string(search_strategy_name(0));
+    for (size_t i = 1; search_strategy_name(i) != NULL; i++) {
+        char *longer = alloc_format("%s or %s", known, search_strategy_name(i));
+        free(known);
+        known = longer;
+    }
+    int status = error_set(error, ERROR_USAGE, "unknown strategy '%s'; choose %s", name, known);
+    free(known);
+    return status;
+}
+
+static int check_format(const char *format, struct error *error)
+{
+    if (format == NULL || strcmp(format, "table") == 0 || strcmp(format, "csv") == 0)
+        return 0;
+    return error_set(error, ERROR_USAGE, "unknown format '%s'; choose table or csv", format);
+}
+
+static int read_options(const struct simulate_options *options,
+                        struct simulation_options *simulation, size_t **budgets,
+                        struct error *error)
+{
+    int status = check_format(options->format, error);
+    if (status == 0)
+        status = check_number("repeat", options->repeat, 1, REPEATS_MAX, error);
+    if (status == 0)
+        status = check_number("seed", options->seed, 0, INT_MAX, error);
+    if (status == 0)
+        status = check_number("batch", options->batch, 1, BATCH_MAX, error);
+    if (status == 0)
+        status = find_strategy(options->strategy, &simulation->strategy, error);
+    if (status == 0)
+        status =
+            parse_budgets(options->evaluations != NULL ? options->evaluations : usual_evaluations,
+                          budgets, &simulation->budget_count, error);
+    simulation->budgets = *budgets;
+    simulation->repeats = (size_t)options->repeat;
+    simulation->batch = (size_t)options->batch;
+    simulation->seed = (uint32_t)options->seed;
+    return status;
+}
+
+/* --- output --- */
+
+static const char *const columns[] = {"file",     "strategy",   "evaluations",
+                                      "repeats",  "share_mean", "share_min",
+                                      "share_p5", "gap_mean",   "cpu_us"};
+
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns, TEXT_COLUMNS = 2 };
+
+/* Where rows go: into a table, or to standard output as CSV if that is NULL. */
+static void add_cell(struct text_table *table, size_t column, const char *text)
+{
+    if (table != NULL) {
+        text_table_cell(table, text);
+        return;
+    }
+    csv_text(stdout, text);
+    putchar(column + 1 < COLUMN_COUNT ? ',' : '\n');
+}
+
+static void add_number(struct text_table *table, size_t column, const char *format, double number)
+{
+    char text[48];
+    (void)snprintf(text, sizeof text, format, number);
+    add_cell(table, column, text);
+}
+
+static void add_result(struct text_table *table, const char *file, const char *strategy,
+                       size_t evaluations, size_t repeats, const struct simulation_result *result)
+{
+    size_t column = 0;
+    add_cell(table, column++, file);
+    add_cell(table, column++, strategy);
+    add_number(table, column++, "%.0f", (double)evaluations);
+    add_number(table, column++, "%.0f", (double)repeats);
+    add_number(table, column++, "%.5f", result->share_mean);
+    add_number(table, column++, "%.5f", result->share_min);
+    add_number(table, column++, "%.5f", result->share_p5);
+    add_number(table, column++, "%.5f", result->gap_mean);
+    add_number(table, column++, "%.1f", result->cpu_us);
+}
+
+static struct text_table *begin_output(const char *format)
+{
+    if (format != NULL && strcmp(format, "csv") == 0) {
+        for (size_t i = 0; i < COLUMN_COUNT; i++)
+            add_cell(NULL, i, columns[i]);
+        return NULL;
+    }
+    struct text_table *table = text_table_new();
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        text_table_column(table, columns[i], i < TEXT_COLUMNS ? TABLE_LEFT : TABLE_RIGHT);
+    return table;
+}
+
+/* --- the command --- */
+
+static int simulate_file(const char *path, const char *strategy,
+                         const struct simulation_options *simulation, struct text_table *table,
+                         struct error *error)
+{
+    struct measured_space measured;
+    int status = measured_space_read(path, &measured, error);
+    if (status != 0)
+        return status;
+    struct simulation_result *results = alloc_zeroed(simulation->budget_count, sizeof *results);
+    status = simulation_run(&measured, simulation, results, error);
+    for (size_t i = 0; i < simulation->budget_count && status == 0; i++)
+        add_result(table, path, strategy, simulation->budgets[i], simulation->repeats, &results[i]);
+    free(results);
+    measured_space_release(&measured);
+    return status;
+}
+
+static int simulate(char *const *files, const struct simulate_options *options, struct error *error)
+{
+    struct simulation_options simulation = {0};
+    size_t *budgets = NULL;
+    if (files[0] == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "no T4 results file; name one, for example `autotune simulate "
+                         "conv.t4.json`");
+    int status = read_options(options, &simulation, &budgets, error);
+    if (status != 0) {
+        free(budgets);
+        return status;
+    }
+    const char *strategy = options->strategy != NULL ? options->strategy : search_strategy_name(0);
+    struct text_table *table = begin_output(options->format);
+    for (; *files != NULL && status == 0; files++)
+        status = simulate_file(*files, strategy, &simulation, table, error);
+    if (table != NULL && status == 0)
+        text_table_print(table, WIDTH, stdout);
+    text_table_free(table);
+    free(budgets);
+    return status;
+}
+
+int command_simulate(int argc, const char **argv, struct error *error)
+{
+    struct simulate_options options = {.repeat = 25, .seed = 1, .batch = 1};
+    const struct poptOption table[] = {
+        option_text("evaluations", '\0', &options.evaluations,
+                    "how many points a search measures (default: 50,100,200,400)", "N,..."),
+        option_number("repeat", '\0', &options.repeat, "searches per file (default: 25)"),
+        option_number("seed", '\0', &options.seed, "of the random numbers (default: 1)"),
+        option_number("batch", '\0', &options.batch, "points proposed at a time (default: 1)"),
+        option_text("strategy", '\0', &options.strategy, "model or random (default: model)", "NAME"),
+        option_text("format", 'f', &options.format, "table or csv (default: table)", "FORMAT"),
+        POPT_TABLEEND};
+    char **files = NULL;
+    int status = command_parse_arguments(
+        argc, argv, table,
+        "simulate FILE... [OPTION...]\n\n"
+        "Replays the search on T4 results files in which every point was measured, and\n"
+        "prints how good its best point was after so many evaluations:\n"
+        "  share   the fastest point's time over that of the best one found\n"
+        "  gap     how much of the way from the median time to the fastest is closed\n"
+        "  cpu_us  CPU time that the search took per evaluation, in microseconds\n"
+        "Everything but cpu_us depends on the seed alone. Needs no GPU.\n\n"
+        "Example: autotune simulate conv.t4.json --strategy random --format csv",
+        &files, error);
+    if (status == 0)
+        status = simulate(files, &options, error);
+    command_arguments_release(files);
+    free(options.evaluations);
+    free(options.strategy);
+    free(options.format);
+    return status < 0 ? status : 0;
+}

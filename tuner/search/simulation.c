@@ -1,0 +1,127 @@
+#include "search/simulation.h"
+
+#include "base/alloc.h"
+#include "base/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* One search while it is replayed. */
+struct replay {
+    struct search *search;
+    uint32_t *points; /* of a batch */
+    size_t evaluations;
+    double best_ns;
+    double cpu_s;
+};
+
+static double cpu_seconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now); /* Linux has this clock */
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double share_of(const struct measured_space *measured, double best_ns)
+{
+    return measured->optimum_ns / best_ns; /* 0 if nothing was found: INFINITY */
+}
+
+static double gap_of(const struct measured_space *measured, double best_ns)
+{
+    double all = measured->median_ns - measured->optimum_ns;
+    double closed = measured->median_ns - best_ns;
+    if (best_ns <= measured->optimum_ns)
+        return 1;
+    return closed > 0 && all > 0 ? closed / all : 0;
+}
+
+/* Proposes and tells one batch of at most `most`. Returns how many were proposed, or an error. */
+static int replay_batch(const struct measured_space *measured, struct replay *replay, size_t most,
+                        struct error *error)
+{
+    double start_s = cpu_seconds();
+    int proposed = search_propose(replay->search, most, replay->points, error);
+    for (int i = 0; i < proposed; i++) {
+        const uint32_t *point = replay->points + (size_t)i * measured->points.dimensions;
+        double time_ns = measured_space_time(measured, point);
+        search_tell(replay->search, point, time_ns);
+        replay->best_ns = fmin(replay->best_ns, time_ns);
+        replay->evaluations++;
+    }
+    replay->cpu_s += cpu_seconds() - start_s;
+    return proposed;
+}
+
+/* One search; its figures are added to `results`, and its shares are put at `shares`, `repeats`
+ * apart. */
+static int replay_search(const struct measured_space *measured,
+                         const struct simulation_options *options, struct replay *replay,
+                         struct simulation_result *results, double *shares, struct error *error)
+{
+    int status = 1;
+    for (size_t i = 0; i < options->budget_count; i++) {
+        while (replay->evaluations < options->budgets[i] && status > 0) {
+            size_t left = options->budgets[i] - replay->evaluations;
+            status = replay_batch(measured, replay, left < options->batch ? left : options->batch,
+                                  error);
+        }
+        if (status < 0)
+            return status;
+        shares[i * options->repeats] = share_of(measured, replay->best_ns);
+        results[i].gap_mean += gap_of(measured, replay->best_ns);
+        results[i].cpu_us +=
+            replay->evaluations > 0 ? replay->cpu_s * 1e6 / (double)replay->evaluations : 0;
+    }
+    return 0;
+}
+
+static int repeat(const struct measured_space *measured, const struct simulation_options *options,
+                  struct simulation_result *results, double *shares, struct error *error)
+{
+    int status = 0;
+    struct replay replay = {.points = alloc_zeroed(options->batch * measured->points.dimensions,
+                                                   sizeof *replay.points)};
+    for (size_t i = 0; i < options->repeats && status == 0; i++) {
+        const struct search_options search = {
+            .strategy = options->strategy,
+            .seed = (uint64_t)options->seed << 32 | (uint64_t)i,
+            .evaluations = options->budgets[options->budget_count - 1],
+        };
+        replay.search = search_new(measured->space, &search);
+        replay.evaluations = 0;
+        replay.best_ns = INFINITY;
+        replay.cpu_s = 0;
+        status = replay_search(measured, options, &replay, results, shares + i, error);
+        search_free(replay.search);
+    }
+    free(replay.points);
+    return status;
+}
+
+static void summarise(struct simulation_result *result, double *shares, size_t repeats)
+{
+    double sum = 0;
+    statistics_sort(shares, repeats);
+    for (size_t i = 0; i < repeats; i++)
+        sum += shares[i];
+    result->share_mean = sum / (double)repeats;
+    result->share_min = shares[0];
+    result->share_p5 = statistics_quantile(shares, repeats, 0.05);
+    result->gap_mean /= (double)repeats;
+    result->cpu_us /= (double)repeats;
+}
+
+int simulation_run(const struct measured_space *measured, const struct simulation_options *options,
+                   struct simulation_result *results, struct error *error)
+{
+    double *shares = alloc_zeroed(options->budget_count * options->repeats, sizeof *shares);
+    for (size_t i = 0; i < options->budget_count; i++)
+        results[i] = (struct simulation_result){0};
+    int status = repeat(measured, options, results, shares, error);
+    for (size_t i = 0; i < options->budget_count && status == 0; i++)
+        summarise(&results[i], shares + i * options->repeats, options->repeats);
+    free(shares);
+    return status;
+}

@@ -1,0 +1,38 @@
+/* Replays a search on a space in which every point was measured, to see how good its strategy is. */
+#ifndef AUTOTUNE_SIMULATION_H
+#define AUTOTUNE_SIMULATION_H
+
+#include "base/error.h"
+#include "search/measured_space.h"
+#include "search/search.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct simulation_options {
+    const struct search_strategy *strategy;
+    const size_t *budgets; /* numbers of evaluations, ascending */
+    size_t budget_count;
+    size_t repeats; /* searches, each with a seed of its own */
+    size_t batch;   /* proposals at a time; their times are told together */
+    uint32_t seed;
+};
+
+/*
+ * What the searches had found after one budget. The share is the optimum's time over that of the
+ * fastest point found, 0 if there is none. The gap is how much of the way from the median point to
+ * the optimum is closed, 0 if none of it is. Points that failed count as evaluations.
+ */
+struct simulation_result {
+    double share_mean;
+    double share_min;
+    double share_p5; /* 5th percentile */
+    double gap_mean;
+    double cpu_us; /* CPU time that the search took per evaluation */
+};
+
+/* `results` has one element per budget. Returns 0, or an error as search_propose() does. */
+int simulation_run(const struct measured_space *measured, const struct simulation_options *options,
+                   struct simulation_result *results, struct error *error);
+
+#endif
