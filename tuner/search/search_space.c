@@ -13,8 +13,8 @@
 enum {
     REJECTION_TRIES = 4096, /* draws by rejection in any case, to learn how many are accepted, … */
     REJECTION_RATE = 256,   /* and for as long as one of so many is */
-    PROBES = 8,             /* combinations that a draw by probing chooses from */
-    PROBING_ROUNDS = 64     /* if all of them were dead ends so often, backtracking begins */
+    PROBES = 8,             /* points that a draw by probing chooses from, … */
+    PROBE_TRIES = 1024      /* unless so many combinations had fewer */
 };
 
 /* A sweep's space, or a list of points. */
@@ -196,25 +196,27 @@ static int probe(struct search_space *space, uint64_t *random, uint32_t *point, 
     return 1;
 }
 
-/* Some probes, of which one is chosen by weight (importance resampling, Rubin 1987). That leaves
- * little of the probes' preference for sparse branches. */
+/* Some probes that were no dead ends, of which one is chosen by weight (importance resampling,
+ * Rubin 1987). That leaves little of the probes' preference for sparse branches. */
 static int draw_by_probing(struct search_space *space, uint64_t *random, uint32_t *point,
                            struct error *error)
 {
     uint32_t *candidate = alloc_zeroed(space->dimensions, sizeof *candidate);
     double sum = 0;
     int status = 0;
-    for (int i = 0; i < PROBES && status >= 0; i++) {
+    int found = 0;
+    for (int i = 0; i < PROBE_TRIES && found < PROBES && status >= 0; i++) {
         double weight;
         status = probe(space, random, candidate, &weight, error);
         if (status != 1)
             continue;
+        found++;
         sum += weight;
         if ((double)(statistics_random(random) >> 11) * 0x1p-53 * sum < weight)
             memcpy(point, candidate, space->dimensions * sizeof *point);
     }
     free(candidate);
-    return status < 0 ? status : sum > 0;
+    return status < 0 ? status : found > 0;
 }
 
 /* Looks for a point depth first, from a random value of each parameter on: it finds one if there
@@ -262,7 +264,7 @@ int search_space_draw(struct search_space *space, uint64_t *random, uint32_t *po
     if (space->dimensions == 0)
         return draw_the_only(space, error);
     int status = draw_by_rejection(space, random, point, error);
-    for (int i = 0; i < PROBING_ROUNDS && status == 0; i++)
+    if (status == 0)
         status = draw_by_probing(space, random, point, error);
     return status != 0 ? status : draw_by_backtracking(space, 0, random, point, error);
 }

@@ -1,0 +1,349 @@
+#include "search/search.h"
+
+#include "base/alloc.h"
+#include "search/point_table.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+enum { DIMENSIONS = 6 };
+
+/* The shipped strategy and `random` on a space of 6 parameters. */
+struct bench {
+    struct template template;
+    struct parameter parameters[DIMENSIONS];
+    struct value_list values[DIMENSIONS];
+    struct expression *constraint;
+    struct bindings fixed;
+    struct search_space *space;
+    struct search *search;
+};
+
+static const char *const names[DIMENSIONS] = {"pa", "pb", "pc", "pd", "pe", "pf"};
+
+static int make_bench(void **state)
+{
+    *state = alloc_zeroed(1, sizeof(struct bench));
+    return 0;
+}
+
+static int free_bench(void **state)
+{
+    struct bench *bench = *state;
+    search_free(bench->search);
+    search_space_free(bench->space);
+    expression_free(bench->constraint);
+    for (size_t i = 0; i < DIMENSIONS; i++)
+        value_list_release(&bench->values[i]);
+    free(bench);
+    return 0;
+}
+
+static void open_space(struct bench *bench, const char *const *lists, const char *constraint)
+{
+    struct error error;
+    bench->template.parameters = bench->parameters;
+    while (bench->template.parameter_count < DIMENSIONS &&
+           lists[bench->template.parameter_count] != NULL) {
+        size_t index = bench->template.parameter_count++;
+        bench->parameters[index].name = names[index];
+        assert_int_equal(value_list_parse(&bench->values[index], lists[index], "s.ini", 1, &error),
+                         0);
+    }
+    if (constraint != NULL)
+        assert_int_equal(expression_new(&bench->constraint, constraint, "s.ini", 9, &error), 0);
+    const struct expression *constraints[] = {bench->constraint};
+    bench->space = search_space_new(&bench->template, bench->values, constraints,
+                                    constraint != NULL ? 1 : 0, &bench->fixed);
+}
+
+/* 31,250 points */
+static void open_usual_space(struct bench *bench)
+{
+    static const char *const lists[DIMENSIONS] = {"32, 64, 96, 128, 160, 192, 224, 256, 288, 320",
+                                                  "1, 2, 4, 8, 16",
+                                                  "1, 2, 3, 4, 5",
+                                                  "0, 1, 2, 3, 4",
+                                                  "red, green, blue, white, black",
+                                                  "1..5"};
+    open_space(bench, lists, NULL);
+}
+
+static void start(struct bench *bench, const char *strategy, uint64_t seed)
+{
+    const struct search_options options = {.strategy = search_strategy_find(strategy),
+                                           .seed = seed};
+    assert_non_null(options.strategy);
+    search_free(bench->search);
+    bench->search = search_new(bench->space, &options);
+}
+
+/* A time with interactions, an unordered parameter and failures; 100 at its fastest. */
+static double time_of(const uint32_t *point)
+{
+    if (point[0] * point[1] > 28)
+        return SEARCH_FAILED;
+    double slow = 0.1 * fabs((double)point[0] - 3) + 0.2 * fabs((double)point[1] - 3) +
+                  0.1 * fabs((double)point[2] + (double)point[3] - 5) + (point[4] == 2 ? 0 : 0.3) +
+                  (point[0] % 2 == 1 ? 0 : 0.2);
+    return 100 * exp(slow);
+}
+
+/* Proposes and tells `count` points, one at a time; returns the best time. */
+static double run(struct bench *bench, size_t count, double (*measure)(const uint32_t *))
+{
+    double best = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t point[DIMENSIONS];
+        struct error error;
+        assert_int_equal(search_propose(bench->search, 1, point, &error), 1);
+        assert_int_equal(search_space_has(bench->space, point, &error), 1);
+        search_tell(bench->search, point, measure(point));
+        best = fmin(best, measure(point));
+    }
+    return best;
+}
+
+static void the_optimum_of_31250_points_is_found_in_150(void **state)
+{
+    struct bench *bench = *state;
+    open_usual_space(bench);
+    int found = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        start(bench, NULL, seed);
+        found += run(bench, 150, time_of) < 100.001;
+    }
+    assert_true(found >= 9);
+}
+
+static double never(const uint32_t *point)
+{
+    (void)point;
+    return SEARCH_FAILED;
+}
+
+static double always_the_same(const uint32_t *point)
+{
+    (void)point;
+    return 1000;
+}
+
+static void points_that_all_fail_or_are_all_alike_end_nothing(void **state)
+{
+    struct bench *bench = *state;
+    open_usual_space(bench);
+    start(bench, NULL, 1);
+    assert_true(isinf(run(bench, 300, never)));
+    (void)run(bench, 100, always_the_same);
+    start(bench, NULL, 1);
+    (void)run(bench, 300, always_the_same);
+}
+
+/* Until nothing is proposed, `batch` at a time; every point once. Returns how many. */
+static size_t exhaust(struct bench *bench, size_t batch)
+{
+    struct point_table seen = {.dimensions = search_space_dimensions(bench->space)};
+    uint32_t *points = alloc_zeroed(batch * DIMENSIONS, sizeof *points);
+    struct error error;
+    int proposed;
+    do {
+        proposed = search_propose(bench->search, batch, points, &error);
+        assert_true(proposed >= 0);
+        for (int i = 0; i < proposed; i++) {
+            const uint32_t *point = points + (size_t)i * seen.dimensions;
+            assert_int_equal(point_table_find(&seen, point), POINT_NONE);
+            (void)point_table_add(&seen, point);
+            search_tell(bench->search, point, 1000 + (double)point[0]);
+        }
+    } while (proposed == (int)batch);
+    assert_int_equal(search_propose(bench->search, 1, points, &error), 0);
+    size_t count = seen.count;
+    point_table_release(&seen);
+    free(points);
+    return count;
+}
+
+static void every_point_is_proposed_exactly_once(void **state)
+{
+    struct bench *bench = *state;
+    static const char *const lists[] = {"1..10", "1..10", "1..10", NULL};
+    open_space(bench, lists, "(pa + pb + pc) % 2 == 0");
+    for (size_t i = 0; search_strategy_name(i) != NULL; i++) {
+        start(bench, search_strategy_name(i), 5);
+        assert_int_equal(exhaust(bench, 1), 500);
+        start(bench, search_strategy_name(i), 5);
+        assert_int_equal(exhaust(bench, 16), 500);
+    }
+}
+
+static void spaces_of_one_point_and_of_none(void **state)
+{
+    struct bench *bench = *state;
+    static const char *const lists[] = {"1..10", "7", NULL};
+    open_space(bench, lists, "pa == 3");
+    for (size_t i = 0; search_strategy_name(i) != NULL; i++) {
+        start(bench, search_strategy_name(i), 1);
+        assert_int_equal(exhaust(bench, 4), 1);
+    }
+    search_space_free(bench->space);
+    expression_free(bench->constraint);
+    bench->template.parameter_count = 0;
+    for (size_t i = 0; i < 2; i++)
+        value_list_release(&bench->values[i]);
+    open_space(bench, lists, "pa == 11");
+    for (size_t i = 0; search_strategy_name(i) != NULL; i++) {
+        start(bench, search_strategy_name(i), 1);
+        assert_int_equal(exhaust(bench, 4), 0);
+    }
+}
+
+/* Proposals come in batches of 16, and are told 40 later and in another order. */
+static double run_asynchronously(struct bench *bench, size_t count, struct point_table *proposed)
+{
+    double best = INFINITY;
+    size_t told = 0;
+    struct error error;
+    while (told < count) {
+        uint32_t points[16 * DIMENSIONS];
+        if (proposed->count < count)
+            assert_int_equal(search_propose(bench->search, 16, points, &error), 16);
+        for (size_t i = 0; i < 16 && proposed->count < count; i++) {
+            assert_int_equal(point_table_find(proposed, points + i * DIMENSIONS), POINT_NONE);
+            (void)point_table_add(proposed, points + i * DIMENSIONS);
+        }
+        while (told + 40 < proposed->count || (proposed->count == count && told < count)) {
+            const uint32_t *point = point_table_at(proposed, told ^ 1);
+            search_tell(bench->search, point, time_of(point));
+            best = fmin(best, time_of(point));
+            told++;
+        }
+    }
+    return best;
+}
+
+static void proposals_may_be_outstanding(void **state)
+{
+    struct bench *bench = *state;
+    struct point_table proposed = {.dimensions = DIMENSIONS};
+    open_usual_space(bench);
+    start(bench, NULL, 3);
+    assert_true(run_asynchronously(bench, 320, &proposed) < 105);
+    point_table_release(&proposed);
+}
+
+static void hundreds_may_be_outstanding(void **state)
+{
+    struct bench *bench = *state;
+    open_usual_space(bench);
+    start(bench, NULL, 1);
+    (void)run(bench, 50, time_of);
+    uint32_t *points = alloc_zeroed((size_t)2000 * DIMENSIONS, sizeof *points);
+    struct error error;
+    assert_int_equal(search_propose(bench->search, 2000, points, &error), 2000);
+    for (size_t i = 0; i < 2000; i++)
+        search_tell(bench->search, points + i * DIMENSIONS, time_of(points + i * DIMENSIONS));
+    (void)run(bench, 20, time_of);
+    free(points);
+}
+
+static void the_same_seed_gives_the_same_proposals(void **state)
+{
+    struct bench *bench = *state;
+    open_usual_space(bench);
+    for (size_t s = 0; search_strategy_name(s) != NULL; s++) {
+        struct point_table first = {.dimensions = DIMENSIONS};
+        struct point_table second = {.dimensions = DIMENSIONS};
+        struct point_table other = {.dimensions = DIMENSIONS};
+        start(bench, search_strategy_name(s), 11);
+        (void)run_asynchronously(bench, 160, &first);
+        start(bench, search_strategy_name(s), 11);
+        (void)run_asynchronously(bench, 160, &second);
+        start(bench, search_strategy_name(s), 12);
+        (void)run_asynchronously(bench, 160, &other);
+        size_t bytes = (size_t)160 * DIMENSIONS * sizeof *first.points;
+        assert_memory_equal(first.points, second.points, bytes);
+        assert_memory_not_equal(first.points, other.points, bytes);
+        point_table_release(&first);
+        point_table_release(&second);
+        point_table_release(&other);
+    }
+}
+
+/* What is known already is learnt from, and not proposed. */
+static void what_is_told_beforehand_counts(void **state)
+{
+    struct bench *bench = *state;
+    open_usual_space(bench);
+    start(bench, "random", 1);
+    struct point_table known = {.dimensions = DIMENSIONS};
+    struct error error;
+    for (int i = 0; i < 1000; i++) {
+        uint32_t point[DIMENSIONS];
+        assert_int_equal(search_propose(bench->search, 1, point, &error), 1);
+        (void)point_table_add(&known, point);
+    }
+    start(bench, NULL, 1);
+    for (size_t i = 0; i < known.count; i++)
+        search_tell(bench->search, point_table_at(&known, i), time_of(point_table_at(&known, i)));
+    for (int i = 0; i < 10; i++) {
+        uint32_t point[DIMENSIONS];
+        assert_int_equal(search_propose(bench->search, 1, point, &error), 1);
+        assert_int_equal(point_table_find(&known, point), POINT_NONE);
+        assert_true(time_of(point) < 300);
+        search_tell(bench->search, point, time_of(point));
+    }
+    point_table_release(&known);
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec now;
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), 0);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* The limit is generous: it is for what grows with the space or with what was seen. */
+static void an_evaluation_takes_little_time(void **state)
+{
+    struct bench *bench = *state;
+    open_usual_space(bench);
+    start(bench, NULL, 1);
+    double start_s = cpu_seconds();
+    (void)run(bench, 2000, time_of);
+    assert_true(cpu_seconds() - start_s < 20);
+}
+
+static void strategies_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(search_strategy_name(0), "model");
+    assert_ptr_equal(search_strategy_find(NULL), search_strategy_find("model"));
+    assert_null(search_strategy_find("luck"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_bench, free_bench)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_optimum_of_31250_points_is_found_in_150),
+        TEST(points_that_all_fail_or_are_all_alike_end_nothing),
+        TEST(every_point_is_proposed_exactly_once),
+        TEST(spaces_of_one_point_and_of_none),
+        TEST(proposals_may_be_outstanding),
+        TEST(hundreds_may_be_outstanding),
+        TEST(the_same_seed_gives_the_same_proposals),
+        TEST(what_is_told_beforehand_counts),
+        TEST(an_evaluation_takes_little_time),
+        cmocka_unit_test(strategies_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
