@@ -213,7 +213,8 @@ int command_simulate(int argc, const char **argv, struct error *error)
         option_number("repeat", '\0', &options.repeat, "searches per file (default: 25)"),
         option_number("seed", '\0', &options.seed, "of the random numbers (default: 1)"),
         option_number("batch", '\0', &options.batch, "points proposed at a time (default: 1)"),
-        option_text("strategy", '\0', &options.strategy, "model or random (default: model)", "NAME"),
+        option_text("strategy", '\0', &options.strategy, "model or random (default: model)",
+                    "NAME"),
         option_text("format", 'f', &options.format, "table or csv (default: table)", "FORMAT"),
         POPT_TABLEEND};
     char **files = NULL;

@@ -75,10 +75,13 @@ static int read_time(const json_t *object, double file_unit_ns, struct place pla
     const json_t *measurement = find_measurement(object, "time");
     const json_t *value = json_object_get(measurement, "value");
     const char *unit = json_string_value(json_object_get(measurement, "unit"));
+    double median = median_of_runs(object);
     if (json_is_number(value))
         result->time_ns = json_number_value(value) * unit_ns(unit, file_unit_ns);
+    else if (json_is_string(value) && median == 0) /* the name of a failure */
+        return 0;
     else
-        result->time_ns = median_of_runs(object) * file_unit_ns;
+        result->time_ns = median * file_unit_ns;
     if (!isfinite(result->time_ns) || result->time_ns <= 0)
         return refuse(place,
                       "a correct result needs a time above 0: the measurement 'time', in s, "

@@ -13,7 +13,7 @@
 struct t4_result {
     struct bindings parameters; /* in the file's order */
     const char *invalidity;     /* "correct", "compile", …; borrowed from the file */
-    double time_ns;             /* INFINITY unless `invalidity` is "correct" */
+    double time_ns;             /* INFINITY: failed */
 };
 
 struct t4_file {
@@ -24,7 +24,8 @@ struct t4_file {
 
 /*
  * Reads the file at `path`. A result's time is its measurement "time", or else the median of its
- * run times; a unit that is not stated is that of the metadata, or else milliseconds. Returns 0, or
+ * run times; a unit that is not stated is that of the metadata, or else milliseconds. A result
+ * failed if its invalidity is not "correct" or its time is a word. Returns 0, or
  * ERROR_CONFIG with the file, and the line if it is not JSON; then `file` is empty.
  */
 int t4_file_read(const char *path, struct t4_file *file, struct error *error);

@@ -1,0 +1,228 @@
+#include "search/gaussian_process.h"
+
+#include "base/alloc.h"
+#include "base/statistics.h"
+#include "search/candidates.h"
+#include "search/likelihood.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { DIMENSIONS = 3, ROWS = 40, POINTS = 30 };
+
+/* A space of three parameters: of numbers, of words, and of many numbers; and some of its points. */
+struct bench {
+    struct value_list values[DIMENSIONS];
+    struct search_space *space;
+    struct gaussian_process process;
+    uint32_t points[POINTS * DIMENSIONS];
+};
+
+static int make_bench(void **state)
+{
+    static const char *const names[DIMENSIONS] = {"pa", "pb", "pc"};
+    static const char *const lists[DIMENSIONS] = {"16..256 step 16", "red, green, blue", "1..200"};
+    struct bench *bench = alloc_zeroed(1, sizeof *bench);
+    struct error error;
+    uint64_t random = 1;
+    for (size_t i = 0; i < DIMENSIONS; i++)
+        assert_int_equal(value_list_parse(&bench->values[i], lists[i], "s.ini", 1, &error), 0);
+    bench->space = search_space_of_points(DIMENSIONS, names, bench->values, NULL, 0);
+    for (size_t i = 0; i < (size_t)POINTS * DIMENSIONS; i++)
+        bench->points[i] =
+            (uint32_t)((statistics_random(&random) >> 8) % bench->values[i % DIMENSIONS].count);
+    gaussian_process_init(&bench->process, bench->space, ROWS);
+    *state = bench;
+    return 0;
+}
+
+static int free_bench(void **state)
+{
+    struct bench *bench = *state;
+    gaussian_process_release(&bench->process);
+    search_space_free(bench->space);
+    for (size_t i = 0; i < DIMENSIONS; i++)
+        value_list_release(&bench->values[i]);
+    free(bench);
+    return 0;
+}
+
+static const uint32_t *point(const struct bench *bench, size_t index)
+{
+    return bench->points + index * DIMENSIONS;
+}
+
+static void a_covariance_is_1_for_equal_points_and_less_for_others(void **state)
+{
+    struct bench *bench = *state;
+    const struct covariance *covariance = &bench->process.covariance;
+    const uint32_t near[] = {3, 1, 99};
+    const uint32_t same[] = {3, 1, 99};
+    const uint32_t neighbour[] = {3, 1, 98};
+    const uint32_t far[] = {12, 0, 5};
+    assert_true(fabs(covariance_of(covariance, near, same) - 1) < 1e-6);
+    assert_true(covariance_of(covariance, near, neighbour) < 1);
+    assert_true(covariance_of(covariance, near, far) < covariance_of(covariance, near, neighbour));
+    assert_true(fabs(covariance_of(covariance, near, far) - covariance_of(covariance, far, near)) <
+                1e-9);
+}
+
+/* 16 is nearer to 48 than to 32 only by the twos that divide them; 32 and 96 have them in common. */
+static void values_that_more_twos_divide_are_alike(void **state)
+{
+    struct bench *bench = *state;
+    struct covariance *covariance = &bench->process.covariance;
+    covariance->parameters[0].learnt[COVARIANCE_TWOS] = 3;
+    covariance_update(covariance, false);
+    const uint32_t odd[] = {4, 0, 0};   /* 80 = 5 * 16 */
+    const uint32_t even[] = {5, 0, 0};  /* 96 = 3 * 32 */
+    const uint32_t other[] = {6, 0, 0}; /* 112 = 7 * 16 */
+    assert_true(covariance_of(covariance, odd, other) > covariance_of(covariance, odd, even));
+}
+
+/* The slopes are those of finite differences, with tables (16 values) and without (200). */
+static void slopes_are_derivatives(void **state)
+{
+    struct bench *bench = *state;
+    struct covariance *covariance = &bench->process.covariance;
+    const double step = 1e-3;
+    for (size_t i = 0; i < covariance->count; i++) {
+        for (int learnt = 0; learnt < COVARIANCE_LEARNT; learnt++) {
+            double slopes[COVARIANCE_LEARNT];
+            double *value = covariance_learnt(covariance, i * COVARIANCE_LEARNT + (size_t)learnt);
+            covariance_update(covariance, true);
+            covariance_slopes(covariance, i, point(bench, 0), point(bench, 1), slopes);
+            *value += step;
+            covariance_update(covariance, false);
+            double above = log(covariance_of(covariance, point(bench, 0), point(bench, 1)));
+            *value -= 2 * step;
+            covariance_update(covariance, false);
+            double below = log(covariance_of(covariance, point(bench, 0), point(bench, 1)));
+            *value += step;
+            assert_true(fabs((above - below) / (2 * step) - slopes[learnt]) < 1e-3);
+        }
+    }
+}
+
+/* Solves the rows' equations without any of the process's shortcuts: mean and variance of a
+ * prediction, by Gauss's elimination. */
+static void predict_directly(const struct bench *bench, const double *targets, size_t count,
+                             const uint32_t *where, double *mean, double *variance)
+{
+    const struct covariance *covariance = &bench->process.covariance;
+    double matrix[POINTS][POINTS + 2];
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < count; j++)
+            matrix[i][j] = covariance_of(covariance, point(bench, i), point(bench, j)) +
+                           (i == j ? exp(covariance->noise) : 0);
+        matrix[i][count] = targets[i];
+        matrix[i][count + 1] = covariance_of(covariance, point(bench, i), where);
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < count; k++) {
+            double factor = k == i ? 0 : matrix[k][i] / matrix[i][i];
+            for (size_t j = i; j < count + 2 && k != i; j++)
+                matrix[k][j] -= factor * matrix[i][j];
+        }
+    *mean = 0;
+    *variance = 1;
+    for (size_t i = 0; i < count; i++) {
+        double shared = covariance_of(covariance, point(bench, i), where);
+        *mean += shared * matrix[i][count] / matrix[i][i];
+        *variance -= shared * matrix[i][count + 1] / matrix[i][i];
+    }
+}
+
+/* Candidates before and after rows, rows before and after targets: the order does not matter. */
+static void predictions_are_right_in_whatever_order_things_come(void **state)
+{
+    struct bench *bench = *state;
+    struct candidates candidates;
+    double targets[20];
+    candidates_init(&candidates, DIMENSIONS, 10, ROWS);
+    for (size_t i = 0; i < 20; i++)
+        targets[i] = sin((double)i);
+    candidates_add(&candidates, point(bench, 25));
+    for (size_t i = 0; i < 20; i++) {
+        gaussian_process_add(&bench->process, point(bench, i));
+        if (i == 7 || i == 13)
+            candidates_predict(&candidates, &bench->process);
+        if (i == 10)
+            candidates_add(&candidates, point(bench, 26));
+    }
+    gaussian_process_tell(&bench->process, targets);
+    candidates_predict(&candidates, &bench->process);
+    candidates_weigh(&candidates, &bench->process);
+    candidates_add(&candidates, point(bench, 27));
+    candidates_predict(&candidates, &bench->process);
+    for (size_t i = 0; i < 3; i++) {
+        double mean;
+        double variance;
+        predict_directly(bench, targets, 20, point(bench, 25 + i), &mean, &variance);
+        assert_true(fabs((double)candidates.means[i] - mean) < 1e-3);
+        assert_true(fabs((double)candidates.variances[i] - variance) < 1e-3);
+    }
+    candidates_release(&candidates);
+}
+
+/* A target that is not known yet leaves the means as they are, and makes them surer. */
+static void an_unknown_target_changes_no_mean(void **state)
+{
+    struct bench *bench = *state;
+    struct candidates candidates;
+    double targets[] = {1, -1, NAN};
+    candidates_init(&candidates, DIMENSIONS, 10, ROWS);
+    candidates_add(&candidates, point(bench, 25));
+    gaussian_process_add(&bench->process, point(bench, 0));
+    gaussian_process_add(&bench->process, point(bench, 1));
+    gaussian_process_tell(&bench->process, targets);
+    candidates_predict(&candidates, &bench->process);
+    float mean = candidates.means[0];
+    float variance = candidates.variances[0];
+    gaussian_process_add(&bench->process, point(bench, 2));
+    gaussian_process_tell(&bench->process, targets);
+    candidates_predict(&candidates, &bench->process);
+    candidates_weigh(&candidates, &bench->process);
+    assert_true(fabsf(candidates.means[0] - mean) < 1e-6F);
+    assert_true(candidates.variances[0] < variance);
+    candidates_release(&candidates);
+}
+
+/* Only the first parameter matters: its relevance grows, the others' shrinks. */
+static void learning_tells_what_matters(void **state)
+{
+    struct bench *bench = *state;
+    struct covariance *covariance = &bench->process.covariance;
+    const uint32_t *points[POINTS];
+    double targets[POINTS];
+    for (size_t i = 0; i < POINTS; i++) {
+        points[i] = point(bench, i);
+        targets[i] = ((double)points[i][0] - 7.5) / 4.5;
+    }
+    likelihood_learn(covariance, points, targets, POINTS);
+    assert_true(covariance->parameters[0].learnt[COVARIANCE_RELEVANCE] > 0.5);
+    assert_true(covariance->parameters[1].learnt[COVARIANCE_RELEVANCE] < -0.5);
+    assert_true(covariance->parameters[2].learnt[COVARIANCE_RELEVANCE] < -0.5);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_bench, free_bench)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_covariance_is_1_for_equal_points_and_less_for_others),
+        TEST(values_that_more_twos_divide_are_alike),
+        TEST(slopes_are_derivatives),
+        TEST(predictions_are_right_in_whatever_order_things_come),
+        TEST(an_unknown_target_changes_no_mean),
+        TEST(learning_tells_what_matters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
