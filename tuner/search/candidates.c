@@ -43,12 +43,29 @@ void candidates_add(struct candidates *candidates, const uint32_t *point)
     candidates->closed[index] = candidates->expanded[index] = false;
 }
 
-/* values[i] += factor * shares[i] */
-static void add_scaled(float *restrict values, const float *restrict shares, float factor,
-                       size_t count)
+/* Adds `sign` times the row's factor times the shares of each of the first `rows` rows to the values of `count`
+ * candidates from `first` on. Four rows at a time, because memory is what takes the time. */
+static void add_rows(const struct candidates *candidates, size_t first, size_t count, size_t rows,
+                     const double *factors, float sign, float *restrict values)
 {
-    for (size_t i = 0; i < count; i++)
-        values[i] += factor * shares[i];
+    size_t stride = candidates->capacity;
+    size_t row = 0;
+    for (; row + 4 <= rows; row += 4) {
+        const float *restrict shares = candidates->shares + row * stride + first;
+        float a = sign * (float)factors[row];
+        float b = sign * (float)factors[row + 1];
+        float c = sign * (float)factors[row + 2];
+        float d = sign * (float)factors[row + 3];
+        for (size_t i = 0; i < count; i++)
+            values[i] += (a * shares[i] + b * shares[i + stride]) +
+                         (c * shares[i + 2 * stride] + d * shares[i + 3 * stride]);
+    }
+    for (; row < rows; row++) {
+        const float *restrict shares = candidates->shares + row * stride + first;
+        float a = sign * (float)factors[row];
+        for (size_t i = 0; i < count; i++)
+            values[i] += a * shares[i];
+    }
 }
 
 /* Extends the predictions of the candidates from `first` to `stop` to one row: a step of forward
@@ -63,9 +80,7 @@ static void solve_row(struct candidates *candidates, const struct gaussian_proce
     for (size_t i = 0; i < count; i++)
         shares[i] = (float)covariance_of(&process->covariance, point,
                                          point_table_at(&candidates->points, first + i));
-    for (size_t j = 0; j < index; j++)
-        add_scaled(shares, candidates->shares + j * candidates->capacity + first, (float)-row[j],
-                   count);
+    add_rows(candidates, first, count, index, row, -1, shares);
     float inverse = (float)(1 / row[index]);
     float *variances = candidates->variances + first;
     for (size_t i = 0; i < count; i++) {
@@ -79,10 +94,8 @@ static void weigh_from(struct candidates *candidates, const struct gaussian_proc
 {
     for (size_t i = first; i < candidates->solved; i++)
         candidates->means[i] = 0;
-    for (size_t row = 0; row < candidates->row_count; row++)
-        add_scaled(candidates->means + first,
-                   candidates->shares + row * candidates->capacity + first,
-                   (float)process->weights[row], candidates->solved - first);
+    add_rows(candidates, first, candidates->solved - first, candidates->row_count, process->weights,
+             1, candidates->means + first);
 }
 
 void candidates_predict(struct candidates *candidates, const struct gaussian_process *process)

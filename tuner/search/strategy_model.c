@@ -25,7 +25,7 @@ enum {
     FIRST_POINTS = 12, /* chosen before anything is predicted */
     FIRST_DRAWS = 20,  /* to choose each of them from */
     ROWS = 512,        /* of the process, at most */
-    ROWS_KEPT = 384,   /* when it begins anew, and besides … */
+    ROWS_KEPT = 320,   /* when it begins anew, and besides … */
     PENDING_KEPT = 64, /* of the proposals outstanding */
     LEARNT_FROM = 128, /* points that the covariance is learnt from, at most */
     CANDIDATES = 1600, /* at most */
@@ -37,7 +37,7 @@ enum {
 };
 
 static const double learning_growth = 1.25; /* of what was told, from one learning to the next */
-static const double expansion_rate = 0.3;   /* expansions per proposal */
+static const double expansion_rate = 0.1;   /* expansions per proposal */
 static const double bound_rate = 0.5;       /* of the proposals: by confidence bound */
 static const double bound_most = 3;         /* standard deviations */
 
@@ -309,11 +309,15 @@ static struct ranked *replace_rows(struct model *model, struct strategy_context 
     return ranked;
 }
 
-/* Learns, and begins with new rows and new candidates. */
+/* Begins with new rows and new candidates, and learns if that is due. */
 static int begin_anew(struct model *model, struct strategy_context *context, struct error *error)
 {
+    size_t told = context->history->told_count;
     int status = 1;
-    learn(model, context);
+    if (told >= model->next_learning) {
+        learn(model, context);
+        model->next_learning = (size_t)((double)told * learning_growth) + 1;
+    }
     struct ranked *fastest = replace_rows(model, context);
     candidates_clear(&model->candidates);
     for (int i = 0; i < CANDIDATES_DRAWN && status == 1; i++) {
@@ -322,15 +326,13 @@ static int begin_anew(struct model *model, struct strategy_context *context, str
             candidates_add(&model->candidates, model->point);
     }
     status = status < 0 ? status : 0;
-    for (size_t i = 0; i < FASTEST && i < context->history->told_count && status == 0; i++)
+    for (size_t i = 0; i < FASTEST && i < told && status == 0; i++)
         status = add_around(model, context, fastest[i].position, error);
     free(fastest);
     refresh_targets(model, context);
     candidates_predict(&model->candidates, &model->process);
     for (int i = 0; i < EXPANSIONS && status == 0; i += FASTEST)
         status = expand(model, context, FASTEST, error);
-    size_t told = context->history->told_count;
-    model->next_learning = (size_t)((double)told * learning_growth) + 1;
     model->best = context->history->best;
     return status;
 }
