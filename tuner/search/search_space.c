@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/interrupt.h"
-#include "base/statistics.h"
 #include "search/point_table.h"
+#include "search/random_number.h"
 #include "template/number.h"
 #include "template/space.h"
 
@@ -132,11 +132,6 @@ int search_space_has(struct search_space *space, const uint32_t *point, struct e
 
 /* --- drawing --- */
 
-static size_t random_below(uint64_t *random, size_t count)
-{
-    return (size_t)((statistics_random(random) >> 8) % count);
-}
-
 /* One combination, bound only as far as the constraints allow: 1 if it is a point, 0 if not. */
 static int try_combination(struct search_space *space, uint64_t *random, uint32_t *point,
                            struct error *error)
@@ -212,7 +207,7 @@ static int draw_by_probing(struct search_space *space, uint64_t *random, uint32_
             continue;
         found++;
         sum += weight;
-        if ((double)(statistics_random(random) >> 11) * 0x1p-53 * sum < weight)
+        if (random_fraction(random) * sum < weight)
             memcpy(point, candidate, space->dimensions * sizeof *point);
     }
     free(candidate);

@@ -1,0 +1,238 @@
+#include "search/model.h"
+
+#include "base/alloc.h"
+#include "search/likelihood.h"
+#include "search/neighbourhood.h"
+#include "search/random_number.h"
+#include "search/targets.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROWS = 512,             /* at most */
+    ROWS_KEPT = 320,        /* when the rows are replaced, and besides … */
+    PENDING_KEPT = 64,      /* of the proposals outstanding */
+    LEARNT_FROM = 128,      /* points that the covariance is learnt from, at most */
+    CANDIDATES = 1600,      /* at most */
+    CANDIDATES_DRAWN = 500, /* at random */
+    FASTEST = 3,            /* points whose neighbours are candidates */
+    EXPANSIONS = 12         /* most promising candidates whose neighbours become candidates */
+};
+
+static const double learning_growth = 1.25; /* of what was told, from one learning to the next */
+static const double expansion_rate = 0.1;   /* further expansions per update */
+
+void model_init(struct model *model, const struct search_space *space)
+{
+    size_t dimensions = search_space_dimensions(space);
+    *model = (struct model){.best = POINT_NONE};
+    gaussian_process_init(&model->process, space, ROWS);
+    candidates_init(&model->candidates, dimensions, CANDIDATES, ROWS);
+    model->positions = alloc_zeroed(ROWS, sizeof *model->positions);
+    model->times = alloc_zeroed(ROWS, sizeof *model->times);
+    model->targets = alloc_zeroed(ROWS, sizeof *model->targets);
+    model->point = alloc_zeroed(dimensions, sizeof *model->point);
+}
+
+void model_release(struct model *model)
+{
+    gaussian_process_release(&model->process);
+    candidates_release(&model->candidates);
+    free(model->positions);
+    free(model->times);
+    free(model->targets);
+    free(model->point);
+}
+
+/* --- candidates --- */
+
+static int add_around(struct model *model, struct strategy_context *context, size_t position,
+                      struct error *error)
+{
+    const uint32_t *center = point_table_at(&context->history->points, position);
+    int status = neighbourhood_add_near(context, center, &model->candidates, error);
+    return status != 0 ? status : neighbourhood_add_far(context, center, &model->candidates, error);
+}
+
+/* The candidate that may be fastest and whose neighbours are no candidates yet, or POINT_NONE. */
+static ptrdiff_t find_most_promising(const struct model *model)
+{
+    const struct candidates *candidates = &model->candidates;
+    ptrdiff_t found = POINT_NONE;
+    double lowest = INFINITY;
+    for (size_t i = 0; i < candidates->solved; i++) {
+        if (candidates->expanded[i])
+            continue;
+        double bound =
+            (double)candidates->means[i] - candidates_deviation(candidates, &model->process, i);
+        if (bound < lowest) {
+            lowest = bound;
+            found = (ptrdiff_t)i;
+        }
+    }
+    return found;
+}
+
+/* Makes the neighbours of the `count` most promising candidates candidates, too. */
+static int expand(struct model *model, struct strategy_context *context, int count,
+                  struct error *error)
+{
+    struct candidates *candidates = &model->candidates;
+    int status = 0;
+    for (int i = 0; i < count && status == 0; i++) {
+        ptrdiff_t found = find_most_promising(model);
+        if (found == POINT_NONE)
+            break;
+        candidates->expanded[found] = true;
+        memcpy(model->point, point_table_at(&candidates->points, (size_t)found),
+               model->process.dimensions * sizeof *model->point);
+        status = neighbourhood_add_near(context, model->point, candidates, error);
+    }
+    if (status == 0)
+        candidates_predict(candidates, &model->process);
+    return status;
+}
+
+/* --- rows --- */
+
+struct ranked {
+    double time;
+    size_t position;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *left = a;
+    const struct ranked *right = b;
+    if (left->time != right->time)
+        return left->time < right->time ? -1 : 1;
+    return (left->position > right->position) - (left->position < right->position);
+}
+
+/* Everything told, the fastest first; a new array. If there is more than `most`, the numbers from
+ * half of `most` on are a random sample of the rest. */
+static struct ranked *rank_told(struct strategy_context *context, size_t most)
+{
+    const struct history *history = context->history;
+    size_t count = history->told_count;
+    struct ranked *ranked = alloc_zeroed(count, sizeof *ranked);
+    for (size_t i = 0; i < count; i++)
+        ranked[i] = (struct ranked){history->times[history->told[i]], history->told[i]};
+    qsort(ranked, count, sizeof *ranked, compare_ranked);
+    for (size_t i = most / 2; i < most && most < count; i++) {
+        size_t other = i + random_below(&context->random, count - i);
+        struct ranked moved = ranked[i];
+        ranked[i] = ranked[other];
+        ranked[other] = moved;
+    }
+    return ranked;
+}
+
+static void add_row(struct model *model, const struct strategy_context *context, size_t position)
+{
+    model->positions[model->process.count] = position;
+    gaussian_process_add(&model->process, point_table_at(&context->history->points, position));
+}
+
+static void refresh_targets(struct model *model, const struct strategy_context *context)
+{
+    size_t count = model->process.count;
+    for (size_t i = 0; i < count; i++)
+        model->times[i] = context->history->times[model->positions[i]];
+    targets_from_times(model->times, count, model->targets);
+    gaussian_process_tell(&model->process, model->targets);
+    model->tellings = context->history->tellings;
+}
+
+static void learn(struct model *model, struct strategy_context *context)
+{
+    size_t count = context->history->told_count;
+    struct ranked *ranked = rank_told(context, LEARNT_FROM);
+    count = count < LEARNT_FROM ? count : LEARNT_FROM;
+    const uint32_t *points[LEARNT_FROM];
+    double targets[LEARNT_FROM];
+    for (size_t i = 0; i < count; i++) {
+        points[i] = point_table_at(&context->history->points, ranked[i].position);
+        model->times[i] = ranked[i].time;
+    }
+    targets_from_times(model->times, count, targets);
+    likelihood_learn(&model->process.covariance, points, targets, count);
+    free(ranked);
+}
+
+/* New rows, from what was told and what is outstanding. Returns the fastest told. */
+static struct ranked *replace_rows(struct model *model, struct strategy_context *context)
+{
+    const struct history *history = context->history;
+    struct ranked *ranked = rank_told(context, ROWS_KEPT);
+    gaussian_process_clear(&model->process);
+    for (size_t i = 0; i < history->told_count && i < ROWS_KEPT; i++)
+        add_row(model, context, ranked[i].position);
+    size_t pending = 0;
+    for (size_t i = history->points.count; i-- > 0 && pending < PENDING_KEPT;)
+        if (isnan(history->times[i])) {
+            add_row(model, context, i);
+            pending++;
+        }
+    model->taken = history->points.count;
+    return ranked;
+}
+
+/* Begins with new rows and new candidates, and learns if that is due. */
+static int begin_anew(struct model *model, struct strategy_context *context, struct error *error)
+{
+    size_t told = context->history->told_count;
+    int status = 1;
+    if (told >= model->next_learning) {
+        learn(model, context);
+        model->next_learning = (size_t)((double)told * learning_growth) + 1;
+    }
+    struct ranked *fastest = replace_rows(model, context);
+    candidates_clear(&model->candidates);
+    for (int i = 0; i < CANDIDATES_DRAWN && status == 1; i++) {
+        status = search_space_draw(context->space, &context->random, model->point, error);
+        if (status == 1 && !history_has(context->history, model->point))
+            candidates_add(&model->candidates, model->point);
+    }
+    status = status < 0 ? status : 0;
+    for (size_t i = 0; i < FASTEST && i < told && status == 0; i++)
+        status = add_around(model, context, fastest[i].position, error);
+    free(fastest);
+    refresh_targets(model, context);
+    candidates_predict(&model->candidates, &model->process);
+    for (int i = 0; i < EXPANSIONS && status == 0; i += FASTEST)
+        status = expand(model, context, FASTEST, error);
+    model->best = context->history->best;
+    return status;
+}
+
+int model_update(struct model *model, struct strategy_context *context, struct error *error)
+{
+    const struct history *history = context->history;
+    int status = 0;
+    if (history->told_count >= model->next_learning ||
+        model->process.count + history->points.count - model->taken > ROWS)
+        return begin_anew(model, context, error);
+    for (; model->taken < history->points.count; model->taken++) {
+        const uint32_t *point = point_table_at(&history->points, model->taken);
+        ptrdiff_t index = point_table_find(&model->candidates.points, point);
+        add_row(model, context, model->taken);
+        if (index != POINT_NONE)
+            model->candidates.closed[index] = true;
+    }
+    if (history->best != model->best)
+        status = add_around(model, context, (size_t)history->best, error);
+    model->best = history->best;
+    bool told = history->tellings != model->tellings;
+    if (told)
+        refresh_targets(model, context);
+    candidates_predict(&model->candidates, &model->process);
+    if (told)
+        candidates_weigh(&model->candidates, &model->process);
+    if (status == 0 && random_fraction(&context->random) < expansion_rate)
+        status = expand(model, context, 1, error);
+    return status;
+}
