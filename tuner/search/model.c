@@ -149,14 +149,13 @@ static void refresh_targets(struct model *model, const struct strategy_context *
 
 static void learn(struct model *model, struct strategy_context *context)
 {
-    size_t count = context->history->told_count;
     struct ranked *ranked = rank_told(context, LEARNT_FROM);
-    count = count < LEARNT_FROM ? count : LEARNT_FROM;
     const uint32_t *points[LEARNT_FROM];
     double targets[LEARNT_FROM];
-    for (size_t i = 0; i < count; i++) {
-        points[i] = point_table_at(&context->history->points, ranked[i].position);
-        model->times[i] = ranked[i].time;
+    size_t count = 0;
+    for (; count < LEARNT_FROM && count < context->history->told_count; count++) {
+        points[count] = point_table_at(&context->history->points, ranked[count].position);
+        model->times[count] = ranked[count].time;
     }
     targets_from_times(model->times, count, targets);
     likelihood_learn(&model->process.covariance, points, targets, count);

@@ -216,24 +216,35 @@ static int draw_by_probing(struct search_space *space, uint64_t *random, uint32_
 
 /* Looks for a point depth first, from a random value of each parameter on: it finds one if there
  * is one, and 0 otherwise. */
-static int draw_by_backtracking(struct search_space *space, size_t index, uint64_t *random,
-                                uint32_t *point, struct error *error)
+static int draw_by_backtracking(struct search_space *space, uint64_t *random, uint32_t *point,
+                                struct error *error)
 {
-    if (index == space->dimensions)
-        return 1;
-    if (interrupt_requested())
-        return error_set(error, ERROR_INTERRUPTED, "interrupted");
-    size_t count = space->values[index].count;
-    size_t first = random_below(random, count);
-    for (size_t i = 0; i < count; i++) {
-        point[index] = (uint32_t)((first + i) % count);
-        int status = space_bind(space->bound, index, point[index], error);
-        if (status == 1)
-            status = draw_by_backtracking(space, index + 1, random, point, error);
-        if (status != 0)
-            return status;
+    size_t *tried = alloc_zeroed(space->dimensions, sizeof *tried); /* values, of each parameter */
+    size_t level = 0;
+    int status = 0;
+    while (status == 0) {
+        size_t count = space->values[level].count;
+        if (tried[level] == count && level == 0)
+            break;
+        if (tried[level] == count) {
+            tried[level--] = 0;
+            continue;
+        }
+        if (interrupt_requested()) {
+            status = error_set(error, ERROR_INTERRUPTED, "interrupted");
+            break;
+        }
+        point[level] = (uint32_t)(tried[level] == 0 ? random_below(random, count)
+                                                    : (point[level] + 1) % count);
+        tried[level]++;
+        status = space_bind(space->bound, level, point[level], error);
+        if (status == 1 && level + 1 < space->dimensions) {
+            level++;
+            status = 0;
+        }
     }
-    return 0;
+    free(tried);
+    return status;
 }
 
 /* A template without parameters has one variant, subject to its constraints. */
@@ -261,7 +272,7 @@ int search_space_draw(struct search_space *space, uint64_t *random, uint32_t *po
     int status = draw_by_rejection(space, random, point, error);
     if (status == 0)
         status = draw_by_probing(space, random, point, error);
-    return status != 0 ? status : draw_by_backtracking(space, 0, random, point, error);
+    return status != 0 ? status : draw_by_backtracking(space, random, point, error);
 }
 
 /* --- enumerating --- */
