@@ -11,10 +11,10 @@ enum { TABLE_VALUES = 64 };
 
 /* The last one is the noise's. */
 static const struct covariance_prior priors[COVARIANCE_LEARNT + 1] = {
-    [COVARIANCE_RELEVANCE] = {0, 1.5},              /* w = 0.5 */
-    [COVARIANCE_LENGTH] = {0, 1},                   /* l = 1, the whole range of values */
-    [COVARIANCE_TWOS] = {-1.2039728043259361, 1},   /* t = 0.3 */
-    [COVARIANCE_LEARNT] = {-4.6051701859880909, 1}, /* a variance of 0.01 */
+    [COVARIANCE_RELEVANCE] = {0, 2},                /* w = 0.5 */
+    [COVARIANCE_LENGTH] = {0.6931471805599453, 1},  /* l = 2, twice the whole range of values */
+    [COVARIANCE_TWOS] = {0, 1},                     /* t = 1 */
+    [COVARIANCE_LEARNT] = {-4.6051701859880914, 1}, /* a variance of 0.01 */
 };
 
 /* --- where values lie --- */

@@ -19,8 +19,8 @@ enum {
     FIRST_DRAWS = 20   /* to choose each of them from */
 };
 
-static const double bound_rate = 0.5; /* of the proposals: by confidence bound */
-static const double bound_most = 3;   /* standard deviations */
+static const double bound_rate = 0.25; /* of the proposals: by confidence bound */
+static const double bound_most = 3;    /* standard deviations */
 
 static void *new_model(struct strategy_context *context)
 {
@@ -89,8 +89,8 @@ static double lowest_target(const struct model *model)
     return lowest;
 }
 
-/* The best candidate, or POINT_NONE. Half of the time the criterion is the expected improvement,
- * half of the time a confidence bound of a random width. */
+/* The best candidate, or POINT_NONE. The criterion is the expected improvement, or at times a
+ * confidence bound of a random width. */
 static ptrdiff_t find_best_candidate(const struct model *model, struct strategy_context *context)
 {
     const struct candidates *candidates = &model->candidates;

@@ -1,11 +1,14 @@
 #include "search/t4_file.h"
 
 #include "base/alloc.h"
-#include "base/read_file.h"
+#include "base/open_regular.h"
 #include "base/statistics.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,19 +135,31 @@ static int read_results(const char *path, struct t4_file *file, struct error *er
     return 0;
 }
 
+/* Parses a file of any size: a space of 10^5 points takes 50 MB. */
+static int read_json(const char *path, json_t **json, struct error *error)
+{
+    json_error_t reason;
+    FILE *stream = open_regular(path);
+    if (stream == NULL)
+        return error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", path);
+    *json = json_loadf(stream, JSON_REJECT_DUPLICATES, &reason);
+    bool failed = ferror(stream) != 0;
+    int number = errno;
+    (void)fclose(stream); /* cannot lose data: the file was only read */
+    errno = number;
+    if (failed)
+        return error_set_errno(error, ERROR_CONFIG, "cannot read '%s'", path);
+    if (*json == NULL)
+        return error_set_at(error, ERROR_CONFIG, path, reason.line, "not JSON: %s", reason.text);
+    return 0;
+}
+
 int t4_file_read(const char *path, struct t4_file *file, struct error *error)
 {
-    char *text;
-    json_error_t reason;
     *file = (struct t4_file){0};
-    int status = read_file(path, &text, NULL, error);
-    if (status != 0)
-        return status;
-    file->json = json_loads(text, JSON_REJECT_DUPLICATES, &reason);
-    free(text);
-    if (file->json == NULL)
-        return error_set_at(error, ERROR_CONFIG, path, reason.line, "not JSON: %s", reason.text);
-    status = read_results(path, file, error);
+    int status = read_json(path, &file->json, error);
+    if (status == 0)
+        status = read_results(path, file, error);
     if (status != 0)
         t4_file_release(file);
     return status;
