@@ -22,6 +22,7 @@ struct bench {
     struct parameter parameters[DIMENSIONS];
     struct value_list values[DIMENSIONS];
     struct expression *constraint;
+    const struct expression *constraints[1];
     struct bindings fixed;
     struct search_space *space;
     struct search *search;
@@ -60,8 +61,8 @@ static void open_space(struct bench *bench, const char *const *lists, const char
     }
     if (constraint != NULL)
         assert_int_equal(expression_new(&bench->constraint, constraint, "s.ini", 9, &error), 0);
-    const struct expression *constraints[] = {bench->constraint};
-    bench->space = search_space_new(&bench->template, bench->values, constraints,
+    bench->constraints[0] = bench->constraint;
+    bench->space = search_space_new(&bench->template, bench->values, bench->constraints,
                                     constraint != NULL ? 1 : 0, &bench->fixed);
 }
 
