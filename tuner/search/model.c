@@ -134,6 +134,7 @@ static struct ranked *rank_told(struct strategy_context *context, size_t most)
 static void add_row(struct model *model, const struct strategy_context *context, size_t position)
 {
     model->positions[model->process.count] = position;
+    model->targets[model->process.count] = NAN;
     gaussian_process_add(&model->process, point_table_at(&context->history->points, position));
 }
 
