@@ -15,8 +15,9 @@
 #include <string.h>
 
 enum {
-    FIRST_POINTS = 12, /* chosen before anything is predicted */
-    FIRST_DRAWS = 20   /* to choose each of them from */
+    FIRST_POINTS = 12,      /* chosen before anything is predicted, … */
+    FIRST_POINTS_LEAST = 4, /* or a third of what is planned, but at least so many */
+    FIRST_DRAWS = 20        /* to choose each of them from */
 };
 
 static const double bound_rate = 0.25; /* of the proposals: by confidence bound */
@@ -36,6 +37,14 @@ static void free_model(void *state)
 }
 
 /* --- the first points --- */
+
+static size_t first_points(const struct strategy_context *context)
+{
+    size_t third = context->evaluations / 3;
+    if (context->evaluations == 0 || third > FIRST_POINTS)
+        return FIRST_POINTS;
+    return third > FIRST_POINTS_LEAST ? third : FIRST_POINTS_LEAST;
+}
 
 /* The distance to the nearest point of the history. */
 static double isolation(const struct model *model, const struct strategy_context *context,
@@ -119,7 +128,7 @@ static int choose(void *state, struct strategy_context *context, uint32_t *point
 {
     struct model *model = state;
     const struct history *history = context->history;
-    if (history->points.count < FIRST_POINTS)
+    if (history->points.count < first_points(context))
         return choose_first(model, context, point, error);
     if (history->told_count < history->failed_count + 2) /* nothing to predict from */
         return strategy_draw(context, point, error);

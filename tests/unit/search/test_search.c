@@ -125,6 +125,26 @@ static void the_optimum_of_31250_points_is_found_in_150(void **state)
     assert_true(found >= 9);
 }
 
+/* The best time after 12 evaluations, summed over seeds, if so many are planned. */
+static double twelve_of(struct bench *bench, size_t planned)
+{
+    double sum = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        const struct search_options options = {.seed = seed, .evaluations = planned};
+        search_free(bench->search);
+        bench->search = search_new(bench->space, &options);
+        sum += fmin(run(bench, 12, time_of), 1000);
+    }
+    return sum;
+}
+
+static void a_short_search_explores_less(void **state)
+{
+    struct bench *bench = *state;
+    open_usual_space(bench);
+    assert_true(twelve_of(bench, 12) < 0.9 * twelve_of(bench, 400));
+}
+
 static double never(const uint32_t *point)
 {
     (void)point;
@@ -336,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_optimum_of_31250_points_is_found_in_150),
+        TEST(a_short_search_explores_less),
         TEST(points_that_all_fail_or_are_all_alike_end_nothing),
         TEST(every_point_is_proposed_exactly_once),
         TEST(spaces_of_one_point_and_of_none),
