@@ -43,6 +43,11 @@ def check(condition, message):
         sys.exit(message)
 
 
+def run_of(study, variant):
+    """The variant that was run: a duplicate's twin."""
+    return study["variants"][variant["twin"]] if variant["outcome"] == "duplicate" else variant
+
+
 def variant_key(study, variant):
     return json.dumps([study["kernel"], study["problem"], variant["parameters"]])
 
@@ -55,8 +60,8 @@ def check_outcomes(autotune, results):
         check(accounted == study["points"], f"{where}: {accounted} of {study['points']} points")
         check(study["winner"] is not None, f"{where}: no winner")
         for variant in study["variants"]:
-            outcome = variant["outcome"]
-            counts[outcome] = counts.get(outcome, 0) + 1
+            counts[variant["outcome"]] = counts.get(variant["outcome"], 0) + 1
+            outcome = run_of(study, variant)["outcome"]
             wrong = variant["parameters"].get("barrier") == "none" and study["kernel"] == "grid_barrier"
             expected = "wrong_result" if wrong else "measured"
             check(outcome == expected,

@@ -36,7 +36,7 @@ __device__ int result_of(int x)
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_none(const int *in, int *out, u64 n, unsigned *)
+    planted_none(const int *in, int *out, u64 n, unsigned *, int)
 {
     for (u64 i = FIRST; i < n; i += STEP) {
         out[i] = result_of(in[i]);
@@ -45,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 
 // Waits for an input to change, which nothing does.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_endless_loop(const int *in, int *out, u64 n, unsigned *)
+    planted_endless_loop(const int *in, int *out, u64 n, unsigned *, int)
 {
     while (*(const volatile int *)in < 1000000) {
     }
@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 // A barrier over a grid of twice the blocks that the GPU holds: those that are resident wait for
 // those that get no place until the others leave.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_endless_barrier(const int *in, int *out, u64 n, unsigned *arrived)
+    planted_endless_barrier(const int *in, int *out, u64 n, unsigned *arrived, int)
 {
     if (threadIdx.x == 0) {
         atomicAdd(arrived, 1u);
@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 
 // One element too many: into the guard region.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_write_past(const int *in, int *out, u64 n, unsigned *)
+    planted_write_past(const int *in, int *out, u64 n, unsigned *, int)
 {
     for (u64 i = FIRST; i <= n; i += STEP) {
         out[i] = i < n ? result_of(in[i]) : 1;
@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 
 // A terabyte below: into nothing.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_write_far(const int *in, int *out, u64 n, unsigned *)
+    planted_write_far(const int *in, int *out, u64 n, unsigned *, int)
 {
     for (u64 i = FIRST; i < n; i += STEP) {
         out[i - (1ull << 38)] = result_of(in[i]);
@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_wrong(const int *in, int *out, u64 n, unsigned *)
+    planted_wrong(const int *in, int *out, u64 n, unsigned *, int)
 {
     for (u64 i = FIRST; i < n; i += STEP) {
         out[i] = result_of(in[i]) + (i == n / 2);
@@ -96,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 
 // All but the last element.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_unwritten(const int *in, int *out, u64 n, unsigned *)
+    planted_unwritten(const int *in, int *out, u64 n, unsigned *, int)
 {
     for (u64 i = FIRST; i + 1 < n; i += STEP) {
         out[i] = result_of(in[i]);
@@ -104,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_trap(const int *in, int *out, u64 n, unsigned *)
+    planted_trap(const int *in, int *out, u64 n, unsigned *, int)
 {
     if (in[0] < 1000000) {
         __trap();
@@ -113,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_misaligned(const int *in, int *out, u64 n, unsigned *)
+    planted_misaligned(const int *in, int *out, u64 n, unsigned *, int)
 {
     for (u64 i = FIRST; i + 1 < n; i += STEP) {
         out[i] = *(const volatile int *)((const char *)(in + i) + 1);
@@ -125,7 +125,7 @@ extern "C" __device__ void __assertfail(const char *message, const char *file, u
                                         const char *function, size_t char_bytes);
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_asserts(const int *in, int *out, u64 n, unsigned *)
+    planted_asserts(const int *in, int *out, u64 n, unsigned *, int)
 {
     for (u64 i = FIRST; i < n; i += STEP) {
         out[i] = result_of(in[i]);
@@ -145,7 +145,7 @@ __device__ __noinline__ int descend(const int *in, u64 n, u64 depth)
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_stack_overflow(const int *in, int *out, u64 n, unsigned *)
+    planted_stack_overflow(const int *in, int *out, u64 n, unsigned *, int)
 {
     out[FIRST] = descend(in, n, 0);
 }
@@ -154,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 // element is right where the other warp was first. Which ones are wrong is another matter in every
 // run; with so many elements it is never none.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_flaky_race(const int *in, int *out, u64 n, unsigned *)
+    planted_flaky_race(const int *in, int *out, u64 n, unsigned *, int)
 {
     __shared__ volatile int handed[BLOCK_SIZE];
     const unsigned other = threadIdx.x ^ 32; // the same lane of the warp beside
@@ -167,7 +167,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 #if FAULT == FAULT_UNROLL
 // As many loads under way as no thread has registers for: the compiler is busy with it for minutes.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    planted_unroll(const int *in, int *out, u64 n, unsigned *)
+    planted_unroll(const int *in, int *out, u64 n, unsigned *, int)
 {
     constexpr int LOADS = 4096;
     for (u64 first = FIRST; first < n; first += LOADS * STEP) {
