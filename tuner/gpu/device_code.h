@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-enum { CODE_COPIES = 16 }; /* as race_rules.copies in tune/race.h */
+enum { CODE_COPIES = 64 }; /* as race_rules.copies in tune/race.h */
 
 struct device_code {
     CUmodule module;

@@ -23,7 +23,7 @@ struct race_rules race_rules_complete(struct race_rules rules)
     if (rules.maximum_rounds < rules.minimum_rounds)
         rules.maximum_rounds = rules.minimum_rounds;
     if (rules.copies == 0)
-        rules.copies = 16;
+        rules.copies = 64;
     if (!(rules.confidence > 0))
         rules.confidence = 0.95;
     if (rules.resamples == 0)

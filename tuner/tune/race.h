@@ -27,7 +27,7 @@ struct race_rules {          /* zero members mean the defaults in parentheses */
     unsigned finalists;      /* at most this many reach the finals (16) */
     unsigned minimum_rounds; /* before anyone is ruled out or a winner named (10) */
     unsigned maximum_rounds; /* then whoever is not separated from the leader is tied (150) */
-    unsigned copies;         /* of each contender's code, one per round in turn (16) */
+    unsigned copies;         /* of each contender's code, one per round in turn (64) */
     double confidence;       /* of the intervals (0.95) */
     unsigned resamples;      /* of the bootstrap (500) */
     bool everyone;           /* all that have samples reach the finals, and none is ruled out */
