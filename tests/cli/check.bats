@@ -302,3 +302,59 @@ INI
     autotune --config sweep.ini --arch sm_90 --jobs 1
     refused_as_too_large
 }
+
+@test "--list prints every variant of every problem as CSV" {
+    sweep <<'INI'
+[scale]
+n = 2^10, 2^12
+block_size = 64, 128
+num_load = 1, 2
+constraint = block_size * num_load <= 128
+INI
+    without_gpu_and_compiler
+    autotune check --config sweep.ini --list
+    exits 0
+    [ ! -s err ]
+    head -n 1 out | grep -qx 'kernel,n,.*block_size,num_load,.*'
+    equal "$(paste -d, <(column kernel) <(column n) <(column block_size) <(column num_load))" \
+        "scale,1024,64,1
+scale,1024,64,2
+scale,1024,128,1
+scale,4096,64,1
+scale,4096,64,2
+scale,4096,128,1"
+}
+
+@test "--list: kernels with other columns get a header of their own" {
+    autotune check --config "$sweeps/shapes.ini" --list
+    exits 0
+    [ "$(grep -c '^kernel,' out)" -gt 1 ]
+    autotune check --config "$sweeps/shapes.ini" --list --kernel tile
+    exits 0
+    equal "$(grep -c '^kernel,' out)" 1
+}
+
+@test "--list: a closed pipe ends a list of 10^7 variants quietly" {
+    sweep <<'INI'
+[scale]
+n = 1..1000
+block_size = 1..100
+num_load = 1..100
+INI
+    "$AUTOTUNE" check --config sweep.ini --list 2>err | head -n 3 >out
+    [ ! -s err ]
+    equal "$(wc -l <out)" 3
+}
+
+@test "Ctrl-C ends --list" {
+    sweep <<'INI'
+[scale]
+n = 1..1000
+block_size = 1..1000
+num_load = 1..1000
+INI
+    code=0
+    timeout --signal INT 0.5 "$AUTOTUNE" check --config sweep.ini --list >/dev/null 2>err || code=$?
+    equal "$code" 124
+    none_alive
+}

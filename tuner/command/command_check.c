@@ -1,11 +1,26 @@
 #include "command/command.h"
 
+#include "base/csv.h"
 #include "record/gpu.h"
 #include "template/space.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* The space of one problem; `fixed` is what its constraints see, and outlives it. */
+static struct space *open_space(const struct sweep_kernel *kernel, const struct bindings *problem,
+                                const struct gpu *gpu, struct bindings *fixed)
+{
+    bindings_append(fixed, problem);
+    gpu_bindings(gpu, fixed);
+    return space_new(&kernel->template, kernel->values, kernel->constraints,
+                     kernel->constraint_count, fixed);
+}
+
+/* --- the summary --- */
 
 static void print_list(const char *name, const struct value_list *list)
 {
@@ -23,10 +38,7 @@ static int print_problem(const struct sweep_kernel *kernel, const struct binding
 {
     struct bindings fixed = {0};
     uint64_t variants = 0;
-    bindings_append(&fixed, problem);
-    gpu_bindings(gpu, &fixed);
-    struct space *space = space_new(&kernel->template, kernel->values, kernel->constraints,
-                                    kernel->constraint_count, &fixed);
+    struct space *space = open_space(kernel, problem, gpu, &fixed);
     int status = space_count(space, SPACE_VARIANT_LIMIT, &variants, error);
     bool too_many = variants > SPACE_VARIANT_LIMIT;
     if (status == 0) {
@@ -64,15 +76,94 @@ static int print_kernel(const struct sweep_kernel *kernel, const struct gpu *gpu
     return status;
 }
 
+static int print_summary(const struct sweep *sweep, const struct gpu *gpu, struct error *error)
+{
+    int status = 0;
+    printf("attributes of %s (%s)\n", gpu->name, gpu->arch);
+    for (size_t i = 0; i < sweep->kernel_count && status == 0; i++)
+        status = print_kernel(&sweep->kernels[i], gpu, error);
+    return status;
+}
+
+/* --- the list --- */
+
+static bool same_columns(const struct template *a, const struct template *b)
+{
+    bool same = a->problem_count == b->problem_count && a->parameter_count == b->parameter_count;
+    for (size_t i = 0; same && i < a->problem_count; i++)
+        same = strcmp(a->problem[i].name, b->problem[i].name) == 0;
+    for (size_t i = 0; same && i < a->parameter_count; i++)
+        same = strcmp(a->parameters[i].name, b->parameters[i].name) == 0;
+    return same;
+}
+
+static void list_header(const struct template *template)
+{
+    fputs("kernel", stdout);
+    for (size_t i = 0; i < template->problem_count; i++)
+        printf(",%s", template->problem[i].name);
+    for (size_t i = 0; i < template->parameter_count; i++)
+        printf(",%s", template->parameters[i].name);
+    putchar('\n');
+}
+
+static void list_value(struct value value)
+{
+    char text[VALUE_TEXT_BYTES];
+    putchar(',');
+    csv_text(stdout, value_text(value, text));
+}
+
+/* Prints each variant of one problem as it is found. */
+static int list_problem(const struct sweep_kernel *kernel, const struct bindings *problem,
+                        const struct gpu *gpu, struct error *error)
+{
+    struct bindings fixed = {0};
+    struct space *space = open_space(kernel, problem, gpu, &fixed);
+    const struct value *values = space_values(space);
+    int status;
+    while ((status = space_skip(space, error)) == 1 && !ferror(stdout)) {
+        csv_text(stdout, kernel->label);
+        for (size_t i = 0; i < problem->count; i++)
+            list_value(problem->items[i].value);
+        for (size_t i = 0; i < kernel->template.parameter_count; i++)
+            list_value(values[i]);
+        putchar('\n');
+    }
+    space_free(space);
+    bindings_release(&fixed);
+    return status < 0 ? status : 0;
+}
+
+/* A line per variant, under one header if all kernels share their columns, else under one each. */
+static int list_variants(const struct sweep *sweep, const struct gpu *gpu, struct error *error)
+{
+    bool uniform = true;
+    int status = 0;
+    (void)signal(SIGPIPE, SIG_DFL); /* `| head` ends the list quietly */
+    for (size_t i = 1; i < sweep->kernel_count; i++)
+        uniform = uniform && same_columns(&sweep->kernels[0].template, &sweep->kernels[i].template);
+    for (size_t i = 0; i < sweep->kernel_count && status == 0; i++) {
+        const struct sweep_kernel *kernel = &sweep->kernels[i];
+        if (i == 0 || !uniform)
+            list_header(&kernel->template);
+        for (size_t j = 0; j < kernel->problem_count && status == 0; j++)
+            status = list_problem(kernel, &kernel->problems[j], gpu, error);
+    }
+    return status;
+}
+
 int command_check_sweep(int argc, const char **argv, struct error *error)
 {
     struct command_options options = {0};
+    int list = 0;
     const struct poptOption table[] = {
         option_config(&options),
         option_text("arch", 'a', &options.arch,
                     "the architecture whose attributes the constraints use (default: sm_90)",
                     "sm_XX"),
-        option_kernels(&options), POPT_TABLEEND};
+        option_kernels(&options),
+        option_flag("list", 0, &list, "print every variant as a line of CSV"), POPT_TABLEEND};
     struct sweep sweep = {0};
     enum report_format format;
     struct gpu gpu;
@@ -91,9 +182,7 @@ int command_check_sweep(int argc, const char **argv, struct error *error)
     if (status == 0)
         status = command_load_sweep(&options, &sweep, error);
     if (status == 0)
-        printf("attributes of %s (%s)\n", gpu.name, gpu.arch);
-    for (size_t i = 0; i < sweep.kernel_count && status == 0; i++)
-        status = print_kernel(&sweep.kernels[i], &gpu, error);
+        status = (list ? list_variants : print_summary)(&sweep, &gpu, error);
     sweep_release(&sweep);
 done:
     command_options_release(&options);

@@ -321,6 +321,11 @@ size_t space_index(const struct space *space, size_t index)
     return space->indices[index];
 }
 
+const struct value *space_values(const struct space *space)
+{
+    return space->current;
+}
+
 uint64_t space_points(const struct space *space)
 {
     return space->points;

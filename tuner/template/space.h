@@ -42,6 +42,9 @@ int space_skip(struct space *space, struct error *error);
 /* Which of parameter `index`'s values the current combination has. */
 size_t space_index(const struct space *space, size_t index);
 
+/* The current combination: a value for each of the template's parameters, until the next one. */
+const struct value *space_values(const struct space *space);
+
 /*
  * Counts the combinations of a new enumeration, without visiting those that differ only in
  * parameters below the last constraint. Stops when there are more than `limit`; `*count` is then
