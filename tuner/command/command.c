@@ -208,14 +208,15 @@ int command_check(const struct command_options *options, bool needs_config,
     return 0;
 }
 
-int command_load_sweep(const struct command_options *options, struct sweep *sweep,
+int command_load_sweep(const struct command_options *options, bool unfinished, struct sweep *sweep,
                        struct error *error)
 {
     size_t count = 0;
     while (options->kernels != NULL && options->kernels[count] != NULL)
         count++;
-    int status =
-        sweep_load(sweep, options->config, (const char *const *)options->kernels, count, error);
+    const char *const *only = (const char *const *)options->kernels;
+    int status = (unfinished ? sweep_load_unfinished : sweep_load)(sweep, options->config, only,
+                                                                   count, error);
     if (status == 0 && options->tuned == NULL)
         status = output_path_check(sweep->tuned, "tuned", sweep->path, error);
     if (status == 0 && options->results == NULL)

@@ -93,8 +93,9 @@ int command_check_kernels(char *const *kernels, const char *const *names, size_t
 int command_check(const struct command_options *options, bool needs_config,
                   enum report_format *format, struct error *error);
 
-/* Loads --config's sweep, limited to --kernel, and checks where it would write (output_path.h). */
-int command_load_sweep(const struct command_options *options, struct sweep *sweep,
+/* Loads --config's sweep, limited to --kernel, and checks where it would write (output_path.h). With
+ * `unfinished`, templates may have gaps: sweep_load_unfinished(). */
+int command_load_sweep(const struct command_options *options, bool unfinished, struct sweep *sweep,
                        struct error *error);
 
 /* Each returns 0 or the error's code; `argv[0]` is the command's name. */
@@ -109,6 +110,7 @@ int command_bundle(int argc, const char **argv, struct error *error);
 int command_merge(int argc, const char **argv, struct error *error);
 int command_compare(int argc, const char **argv, struct error *error);
 int command_simulate(int argc, const char **argv, struct error *error);
+int command_import(int argc, const char **argv, struct error *error);
 int command_cache(int argc, const char **argv, struct error *error);
 int command_worker(int argc, const char **argv, struct error *error);
 

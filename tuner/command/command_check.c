@@ -180,9 +180,11 @@ int command_check_sweep(int argc, const char **argv, struct error *error)
     if (status == 0)
         status = gpu_from_arch(options.arch != NULL ? options.arch : "sm_90", &gpu, error);
     if (status == 0)
-        status = command_load_sweep(&options, &sweep, error);
+        status = command_load_sweep(&options, true, &sweep, error);
     if (status == 0)
         status = (list ? list_variants : print_summary)(&sweep, &gpu, error);
+    if (status == 0)
+        status = sweep_check_finished(&sweep, error);
     sweep_release(&sweep);
 done:
     command_options_release(&options);

@@ -81,7 +81,7 @@ static int tune(const struct command_options *options, const struct run_options 
     struct sweep sweep = {0};
     run_init(&run, run_options);
     run.options.user = &run;
-    int status = command_load_sweep(options, &sweep, error);
+    int status = command_load_sweep(options, false, &sweep, error);
     if (status == 0)
         status = run_sweep(&run, &sweep, error);
     if (status == 0)

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -227,6 +226,11 @@ static int order(const struct python_value *a, const struct python_value *b)
         return (sign > 0) - (sign < 0);
     }
     return 2;
+}
+
+bool python_value_equal(const struct python_value *a, const struct python_value *b)
+{
+    return order(a, b) == 0;
 }
 
 static bool is_in(const struct python_value *item, const struct python_value *list)

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "exchange/python.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,8 +31,11 @@ struct python_value {
 int python_evaluate(const struct python_node *node, struct python_value *value,
                     struct error *error);
 
-/* As a file of JSON may have them: a string with an expression, a number, true, false or a list. */
+/* The same for a text. */
 int python_evaluate_text(const char *text, struct python_value *value, struct error *error);
+
+/* As Python's == has it: 1 and 1.0 are equal. A list equals nothing. */
+bool python_value_equal(const struct python_value *a, const struct python_value *b);
 
 void python_value_release(struct python_value *value);
 

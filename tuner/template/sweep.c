@@ -208,7 +208,7 @@ static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel, struct 
     char *path = find_template(sweep, name != NULL ? name->value : kernel->label, name_line, error);
     if (path == NULL)
         return ERROR_CONFIG;
-    int status = template_load(&kernel->template, path, error);
+    int status = template_load_unfinished(&kernel->template, path, error);
     free(path);
     if (status == 0)
         status = macro_check(&kernel->template, error);
@@ -337,8 +337,8 @@ static int read_kernels(struct sweep *sweep, const char *const *only, size_t onl
     return status;
 }
 
-int sweep_load(struct sweep *sweep, const char *path, const char *const *only, size_t only_count,
-               struct error *error)
+int sweep_load_unfinished(struct sweep *sweep, const char *path, const char *const *only,
+                          size_t only_count, struct error *error)
 {
     *sweep = (struct sweep){0};
     int status = ini_file_read(&sweep->ini, path, error);
@@ -349,6 +349,26 @@ int sweep_load(struct sweep *sweep, const char *path, const char *const *only, s
     if (status == 0)
         status = read_kernels(sweep, only, only_count, error);
     if (status != 0)
+        sweep_release(sweep);
+    return status;
+}
+
+int sweep_check_finished(const struct sweep *sweep, struct error *error)
+{
+    for (size_t i = 0; i < sweep->kernel_count; i++)
+        if (sweep->kernels[i].template.gap.code != 0) {
+            if (error != NULL)
+                *error = sweep->kernels[i].template.gap;
+            return ERROR_CONFIG;
+        }
+    return 0;
+}
+
+int sweep_load(struct sweep *sweep, const char *path, const char *const *only, size_t only_count,
+               struct error *error)
+{
+    int status = sweep_load_unfinished(sweep, path, only, only_count, error);
+    if (status == 0 && (status = sweep_check_finished(sweep, error)) != 0)
         sweep_release(sweep);
     return status;
 }

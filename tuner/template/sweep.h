@@ -51,6 +51,12 @@ int sweep_load(struct sweep *sweep, const char *path, const char *const *only, s
                struct error *error);
 void sweep_release(struct sweep *sweep);
 
+/* The same, but also loads templates with gaps, of which only parameters, problems and constraints
+ * can be used; and whether there is none (ERROR_CONFIG at the first). */
+int sweep_load_unfinished(struct sweep *sweep, const char *path, const char *const *only,
+                          size_t only_count, struct error *error);
+int sweep_check_finished(const struct sweep *sweep, struct error *error);
+
 /* Sets the error of a kernel with more than SPACE_VARIANT_LIMIT variants; ERROR_CONFIG. */
 int sweep_too_many(const struct sweep_kernel *kernel, struct error *error);
 

@@ -106,6 +106,7 @@ struct template
     char *name;
     char *path; /* of the .ini */
     struct ini_file ini;
+    struct error gap; /* why it cannot be used yet; code 0: it can */
     struct source source;
     char hash[HASH_BYTES]; /* of what is compiled and run: see template_load.c */
     const char *description;

@@ -8,6 +8,7 @@
 #include "template/loader.h"
 #include "template/template_buffers.h"
 #include "template/template_expectations.h"
+#include "template/template_gap.h"
 #include "template/template_launches.h"
 #include "template/template_names.h"
 #include "template/template_parameters.h"
@@ -112,6 +113,21 @@ static int check_entries(const struct loader *loader)
     return 0;
 }
 
+/* The first section that cannot be used, where it has a gap, is the template's gap. */
+static int note_gap(struct loader *loader, const struct ini_entry *heading, int status)
+{
+    struct error *gap = &loader->template->gap;
+    struct error found;
+    if (status == 0 || loader->error == NULL)
+        return status;
+    found = *loader->error;
+    if (!template_gap_explain(loader->template->path, heading->line, &found))
+        return status;
+    if (gap->code == 0)
+        *gap = found;
+    return 0;
+}
+
 static int read_members(struct loader *loader)
 {
     struct template *template = loader->template;
@@ -130,6 +146,7 @@ static int read_members(struct loader *loader)
         else if (section_is(entry->section, "expect."))
             status = loader_read_expectation(loader, entry->section,
                                              &template->expectations[expectation++]);
+        status = note_gap(loader, entry, status);
     }
     return status;
 }
@@ -366,7 +383,7 @@ static char *template_name_of(const char *path)
     return alloc_string_n(base, dot != NULL ? (size_t)(dot - base) : strlen(base));
 }
 
-int template_load(struct template *template, const char *path, struct error *error)
+int template_load_unfinished(struct template *template, const char *path, struct error *error)
 {
     *template = (struct template){0};
     int status = ini_file_read(&template->ini, path, error);
@@ -386,4 +403,15 @@ int template_load(struct template *template, const char *path, struct error *err
     if (status != 0)
         template_release(template);
     return status;
+}
+
+int template_load(struct template *template, const char *path, struct error *error)
+{
+    int status = template_load_unfinished(template, path, error);
+    if (status != 0 || template->gap.code == 0)
+        return status;
+    if (error != NULL)
+        *error = template->gap;
+    template_release(template);
+    return ERROR_CONFIG;
 }

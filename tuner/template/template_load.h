@@ -15,6 +15,10 @@
  * the template is empty. */
 int template_load(struct template *template, const char *path, struct error *error);
 
+/* The same, but sections that cannot be used yet because of a gap (template_gap.h) are no failure:
+ * template->gap is the first one. Parameters, problem values and constraints are then complete. */
+int template_load_unfinished(struct template *template, const char *path, struct error *error);
+
 /* Whether the file has a section of templates, which a sweep or a tuned INI does not have. True also
  * if the file cannot be read: template_load() says why. */
 bool template_is_one(const char *path);

@@ -28,12 +28,17 @@ int loader_check_letters(const struct loader *loader, const char *name, int line
         "name '%s' must consist of at most 31 lower-case letters, digits and underscores", name);
 }
 
+bool template_name_is_reserved(const char *name)
+{
+    return expression_reserves(name) || names_have(reserved_names, name) ||
+           names_have(template_stat_names(), name) || names_have(launch_stats, name) ||
+           names_have(gpu_binding_names(), name);
+}
+
 int loader_check_unused(const struct loader *loader, const char *name, int line)
 {
     const struct template *template = loader->template;
-    if (expression_reserves(name) || names_have(reserved_names, name) ||
-        names_have(template_stat_names(), name) || names_have(launch_stats, name) ||
-        names_have(gpu_binding_names(), name))
+    if (template_name_is_reserved(name))
         return loader_fail(loader, line,
                            "name '%s' has another meaning in expressions; choose another name",
                            name);

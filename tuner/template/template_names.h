@@ -4,8 +4,14 @@
 
 #include "template/loader.h"
 
+#include <stdbool.h>
+
 /* The kernel statistics that a launch's expressions may name; ended by NULL. */
 const char *const *launch_figure_names(void);
+
+/* Whether a name means something in expressions or sweeps: a function, a figure, a device attribute
+ * or a key. */
+bool template_name_is_reserved(const char *name);
 
 /* That a name has the form of one: up to 31 lower-case letters, digits and underscores. */
 int loader_check_letters(const struct loader *loader, const char *name, int line);
