@@ -45,12 +45,13 @@ static bool is_used(const struct t1 *t1, const char *name)
     return template_name_is_reserved(name);
 }
 
-/* A name that a template may contain, and that nothing else has; a new string. */
-static char *new_name(const struct t1 *t1, const char *theirs)
+/* A name of at least `least` letters that a template may contain, and that nothing else has; a new
+ * string. */
+static char *new_name(const struct t1 *t1, const char *theirs, size_t least)
 {
-    char *name = words_name(theirs, 2, NAME_LETTERS);
+    char *name = words_name(theirs, least, NAME_LETTERS);
     for (int number = 2; is_used(t1, name); number++) {
-        char *base = words_name(theirs, 2, NAME_LETTERS - 3);
+        char *base = words_name(theirs, least, NAME_LETTERS - 3);
         free(name);
         name = alloc_format("%s_%d", base, number);
         free(base);
@@ -147,7 +148,7 @@ static int read_parameter(struct t1 *t1, const json_t *json, struct error *error
     const char *text = json_string_value(values);
     if (name == NULL || values == NULL)
         return missing(t1, name == NULL ? "Name" : "Values", error);
-    char *ours = new_name(t1, name);
+    char *ours = new_name(t1, name, 2); /* as a macro */
     struct t1_parameter *parameter = ARRAY_APPEND(t1->parameters, t1->parameter_count);
     parameter->theirs = name;
     parameter->ours = ours;
@@ -238,7 +239,7 @@ static void read_arguments(struct t1 *t1)
         const json_t *json = json_array_get(list, i);
         const char *name = json_string_value(json_object_get(json, "Name"));
         char *number = alloc_format("argument_%zu", i + 1);
-        char *ours = new_name(t1, name != NULL && name[0] != '\0' ? name : number);
+        char *ours = new_name(t1, name != NULL && name[0] != '\0' ? name : number, 1);
         free(number);
         *ARRAY_APPEND(t1->arguments, t1->argument_count) = (struct t1_argument){ours, json};
     }

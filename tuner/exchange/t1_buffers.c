@@ -17,7 +17,7 @@ static bool text_is(const json_t *json, const char *member, const char *text)
 }
 
 /* A vector in memory, also if the kernel reads it as __constant__. */
-bool t1_is_buffer(const struct t1_argument *argument)
+static bool is_buffer(const struct t1_argument *argument)
 {
     return text_is(argument->json, "MemoryType", "Vector") ||
            text_is(argument->json, "MemoryType", "Symbol");
@@ -239,10 +239,10 @@ void t1_buffers_print(FILE *stream, struct t1 *t1)
 {
     size_t outputs = 0;
     for (size_t i = 0; i < t1->argument_count; i++)
-        if (t1_is_buffer(&t1->arguments[i]))
+        if (is_buffer(&t1->arguments[i]))
             print_buffer(stream, t1, &t1->arguments[i]);
     for (size_t i = 0; i < t1->argument_count; i++)
-        if (t1_is_buffer(&t1->arguments[i]) && is_output(&t1->arguments[i])) {
+        if (is_buffer(&t1->arguments[i]) && is_output(&t1->arguments[i])) {
             print_expectation(stream, t1, &t1->arguments[i]);
             outputs++;
         }
@@ -276,7 +276,7 @@ char *t1_arguments_text(FILE *stream, struct t1 *t1, const char *section)
         char *item = NULL;
         if (is_constant_memory(argument)) /* its buffer has the gap */
             continue;
-        if (t1_is_buffer(argument))
+        if (is_buffer(argument))
             item = alloc_string(argument->ours);
         else if (text_is(argument->json, "MemoryType", "Scalar"))
             item = scalar_text(argument);

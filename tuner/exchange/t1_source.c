@@ -26,6 +26,26 @@ static const char *find_word(const char *text, const char *word)
     return NULL;
 }
 
+/* A copy with blanks in place of comments, so that every place is where it was. A new string. */
+static char *without_comments(const char *text)
+{
+    char *copy = alloc_string(text);
+    for (char *at = copy; *at != '\0';) {
+        bool block = strncmp(at, "/*", 2) == 0;
+        char *end = block ? strstr(at + 2, "*/") : strchr(at, '\n');
+        if (*at == '"' && (end = strpbrk(at + 1, "\"\n")) != NULL) {
+            at = end + 1;
+        } else if (block || strncmp(at, "//", 2) == 0) {
+            size_t length = end != NULL ? (size_t)(end - at) + (block ? 2 : 0) : strlen(at);
+            memset(at, ' ', length);
+            at += length;
+        } else {
+            at++;
+        }
+    }
+    return copy;
+}
+
 /* Where the declaration that has `at` in it begins. */
 static const char *declaration_of(const char *text, const char *at)
 {
@@ -57,17 +77,20 @@ static const char *find_entry(const char *text, const char *name, bool *is_templ
 static void use_text(struct t1_source *source, const char *text, const char *entry)
 {
     bool is_template = false;
-    const char *global = find_entry(text, entry, &is_template);
-    source->has_quotes = strstr(text, "#include \"") != NULL;
+    char *code = without_comments(text);
+    const char *global = find_entry(code, entry, &is_template);
+    size_t before = global != NULL ? (size_t)(global - code) : 0;
+    source->has_quotes = strstr(code, "#include \"") != NULL;
     if (global == NULL)
         source->gap = alloc_format("the source has no __global__ function '%s'", entry);
     else if (is_template)
         source->gap = alloc_format("'%s' is a template of C++: write an extern \"C\" __global__ "
                                    "function that calls it, and name that here",
                                    entry);
-    source->text = global == NULL || is_template || strstr(text, "extern \"C\"") != NULL
+    source->text = source->gap != NULL || strstr(code, "extern \"C\"") != NULL
                        ? alloc_string(text)
-                       : alloc_format("%.*sextern \"C\" %s", (int)(global - text), text, global);
+                       : alloc_format("%.*sextern \"C\" %s", (int)before, text, text + before);
+    free(code);
 }
 
 void t1_source_read(const struct t1 *t1, struct t1_source *source)

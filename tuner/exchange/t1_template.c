@@ -13,7 +13,7 @@ static const char *const axes[] = {"X", "Y", "Z"};
 
 /* --- [kernel] --- */
 
-/* The architecture is autotune's to choose, and include folders have a key of their own. */
+/* The architecture is autotune's to choose; the folders of -I are `include`'s. */
 static bool is_dropped(const char *option)
 {
     static const char *const dropped[] = {"-arch",    "--gpu-architecture", "--arch",
@@ -33,7 +33,8 @@ static void print_options(FILE *stream, const struct t1 *t1)
         if (option == NULL)
             continue;
         if (is_dropped(option)) {
-            fprintf(stream, "; left out: %.150s\n", option);
+            if (strncmp(option, "-I", 2) != 0 || option[2] == '\0')
+                fprintf(stream, "; left out: %.150s\n", option);
             continue;
         }
         char *longer = alloc_format("%s%s%s", text, text[0] != '\0' ? " " : "", option);
@@ -159,11 +160,20 @@ static int64_t value_by_default(const struct t1 *t1, const char *text)
     return integer;
 }
 
-/* Three extents as "a, b, c"; takes them. NULL if one is not known. A new string. */
+/* "a, b, c", without the last ones that are 1; a new string. */
+static char *extents_text(char *const extents[3])
+{
+    if (strcmp(extents[2], "1") != 0)
+        return alloc_format("%s, %s, %s", extents[0], extents[1], extents[2]);
+    return strcmp(extents[1], "1") != 0 ? alloc_format("%s, %s", extents[0], extents[1])
+                                        : alloc_string(extents[0]);
+}
+
+/* Three extents; takes them. NULL if one is not known. A new string. */
 static char *join_extents(char *extents[3])
 {
     bool known = extents[0] != NULL && extents[1] != NULL && extents[2] != NULL;
-    char *text = known ? alloc_format("%s, %s, %s", extents[0], extents[1], extents[2]) : NULL;
+    char *text = known ? extents_text(extents) : NULL;
     for (size_t i = 0; i < 3; i++)
         free(extents[i]);
     return text;
@@ -208,7 +218,7 @@ static void print_grid(FILE *stream, struct t1 *t1, const struct python_names *n
 static void print_block(FILE *stream, struct t1 *t1, char *const blocks[3], const char *section)
 {
     if (blocks[0] != NULL && blocks[1] != NULL && blocks[2] != NULL) {
-        char *text = alloc_format("%s, %s, %s", blocks[0], blocks[1], blocks[2]);
+        char *text = extents_text(blocks);
         t1_print_entry(stream, "block", text);
         free(text);
     } else {
@@ -268,7 +278,7 @@ void t1_launch_print(FILE *stream, struct t1 *t1, const struct t1_source *source
 void t1_template_print(FILE *stream, struct t1 *t1, const struct t1_source *source,
                        const char *file, const char *include)
 {
-    fprintf(stream, "; Imported from %s\n", t1->path);
+    fprintf(stream, "; Imported from %s\n", t1_file_name(t1->path));
     print_kernel(stream, t1, file, include);
     fputs("\n[parameters]\n", stream);
     for (size_t i = 0; i < t1->parameter_count; i++)

@@ -10,6 +10,12 @@
 
 enum { LINE_COLUMNS = 120 };
 
+const char *t1_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 const char *t1_text_of(const json_t *json, const char *member)
 {
     return json_string_value(json_object_get(json, member));
@@ -146,7 +152,8 @@ static void print_values(FILE *stream, const struct t1 *t1, const struct python_
 
 void t1_sweep_print(FILE *stream, const struct t1 *t1)
 {
-    fprintf(stream, "; Imported from %s\n[sweep]\ntemplates = .\n\n[%s]\n", t1->path, t1->name);
+    fprintf(stream, "; Imported from %s\n[sweep]\ntemplates = .\n\n[%s]\n", t1_file_name(t1->path),
+            t1->name);
     for (size_t i = 0; i < t1->parameter_count; i++) {
         char *text = NULL;
         size_t size;

@@ -52,8 +52,10 @@ void t1_names_release(struct python_names *names);
  * string. */
 char *t1_arguments_text(FILE *stream, struct t1 *t1, const char *section);
 
-/* Whether the argument is a buffer, and an output of the kernel. */
-bool t1_is_buffer(const struct t1_argument *argument);
+/* A member that is a string, or NULL. */
 const char *t1_text_of(const json_t *json, const char *member);
+
+/* The part behind the last slash. */
+const char *t1_file_name(const char *path);
 
 #endif

@@ -16,8 +16,8 @@ static void name_files(struct t1 *t1, const char *folder)
 {
     const char *kernel = t1_text_of(t1->kernel, "KernelFile");
     char *path = kernel != NULL ? path_beside(t1->path, kernel) : NULL;
-    char *base = strcmp(folder, ".") == 0 ? alloc_string(t1->name)
-                                          : alloc_format("%s/%s", folder, t1->name);
+    char *base =
+        strcmp(folder, ".") == 0 ? alloc_string(t1->name) : alloc_format("%s/%s", folder, t1->name);
     t1->files[TEMPLATE] = alloc_format("%s.ini", base);
     t1->files[SOURCE] = alloc_format("%s.cu", base);
     t1->files[SWEEP] = alloc_format("%s_sweep.ini", base);
@@ -44,30 +44,45 @@ static int check_free(const struct t1 *t1, struct error *error)
     return 0;
 }
 
-/* The kernel's folder, if it has headers that are not beside the source already; else NULL. A new
- * string. */
-static char *include_folder(const struct t1 *t1, const struct t1_source *source, const char *folder)
+/* Adds a folder to the list "a, b", unless it is that of the template, where headers are found in
+ * any case. */
+static void add_folder(char **list, const char *path, const char *folder)
 {
-    const char *kernel = t1_text_of(t1->kernel, "KernelFile");
-    if (!source->has_quotes || kernel == NULL)
-        return NULL;
-    char *path = path_beside(t1->path, kernel);
-    char *from = path_folder(path);
-    char *there = realpath(from, NULL);
+    char *there = realpath(path, NULL);
     char *here = realpath(folder, NULL);
-    char *include =
-        there != NULL && (here == NULL || strcmp(here, there) != 0) ? alloc_string(there) : NULL;
+    if (there != NULL && (here == NULL || strcmp(here, there) != 0)) {
+        char *longer =
+            alloc_format("%s%s%s", *list != NULL ? *list : "", *list != NULL ? ", " : "", there);
+        free(*list);
+        *list = longer;
+    }
     free(here);
     free(there);
-    free(from);
-    free(path);
-    return include;
 }
 
-static const char *file_name(const char *path)
+/* The folders of headers: the kernel's, if it names any, and those of -I. NULL if there are none. A
+ * new string. */
+static char *include_folders(const struct t1 *t1, const struct t1_source *source,
+                             const char *folder)
 {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
+    const char *kernel = t1_text_of(t1->kernel, "KernelFile");
+    const json_t *options = json_object_get(t1->kernel, "CompilerOptions");
+    char *list = NULL;
+    char *path = kernel != NULL ? path_beside(t1->path, kernel) : NULL;
+    char *from = path != NULL ? path_folder(path) : NULL;
+    if (source->has_quotes && from != NULL)
+        add_folder(&list, from, folder);
+    for (size_t i = 0; i < json_array_size(options); i++) {
+        const char *option = json_string_value(json_array_get(options, i));
+        if (option == NULL || strncmp(option, "-I", 2) != 0)
+            continue;
+        char *stated = path_beside(t1->path, option + 2);
+        add_folder(&list, stated, folder);
+        free(stated);
+    }
+    free(from);
+    free(path);
+    return list;
 }
 
 /* Makes the three texts. */
@@ -76,13 +91,13 @@ static void make_texts(struct t1 *t1, const char *folder, char *texts[FILE_COUNT
 {
     struct t1_source source;
     t1_source_read(t1, &source);
-    char *include = include_folder(t1, &source, folder);
+    char *include = include_folders(t1, &source, folder);
     for (size_t i = 0; i < FILE_COUNT; i++) {
         FILE *stream = open_memstream(&texts[i], &sizes[i]);
         if (stream == NULL)
             abort(); /* out of memory, as in alloc.h */
         if (i == TEMPLATE)
-            t1_template_print(stream, t1, &source, file_name(t1->files[SOURCE]), include);
+            t1_template_print(stream, t1, &source, t1_file_name(t1->files[SOURCE]), include);
         else if (i == SOURCE)
             t1_source_print(stream, t1, &source);
         else

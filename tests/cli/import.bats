@@ -1,0 +1,179 @@
+#!/usr/bin/env bats
+# `import`: the files of other tuners.
+load helper
+
+t1=$SOURCE_DIR/tests/t1
+
+# imports FILE [ARGUMENTS]: without an error
+imports() {
+    autotune import "$@"
+    exits 0
+    [ ! -s err ]
+}
+
+# t1_file: a T1 file of one kernel, k.json, whose members are from standard input, besides the usual ones
+t1_file() {
+    python3 -c '
+import json, sys
+kernel = {"Language": "CUDA", "KernelName": "kk", "KernelFile": "kk.cu", "GlobalSize": {"X": "1"},
+          "LocalSize": {"X": "32"}, "Arguments": []}
+space = {"TuningParameters": [{"Name": "a", "Type": "int", "Values": "[1, 2, 3, 4]"}], "Conditions": []}
+exec(sys.stdin.read())
+json.dump({"ConfigurationSpace": space, "KernelSpecification": kernel}, open("kk.json", "w"))'
+}
+
+# condition TEXT: its one condition is TEXT
+condition() {
+    t1_file <<<"space['Conditions'] = [{'Parameters': ['a'], 'Expression': '''$1'''}]"
+}
+
+@test "a GEMM, a stencil and a vector addition have as many variants as Python finds" {
+    for name in gemm hotspot vector_add; do
+        imports "$t1/$name.json"
+        count=$(python3 "$t1/count.py" "$t1/$name.json")
+        [ "$count" -gt 50 ]
+        has out "$name: " " $count variants of "
+        autotune check --config "${name}_sweep.ini" --list
+        exits 2 # for the gaps
+        equal "$(wc -l <out)" $((count + 1))
+    done
+}
+
+@test "random constraints leave the variants that Python's leave" {
+    mkdir random
+    python3 -W ignore "$t1/count.py" --random 60 random
+    for csv in random/*.csv; do
+        name=$(basename "$csv" .csv)
+        imports "random/$name.json"
+        autotune check --config "${name}_sweep.ini" --list
+        tail -n +2 out | cut -d, -f2- | diff - "$csv" || {
+            grep Expression "random/$name.json"
+            return 1
+        }
+        rm "$name".* "${name}_sweep.ini"
+    done
+}
+
+@test "what the file does not say is left as gaps, which import lists and check points at" {
+    imports "$t1/hotspot.json"
+    has out "hotspot.ini is to be completed where it is marked TODO:" "[buffer.temp_dst] fill" "[buffer.filter] access" \
+        "[expect.temp_dst] reference" "[expect.temp_dst] compare" "[launch.hotspot] entry: the kernel 'hotspot.cu'" \
+        "next: autotune check --config hotspot_sweep.ini"
+    equal "$(grep -c '^; TODO: ' hotspot.ini)" 5
+    autotune check --config hotspot_sweep.ini
+    exits 2
+    has out "variants of"
+    line=$(grep -n '^; TODO: fill' hotspot.ini | cut -d: -f1)
+    has err "hotspot.ini:$line: " "fill in the place marked TODO: fill: what it holds" "one of 5 in this file"
+    autotune --config hotspot_sweep.ini --arch sm_90
+    exits 2
+    has err "hotspot.ini:$line: "
+}
+
+@test "once its gaps are filled in, an imported kernel compiles" {
+    imports "$t1/vector_add.json"
+    equal "$(grep -c '^; TODO: ' vector_add.ini)" 1
+    sed -i 's/^; TODO: reference.*/reference = add_reference\narguments = reference, a, b, int32 1000000/' vector_add.ini
+    cat >>vector_add.cu <<'CU'
+extern "C" __global__ void add_reference(double *c, const float *a, const float *b, int n)
+{
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        c[i] = (double)a[i] + b[i];
+}
+CU
+    autotune --config vector_add_sweep.ini --arch sm_90
+    exits 0
+    has out "74 variants of 180 points" "74 compiled"
+}
+
+@test "a kernel in the folder of the template stays as it is" {
+    cp "$t1"/vector_add.* .
+    imports vector_add.json
+    diff vector_add.cu "$t1/vector_add.cu"
+    has out "vector_add_kernel.cu"
+    grep -qx "source = vector_add_kernel.cu" vector_add.ini
+}
+
+@test "--output names the folder, and --kernel the template" {
+    imports "$t1/gemm.json" --output here/there --kernel sgemm_tuned
+    has out "here/there/sgemm_tuned_sweep.ini"
+    equal "$(cd here/there && echo *)" "sgemm_tuned.cu sgemm_tuned.ini sgemm_tuned_sweep.ini"
+}
+
+@test "nothing is overwritten" {
+    echo mine >gemm_sweep.ini
+    autotune import "$t1/gemm.json"
+    exits 2
+    has err "'gemm_sweep.ini' exists"
+    equal "$(cat gemm_sweep.ini)" mine
+    [ ! -e gemm.ini ]
+    [ ! -e gemm.cu ]
+}
+
+@test "a constraint that cannot be translated is refused with the file and its text, and nothing is written" {
+    while IFS='|' read -r text reason; do
+        condition "$text"
+        autotune import kk.json
+        exits 2
+        has err "kk.json: condition '$text'" "$reason"
+        [ ! -e kk.ini ]
+    done <<'TEXT'
+a & 3 == 1|'a & 3' has an operator on bits
+a.bit_count() == 1|'a.bit_count()' cannot be translated
+b > 1|unknown name 'b'
+a && 1|'&&' is not Python; write 'and'
+lambda a: a|'lambda' cannot be translated
+a ==|expected a value at the end
+(a|expected an operator or the closing bracket at the end
+a == None|'None' cannot be translated
+a[0] == 1|'a[0]' cannot be translated
+"x"|'"x"' is a string where a condition is needed
+TEXT
+}
+
+@test "values that cannot be evaluated are refused, with the parameter" {
+    t1_file <<<"space['TuningParameters'][0]['Values'] = '[x for y in range(3)]'"
+    autotune import kk.json
+    exits 2
+    has err "kk.json: a '[x for y in range(3)]': 'x' is not known here"
+    t1_file <<<"space['TuningParameters'][0]['Values'] = 'range(10**12)'"
+    autotune import kk.json
+    exits 2
+    has err "has too many values"
+}
+
+@test "a file that is neither T1 nor JSON is refused" {
+    echo '{"a": 1}' >a.json
+    autotune import a.json
+    exits 2
+    has err "a.json: no usable 'ConfigurationSpace'"
+    echo '{"a": 1' >a.json
+    autotune import a.json
+    exits 2
+    has err "a.json:"
+    autotune import nothing.json
+    exits 2
+    has err "nothing.json"
+    autotune import
+    exits 2
+}
+
+@test "names of all kinds: capitals, one letter, words of the tuner" {
+    t1_file <<'PY'
+names = ["BLOCK", "block", "N", "registers", "max_threads_per_block", "a_very_long_name_of_a_parameter_indeed", "_x"]
+space["TuningParameters"] = [{"Name": n, "Type": "int", "Values": [1, 2]} for n in names]
+space["Conditions"] = [{"Parameters": names, "Expression": " + ".join(names) + " == 7 or BLOCK > block"}]
+PY
+    imports kk.json
+    has out "7 parameters, 1 constraints, 33 variants of 128"
+    grep -qx '#define N N_VALUE' kk.cu
+}
+
+@test "two grids that contradict each other are a gap" {
+    t1_file <<'PY'
+kernel.update(ProblemSize=4096, GridDivX=["a"], GlobalSize={"X": "100 // a"})
+PY
+    imports kk.json
+    grep -qx '; TODO: grid: .*contradict.*' kk.ini
+    has kk.ini "; grid = ceil_div(problem_x, a_value)" "; grid = 100 // a_value"
+}
