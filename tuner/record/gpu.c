@@ -199,7 +199,7 @@ int gpu_from_json(const json_t *object, struct gpu *gpu, struct error *error)
         (status = text_from_json(object, "uuid", read.uuid, sizeof read.uuid, error)) != 0 ||
         (status = text_from_json(object, "arch", read.arch, sizeof read.arch, error)) != 0 ||
         (status = text_from_json(object, "driver", read.driver, sizeof read.driver, error)) != 0 ||
-        (status = integer_from_json(object, "compute_capability", 10, 9999, &compute_capability,
+        (status = integer_from_json(object, "compute_capability", 0, 9999, &compute_capability,
                                     error)) != 0 ||
         (status = integer_from_json(object, "memory_bytes", 0, INT64_MAX, &read.memory_bytes,
                                     error)) != 0)

@@ -69,6 +69,7 @@ static void put_subject(struct query *query, const struct study *study, const ch
     query_text(query, study->template_hash);
     query_text(query, study->environment.gpu.driver);
     query_text(query, study->environment.nvrtc);
+    query_text(query, study->environment.tool);
 }
 
 /* Who measured it, and when. */
@@ -248,14 +249,12 @@ static int store_finals(struct record *record, int64_t study_id, const struct st
     return result;
 }
 
-int record_finish(struct record *record, int64_t study_id, const struct study *study,
+/* Inside a transaction. */
+static int finish(struct record *record, int64_t study_id, const struct study *study,
                   struct error *error)
 {
-    int result = record_start(record, error);
-    if (result != 0)
-        return result;
     int64_t winner = 0;
-    result = withdraw(record, study_id, error);
+    int result = withdraw(record, study_id, error);
     if (result == 0)
         result = store_finals(record, study_id, study, &winner, error);
     if (result == 0 && study->has_winner && winner == 0)
@@ -276,9 +275,16 @@ int record_finish(struct record *record, int64_t study_id, const struct study *s
         query_integer(&query, study_id);
         result = query_run(&query, NULL, error);
     }
+    return result != 0 ? result : seal_all(record, study_id, error);
+}
+
+int record_finish(struct record *record, int64_t study_id, const struct study *study,
+                  struct error *error)
+{
+    int result = record_start(record, error);
     if (result == 0)
-        result = seal_all(record, study_id, error);
-    return record_end(record, result, error);
+        result = record_end(record, finish(record, study_id, study, error), error);
+    return result;
 }
 
 static void put_figures(struct query *query, const struct kernel_stats *figures)
@@ -355,19 +361,57 @@ static int store_samples(struct record *record, int64_t variant, const struct re
     return status;
 }
 
+/* Inside a transaction. */
+static int store_result(struct record *record, int64_t study_id, const struct result *result,
+                        const char *phase, struct error *error)
+{
+    int64_t variant = 0;
+    int status = store_variant(record, study_id, result, phase, &variant, error);
+    if (status == 0)
+        status = store_samples(record, variant, result, phase, error);
+    return status != 0 ? status : seal(record, STATEMENT_SEAL_VARIANT, variant, error);
+}
+
 int record_result(struct record *record, int64_t study_id, const struct result *result,
                   const char *phase, struct error *error)
 {
     int status = record_start(record, error);
-    if (status != 0)
+    if (status == 0)
+        status = record_end(record, store_result(record, study_id, result, phase, error), error);
+    return status;
+}
+
+/* Removes the study of the same subject, if there is one. */
+static int drop_earlier(struct record *record, const struct study *study, const char *problem,
+                        struct error *error)
+{
+    int64_t id = 0;
+    struct query find = query_begin(record, STATEMENT_FIND_STUDY);
+    put_subject(&find, study, problem);
+    int status = query_run(&find, &id, error);
+    if (status != 0 || id == 0)
         return status;
-    int64_t variant = 0;
-    status = store_variant(record, study_id, result, phase, &variant, error);
-    if (status == 0)
-        status = store_samples(record, variant, result, phase, error);
-    if (status == 0)
-        status = seal(record, STATEMENT_SEAL_VARIANT, variant, error);
-    return record_end(record, status, error);
+    struct query drop = query_begin(record, STATEMENT_DROP_STUDY);
+    query_integer(&drop, id);
+    return query_run(&drop, NULL, error);
+}
+
+int record_import(struct record *record, const struct study *study, struct error *error)
+{
+    int64_t id = 0;
+    int result = record_start(record, error);
+    if (result != 0)
+        return result;
+    char *problem = json_of(&study->problem);
+    result = drop_earlier(record, study, problem, error);
+    if (result == 0)
+        result = add_study(record, study, problem, &id, error);
+    for (size_t i = 0; i < study->result_count && result == 0; i++)
+        result = store_result(record, id, &study->results[i], "screening", error);
+    if (result == 0)
+        result = finish(record, id, study, error);
+    free(problem);
+    return record_end(record, result, error);
 }
 
 /* The samples of the phase that the variant's figures are of. */
@@ -483,6 +527,7 @@ static int read_study(struct record *record, sqlite3_stmt *row, struct study *st
     study->complete = sqlite3_column_int(row, 20) != 0;
     read_conditions(row, 22, &study->conditions);
     study->empty_batch_ns = sqlite3_column_double(row, 26);
+    get_string(row, 27, environment->tool, sizeof environment->tool);
     /* a verdict is shown with the variants that it is on */
     int status =
         read_results(record, id, study->complete, sqlite3_column_int64(row, 21), study, error);
@@ -533,6 +578,8 @@ static int compare_studies(const void *left, const void *right)
         order = strcmp(a->environment.gpu.name, b->environment.gpu.name);
     if (order == 0)
         order = strcmp(a->environment.gpu.arch, b->environment.gpu.arch);
+    if (order == 0)
+        order = strcmp(a->environment.tool, b->environment.tool);
     if (order == 0)
         order = strcmp(a->cache, b->cache);
     return order != 0 ? order : a->environment.static_mode - b->environment.static_mode;

@@ -39,6 +39,7 @@ static const char schema[] =
     " description TEXT,"
     " driver TEXT NOT NULL,"
     " nvrtc TEXT NOT NULL,"
+    " tool TEXT NOT NULL," /* '', or the tool whose results were imported */
     " autotune TEXT NOT NULL,"
     " host TEXT NOT NULL,"
     " date TEXT NOT NULL," /* start of the run, UTC */

@@ -13,7 +13,7 @@
     "row_hash(id, kernel, problem, gpu, arch, mode, cache, template, template_hash, description,"  \
     " driver, nvrtc, autotune, host, date, command, gpu_details, points, rejected,"                \
     " empty_kernel_ns, empty_batch_ns, dropped_samples, throttled_samples, sm_clock_mhz,"          \
-    " other_processes, complete, winner)"
+    " other_processes, complete, winner, tool)"
 #define VARIANT_HASH                                                                               \
     "row_hash(id, study, parameters, outcome, reason, limit_s, phase, median_ns, low_ns, high_ns," \
     " minimum_ns, relative_iqr, samples, runs, bytes, operations, registers, spill_bytes,"         \
@@ -31,25 +31,27 @@
                   "empty_batch_ns FROM study"                                                      \
                   " WHERE kernel = ? AND problem = ? AND gpu = ? AND arch = ? AND mode = ?"        \
                   " AND cache = ? AND template_hash = ? AND driver = ? AND nvrtc = ?"              \
+                  " AND tool = ?"                                                                  \
                   " ORDER BY id DESC LIMIT 1")                                                     \
     X(ADD_STUDY, "INSERT INTO study (kernel, problem, gpu, arch, mode, cache, template_hash,"      \
-                 " driver, nvrtc, template, description, autotune, host, date, command,"           \
+                 " driver, nvrtc, tool, template, description, autotune, host, date, command,"     \
                  " gpu_details, points, rejected, empty_kernel_ns, complete)"                      \
-                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)")           \
+                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)")        \
     X(FINISH_STUDY, "UPDATE study SET complete = 1, points = ?, rejected = ?,"                     \
                     " empty_kernel_ns = ?, winner = ?, dropped_samples = ?,"                       \
                     " throttled_samples = ?, sm_clock_mhz = ?, other_processes = ?, "              \
                     "empty_batch_ns = ?, autotune = ?, host = ?, date = ?, command = ?"            \
                     " WHERE id = ?")                                                               \
+    X(DROP_STUDY, "DELETE FROM study WHERE id = ?")                                                \
     X(REOPEN_STUDY, "UPDATE study SET complete = 0, winner = NULL WHERE id = ?")                   \
     X(CLEAR_MARKS, "UPDATE variant SET finalist = 0, tied = 0, judged = 0 WHERE study = ?")        \
     X(LATEST_STUDIES,                                                                              \
       "SELECT id, kernel, problem, gpu, arch, mode, cache, template_hash, driver,"                 \
       " nvrtc, template, description, autotune, host, date, command,"                              \
       " gpu_details, points, rejected, empty_kernel_ns, complete, winner,"                         \
-      " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, empty_batch_ns"         \
-      " FROM study WHERE id IN"                                                                    \
-      " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode, cache)"              \
+      " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, empty_batch_ns,"        \
+      " tool FROM study WHERE id IN"                                                               \
+      " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode, cache, tool)"        \
       " ORDER BY kernel, gpu, arch, mode, id")                                                     \
     X(PUT_VARIANT,                                                                                 \
       "INSERT INTO variant (study, parameters, outcome, reason, limit_s, phase, median_ns, "       \

@@ -25,6 +25,8 @@ struct environment {
     char date[32];    /* start of the run, UTC, "2026-11-21T06:12:00Z" */
     char *command;    /* as typed */
     bool static_mode; /* compiled for gpu.arch; nothing was run */
+    char tool[64];    /* "": measured here; else the tool whose results were imported. Such a study
+                         has no winner, and what is not known of it is empty or 0 */
 };
 
 /* Resource usage and geometry of a variant's main launch. */

@@ -144,6 +144,44 @@ static void test_studies_read_back_as_they_were(void **state)
     study_release(&study);
 }
 
+/* What another tool measured: no winner, and nothing that autotune's own study takes up. */
+static void test_imported_results_are_kept_apart(void **state)
+{
+    (void)state;
+    struct error error;
+    struct study foreign;
+    struct study own;
+    struct study *studies = NULL;
+    size_t count = 0;
+    int64_t id = 0;
+    fixture_study(&foreign);
+    fixture_subject(&own);
+    foreign.has_winner = false;
+    foreign.winner = 0;
+    for (size_t i = 0; i < foreign.result_count; i++)
+        foreign.results[i].finalist = foreign.results[i].tied = false;
+    (void)strcpy(foreign.environment.tool, "Kernel Tuner");
+    struct record *record = open_record("record.sqlite");
+    check(record_import(record, &foreign, &error), &error);
+    check(record_import(record, &foreign, &error), &error); /* takes the first one's place */
+    check(record_begin(record, &own, false, &id, &error), &error);
+    assert_int_equal(own.result_count, 0);
+    record_close(record);
+
+    check(record_open_existing(&record, "record.sqlite", &error), &error);
+    check(record_studies(record, &studies, &count, &error), &error);
+    assert_int_equal(count, 2);
+    assert_string_equal(studies[0].environment.tool, "");
+    assert_string_equal(studies[1].environment.tool, "Kernel Tuner");
+    assert_study_equal(&studies[1], &foreign);
+    for (size_t i = 0; i < count; i++)
+        study_release(&studies[i]);
+    free(studies);
+    record_close(record);
+    study_release(&own);
+    study_release(&foreign);
+}
+
 static void test_takes_up_an_interrupted_study(void **state)
 {
     (void)state;
@@ -771,6 +809,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(test_studies_read_back_as_they_were),
+        SCRATCH_TEST(test_imported_results_are_kept_apart),
         SCRATCH_TEST(test_takes_up_an_interrupted_study),
         SCRATCH_TEST(test_a_verdict_is_on_the_variants_that_it_judged),
         SCRATCH_TEST(test_takes_up_the_same_subject_only),
