@@ -56,7 +56,7 @@ static bool same_gpu(const struct page *page)
         const struct environment *other = &page->studies[i].environment;
         if (strcmp(first->gpu.name, other->gpu.name) != 0 ||
             strcmp(first->gpu.arch, other->gpu.arch) != 0 ||
-            first->static_mode != other->static_mode)
+            first->static_mode != other->static_mode || strcmp(first->tool, other->tool) != 0)
             return false;
     }
     return true;
@@ -118,8 +118,13 @@ static void print_facts(FILE *stream, const struct study *study)
                    environment->nvrtc, environment->gpu.driver[0] != '\0' ? ", driver " : "",
                    environment->gpu.driver);
     fputs("<dl class=\"facts\">\n", stream);
-    print_gpu(stream, environment);
-    print_fact(stream, "versions", versions);
+    if (environment->tool[0] != '\0') {
+        print_fact(stream, "GPU", environment->gpu.name);
+        print_fact(stream, "measured by", environment->tool);
+    } else {
+        print_gpu(stream, environment);
+        print_fact(stream, "versions", versions);
+    }
     print_fact(stream, "date", environment->date);
     if (environment->command != NULL) {
         fputs("<div class=\"wide\"><dt>command</dt><dd><code>", stream);
@@ -209,7 +214,7 @@ static void print_counts(FILE *stream, const struct study *study)
 {
     char number[REPORT_NUMBER_BYTES];
     fputs("<p class=\"muted\">", stream);
-    if (!study->environment.static_mode) {
+    if (!study->environment.static_mode && study->environment.tool[0] == '\0') {
         fprintf(stream, "The L2 cache was %s at each sample. ", study->cache);
         if (study->empty_kernel_ns > 0)
             fprintf(stream, "An empty kernel takes %s µs. ",
@@ -217,10 +222,10 @@ static void print_counts(FILE *stream, const struct study *study)
         print_batches(stream, study);
         print_conditions(stream, &study->conditions);
     }
-    fprintf(stream,
-            "Of %" PRIu64 " point%s in the space, constraints rejected %" PRIu64 ". %zu variant%s",
-            study->points, study->points == 1 ? "" : "s", study->rejected, study->result_count,
-            study->result_count == 1 ? "" : "s");
+    if (study->points > 0)
+        fprintf(stream, "Of %" PRIu64 " point%s in the space, constraints rejected %" PRIu64 ". ",
+                study->points, study->points == 1 ? "" : "s", study->rejected);
+    fprintf(stream, "%zu variant%s", study->result_count, study->result_count == 1 ? "" : "s");
     const char *separator = ": ";
     for (int i = 0; i < OUTCOME_COUNT; i++) {
         size_t count = study_count(study, (enum outcome)i);

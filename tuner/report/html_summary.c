@@ -157,6 +157,21 @@ static void print_sentence(FILE *stream, const struct study *study, const struct
     fputc('.', stream);
 }
 
+/* The best of another tool's variants, which is no winner. */
+static void print_best(FILE *stream, const struct study *study)
+{
+    char number[REPORT_NUMBER_BYTES];
+    size_t best = study_best(study);
+    fputs("Measured by ", stream);
+    html_text(stream, study->environment.tool);
+    fputs(", not by autotune.", stream);
+    if (best == study->result_count)
+        return;
+    fputs(" Its best variant is ", stream);
+    print_distinction(stream, study, &study->results[best]);
+    fprintf(stream, ", %s&nbsp;µs.", report_time(study->results[best].time.median_ns, number));
+}
+
 void html_winner(FILE *stream, const struct study *study, const struct roofs *roofs)
 {
     const struct result *winner = winner_of(study);
@@ -167,6 +182,8 @@ void html_winner(FILE *stream, const struct study *study, const struct roofs *ro
         fputs(" with the limits of the ", stream);
         html_text(stream, study->environment.gpu.name);
         fputs(". Nothing was run, so there are no times.", stream);
+    } else if (study->environment.tool[0] != '\0') {
+        print_best(stream, study);
     } else if (winner != NULL) {
         print_sentence(stream, study, winner, roofs);
     } else {
@@ -188,6 +205,10 @@ static void overview_subject(FILE *stream, const struct study *study, size_t ind
     html_problem(stream, &study->problem);
     if (strcmp(study->cache, "warm") == 0)
         fputs(", warm cache", stream);
+    if (study->environment.tool[0] != '\0') {
+        fputs(", by ", stream);
+        html_text(stream, study->environment.tool);
+    }
     fputs(same_kernel ? "</a></td>" : "</td>", stream);
     if (same_gpu)
         return;

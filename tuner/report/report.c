@@ -153,8 +153,10 @@ static char *gpu_folder(const struct environment *environment)
 static char *problem_name(const struct study *study)
 {
     const char *cache = strcmp(study->cache, "warm") == 0 ? " warm" : "";
+    const char *tool = study->environment.tool;
     char *values = bindings_text(&study->problem);
-    char *text = alloc_format("%s%s", values[0] != '\0' ? values : "default", cache);
+    char *text = alloc_format("%s%s%s%s", values[0] != '\0' ? values : "default", cache,
+                              tool[0] != '\0' ? " " : "", tool);
     free(values);
     for (char *next = text; (next = strpbrk(next, " =")) != NULL;)
         *next = '-';

@@ -30,7 +30,7 @@ static void print_header(FILE *stream, const struct study *study)
           "dynamic_shared_bytes,block_threads,grid_blocks,blocks_per_sm,occupancy,limiter,"
           "median_us,low_us,high_us,relative_iqr,samples,runs,gb_per_s,gflop_per_s,"
           "finalist,tied,winner,empty_us,sm_clock_mhz,dropped_samples,throttled_samples,"
-          "other_processes",
+          "other_processes,tool",
           stream);
     for (int kind = 0; kind < SASS_KIND_COUNT && study_has_instructions(study); kind++)
         fprintf(stream, ",sass_%s", sass_kind_name((enum sass_kind)kind));
@@ -91,7 +91,7 @@ static void print_circumstances(FILE *stream, const struct study *study,
                                 const struct result *result)
 {
     const struct gpu_conditions *conditions = &study->conditions;
-    if (result->time.count > 0)
+    if (result->time.count > 0 && study->environment.tool[0] == '\0')
         fprintf(stream, "%.4f", study_empty_ns(study, result) / 1000);
     if (conditions->known)
         fprintf(stream, ",%.0f,%" PRIu64 ",%" PRIu64 ",%d", conditions->sm_clock_mhz,
@@ -99,6 +99,8 @@ static void print_circumstances(FILE *stream, const struct study *study,
                 conditions->other_processes);
     else
         fputs(",,,,", stream);
+    fputc(',', stream);
+    csv_text(stream, study->environment.tool);
 }
 
 static void print_result(FILE *stream, const struct study *study, size_t index, bool instructions)

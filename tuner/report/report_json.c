@@ -129,6 +129,7 @@ static json_t *study_json(const struct study *study)
     set(object, "gpu", gpu_to_json(&environment->gpu));
     set(object, "nvrtc", json_text(environment->nvrtc));
     set(object, "autotune", json_text(environment->autotune));
+    set(object, "tool", environment->tool[0] != '\0' ? json_text(environment->tool) : json_null());
     set(object, "host", json_text(environment->host));
     set(object, "date", json_text(environment->date));
     set(object, "command", json_text(environment->command));

@@ -271,7 +271,7 @@ static void print_constants(FILE *stream, const struct view *view)
                 value_text(parameters->items[i].value, buffer));
         separator = ", ";
     }
-    if (view->no_spills) {
+    if (view->no_spills && view->study->environment.tool[0] == '\0') {
         fprintf(stream, "%sno spills", separator);
         separator = ", ";
     }
@@ -341,9 +341,28 @@ static void print_ties(FILE *stream, const struct view *view)
         fputs("ties are broken by fewer registers, then by fewer threads per block\n", stream);
 }
 
+/* The best of another tool's variants, which is no winner: nothing was verified, and there were no
+ * finals. */
+static void print_best(FILE *stream, const struct view *view)
+{
+    size_t best = study_best(view->study);
+    char buffer[CELL_BYTES];
+    if (best == view->study->result_count)
+        return;
+    const struct result *result = &view->study->results[best];
+    char *text = report_distinction(view->study, view->varies, result);
+    fprintf(stream, "\nbest of %s: %s, %s us\n", view->study->environment.tool, text,
+            report_time(result->time.median_ns, buffer));
+    free(text);
+}
+
 static void print_winner(FILE *stream, const struct view *view)
 {
     const struct study *study = view->study;
+    if (study->environment.tool[0] != '\0') {
+        print_best(stream, view);
+        return;
+    }
     if (!study->has_winner) {
         if (study->complete)
             fputs("\nno winner: no variant was measured\n", stream);

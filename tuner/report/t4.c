@@ -114,22 +114,33 @@ static json_t *conditions_json(const struct gpu_conditions *conditions)
     return object;
 }
 
+/* Who measured: autotune, of which more is known, or another tool. */
+static void set_autotuner(json_t *object, const struct environment *environment)
+{
+    char platform[48];
+    (void)snprintf(platform, sizeof platform, "CUDA %s", environment->gpu.driver);
+    if (environment->tool[0] != '\0') {
+        set(object, "autotuner", json_text(environment->tool));
+        return;
+    }
+    set(object, "compute_api", json_string("CUDA"));
+    set(object, "platform", json_text(platform));
+    set(object, "autotuner", json_string("autotune"));
+    set(object, "autotuner_version", json_text(environment->autotune));
+}
+
 static json_t *metadata_json(const struct study *study)
 {
     const struct environment *environment = &study->environment;
     json_t *object = json_object();
-    char platform[48];
-    (void)snprintf(platform, sizeof platform, "CUDA %s", environment->gpu.driver);
-    set(object, "compute_api", json_string("CUDA"));
-    set(object, "platform", json_text(platform));
+    set_autotuner(object, environment);
     set(object, "device", json_text(environment->gpu.name));
-    set(object, "autotuner", json_string("autotune"));
-    set(object, "autotuner_version", json_text(environment->autotune));
     set(object, "timestamp", json_string(environment->date));
     set(object, "timeunit", json_string("milliseconds"));
     set(object, "kernel", json_text(study->kernel));
     set(object, "problem", bindings_to_json(&study->problem));
-    set(object, "cache", json_text(study->cache));
+    if (study->cache[0] != '\0')
+        set(object, "cache", json_text(study->cache));
     if (study->conditions.known)
         set(object, "watched", conditions_json(&study->conditions));
     return object;
