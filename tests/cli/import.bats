@@ -126,7 +126,7 @@ lambda a: a|'lambda' cannot be translated
 a ==|expected a value at the end
 (a|expected an operator or the closing bracket at the end
 a == None|'None' cannot be translated
-a[0] == 1|'a[0]' cannot be translated
+a[0] == 1|unknown name 'a[0]'
 "x"|'"x"' is a string where a condition is needed
 TEXT
 }
@@ -176,4 +176,113 @@ PY
     imports kk.json
     grep -qx '; TODO: grid: .*contradict.*' kk.ini
     has kk.ini "; grid = ceil_div(problem_x, a_value)" "; grid = 100 // a_value"
+}
+
+# results_file [MEMBERS]: results.t4.json, of two variants, with MEMBERS of its metadata
+results_file() {
+    cat >results.t4.json <<JSON
+{"schema_version": "1.0.0", "metadata": {"timeunit": "milliseconds"${1:+, $1}}, "results": [
+ {"timestamp": "2025-03-04 05:06:07+00:00", "configuration": {"block_size": 64, "mode": "fast"}, "objectives": ["time"],
+  "times": {"runtimes": [0.25, 0.5, 0.75]}, "invalidity": "correct", "correctness": 1,
+  "measurements": [{"name": "time", "value": 0.5, "unit": "ms"}]},
+ {"timestamp": "2025-03-04 05:06:08+00:00", "configuration": {"block_size": 128, "mode": "fast"}, "objectives": ["time"],
+  "times": {"runtimes": []}, "invalidity": "compile", "correctness": 0,
+  "measurements": [{"name": "time", "value": "CompilationFailedConfig", "unit": "ms"}]}]}
+JSON
+}
+
+@test "T4: results of another tool go into the record, marked as such" {
+    results_file
+    imports results.t4.json --kernel scale --tool "Kernel Tuner" --gpu "NVIDIA A100-SXM4-80GB"
+    has out "scale: 2 variants on NVIDIA A100-SXM4-80GB, 1 of them with a time, measured by Kernel Tuner" \
+        "next: autotune report --results results --kernel scale"
+    autotune report
+    exits 0
+    has out "measured by Kernel Tuner, not by autotune" "2 variants: 1 measured, 1 compile_error" "CompilationFailedConfig" \
+        "best of Kernel Tuner: block_size=64, 500.0 us"
+    lacks out winner
+    autotune report --format csv
+    equal "$(column median_us | head -n 1) $(column samples | head -n 1) $(column tool | head -n 1)" "500.0000 3 Kernel Tuner"
+    equal "$(count winner 1)" 0
+    autotune report --format json
+    has out '"tool": "Kernel Tuner"'
+    autotune report --format html
+    has out "Measured by Kernel Tuner, not by autotune." "Its best variant is"
+    autotune report --format t4
+    has out '"autotuner":"Kernel Tuner"'
+}
+
+@test "T4: the metadata's names are taken, and what is missing is asked for" {
+    results_file '"kernel": "scale", "autotuner": "KTT", "device": "NVIDIA H200", "problem": {"n": 1024}'
+    imports results.t4.json
+    has out "scale: 2 variants on NVIDIA H200, 1 of them with a time, measured by KTT"
+    results_file '"kernel": "scale", "device": "NVIDIA H200"'
+    autotune import results.t4.json
+    exits 2
+    has err "'results.t4.json' does not say which tool measured it; add --tool"
+}
+
+@test "T4: importing again replaces what was imported" {
+    results_file '"kernel": "scale", "autotuner": "KTT", "device": "NVIDIA H200"'
+    imports results.t4.json
+    sed -i 's/0.25, 0.5, 0.75/0.125/' results.t4.json
+    imports results.t4.json
+    autotune report --format csv
+    equal "$(count outcome measured) $(column median_us | head -n 1)" "1 125.0000"
+}
+
+@test "T4: another tool's results are neither known nor a winner when autotune tunes the same" {
+    sweep <<'INI'
+[scale]
+block_size = 64, 128
+INI
+    autotune --config sweep.ini
+    exits 0
+    autotune report --format t4
+    exits 0
+    mv out own.t4.json
+    rm -r results
+    python3 - <<'PY'
+import json
+study = json.load(open("own.t4.json"))
+for result in study["results"]:
+    result["times"]["runtimes"] = [1e-6]
+    result["measurements"] = [{"name": "time", "value": 1e-6, "unit": "ms"}]
+json.dump(study, open("faster.t4.json", "w"))
+PY
+    imports faster.t4.json --tool "another tuner"
+    autotune --config sweep.ini
+    exits 0
+    has out "2 measured" "winner: "
+    lacks results/tuned.ini another
+    awk '$1 == "median_ns" && $3 < 100 { exit 1 }' results/tuned.ini
+    autotune report
+    has out "measured by another tuner" "best of another tuner" "winner: "
+    autotune report --format t4 --output files/
+    [ "$(find files -type f | wc -l)" -eq 2 ]
+}
+
+@test "T4: what autotune wrote is read back as it was" {
+    sweep <<'INI'
+[scale]
+mode = good, broken, wrong
+INI
+    autotune --config sweep.ini
+    autotune report --format t4
+    mv out first.t4.json
+    autotune import first.t4.json --results other
+    exits 0
+    autotune report --results other --format csv
+    equal "$(paste -d, <(column mode) <(column outcome) | sort)" "broken,compile_error
+good,measured
+wrong,wrong_result"
+}
+
+@test "T4: a damaged file changes nothing" {
+    results_file '"kernel": "scale", "autotuner": "KTT", "device": "NVIDIA H200"'
+    sed -i 's/"value": 0.5/"value": -1/' results.t4.json
+    autotune import results.t4.json
+    exits 2
+    has err "results.t4.json: result 1: "
+    [ ! -e results ]
 }

@@ -1,13 +1,19 @@
 #include "command/command.h"
 
+#include "base/alloc.h"
+#include "base/write_file.h"
 #include "exchange/t1.h"
+#include "exchange/t4_study.h"
 #include "record/gpu.h"
+#include "record/record.h"
 #include "template/space.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- T1 --- */
 
 /* Counts the variants of what was written, which checks it as well. */
 static int print_space(const struct t1 *t1, struct error *error)
@@ -68,37 +74,115 @@ static int import_t1(const char *path, const char *name, const char *folder, str
     return status;
 }
 
-static int import(const struct command_options *options, char *const *files, struct error *error)
+/* --- T4 --- */
+
+/* Puts the results into the record in the folder --results. */
+static int import_t4(const char *path, const struct t4_origin *origin, const char *folder,
+                     struct error *error)
 {
-    const char *name = options->kernels != NULL ? options->kernels[0] : NULL;
+    struct study study;
+    struct record *record = NULL;
+    struct record_repair repair = {0};
+    char *file = alloc_format("%s/record.sqlite", folder);
+    int status = t4_study_read(path, origin, &study, error);
+    if (status == 0) {
+        study.environment.command = alloc_format("autotune import %s", path);
+        (void)snprintf(study.environment.autotune, sizeof study.environment.autotune, "%s",
+                       AUTOTUNE_VERSION);
+        status = write_file_make_folders(file, error);
+    }
+    if (status == 0)
+        status = record_open(&record, file, &repair, error);
+    if (status == 0 && repair.set_aside != NULL)
+        fprintf(stderr, "autotune: the record could not be used and is now '%s'\n",
+                repair.set_aside);
+    if (status == 0)
+        status = record_import(record, &study, error);
+    if (status == 0)
+        printf("%s: %zu variants on %s, %zu of them with a time, measured by %s\n"
+               "next: autotune report --results %s --kernel %s\n",
+               study.kernel, study.result_count, study.environment.gpu.name,
+               study_count(&study, OUTCOME_MEASURED), study.environment.tool, folder, study.kernel);
+    record_close(record);
+    free(repair.set_aside);
+    study_release(&study);
+    free(file);
+    return status;
+}
+
+/* --- either --- */
+
+/* Whether the file has T4's results; T1 if it has not, or cannot be read. */
+static bool is_t4(const char *path)
+{
+    json_t *json = json_load_file(path, 0, NULL);
+    bool found = json_is_array(json_object_get(json, "results"));
+    json_decref(json);
+    return found;
+}
+
+struct import_options {
+    struct command_options shared;
+    char *tool;
+    char *gpu;
+};
+
+static int refuse_option(const char *option, const char *format, struct error *error)
+{
+    return error_set(error, ERROR_USAGE, "%s is for %s files", option, format);
+}
+
+static int import(const struct import_options *options, char *const *files, struct error *error)
+{
+    const struct command_options *shared = &options->shared;
+    const char *name = shared->kernels != NULL ? shared->kernels[0] : NULL;
     if (files[0] == NULL || files[1] != NULL)
-        return error_set(error, ERROR_USAGE, "name one file, for example gemm.json");
-    if (name != NULL && options->kernels[1] != NULL)
-        return error_set(error, ERROR_USAGE, "a file is one kernel; give --kernel once");
-    return import_t1(files[0], name, options->output != NULL ? options->output : ".", error);
+        return error_set(error, ERROR_USAGE,
+                         "name one file, for example `autotune import gemm.json`");
+    if (name != NULL && shared->kernels[1] != NULL)
+        return error_set(error, ERROR_USAGE, "a file is about one kernel; give --kernel once");
+    if (is_t4(files[0])) {
+        const struct t4_origin origin = {name, options->tool, options->gpu};
+        if (shared->output != NULL)
+            return refuse_option("--output", "T1", error);
+        return import_t4(files[0], &origin, shared->results != NULL ? shared->results : "results",
+                         error);
+    }
+    if (options->tool != NULL || options->gpu != NULL || shared->results != NULL)
+        return refuse_option("--tool, --gpu or --results", "T4", error);
+    return import_t1(files[0], name, shared->output != NULL ? shared->output : ".", error);
 }
 
 int command_import(int argc, const char **argv, struct error *error)
 {
-    struct command_options options = {0};
+    struct import_options options = {0};
     char **files = NULL;
     const struct poptOption table[] = {
-        option_list("kernel", 'k', &options.kernels,
-                    "the name of the template (default: the file's name)", "NAME"),
-        option_text("output", 'o', &options.output,
-                    "the folder for the template and the sweep (default: the current one)", "DIR"),
+        option_list("kernel", 'k', &options.shared.kernels,
+                    "the kernel's name (default: T1: the file's, T4: as its metadata says)",
+                    "NAME"),
+        option_text("output", 'o', &options.shared.output,
+                    "T1: the folder to write (default: the current one)", "DIR"),
+        option_text("results", 'r', &options.shared.results,
+                    "T4: the folder of the record (default: results)", "DIR"),
+        option_text("tool", 0, &options.tool, "T4: who measured (default: as its metadata says)",
+                    "NAME"),
+        option_text("gpu", 'g', &options.gpu, "T4: the GPU (default: as its metadata says)",
+                    "NAME"),
         POPT_TABLEEND};
     int status = command_parse_arguments(
         argc, argv, table,
         "import FILE\n\n"
-        "Reads a T1 file, the input format of Kernel Tuner, KTT and BAT, and writes\n"
-        "it as a template and a sweep. What the file does not say is left as a gap,\n"
-        "marked TODO.\n\n"
+        "Reads a file of Kernel Tuner, KTT or BAT. T1, their input, is written as a\n"
+        "template and a sweep; what the file does not say is left as a gap, marked\n"
+        "TODO. T4, their results, go into the record as those of another tool.\n\n"
         "Example: autotune import gemm.json",
         &files, error);
     if (status == 0)
         status = import(&options, files, error);
     command_arguments_release(files);
-    command_options_release(&options);
+    command_options_release(&options.shared);
+    free(options.tool);
+    free(options.gpu);
     return status < 0 ? status : 0;
 }

@@ -122,6 +122,13 @@ static int take_number(const struct translation *translation, const struct pytho
     return status != 0 ? status : make_number(translation, node, piece);
 }
 
+/* Whether the node is `and` or `or`. */
+static bool is_logical(const struct python_node *node)
+{
+    return node->kind == PYTHON_BINARY &&
+           (node->operation == PYTHON_AND || node->operation == PYTHON_OR);
+}
+
 /* --- names and constants --- */
 
 static int put_real(const struct translation *translation, const struct python_node *node,
@@ -327,7 +334,7 @@ static int take_not(const struct translation *translation, const struct python_n
                     struct piece *piece)
 {
     const struct python_node *inner = node->children[0];
-    int status = take_value(translation, inner, piece);
+    int status = (is_logical(inner) ? take_condition : take_value)(translation, inner, piece);
     if (status == 0 && piece->kind == NUMBER) {
         status = bracket(translation, node, piece, ADDS);
         return status != 0
@@ -656,9 +663,8 @@ static int take_value(const struct translation *translation, const struct python
         return node->operation == PYTHON_NOT ? take_not(translation, node, piece)
                                              : take_sign(translation, node, piece);
     case PYTHON_BINARY:
-        return node->operation == PYTHON_AND || node->operation == PYTHON_OR
-                   ? take_logical_value(translation, node, piece)
-                   : take_arithmetic(translation, node, piece);
+        return is_logical(node) ? take_logical_value(translation, node, piece)
+                                : take_arithmetic(translation, node, piece);
     case PYTHON_COMPARE:
         return take_chain(translation, node, piece);
     case PYTHON_CHOICE:
@@ -673,9 +679,7 @@ static int take_value(const struct translation *translation, const struct python
 static int take_condition(const struct translation *translation, const struct python_node *node,
                           struct piece *piece)
 {
-    bool logical = node->kind == PYTHON_BINARY &&
-                   (node->operation == PYTHON_AND || node->operation == PYTHON_OR);
-    if (logical)
+    if (is_logical(node))
         return take_logical_condition(translation, node, piece);
     int status = take_value(translation, node, piece);
     return status != 0 ? status : make_condition(translation, node, piece);
