@@ -1,6 +1,7 @@
 #include "exchange/python_value.h"
 
 #include "base/alloc.h"
+#include "exchange/python_arithmetic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,62 +26,6 @@ static int fail(const struct evaluation *evaluation, const struct python_node *n
     return error_set(evaluation->error, ERROR_CONFIG, "'%.*s' %s", PYTHON_TEXT(node), reason);
 }
 
-void python_value_release(struct python_value *value)
-{
-    /* NOLINTNEXTLINE(misc-no-recursion): as deep as the expression */
-    for (size_t i = 0; i < value->count; i++)
-        python_value_release(&value->items[i]);
-    free(value->items);
-    free(value->string);
-    *value = (struct python_value){0};
-}
-
-static struct python_value of_integer(int64_t integer)
-{
-    return (struct python_value){.kind = PYTHON_IS_INTEGER, .integer = integer};
-}
-
-static struct python_value of_real(double real)
-{
-    return (struct python_value){.kind = PYTHON_IS_REAL, .real = real};
-}
-
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the value */
-static struct python_value copy(const struct python_value *value)
-{
-    struct python_value made = *value;
-    made.string = alloc_string(value->string);
-    made.items = NULL;
-    made.count = 0;
-    for (size_t i = 0; i < value->count; i++)
-        *ARRAY_APPEND(made.items, made.count) = copy(&value->items[i]);
-    return made;
-}
-
-static bool is_number(const struct python_value *value)
-{
-    return value->kind == PYTHON_IS_INTEGER || value->kind == PYTHON_IS_REAL;
-}
-
-static double number(const struct python_value *value)
-{
-    return value->kind == PYTHON_IS_REAL ? value->real : (double)value->integer;
-}
-
-static bool is_true(const struct python_value *value)
-{
-    switch (value->kind) {
-    case PYTHON_IS_STRING:
-        return value->string[0] != '\0';
-    case PYTHON_IS_LIST:
-        return value->count > 0;
-    case PYTHON_IS_REAL:
-        return fpclassify(value->real) != FP_ZERO;
-    default:
-        return value->integer != 0;
-    }
-}
-
 /* Adds an item to a list, which takes it. */
 static int append(const struct evaluation *evaluation, const struct python_node *node,
                   struct python_value *list, struct python_value item)
@@ -89,91 +34,6 @@ static int append(const struct evaluation *evaluation, const struct python_node 
     if (++*evaluation->items <= PYTHON_ITEM_LIMIT)
         return 0;
     return fail(evaluation, node, "has too many values");
-}
-
-/* --- arithmetic --- */
-
-static bool power(int64_t base, int64_t exponent, int64_t *result)
-{
-    *result = 1;
-    if (exponent > 63 && base >= -1 && base <= 1)
-        exponent = 62 + exponent % 2;
-    for (int64_t i = 0; i < exponent; i++)
-        if (i > 63 || __builtin_mul_overflow(*result, base, result))
-            return false;
-    return true;
-}
-
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a ^ b) < 0);
-}
-
-/* Of whole numbers whose result is whole; false if it is not, or does not fit. */
-static bool compute_integers(enum python_operation operation, int64_t a, int64_t b, int64_t *result)
-{
-    switch (operation) {
-    case PYTHON_ADD:
-        return !__builtin_add_overflow(a, b, result);
-    case PYTHON_SUBTRACT:
-        return !__builtin_sub_overflow(a, b, result);
-    case PYTHON_MULTIPLY:
-        return !__builtin_mul_overflow(a, b, result);
-    case PYTHON_FLOOR_DIVIDE:
-        *result = b == 0 || b == -1 ? 0 : floor_divide(a, b);
-        return b != 0 && (b != -1 || !__builtin_sub_overflow(0, a, result));
-    case PYTHON_MODULO:
-        *result = b == 0 || b == -1 ? 0 : a - b * floor_divide(a, b);
-        return b != 0;
-    case PYTHON_POWER:
-        return b >= 0 && power(a, b, result);
-    case PYTHON_SHIFT_LEFT:
-        return b >= 0 && b < 63 && !__builtin_mul_overflow(a, INT64_C(1) << b, result);
-    case PYTHON_SHIFT_RIGHT:
-        *result = b < 63 && b >= 0 ? a >> b : -(a < 0);
-        return b >= 0;
-    case PYTHON_BIT_AND:
-        *result = a & b;
-        return true;
-    case PYTHON_BIT_OR:
-        *result = a | b;
-        return true;
-    case PYTHON_BIT_XOR:
-        *result = a ^ b;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool compute_reals(enum python_operation operation, double a, double b, double *result)
-{
-    switch (operation) {
-    case PYTHON_ADD:
-        *result = a + b;
-        break;
-    case PYTHON_SUBTRACT:
-        *result = a - b;
-        break;
-    case PYTHON_MULTIPLY:
-        *result = a * b;
-        break;
-    case PYTHON_DIVIDE:
-        *result = a / b;
-        break;
-    case PYTHON_FLOOR_DIVIDE:
-        *result = floor(a / b);
-        break;
-    case PYTHON_MODULO:
-        *result = a - b * floor(a / b);
-        break;
-    case PYTHON_POWER:
-        *result = pow(a, b);
-        break;
-    default:
-        return false;
-    }
-    return isfinite(*result);
 }
 
 /* Lists are added, and multiplied by a whole number. */
@@ -190,9 +50,9 @@ static int compute_lists(const struct evaluation *evaluation, const struct pytho
     value->kind = PYTHON_IS_LIST;
     for (int64_t i = 0; i < times && a->count > 0 && status == 0; i++)
         for (size_t j = 0; j < a->count && status == 0; j++)
-            status = append(evaluation, node, value, copy(&a->items[j]));
+            status = append(evaluation, node, value, python_value_copy(&a->items[j]));
     for (size_t j = 0; add && j < b->count && status == 0; j++)
-        status = append(evaluation, node, value, copy(&b->items[j]));
+        status = append(evaluation, node, value, python_value_copy(&b->items[j]));
     return status;
 }
 
@@ -200,69 +60,11 @@ static int compute(const struct evaluation *evaluation, const struct python_node
                    const struct python_value *a, const struct python_value *b,
                    struct python_value *value)
 {
-    bool whole = a->kind == PYTHON_IS_INTEGER && b->kind == PYTHON_IS_INTEGER;
-    bool real = node->operation == PYTHON_DIVIDE ||
-                (node->operation == PYTHON_POWER && whole && b->integer < 0);
-    if (!is_number(a) || !is_number(b))
+    if (!python_is_number(a) || !python_is_number(b))
         return compute_lists(evaluation, node, a, b, value);
-    *value = whole && !real ? of_integer(0) : of_real(0);
-    if (whole && !real ? compute_integers(node->operation, a->integer, b->integer, &value->integer)
-                       : compute_reals(node->operation, number(a), number(b), &value->real))
+    if (python_compute(node->operation, a, b, value))
         return 0;
     return fail(evaluation, node, "has no value that fits in 64 bits");
-}
-
-/* --- comparisons --- */
-
-/* Below 0, 0 or above 0; 2 for values that Python does not order. */
-static int order(const struct python_value *a, const struct python_value *b)
-{
-    if (a->kind == PYTHON_IS_INTEGER && b->kind == PYTHON_IS_INTEGER)
-        return (a->integer > b->integer) - (a->integer < b->integer);
-    if (is_number(a) && is_number(b))
-        return (number(a) > number(b)) - (number(a) < number(b));
-    if (a->kind == PYTHON_IS_STRING && b->kind == PYTHON_IS_STRING) {
-        int sign = strcmp(a->string, b->string);
-        return (sign > 0) - (sign < 0);
-    }
-    return 2;
-}
-
-bool python_value_equal(const struct python_value *a, const struct python_value *b)
-{
-    return order(a, b) == 0;
-}
-
-static bool is_in(const struct python_value *item, const struct python_value *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (order(item, &list->items[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool holds(enum python_operation operation, const struct python_value *a,
-                  const struct python_value *b)
-{
-    int sign = order(a, b);
-    switch (operation) {
-    case PYTHON_IN:
-        return is_in(a, b);
-    case PYTHON_NOT_IN:
-        return !is_in(a, b);
-    case PYTHON_EQUAL:
-        return sign == 0;
-    case PYTHON_DIFFERENT:
-        return sign != 0;
-    case PYTHON_LESS:
-        return sign < 0;
-    case PYTHON_LESS_EQUAL:
-        return sign <= 0;
-    case PYTHON_GREATER:
-        return sign > 0;
-    default:
-        return sign >= 0;
-    }
 }
 
 /* NOLINTBEGIN(misc-no-recursion): as deep as the parser allows */
@@ -279,18 +81,18 @@ static int evaluate_comparison(const struct evaluation *evaluation, const struct
         enum python_operation operation = node->operations[i];
         struct python_value right = {0};
         status = evaluate(evaluation, node->children[i + 1], &right);
-        bool ordered =
-            operation == PYTHON_EQUAL || operation == PYTHON_DIFFERENT ||
-            (operation == PYTHON_IN || operation == PYTHON_NOT_IN ? right.kind == PYTHON_IS_LIST
-                                                                  : order(&left, &right) != 2);
+        bool ordered = operation == PYTHON_EQUAL || operation == PYTHON_DIFFERENT ||
+                       (operation == PYTHON_IN || operation == PYTHON_NOT_IN
+                            ? right.kind == PYTHON_IS_LIST
+                            : python_order(&left, &right) != 2);
         if (status == 0 && !ordered)
             status = fail(evaluation, node, "compares what Python does not compare");
-        truth = status == 0 && holds(operation, &left, &right);
+        truth = status == 0 && python_holds(operation, &left, &right);
         python_value_release(&left);
         left = right;
     }
     python_value_release(&left);
-    *value = of_integer(truth);
+    *value = python_of_integer(truth);
     return status;
 }
 
@@ -301,12 +103,13 @@ static int evaluate_unary(const struct evaluation *evaluation, const struct pyth
     if (status != 0)
         return status;
     if (node->operation == PYTHON_NOT) {
-        bool truth = is_true(value);
+        bool truth = python_is_true(value);
         python_value_release(value);
-        *value = of_integer(!truth);
+        *value = python_of_integer(!truth);
         return 0;
     }
-    if (!is_number(value) || (value->kind == PYTHON_IS_INTEGER && value->integer == INT64_MIN))
+    if (!python_is_number(value) ||
+        (value->kind == PYTHON_IS_INTEGER && value->integer == INT64_MIN))
         return fail(evaluation, node, "cannot be evaluated");
     if (node->operation == PYTHON_MINUS) {
         value->integer = -value->integer;
@@ -321,8 +124,8 @@ static int evaluate_binary(const struct evaluation *evaluation, const struct pyt
     struct python_value left = {0};
     struct python_value right = {0};
     int status = evaluate(evaluation, node->children[0], &left);
-    bool decided = status == 0 && ((node->operation == PYTHON_OR && is_true(&left)) ||
-                                   (node->operation == PYTHON_AND && !is_true(&left)));
+    bool decided = status == 0 && ((node->operation == PYTHON_OR && python_is_true(&left)) ||
+                                   (node->operation == PYTHON_AND && !python_is_true(&left)));
     if (decided) {
         *value = left;
         return 0;
@@ -367,7 +170,7 @@ static int evaluate_clauses(const struct evaluation *evaluation, const struct py
     const struct python_node *node = each->children[clause];
     int status = evaluate(evaluation, node->children[0], &value);
     if (status == 0 && node->kind == PYTHON_IF) {
-        if (is_true(&value))
+        if (python_is_true(&value))
             status = evaluate_clauses(evaluation, each, clause + 1, list);
     } else if (status == 0 && value.kind != PYTHON_IS_LIST) {
         status = fail(evaluation, node->children[0], "is not a list");
@@ -400,7 +203,7 @@ static int call_range(const struct evaluation *evaluation, const struct python_n
     value->kind = PYTHON_IS_LIST;
     int64_t at = bounds[0];
     while (status == 0 && (bounds[2] > 0 ? at < bounds[1] : at > bounds[1])) {
-        status = append(evaluation, node, value, of_integer(at));
+        status = append(evaluation, node, value, python_of_integer(at));
         if (__builtin_add_overflow(at, bounds[2], &at))
             break;
     }
@@ -420,12 +223,12 @@ static int call_reduce(const struct evaluation *evaluation, const struct python_
         struct python_value left = *value;
         const struct python_node add = {
             .operation = PYTHON_ADD, .start = node->start, .end = node->end};
-        if (!is_number(item))
+        if (!python_is_number(item))
             return fail(evaluation, node, "is not of numbers");
         int status = sum ? compute(evaluation, &add, &left, item, value) : 0;
         if (status != 0)
             return status;
-        if (!sum && (i == 0 || order(item, value) == wanted))
+        if (!sum && (i == 0 || python_order(item, value) == wanted))
             *value = *item;
     }
     return 0;
@@ -433,7 +236,7 @@ static int call_reduce(const struct evaluation *evaluation, const struct python_
 
 static int compare_values(const void *left, const void *right)
 {
-    return order(left, right);
+    return python_order(left, right);
 }
 
 /* int, float, abs, round and so on of one number. */
@@ -441,25 +244,25 @@ static int call_number(const struct evaluation *evaluation, const struct python_
                        const struct python_value *argument, struct python_value *value)
 {
     const char *name = strncmp(node->text, "math.", 5) == 0 ? node->text + 5 : node->text;
-    double real = number(argument);
-    if (!is_number(argument))
+    double real = python_number(argument);
+    if (!python_is_number(argument))
         return fail(evaluation, node, "is not of a number");
     *value = *argument;
     if (strcmp(name, "float") == 0)
-        *value = of_real(real);
+        *value = python_of_real(real);
     else if (strcmp(name, "sqrt") == 0 && real >= 0)
-        *value = of_real(sqrt(real));
+        *value = python_of_real(sqrt(real));
     else if (strcmp(name, "log2") == 0 && real > 0)
-        *value = of_real(log2(real));
+        *value = python_of_real(log2(real));
     else if (strcmp(name, "abs") == 0 && argument->integer != INT64_MIN)
-        *value = argument->kind == PYTHON_IS_REAL ? of_real(fabs(real))
-                                                  : of_integer(llabs(argument->integer));
+        *value = argument->kind == PYTHON_IS_REAL ? python_of_real(fabs(real))
+                                                  : python_of_integer(llabs(argument->integer));
     else if (strcmp(name, "int") != 0 && strcmp(name, "ceil") != 0 && strcmp(name, "floor") != 0)
         return fail(evaluation, node, "cannot be evaluated");
     else if (argument->kind == PYTHON_IS_REAL && fabs(real) < 9e18)
-        *value = of_integer((int64_t)(*name == 'c'   ? ceil(real)
-                                      : *name == 'f' ? floor(real)
-                                                     : trunc(real)));
+        *value = python_of_integer((int64_t)(*name == 'c'   ? ceil(real)
+                                             : *name == 'f' ? floor(real)
+                                                            : trunc(real)));
     return 0;
 }
 
@@ -484,13 +287,13 @@ static int call(const struct evaluation *evaluation, const struct python_node *n
     if (arguments->count == 0)
         return fail(evaluation, node, "cannot be evaluated");
     if (of_list && name_is_among(node->text, lists)) {
-        *value = copy(first);
+        *value = python_value_copy(first);
         if (strcmp(node->text, "sorted") == 0 && value->count > 1)
             qsort(value->items, value->count, sizeof *value->items, compare_values);
         return 0;
     }
     if (of_list && strcmp(node->text, "len") == 0) {
-        *value = of_integer((int64_t)first->count);
+        *value = python_of_integer((int64_t)first->count);
         return 0;
     }
     return arguments->count == 1 ? call_number(evaluation, node, first, value)
@@ -514,7 +317,7 @@ static int evaluate_choice(const struct evaluation *evaluation, const struct pyt
     struct python_value condition = {0};
     int status = evaluate(evaluation, node->children[0], &condition);
     if (status == 0)
-        status = evaluate(evaluation, node->children[is_true(&condition) ? 1 : 2], value);
+        status = evaluate(evaluation, node->children[python_is_true(&condition) ? 1 : 2], value);
     python_value_release(&condition);
     return status;
 }
@@ -527,7 +330,7 @@ static int evaluate_name(const struct evaluation *evaluation, const struct pytho
         variable = variable->outer;
     if (variable == NULL)
         return fail(evaluation, node, "is not known here");
-    *value = copy(variable->value);
+    *value = python_value_copy(variable->value);
     return 0;
 }
 
@@ -538,10 +341,10 @@ static int evaluate(const struct evaluation *evaluation, const struct python_nod
     switch (node->kind) {
     case PYTHON_INTEGER:
     case PYTHON_BOOLEAN:
-        *value = of_integer(node->integer);
+        *value = python_of_integer(node->integer);
         return 0;
     case PYTHON_REAL:
-        *value = of_real(node->real);
+        *value = python_of_real(node->real);
         return 0;
     case PYTHON_STRING:
         *value =

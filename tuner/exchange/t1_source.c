@@ -26,22 +26,30 @@ static const char *find_word(const char *text, const char *word)
     return NULL;
 }
 
+/* The length of the comment or string that begins at `at`; 0 if none does. */
+static size_t quiet_length(const char *at, bool *comment)
+{
+    bool block = strncmp(at, "/*", 2) == 0;
+    *comment = block || strncmp(at, "//", 2) == 0;
+    const char *end = block        ? strstr(at + 2, "*/")
+                      : *comment   ? strchr(at, '\n')
+                      : *at == '"' ? strpbrk(at + 1, "\"\n")
+                                   : NULL;
+    if (end == NULL)
+        return *comment ? strlen(at) : 0;
+    return (size_t)(end - at) + (block ? 2 : *comment ? 0 : 1);
+}
+
 /* A copy with blanks in place of comments, so that every place is where it was. A new string. */
 static char *without_comments(const char *text)
 {
     char *copy = alloc_string(text);
     for (char *at = copy; *at != '\0';) {
-        bool block = strncmp(at, "/*", 2) == 0;
-        char *end = block ? strstr(at + 2, "*/") : strchr(at, '\n');
-        if (*at == '"' && (end = strpbrk(at + 1, "\"\n")) != NULL) {
-            at = end + 1;
-        } else if (block || strncmp(at, "//", 2) == 0) {
-            size_t length = end != NULL ? (size_t)(end - at) + (block ? 2 : 0) : strlen(at);
+        bool comment;
+        size_t length = quiet_length(at, &comment);
+        if (comment)
             memset(at, ' ', length);
-            at += length;
-        } else {
-            at++;
-        }
+        at += length > 0 ? length : 1;
     }
     return copy;
 }

@@ -62,7 +62,7 @@ void t1_print_gap(FILE *stream, struct t1 *t1, const char *section, const char *
 /* --- names in sizes --- */
 
 static void add_name(struct python_names *names, struct python_name **items, const char *theirs,
-                     char *ours, const struct python_value *values)
+                     const char *ours, const struct python_value *values)
 {
     *ARRAY_APPEND(*items, names->count) =
         (struct python_name){alloc_string(theirs), ours, false, values};

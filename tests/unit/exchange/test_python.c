@@ -122,8 +122,8 @@ static void assert_translated(bool condition, const char *text, const char *expe
 {
     struct words words = {0};
     const struct python_names names = {name_items, sizeof name_items / sizeof *name_items, &words};
-    struct error error;
-    char *ours;
+    struct error error = {0};
+    char *ours = NULL;
     int status = (condition ? python_translate_condition : python_translate_value)(text, &names,
                                                                                    &ours, &error);
     if (status != 0)
@@ -201,7 +201,7 @@ static void test_what_cannot_be_said_in_our_expressions_is_refused(void **state)
     const struct python_names names = {name_items, sizeof name_items / sizeof *name_items, &words};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct error error = {0};
-        char *ours;
+        char *ours = NULL;
         assert_int_equal(python_translate_condition(texts[i][0], &names, &ours, &error),
                          ERROR_CONFIG);
         assert_null(ours);
@@ -222,7 +222,7 @@ static void test_deep_and_long_texts_end_as_errors(void **state)
         size_t length = strlen(parts[i]);
         char *text = calloc(length * 20000 + 8, 1);
         struct error error = {0};
-        char *ours;
+        char *ours = NULL;
         assert_non_null(text);
         for (size_t j = 0; j < 20000; j++)
             memcpy(text + j * length, parts[i], length);
