@@ -86,6 +86,17 @@ as_typed() {
     [ -n "$(find results -mindepth 3 -name '*.csv')" ] # <gpu>/<kernel>/<problem>.csv
 }
 
+@test "the commands of Exchange work as typed" {
+    cp "$SOURCE_DIR/tests/t1/gemm.json" .
+    cat >results.t4.json <<'JSON'
+{"schema_version": "1.0.0", "results": [{"configuration": {"a": 1}, "times": {}, "invalidity": "correct",
+ "correctness": 1, "measurements": [{"name": "time", "value": 0.5, "unit": "ms"}]}]}
+JSON
+    as_typed Exchange
+    [ "$count" -eq 3 ]
+    grep -q 'measured by Kernel Tuner' output
+}
+
 # Those of Ship are typed by tests/downstream/test.sh, which has an installed package.
 @test "every command that README types exists, and has the options that it is given" {
     count=0
