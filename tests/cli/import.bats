@@ -131,6 +131,15 @@ a[0] == 1|unknown name 'a[0]'
 TEXT
 }
 
+@test "a constraint that divides by zero is kept, and its place named" {
+    condition "4 // (a - 2) > 0"
+    autotune import kk.json
+    exits 2
+    line=$(grep -n '^constraint = 4 // (a_value - 2) > 0' kk.ini | cut -d: -f1)
+    has err "kk.ini:$line: " "division by zero"
+    has out "wrote kk.ini, kk.cu and kk_sweep.ini"
+}
+
 @test "values that cannot be evaluated are refused, with the parameter" {
     t1_file <<<"space['TuningParameters'][0]['Values'] = '[x for y in range(3)]'"
     autotune import kk.json

@@ -1,6 +1,6 @@
 /* Python expressions of other tuners' files: evaluated, and translated to our own. */
+#include "exchange/python_evaluate.h"
 #include "exchange/python_translate.h"
-#include "exchange/python_value.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -15,34 +15,38 @@
 
 /* --- T1 --- */
 
-/* Counts the variants of what was written, which checks it as well. */
-static int print_space(const struct t1 *t1, struct error *error)
+/* Counts the variants for the first problem; the constraints see the attributes of sm_90. */
+static int count_variants(const struct sweep_kernel *kernel, uint64_t *points, uint64_t *variants,
+                          struct error *error)
 {
-    struct sweep sweep;
     struct bindings fixed = {0};
     struct gpu gpu;
-    uint64_t variants = 0;
-    int status = sweep_load_unfinished(&sweep, t1->files[2], NULL, 0, error);
+    int status = gpu_from_arch("sm_90", &gpu, error);
     if (status != 0)
         return status;
-    const struct sweep_kernel *kernel = &sweep.kernels[0];
     bindings_append(&fixed, &kernel->problems[0]);
-    status = gpu_from_arch("sm_90", &gpu, error);
-    if (status == 0)
-        gpu_bindings(&gpu, &fixed);
+    gpu_bindings(&gpu, &fixed);
     struct space *space = space_new(&kernel->template, kernel->values, kernel->constraints,
                                     kernel->constraint_count, &fixed);
-    if (status == 0)
-        status = space_count(space, SPACE_VARIANT_LIMIT, &variants, error);
-    if (status == 0)
-        printf("%s: %zu parameters, %zu constraints, %s%" PRIu64 " variants of %" PRIu64 "\n",
-               t1->name, t1->parameter_count, t1->constraint_count,
-               variants > SPACE_VARIANT_LIMIT ? "more than " : "",
-               variants > SPACE_VARIANT_LIMIT ? (uint64_t)SPACE_VARIANT_LIMIT : variants,
-               space_points(space));
+    status = space_count(space, SPACE_VARIANT_LIMIT, variants, error);
+    *points = space_points(space);
     space_free(space);
     bindings_release(&fixed);
-    sweep_release(&sweep);
+    return status;
+}
+
+/* What is in the sweep that was written. A constraint that cannot be evaluated, because it divides
+ * by zero for some combination, say, is an error of which the files stay. */
+static int print_space(const struct t1 *t1, const struct sweep *sweep, struct error *error)
+{
+    uint64_t points = 0;
+    uint64_t variants = 0;
+    int status = count_variants(&sweep->kernels[0], &points, &variants, error);
+    bool many = variants > SPACE_VARIANT_LIMIT;
+    if (status == 0)
+        printf("%s: %zu parameters, %zu constraints, %s%" PRIu64 " variants of %" PRIu64 "\n",
+               t1->name, t1->parameter_count, t1->constraint_count, many ? "more than " : "",
+               many ? (uint64_t)SPACE_VARIANT_LIMIT : variants, points);
     return status;
 }
 
@@ -60,16 +64,20 @@ static void print_next(const struct t1 *t1)
 static int import_t1(const char *path, const char *name, const char *folder, struct error *error)
 {
     struct t1 t1;
+    struct sweep sweep = {0};
     int status = t1_read(&t1, path, name, error);
     if (status == 0)
         status = t1_write(&t1, folder, error);
     if (status == 0) {
-        status = print_space(&t1, error);
-        if (status == 0)
-            print_next(&t1);
-        else
+        status = sweep_load_unfinished(&sweep, t1.files[2], NULL, 0, error);
+        if (status != 0)
             t1_remove(&t1);
     }
+    if (status == 0) {
+        status = print_space(&t1, &sweep, error);
+        print_next(&t1);
+    }
+    sweep_release(&sweep);
     t1_release(&t1);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/literal.h"
 #include "base/suggestion.h"
+#include "exchange/python.h"
 #include "template/expression_parser.h"
 
 #include <inttypes.h>

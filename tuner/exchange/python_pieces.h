@@ -6,8 +6,9 @@
 #ifndef AUTOTUNE_PYTHON_PIECES_H
 #define AUTOTUNE_PYTHON_PIECES_H
 
-#include "exchange/python.h"
-#include "exchange/python_translate.h"
+#include "base/error.h"
+#include "exchange/python_names.h"
+#include "exchange/python_node.h"
 
 enum piece_kind { PIECE_NUMBER, PIECE_WORD, PIECE_CONDITION };
 

@@ -2,7 +2,8 @@
 #ifndef AUTOTUNE_PYTHON_TOKENS_H
 #define AUTOTUNE_PYTHON_TOKENS_H
 
-#include "exchange/python.h"
+#include "base/error.h"
+#include "exchange/python_node.h"
 
 struct python_parser {
     struct python *python;

@@ -1,6 +1,8 @@
 #include "exchange/python_translate.h"
 
 #include "base/alloc.h"
+#include "exchange/python.h"
+#include "exchange/python_evaluate.h"
 #include "exchange/python_pieces.h"
 #include "template/expression.h"
 

@@ -12,25 +12,7 @@
 #define AUTOTUNE_PYTHON_TRANSLATE_H
 
 #include "base/error.h"
-#include "exchange/python_value.h"
-#include "exchange/words.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-
-/* A name that expressions may use. */
-struct python_name {
-    const char *theirs;                /* "BLOCK_SIZE_X", "ProblemSize[0]" */
-    const char *ours;                  /* "block_size_x", "problem_x" */
-    bool is_word;                      /* its values are strings */
-    const struct python_value *values; /* a list, whose extremes max() and min() are; or NULL */
-};
-
-struct python_names {
-    const struct python_name *items;
-    size_t count;
-    struct words *words; /* for strings */
-};
+#include "exchange/python_names.h"
 
 /* Translates a condition, or any value. `*translated` is a new string, or NULL on failure. Returns
  * 0, or ERROR_CONFIG without a place, with the part that cannot be translated. */

@@ -1,18 +1,12 @@
-/*
- * The values of Python expressions without unknown names, such as "[2**i for i in range(4)]": how
- * other tuners' files list a parameter's values.
- */
+/* Values of Python expressions, and what Python's operators do to them. */
 #ifndef AUTOTUNE_PYTHON_VALUE_H
 #define AUTOTUNE_PYTHON_VALUE_H
 
-#include "base/error.h"
-#include "exchange/python.h"
+#include "exchange/python_node.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum { PYTHON_ITEM_LIMIT = 65536 }; /* of all lists that an expression makes */
 
 enum python_value_kind { PYTHON_IS_INTEGER, PYTHON_IS_REAL, PYTHON_IS_STRING, PYTHON_IS_LIST };
 
@@ -26,17 +20,30 @@ struct python_value {
     size_t count;
 };
 
-/* Evaluates `node`. Returns 0, or ERROR_CONFIG without a place, with the text of the part that
- * cannot be evaluated. Release `value` in any case. */
-int python_evaluate(const struct python_node *node, struct python_value *value,
-                    struct error *error);
-
-/* The same for a text. */
-int python_evaluate_text(const char *text, struct python_value *value, struct error *error);
-
 /* As Python's == has it: 1 and 1.0 are equal. A list equals nothing. */
 bool python_value_equal(const struct python_value *a, const struct python_value *b);
 
 void python_value_release(struct python_value *value);
+
+struct python_value python_of_integer(int64_t integer);
+struct python_value python_of_real(double real);
+struct python_value python_value_copy(const struct python_value *value);
+
+bool python_is_number(const struct python_value *value);
+double python_number(const struct python_value *value); /* of a number */
+
+/* As a condition: not 0, and not empty. */
+bool python_is_true(const struct python_value *value);
+
+/* Applies an operator to two numbers; false if the result is not finite or does not fit. */
+bool python_compute(enum python_operation operation, const struct python_value *a,
+                    const struct python_value *b, struct python_value *value);
+
+/* Below 0, 0 or above 0; 2 for values that Python does not order. */
+int python_order(const struct python_value *a, const struct python_value *b);
+
+/* Whether a comparison holds; of IN and NOT_IN, `b` is a list. */
+bool python_holds(enum python_operation operation, const struct python_value *a,
+                  const struct python_value *b);
 
 #endif

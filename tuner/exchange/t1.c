@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/literal.h"
+#include "exchange/python_evaluate.h"
 #include "template/template_names.h"
 
 #include <stdlib.h>

@@ -218,6 +218,18 @@ static void print_compare(FILE *stream, struct t1 *t1, const json_t *reference, 
     free(threshold);
 }
 
+static void print_reference_gap(FILE *stream, struct t1 *t1, const json_t *reference,
+                                const char *section)
+{
+    const char *fill = t1_text_of(reference, "FillType");
+    const char *data = t1_text_of(reference, "DataSource");
+    t1_print_gap(stream, t1, section,
+                 "reference: a slow, obviously right kernel of the source, constant(x) or "
+                 "file(x.npy)%s%s%s%.40s",
+                 fill != NULL ? "; here it is " : "", fill != NULL ? fill : "",
+                 data != NULL ? " of " : "", data != NULL ? data : "");
+}
+
 static void print_expectation(FILE *stream, struct t1 *t1, const struct t1_argument *argument)
 {
     const json_t *reference = reference_of(t1, argument);
@@ -227,9 +239,7 @@ static void print_expectation(FILE *stream, struct t1 *t1, const struct t1_argum
     if (text_is(reference, "FillType", "Constant") && value != NULL)
         fprintf(stream, "reference = constant(%s)\n", value);
     else
-        t1_print_gap(stream, t1, section,
-                     "reference: a slow, obviously right kernel of the source, constant(x) or "
-                     "file(x.npy)");
+        print_reference_gap(stream, t1, reference, section);
     print_compare(stream, t1, reference, section);
     free(value);
     free(section);

@@ -1,6 +1,5 @@
-#include "exchange/python.h"
+#include "exchange/python_evaluate.h"
 #include "exchange/python_translate.h"
-#include "exchange/python_value.h"
 #include "exchange/words.h"
 
 #include <inttypes.h>
