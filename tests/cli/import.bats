@@ -163,6 +163,10 @@ TEXT
     autotune import nothing.json
     exits 2
     has err "nothing.json"
+    mkfifo pipe.json
+    autotune import pipe.json
+    exits 2
+    has err "pipe.json"
     autotune import
     exits 2
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/write_file.h"
+#include "exchange/json_file.h"
 #include "exchange/t1.h"
 #include "exchange/t4_study.h"
 #include "record/gpu.h"
@@ -120,13 +121,14 @@ static int import_t4(const char *path, const struct t4_origin *origin, const cha
 
 /* --- either --- */
 
-/* Whether the file has T4's results; T1 if it has not, or cannot be read. */
-static bool is_t4(const char *path)
+/* Whether the file has T4's results; if not, it is taken for T1. */
+static int find_format(const char *path, bool *is_t4, struct error *error)
 {
-    json_t *json = json_load_file(path, 0, NULL);
-    bool found = json_is_array(json_object_get(json, "results"));
+    json_t *json;
+    int status = json_file_read(path, &json, error);
+    *is_t4 = json_is_array(json_object_get(json, "results"));
     json_decref(json);
-    return found;
+    return status;
 }
 
 struct import_options {
@@ -149,7 +151,11 @@ static int import(const struct import_options *options, char *const *files, stru
                          "name one file, for example `autotune import gemm.json`");
     if (name != NULL && shared->kernels[1] != NULL)
         return error_set(error, ERROR_USAGE, "a file is about one kernel; give --kernel once");
-    if (is_t4(files[0])) {
+    bool is_t4;
+    int status = find_format(files[0], &is_t4, error);
+    if (status != 0)
+        return status;
+    if (is_t4) {
         const struct t4_origin origin = {name, options->tool, options->gpu};
         if (shared->output != NULL)
             return refuse_option("--output", "T1", error);

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/literal.h"
+#include "exchange/json_file.h"
 #include "exchange/python_evaluate.h"
 #include "template/template_names.h"
 
@@ -258,19 +259,17 @@ static int check_name(const struct t1 *t1, struct error *error)
 
 int t1_read(struct t1 *t1, const char *path, const char *name, struct error *error)
 {
-    json_error_t wrong;
     *t1 = (struct t1){.path = alloc_string(path)};
     t1->name = name != NULL ? alloc_string(name) : name_of_file(path);
-    t1->json = json_load_file(path, JSON_REJECT_DUPLICATES, &wrong);
-    if (t1->json == NULL)
-        return error_set_at(error, ERROR_CONFIG, path, wrong.line > 0 ? wrong.line : 0, "%s",
-                            wrong.text);
+    int status = json_file_read(path, &t1->json, error);
+    if (status != 0)
+        return status;
     const json_t *space = json_object_get(t1->json, "ConfigurationSpace");
     t1->kernel = json_object_get(t1->json, "KernelSpecification");
     if (space == NULL || t1->kernel == NULL)
         return missing(t1, space == NULL ? "ConfigurationSpace" : "KernelSpecification", error);
     read_problem(t1);
-    int status = check_name(t1, error);
+    status = check_name(t1, error);
     if (status == 0)
         status = read_parameters(t1, space, error);
     if (status == 0)

@@ -153,6 +153,14 @@ static void print_words(FILE *stream, const struct t1_parameter *parameter, cons
     }
 }
 
+static bool is_identifier(const char *text)
+{
+    size_t length = 0;
+    while (is_part(text[length]))
+        length++;
+    return length > 0 && text[length] == '\0' && !isdigit((unsigned char)*text);
+}
+
 static void print_parameter(FILE *stream, const struct t1 *t1, const struct t1_parameter *parameter)
 {
     char *macro = macro_of(parameter->ours);
@@ -163,7 +171,7 @@ static void print_parameter(FILE *stream, const struct t1 *t1, const struct t1_p
     fprintf(stream, "#ifndef %s\n#define %s %s%s%s\n#endif\n", macro, macro,
             parameter->is_word ? macro : "", parameter->is_word ? "_" : "",
             parameter->is_word ? capitals : value);
-    if (strcmp(macro, parameter->theirs) != 0)
+    if (strcmp(macro, parameter->theirs) != 0 && is_identifier(parameter->theirs))
         fprintf(stream, "#define %s %s\n", parameter->theirs, macro);
     free(capitals);
     free(value);

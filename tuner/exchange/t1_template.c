@@ -24,6 +24,13 @@ static bool is_dropped(const char *option)
     return compiler_option_writes_files(option) || compiler_option_includes_files(option);
 }
 
+/* A comment of one line. */
+static void print_dropped(FILE *stream, const char *option)
+{
+    size_t length = strcspn(option, "\r\n");
+    fprintf(stream, "; left out: %.*s\n", length < 150 ? (int)length : 150, option);
+}
+
 static void print_options(FILE *stream, const struct t1 *t1)
 {
     const json_t *options = json_object_get(t1->kernel, "CompilerOptions");
@@ -34,7 +41,7 @@ static void print_options(FILE *stream, const struct t1 *t1)
             continue;
         if (is_dropped(option)) {
             if (strncmp(option, "-I", 2) != 0 || option[2] == '\0')
-                fprintf(stream, "; left out: %.150s\n", option);
+                print_dropped(stream, option);
             continue;
         }
         char *longer = alloc_format("%s%s%s", text, text[0] != '\0' ? " " : "", option);

@@ -36,14 +36,15 @@ char *t1_value_text(const struct t1 *t1, const struct python_value *value)
 
 void t1_print_entry(FILE *stream, const char *key, const char *value)
 {
+    static const char blanks[] = " \t\r\n";
     size_t column = (size_t)fprintf(stream, "%s =", key);
     while (*value != '\0') {
-        size_t length = strcspn(value, " ");
+        size_t length = strcspn(value, blanks);
         if (column > strlen(key) + 2 && column + 1 + length > LINE_COLUMNS)
             column = (size_t)fprintf(stream, "\n   ") - 1;
         column += (size_t)fprintf(stream, " %.*s", (int)length, value);
         value += length;
-        value += strspn(value, " ");
+        value += strspn(value, blanks);
     }
     fputc('\n', stream);
 }
@@ -55,6 +56,8 @@ void t1_print_gap(FILE *stream, struct t1 *t1, const char *section, const char *
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    for (char *c = text; (c = strpbrk(c, "\r\n")) != NULL;)
+        *c = ' ';
     fprintf(stream, "; TODO: %s\n", text);
     *ARRAY_APPEND(t1->gaps, t1->gap_count) = alloc_format("[%s] %s", section, text);
 }
