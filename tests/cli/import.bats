@@ -291,6 +291,15 @@ good,measured
 wrong,wrong_result"
 }
 
+@test "T4: a word in place of all times is a failure, whatever the file calls it" {
+    results_file '"kernel": "scale", "autotuner": "Kernel Tuner", "device": "NVIDIA H200"'
+    sed -i 's/"value": 0.5,/"value": "RuntimeFailedConfig",/; s/0.25, 0.5, 0.75//' results.t4.json
+    imports results.t4.json
+    has out "2 variants on NVIDIA H200, 0 of them with a time"
+    autotune report --format csv
+    equal "$(column outcome | head -n 1),$(column reason | head -n 1)" "launch_error,RuntimeFailedConfig"
+}
+
 @test "T4: a damaged file changes nothing" {
     results_file '"kernel": "scale", "autotuner": "KTT", "device": "NVIDIA H200"'
     sed -i 's/"value": 0.5/"value": -1/' results.t4.json

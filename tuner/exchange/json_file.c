@@ -1,21 +1,22 @@
 #include "exchange/json_file.h"
 
-#include "base/read_file.h"
+#include "base/open_regular.h"
 
-#include <stdlib.h>
+#include <stdbool.h>
+#include <stdio.h>
 
 int json_file_read(const char *path, json_t **json, struct error *error)
 {
-    char *text;
-    json_error_t reason;
+    json_error_t reason = {0};
     *json = NULL;
-    int status = read_file(path, &text, NULL, error);
-    if (status != 0)
-        return status;
-    *json = json_loads(text, JSON_REJECT_DUPLICATES, &reason);
-    free(text);
+    FILE *stream = open_regular(path);
+    if (stream == NULL)
+        return error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", path);
+    *json = json_loadf(stream, JSON_REJECT_DUPLICATES, &reason);
+    bool failed = ferror(stream) != 0;
+    (void)fclose(stream); /* cannot lose data: the file was only read */
     if (*json != NULL)
         return 0;
-    return error_set_at(error, ERROR_CONFIG, path, reason.line > 0 ? reason.line : 0,
-                        "not JSON: %s", reason.text);
+    return error_set_at(error, ERROR_CONFIG, path, reason.line > 0 ? reason.line : 0, "%s: %s",
+                        failed ? "cannot be read" : "not JSON", reason.text);
 }

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-/* Reads a regular file (base/read_file.h). Returns 0 with a new reference, or ERROR_CONFIG with the
+/* Reads a regular file of any size. Returns 0 with a new reference, or ERROR_CONFIG with the
  * file, and the line if it is not JSON; then `*json` is NULL. */
 int json_file_read(const char *path, json_t **json, struct error *error);
 

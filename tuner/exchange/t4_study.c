@@ -132,7 +132,9 @@ static void read_result(const struct t4_result *from, const json_t *json, const 
     const char *reason = measured_text(json, "reason");
     bindings_copy(&result->parameters, &from->parameters);
     result->outcome = outcome_of(from->invalidity, time);
-    if (strcmp(from->invalidity, "correct") != 0) {
+    if (!isfinite(from->time_ns)) {
+        if (result->outcome == OUTCOME_MEASURED) /* "correct", but with a word for a time */
+            result->outcome = OUTCOME_LAUNCH_ERROR;
         reason = reason != NULL ? reason : time;
         result->reason = alloc_string(reason != NULL ? reason : from->invalidity);
         return;
