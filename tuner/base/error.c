@@ -61,6 +61,20 @@ void error_print(const struct error *error, FILE *stream)
     fprintf(stream, "%s\n", error->message);
 }
 
+char *error_text(const struct error *error, char text[ERROR_TEXT_BYTES])
+{
+    const char *slash = strrchr(error->file, '/');
+    const char *name = slash != NULL ? slash + 1 : error->file;
+    if (error->file[0] == '\0')
+        (void)snprintf(text, ERROR_TEXT_BYTES, "%.1000s", error->message);
+    else if (error->line > 0)
+        (void)snprintf(text, ERROR_TEXT_BYTES, "%.100s:%d: %.850s", name, error->line,
+                       error->message);
+    else
+        (void)snprintf(text, ERROR_TEXT_BYTES, "%.100s: %.850s", name, error->message);
+    return text;
+}
+
 int error_exit_status(int code)
 {
     static const int statuses[] = {

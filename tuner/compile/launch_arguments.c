@@ -1,54 +1,123 @@
 #include "compile/launch_arguments.h"
 
+#include "base/alloc.h"
 #include "compile/cubin_elf.h"
+#include "template/source_signature.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-enum { SIZES_BYTES = 256 };
-
-/* Appends "8, 8, 4"; what finds no room is left out. */
-static void append_size(char text[SIZES_BYTES], size_t bytes)
-{
-    size_t length = strlen(text);
-    (void)snprintf(text + length, SIZES_BYTES - length, "%s%zu", length > 0 ? ", " : "", bytes);
-}
-
-static int refuse(const struct step *step, const struct cubin_parameters *parameters,
-                  struct error *error)
-{
-    char has[SIZES_BYTES] = "";
-    char given[SIZES_BYTES] = "";
-    for (size_t i = 0; i < parameters->count && i < CUBIN_PARAMETERS; i++)
-        append_size(has, parameters->bytes[i]);
-    for (size_t i = 0; i < step->argument_count; i++)
-        append_size(given, step->arguments[i].size);
-    return error_set(error, ERROR_CONFIG,
-                     "kernel '%s' has %zu parameters, of %s bytes; 'arguments' gives %zu, of %s "
-                     "bytes",
-                     step->entry, parameters->count, has[0] != '\0' ? has : "no",
-                     step->argument_count, given[0] != '\0' ? given : "no");
-}
-
-static int check_step(const struct step *step, const void *cubin, size_t cubin_bytes,
-                      struct error *error)
-{
+/* A launch, and what its kernel takes. */
+struct comparison {
+    const struct template *template;
+    const struct step *step;
     struct cubin_parameters parameters;
-    if (!cubin_elf_parameters(cubin, cubin_bytes, step->entry, &parameters))
-        return 0;
-    if (parameters.count != step->argument_count)
-        return refuse(step, &parameters, error);
-    for (size_t i = 0; i < step->argument_count && i < CUBIN_PARAMETERS; i++)
-        if (parameters.bytes[i] != step->arguments[i].size)
-            return refuse(step, &parameters, error);
-    return 0;
+    struct source_signature signature; /* empty if the source does not tell */
+};
+
+static int fail(const struct comparison *comparison, const char *has, const char *given,
+                struct error *error)
+{
+    return error_set_at(
+        error, ERROR_CONFIG, comparison->template->path, comparison->step->launch->lines.arguments,
+        "kernel '%s' has %s; 'arguments' gives %s", comparison->step->entry, has, given);
 }
 
-int launch_arguments_check(const struct launch_plan *launch_plan, const void *cubin,
-                           size_t cubin_bytes, struct error *error)
+/* "float *in, uint64 n" as the template has it, or sizes; a new string. */
+static char *given_text(const struct step *step)
+{
+    char *text = alloc_string("");
+    for (size_t i = 0; i < step->argument_count; i++) {
+        const struct argument *argument = &step->launch->arguments[i];
+        char *longer =
+            alloc_format("%s%s%s%s%s", text, i > 0 ? ", " : "",
+                         argument->is_buffer ? "" : element_name(argument->type),
+                         argument->is_buffer ? "" : " ", expression_text(argument->expression));
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static char *sizes_text(const struct cubin_parameters *parameters)
+{
+    char *text = alloc_string("");
+    for (size_t i = 0; i < parameters->count && i < CUBIN_PARAMETERS; i++) {
+        char *longer = alloc_format("%s%s%u", text, i > 0 ? ", " : "of ", parameters->bytes[i]);
+        free(text);
+        text = longer;
+    }
+    char *sentence = alloc_format("%s bytes", text);
+    free(text);
+    return sentence;
+}
+
+static bool source_tells(const struct comparison *comparison)
+{
+    return comparison->signature.count == comparison->parameters.count;
+}
+
+static int refuse_number(const struct comparison *comparison, struct error *error)
+{
+    size_t count = comparison->parameters.count;
+    size_t given_count = comparison->step->argument_count;
+    char *parameters = source_tells(comparison) ? source_signature_text(&comparison->signature)
+                                                : sizes_text(&comparison->parameters);
+    char *arguments = given_text(comparison->step);
+    char *has = alloc_format("%zu parameter%s%s%s", count, count == 1 ? "" : "s",
+                             count == 0 ? "" : ": ", count == 0 ? "" : parameters);
+    char *given = alloc_format("%zu%s%s", given_count, given_count == 0 ? "" : ": ", arguments);
+    int status = fail(comparison, has, given, error);
+    free(parameters);
+    free(arguments);
+    free(has);
+    free(given);
+    return status;
+}
+
+static int refuse_size(const struct comparison *comparison, size_t index, struct error *error)
+{
+    const struct step_argument *given = &comparison->step->arguments[index];
+    const struct argument *argument = &comparison->step->launch->arguments[index];
+    bool tells = source_tells(comparison);
+    char *has = alloc_format("parameter %zu%s%s%s of %u bytes", index + 1, tells ? ", '" : "",
+                             tells ? comparison->signature.parameters[index].text : "",
+                             tells ? "'," : "", comparison->parameters.bytes[index]);
+    char *gives = alloc_format(
+        "'%s%s%s', of %zu bytes", argument->is_buffer ? "" : element_name(argument->type),
+        argument->is_buffer ? "" : " ", expression_text(argument->expression), given->size);
+    int status = fail(comparison, has, gives, error);
+    free(has);
+    free(gives);
+    return status;
+}
+
+static int compare(struct comparison *comparison, struct error *error)
+{
+    const struct step *step = comparison->step;
+    bool same_number = comparison->parameters.count == step->argument_count;
+    size_t wrong = 0;
+    while (same_number && wrong < step->argument_count && wrong < CUBIN_PARAMETERS &&
+           comparison->parameters.bytes[wrong] == step->arguments[wrong].size)
+        wrong++;
+    if (same_number && (wrong == step->argument_count || wrong == CUBIN_PARAMETERS))
+        return 0;
+    (void)source_signature_read(comparison->template->source.text, step->entry,
+                                &comparison->signature);
+    int status =
+        same_number ? refuse_size(comparison, wrong, error) : refuse_number(comparison, error);
+    source_signature_release(&comparison->signature);
+    return status;
+}
+
+int launch_arguments_check(const struct launch_plan *launch_plan, const struct template *template,
+                           const void *cubin, size_t cubin_bytes, struct error *error)
 {
     int status = 0;
-    for (size_t i = 0; i < launch_plan->step_count && status == 0; i++)
-        status = check_step(&launch_plan->steps[i], cubin, cubin_bytes, error);
+    for (size_t i = 0; i < launch_plan->step_count && status == 0; i++) {
+        struct comparison comparison = {.template = template, .step = &launch_plan->steps[i]};
+        if (cubin_elf_parameters(cubin, cubin_bytes, comparison.step->entry,
+                                 &comparison.parameters))
+            status = compare(&comparison, error);
+    }
     return status;
 }

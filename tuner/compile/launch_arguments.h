@@ -8,10 +8,12 @@
 
 #include "base/error.h"
 #include "template/launch_plan.h"
+#include "template/template.h"
 
-/* Returns 0, or ERROR_CONFIG for the first launch whose arguments differ in number or size from the
- * kernel's parameters. Says nothing about a cubin of an unknown format (cubin_elf.h). */
-int launch_arguments_check(const struct launch_plan *launch_plan, const void *cubin,
-                           size_t cubin_bytes, struct error *error);
+/* Returns 0, or ERROR_CONFIG at the template's line for the first launch whose arguments differ in
+ * number or size from the kernel's parameters. Says nothing about a cubin of an unknown format
+ * (cubin_elf.h). */
+int launch_arguments_check(const struct launch_plan *launch_plan, const struct template *template,
+                           const void *cubin, size_t cubin_bytes, struct error *error);
 
 #endif

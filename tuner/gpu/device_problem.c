@@ -120,13 +120,11 @@ static int plan_reference(struct launch_plan *launch_plan, const struct device_p
     int status = launch_plan_reference(launch_plan, &problem->template, expectation, scope, error);
     if (status != 0)
         return status;
-    struct error inner;
-    if (launch_arguments_check(launch_plan, compilation->cubin, compilation->cubin_bytes, &inner) ==
-        0)
-        return 0;
-    launch_plan_release(launch_plan);
-    return error_set_at(error, ERROR_CONFIG, problem->template.path, expectation->line,
-                        "reference '%s': %.1400s", expectation->reference.entry, inner.message);
+    status = launch_arguments_check(launch_plan, &problem->template, compilation->cubin,
+                                    compilation->cubin_bytes, error);
+    if (status != 0)
+        launch_plan_release(launch_plan);
+    return status;
 }
 
 static int run_reference(struct device_problem *problem, const struct expectation *expectation,
@@ -379,8 +377,8 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
     if (status == ERROR_DEVICE && device->last == CUDA_ERROR_NOT_FOUND)
         return 0;
     if (status == 0)
-        status = launch_arguments_check(&variant->launch_plan, compilation->cubin,
-                                        compilation->cubin_bytes, error);
+        status = launch_arguments_check(&variant->launch_plan, &problem->template,
+                                        compilation->cubin, compilation->cubin_bytes, error);
     if (status != 0)
         return status;
     if (variant->launch_plan.not_resident) {

@@ -550,13 +550,14 @@ static int serve(struct device_worker *worker, const json_t *request, struct ans
 static json_t *make_message(const struct device_worker *worker, const struct answer *answer,
                             int status, const struct error *error)
 {
+    char reason[ERROR_TEXT_BYTES];
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         return answer->reply;
     json_decref(answer->reply); /* the part built before the failure */
     if (status != 0)
         return message_from_error(error);
     return json_pack("{s:s, s:s, s:s, s:b, s:b}", "event", "failed", "outcome",
-                     outcome_name(answer->outcome), "reason", error->message, "lost",
+                     outcome_name(answer->outcome), "reason", error_text(error, reason), "lost",
                      (int)answer->lost, "repairs", (int)(worker->damaged && !answer->lost));
 }
 

@@ -16,7 +16,7 @@
     X(LOAD_ERROR, "load_error", "the driver could not load it")                                    \
     X(NOT_RESIDENT, "not_resident", "its blocks must all be resident at once, but do not fit")     \
     X(WRONG_RESULT, "wrong_result", "verification failed")                                         \
-    X(LAUNCH_ERROR, "launch_error", "the driver refused to launch it")                             \
+    X(LAUNCH_ERROR, "launch_error", "it cannot be launched")                                       \
     X(FAULT, "fault", "the kernel crashed")                                                        \
     X(TIMEOUT, "timeout", "the kernel did not finish by its deadline")
 

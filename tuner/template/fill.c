@@ -21,17 +21,33 @@ int fill_read_numbers(const struct fill *fill, const struct scope *scope,
     return status;
 }
 
+static int check_array(const struct fill *fill, enum element_type type, uint64_t length,
+                       const struct npy *npy, struct error *error)
+{
+    if (npy->type == type && npy->count == length)
+        return 0;
+    return error_set_at(error, ERROR_CONFIG, fill->path, 0,
+                        "the file has %zu elements of type %s, the buffer %" PRIu64 " of type %s",
+                        npy->count, element_name(npy->type), length, element_name(type));
+}
+
 int fill_read_file(const struct fill *fill, enum element_type type, uint64_t length,
                    struct npy *npy, struct error *error)
 {
     int status = npy_read(npy, fill->path, error);
-    if (status != 0 || (npy->type == type && npy->count == length))
-        return status;
-    status = error_set_at(error, ERROR_CONFIG, fill->path, 0,
-                          "the file has %zu elements of type %s, the buffer %" PRIu64 " of type %s",
-                          npy->count, element_name(npy->type), length, element_name(type));
-    npy_release(npy);
+    if (status == 0)
+        status = check_array(fill, type, length, npy, error);
+    if (status != 0)
+        npy_release(npy);
     return status;
+}
+
+int fill_check_file(const struct fill *fill, enum element_type type, uint64_t length,
+                    struct error *error)
+{
+    struct npy npy;
+    int status = npy_describe(&npy, fill->path, error);
+    return status != 0 ? status : check_array(fill, type, length, &npy, error);
 }
 
 /* splitmix64's finaliser (Steele, Lea and Flood 2014), as in device_kernels.cu */

@@ -29,6 +29,10 @@ int fill_read_numbers(const struct fill *fill, const struct scope *scope,
 int fill_read_file(const struct fill *fill, enum element_type type, uint64_t length,
                    struct npy *npy, struct error *error);
 
+/* The same errors, without reading the data. */
+int fill_check_file(const struct fill *fill, enum element_type type, uint64_t length,
+                    struct error *error);
+
 /*
  * Fills `length` elements in host memory with the same bits as on the GPU: integers wrap at their
  * type's width, numbers beyond 64 bits saturate, FILL_NONE poisons. Returns 0 or ERROR_CONFIG.

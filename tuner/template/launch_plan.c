@@ -220,10 +220,10 @@ static int check_residency(struct evaluation *evaluation, const struct launch *l
 
 /* Evaluates in this order, because later expressions may use earlier results: block, shared memory,
  * blocks per SM, grid, arguments. */
-static int make_step(struct evaluation *evaluation, size_t index, const struct launch *launch,
-                     struct step *step, int *blocks_per_sm)
+static int make_step(struct evaluation *evaluation, const struct launch *launch, struct step *step,
+                     int *blocks_per_sm)
 {
-    step->launch = index;
+    step->launch = launch;
     step->entry = launch->entry;
     int status = read_extents(evaluation, launch, launch->block, launch->block_count, "block",
                               INT32_MAX, step->block);
@@ -255,13 +255,13 @@ static void step_release(struct step *step)
 }
 
 /* Adds one launch to the plan, unless it has nothing to do. */
-static int add_step(struct evaluation *evaluation, size_t index, const struct launch *launch,
+static int add_step(struct evaluation *evaluation, const struct launch *launch,
                     const struct kernel_info *info, bool first)
 {
     struct launch_plan *launch_plan = evaluation->launch_plan;
     struct step step = {0};
     int blocks_per_sm = 0;
-    int status = make_step(evaluation, index, launch, &step, &blocks_per_sm);
+    int status = make_step(evaluation, launch, &step, &blocks_per_sm);
     if (status == 0 && launch_plan->step_count == STEP_LIMIT)
         status =
             error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path, launch->line,
@@ -293,7 +293,7 @@ static int add_step(struct evaluation *evaluation, size_t index, const struct la
     return 0;
 }
 
-static int add_loop(struct evaluation *evaluation, size_t index, const struct launch *launch,
+static int add_loop(struct evaluation *evaluation, const struct launch *launch,
                     const struct kernel_info *info)
 {
     struct value variable;
@@ -310,7 +310,7 @@ static int add_loop(struct evaluation *evaluation, size_t index, const struct la
         if (iteration == STEP_LIMIT)
             return error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path,
                                 launch->line, "the loop of launch '%s' does not end", launch->name);
-        status = add_step(evaluation, index, launch, info, iteration == 0);
+        status = add_step(evaluation, launch, info, iteration == 0);
         if (status == 0)
             status = expression_value(launch->next, &evaluation->local_scope, &variable,
                                       evaluation->error);
@@ -366,8 +366,8 @@ static int add_launch(struct evaluation *evaluation, size_t index)
     if (status != 0)
         return status;
     bind_info(evaluation, &info);
-    return launch->loop != NULL ? add_loop(evaluation, index, launch, &info)
-                                : add_step(evaluation, index, launch, &info, true);
+    return launch->loop != NULL ? add_loop(evaluation, launch, &info)
+                                : add_step(evaluation, launch, &info, true);
 }
 
 int launch_plan_make(struct launch_plan *launch_plan, const struct template *template,
@@ -397,7 +397,7 @@ int launch_plan_reference(struct launch_plan *launch_plan, const struct template
     int blocks_per_sm = 0;
     begin(&evaluation, scope);
     step = ARRAY_APPEND(launch_plan->steps, launch_plan->step_count);
-    int status = make_step(&evaluation, 0, &expectation->reference, step, &blocks_per_sm);
+    int status = make_step(&evaluation, &expectation->reference, step, &blocks_per_sm);
     end(&evaluation);
     if (status == 0 && (step_blocks(step) == 0 || step_threads(step) == 0)) {
         step_release(step);

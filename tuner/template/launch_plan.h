@@ -41,7 +41,7 @@ struct step_argument {
 };
 
 struct step {
-    size_t launch; /* index into the template's launches */
+    const struct launch *launch; /* the template's */
     const char *entry;
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared_bytes;
@@ -65,7 +65,8 @@ struct launch_plan {
  * Evaluates all launches of the template. `scope` binds parameters, problem values and device
  * attributes. A launch with a grid of 0 blocks or no threads has nothing to do and is left out.
  * Returns 0, ERROR_CONFIG if an expression fails, an extent is negative or above 2^31 - 1, a block has
- * more threads than that or a grid more than 2^63 - 1 blocks, or the lookup's error. It does not check for more than 1024 threads per block; the driver will.
+ * more threads than that or a grid more than 2^63 - 1 blocks, or the lookup's error. It
+ * does not check the GPU's and the kernel's limits: compile/launch_limits.h does.
  */
 int launch_plan_make(struct launch_plan *launch_plan, const struct template *template,
                      const struct scope *scope, const struct kernel_lookup *lookup,

@@ -4,6 +4,7 @@
 #include "base/open_regular.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,26 +105,34 @@ static int read_preamble(const char *path, FILE *file, size_t *header_bytes, str
     return 0;
 }
 
-static int read_data(const char *path, FILE *file, struct npy *npy, struct error *error)
+/* Finds out whether the data that follows is there. */
+static int check_data(const char *path, FILE *file, const struct npy *npy, size_t *bytes,
+                      struct error *error)
 {
-    size_t bytes;
     long start = ftell(file);
-    if (__builtin_mul_overflow(npy->count, element_bytes(npy->type), &bytes) ||
-        bytes > (size_t)INT64_MAX)
+    if (__builtin_mul_overflow(npy->count, element_bytes(npy->type), bytes) ||
+        *bytes > (size_t)INT64_MAX)
         return fail(path, "array is too large", error);
-    if (start < 0 || fseek(file, 0, SEEK_END) != 0 || ftell(file) - start < (long)bytes ||
+    if (start < 0 || fseek(file, 0, SEEK_END) != 0 || ftell(file) - start < (long)*bytes ||
         fseek(file, start, SEEK_SET) != 0)
         return fail(path, "file is shorter than its array", error);
+    return 0;
+}
+
+static int read_data(const char *path, FILE *file, struct npy *npy, size_t bytes,
+                     struct error *error)
+{
     npy->data = alloc_zeroed(bytes, 1);
     if (fread(npy->data, 1, bytes, file) != bytes)
         return fail(path, "file is shorter than its array", error);
     return 0;
 }
 
-int npy_read(struct npy *npy, const char *path, struct error *error)
+static int load(struct npy *npy, const char *path, bool with_data, struct error *error)
 {
     char *header = NULL;
     size_t header_bytes = 0;
+    size_t bytes = 0;
     *npy = (struct npy){0};
     FILE *file = open_regular(path);
     if (file == NULL)
@@ -138,12 +147,24 @@ int npy_read(struct npy *npy, const char *path, struct error *error)
     if (status == 0)
         status = read_header(path, header, npy, error);
     if (status == 0)
-        status = read_data(path, file, npy, error);
+        status = check_data(path, file, npy, &bytes, error);
+    if (status == 0 && with_data)
+        status = read_data(path, file, npy, bytes, error);
     free(header);
     (void)fclose(file); /* cannot lose data: the file was only read */
     if (status != 0)
         npy_release(npy);
     return status;
+}
+
+int npy_read(struct npy *npy, const char *path, struct error *error)
+{
+    return load(npy, path, true, error);
+}
+
+int npy_describe(struct npy *npy, const char *path, struct error *error)
+{
+    return load(npy, path, false, error);
 }
 
 void npy_release(struct npy *npy)

@@ -18,6 +18,10 @@ struct npy {
 
 /* Returns 0, or ERROR_CONFIG with the file's name and what is wrong with it. */
 int npy_read(struct npy *npy, const char *path, struct error *error);
+
+/* The same without the data, which is NULL: checks that the file has it. */
+int npy_describe(struct npy *npy, const char *path, struct error *error);
+
 void npy_release(struct npy *npy);
 
 #endif

@@ -43,6 +43,7 @@ struct fill {
     struct expression *arguments[3];
     size_t argument_count;
     char *path; /* of FILL_FILE, absolute or relative to the current folder */
+    int line;
 };
 
 struct buffer {
@@ -58,6 +59,11 @@ struct argument {
     bool is_buffer;         /* the expression yields a buffer's name */
     enum element_type type; /* of a scalar */
     struct expression *expression;
+};
+
+/* The lines of a launch's keys; the section's for a key that is left out. */
+struct launch_lines {
+    int entry, grid, block, shared_bytes, arguments;
 };
 
 struct launch {
@@ -77,6 +83,7 @@ struct launch {
     const char *loop; /* NULL: once */
     struct expression *from, *condition, *next;
     int line;
+    struct launch_lines lines;
 };
 
 /* The first three are device_kernels.cu's. */

@@ -69,6 +69,7 @@ int loader_read_fill(struct loader *loader, const char *text, int line, const st
 {
     char *copy = alloc_string(text);
     char *inner;
+    fill->line = line;
     int status = split_call(copy, &inner)
                      ? read_fill_call(loader, copy, inner, line, known, fill)
                      : loader_fail(loader, line, "fill '%s' is not of the form constant(0)", text);

@@ -91,7 +91,8 @@ int loader_read_expectation(struct loader *loader, const char *section,
     expectation->reference.name = "reference";
     expectation->reference.entry = alloc_string(reference->value);
     expectation->reference.line = expectation->line;
-    return status != 0
-               ? status
-               : loader_read_geometry(loader, section, &loader->fixed, &expectation->reference);
+    if (status == 0)
+        status = loader_read_geometry(loader, section, &loader->fixed, &expectation->reference);
+    expectation->reference.lines.entry = reference->line;
+    return status;
 }

@@ -89,9 +89,22 @@ static int read_loop(struct loader *loader, const char *section, const struct na
     return 0;
 }
 
+static int line_of(struct loader *loader, const char *section, const char *key, int otherwise)
+{
+    const struct ini_entry *entry = loader_get(loader, section, key);
+    return entry != NULL ? entry->line : otherwise;
+}
+
 int loader_read_geometry(struct loader *loader, const char *section, const struct names *known,
                          struct launch *launch)
 {
+    launch->lines = (struct launch_lines){
+        .entry = line_of(loader, section, "entry", launch->line),
+        .grid = line_of(loader, section, "grid", launch->line),
+        .block = line_of(loader, section, "block", launch->line),
+        .shared_bytes = line_of(loader, section, "shared_bytes", launch->line),
+        .arguments = line_of(loader, section, "arguments", launch->line),
+    };
     int status = read_extents(loader, section, "grid", known, launch->grid, &launch->grid_count);
     if (status == 0)
         status = read_extents(loader, section, "block", known, launch->block, &launch->block_count);

@@ -1,100 +1,31 @@
 #include "tune/kernel_stats.h"
 
-#include "compile/launch_arguments.h"
-#include "record/occupancy.h"
+#include "compile/launch_check.h"
 #include "template/launch_hash.h"
 #include "template/launch_plan.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct compiled_kernel *find_kernel(const struct compilation *compilation,
-                                                 const char *entry)
+static struct launch_check begin_check(const struct kernel_stats_source *source)
 {
-    for (size_t i = 0; i < compilation->kernel_count; i++)
-        if (strcmp(compilation->kernels[i].entry, entry) == 0)
-            return &compilation->kernels[i];
-    return NULL;
+    return (struct launch_check){
+        .template = source->template, .gpu = source->gpu, .compilation = source->compilation};
 }
-
-/* --- looking kernels up in the compiler's log --- */
-
-struct log_lookup {
-    const struct kernel_stats_source *source;
-    bool missing; /* an entry was not there */
-};
-
-static int lookup_kernel(struct log_lookup *lookup, const char *entry,
-                         const struct compiled_kernel **kernel, struct error *error)
-{
-    *kernel = find_kernel(lookup->source->compilation, entry);
-    if (*kernel != NULL)
-        return 0;
-    lookup->missing = true;
-    return error_set(error, ERROR_CONFIG, "the source has no entry '%s'; is it extern \"C\"?",
-                     entry);
-}
-
-static int lookup_info(void *user, const char *entry, struct kernel_info *info, struct error *error)
-{
-    const struct compiled_kernel *kernel;
-    int status = lookup_kernel(user, entry, &kernel, error);
-    if (status == 0)
-        *info = (struct kernel_info){
-            .registers = kernel->registers,
-            .spill_bytes = kernel->spill_store_bytes + kernel->spill_load_bytes,
-            .stack_bytes = kernel->stack_bytes,
-            .static_shared_bytes = kernel->shared_bytes,
-            .max_threads_per_block = kernel->max_threads_per_block,
-        };
-    return status;
-}
-
-static int compute_occupancy(const struct gpu *gpu, const struct compiled_kernel *kernel,
-                             int block_threads, int64_t dynamic_shared_bytes,
-                             struct occupancy *occupancy, struct error *error)
-{
-    struct occupancy_input input = {
-        .block_threads = block_threads,
-        .registers = kernel->registers,
-        .static_shared_bytes = kernel->shared_bytes,
-        .dynamic_shared_bytes = dynamic_shared_bytes,
-        .max_threads_per_block = kernel->max_threads_per_block,
-        .barriers = kernel->barriers,
-    };
-    *occupancy = (struct occupancy){0};
-    return block_threads > 0 ? occupancy_compute(gpu, &input, occupancy, error) : 0;
-}
-
-static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads,
-                                int64_t dynamic_shared_bytes, int *blocks, struct error *error)
-{
-    const struct compiled_kernel *kernel;
-    struct log_lookup *lookup = user;
-    struct occupancy occupancy;
-    int status = lookup_kernel(lookup, entry, &kernel, error);
-    if (status == 0)
-        status = compute_occupancy(lookup->source->gpu, kernel, block_threads, dynamic_shared_bytes,
-                                   &occupancy, error);
-    if (status == 0)
-        *blocks = occupancy.blocks_per_sm;
-    return status;
-}
-
-/* --- filling --- */
 
 void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
                         struct kernel_stats *stats)
 {
-    const struct compiled_kernel *kernel = find_kernel(source->compilation, entry);
+    const struct compiled_kernel *kernel = launch_check_kernel(source->compilation, entry);
     struct occupancy occupancy;
     int64_t most = source->gpu->attributes[GPU_max_threads_per_sm];
     int64_t warp = source->gpu->attributes[GPU_warp_size];
     int64_t warps = warp > 0 ? (stats->block_threads + warp - 1) / warp : 0;
     stats->known = true;
     stats->occupancy = most > 0 ? (double)(stats->blocks_per_sm * warps * warp) / (double)most : 0;
-    if (kernel != NULL && compute_occupancy(source->gpu, kernel, stats->block_threads,
-                                            stats->dynamic_shared_bytes, &occupancy, NULL) == 0)
+    if (kernel != NULL &&
+        launch_check_occupancy(source->gpu, kernel, stats->block_threads,
+                               stats->dynamic_shared_bytes, &occupancy, NULL) == 0)
         stats->limiters = occupancy.limiters;
 }
 
@@ -132,27 +63,25 @@ static void fill_hash(const struct kernel_stats_source *source,
 void kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
                        enum outcome *outcome, struct error *reason)
 {
-    struct log_lookup lookup = {.source = source};
-    const struct kernel_lookup functions = {&lookup, lookup_info, lookup_blocks_per_sm};
+    struct launch_check check = begin_check(source);
+    const struct kernel_lookup functions = launch_check_lookup(&check);
     struct scope fixed = {source->fixed, NULL};
     struct scope scope = {source->parameters, &fixed};
     struct launch_plan launch_plan;
     *outcome = OUTCOME_COMPILED;
     if (launch_plan_make(&launch_plan, source->template, &scope, &functions, reason) != 0) {
-        *outcome = lookup.missing ? OUTCOME_LOAD_ERROR : OUTCOME_INVALID;
+        *outcome = check.missing ? OUTCOME_LOAD_ERROR : OUTCOME_INVALID;
         return;
     }
     if (launch_plan.step_count > 0)
         take_main(source, &launch_plan, &result->stats);
-    const struct compilation *compilation = source->compilation;
     if (launch_plan_check(&launch_plan, reason) != 0 ||
-        (compilation->cubin != NULL &&
-         launch_arguments_check(&launch_plan, compilation->cubin, compilation->cubin_bytes,
-                                reason) != 0) ||
         launch_plan_metrics(&launch_plan, source->template, &scope, &result->bytes,
-                            &result->operations, reason) != 0) {
+                            &result->operations, reason) != 0)
         *outcome = OUTCOME_INVALID;
-    } else if (launch_plan.not_resident) {
+    else
+        *outcome = launch_check_variant(&check, &launch_plan, reason);
+    if (*outcome == OUTCOME_COMPILED && launch_plan.not_resident) {
         *outcome = OUTCOME_NOT_RESIDENT;
         (void)error_set(reason, ERROR_DEVICE, "%s", launch_plan.residency);
     }
@@ -164,8 +93,8 @@ void kernel_stats_fill(const struct kernel_stats_source *source, struct result *
 int kernel_stats_entry(const struct kernel_stats_source *source, const char **entry,
                        struct error *error)
 {
-    struct log_lookup lookup = {.source = source};
-    const struct kernel_lookup functions = {&lookup, lookup_info, lookup_blocks_per_sm};
+    struct launch_check check = begin_check(source);
+    const struct kernel_lookup functions = launch_check_lookup(&check);
     struct scope fixed = {source->fixed, NULL};
     struct scope scope = {source->parameters, &fixed};
     struct launch_plan launch_plan;

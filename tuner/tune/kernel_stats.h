@@ -27,7 +27,8 @@ struct kernel_stats_source {
 /*
  * Fills result->stats, bytes, operations and run_hash for the variant's main launch. `*outcome` becomes
  * OUTCOME_COMPILED, or with a message in `reason` OUTCOME_INVALID (the template does not
- * fit the variant), OUTCOME_NOT_RESIDENT or OUTCOME_LOAD_ERROR (the source lacks an entry).
+ * fit the variant), OUTCOME_LAUNCH_ERROR (beyond a limit), OUTCOME_NOT_RESIDENT or
+ * OUTCOME_LOAD_ERROR (the source lacks an entry).
  */
 void kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
                        enum outcome *outcome, struct error *reason);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -209,6 +210,7 @@ static void check_memory(struct run *run, struct tuning_job *job)
 static int check_problem(struct run *run, struct tuning_job *job, struct error *error)
 {
     struct error reason;
+    char text[ERROR_TEXT_BYTES];
     int status = 0;
     if (tuning_job_is_complete(job) ||
         problem_check(&job->kernel->template, &job->fixed, &reason) == 0)
@@ -216,7 +218,7 @@ static int check_problem(struct run *run, struct tuning_job *job, struct error *
     for (size_t i = 0; i < job->study.result_count && status == 0; i++) {
         if (job->known[i])
             continue;
-        tuning_job_conclude(job, i, OUTCOME_INVALID, reason.message);
+        tuning_job_conclude(job, i, OUTCOME_INVALID, error_text(&reason, text));
         status =
             record_result(run->record, job->record_id, &job->study.results[i], "screening", error);
     }
@@ -391,6 +393,27 @@ static void keep_best_so_far(struct run *run)
 
 /* --- the end --- */
 
+/* The reason that all variants have in common; NULL if there is none. */
+static const char *common_reason(const struct study *study)
+{
+    const char *reason = study->result_count > 0 ? study->results[0].reason : NULL;
+    for (size_t i = 1; i < study->result_count && reason != NULL; i++)
+        if (study->results[i].reason == NULL || strcmp(study->results[i].reason, reason) != 0)
+            reason = NULL;
+    return reason;
+}
+
+static int nothing_valid(const struct study *study, struct error *error)
+{
+    const char *reason = common_reason(study);
+    char *problem = bindings_text(&study->problem);
+    (void)error_set(error, ERROR_NOTHING_VALID, "no variant of '%s' was valid for %s%s%s",
+                    study->kernel, problem[0] != '\0' ? problem : "its problem",
+                    reason != NULL ? ": " : "; the report says why", reason != NULL ? reason : "");
+    free(problem);
+    return ERROR_NOTHING_VALID;
+}
+
 int run_check_winners(const struct run *run, struct error *error)
 {
     if (run->refused_count > 0)
@@ -401,14 +424,8 @@ int run_check_winners(const struct run *run, struct error *error)
                                                              : "there is nothing else to do");
     for (size_t i = 0; i < run->job_count; i++) {
         const struct study *study = &run->jobs[i].study;
-        if (study->has_winner || study_count(study, OUTCOME_COMPILED) > 0)
-            continue;
-        char *problem = bindings_text(&study->problem);
-        (void)error_set(error, ERROR_NOTHING_VALID,
-                        "no variant of '%s' was valid for %s; the report says why", study->kernel,
-                        problem[0] != '\0' ? problem : "its problem");
-        free(problem);
-        return ERROR_NOTHING_VALID;
+        if (!study->has_winner && study_count(study, OUTCOME_COMPILED) == 0)
+            return nothing_valid(study, error);
     }
     return 0;
 }

@@ -64,6 +64,7 @@ bool static_check_variant(struct tuning_job *job, size_t index)
 {
     const struct compile_job *compile = job->compile_jobs[index];
     struct error reason = {0};
+    char text[ERROR_TEXT_BYTES];
     if (!compile->has_cubin) {
         static_check_compile_reason(compile, reason.message, 256);
         tuning_job_give_up(job, index, OUTCOME_COMPILE_ERROR, reason.message,
@@ -72,7 +73,7 @@ bool static_check_variant(struct tuning_job *job, size_t index)
     }
     enum outcome outcome = check_compiled(job, index, &reason);
     if (outcome != OUTCOME_COMPILED)
-        tuning_job_conclude(job, index, outcome, reason.message);
+        tuning_job_conclude(job, index, outcome, error_text(&reason, text));
     return outcome == OUTCOME_COMPILED;
 }
 
@@ -138,10 +139,21 @@ static int check_part(struct static_check *check, struct tuning_job *job, size_t
     return status;
 }
 
+/* The references' launches, if any variant is to be compiled. */
+static int check_references(struct static_check *check, struct tuning_job *job, struct error *error)
+{
+    timings_stage(check->timings, TIMING_COMPILE);
+    int status = job->reference != NULL ? compile_pool_wait(check->pool, job->reference, error) : 0;
+    return status != 0 ? status : tuning_job_check_references(job, error);
+}
+
 int static_check_sample(struct static_check *check, struct tuning_job *job, struct error *error)
 {
-    int status =
-        tuning_job_is_complete(job) ? 0 : record_reopen(check->record, job->record_id, error);
+    int status = 0;
+    if (!tuning_job_is_complete(job))
+        status = check_references(check, job, error);
+    if (status == 0 && !tuning_job_is_complete(job))
+        status = record_reopen(check->record, job->record_id, error);
     return status != 0 ? status : check_part(check, job, 0, STATIC_SAMPLE, error);
 }
 

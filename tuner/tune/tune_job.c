@@ -37,6 +37,8 @@ static int open_problem(struct tuning *tuning, struct tuning_job *job, struct er
     int status = wait_for(tuning, job, tuning->support, "the tuner's own kernels", error);
     if (status == 0 && job->reference != NULL)
         status = wait_for(tuning, job, job->reference, "the source, with its defaults,", error);
+    if (status == 0)
+        status = tuning_job_check_references(job, error);
     if (status != 0)
         return status;
     struct gpu_problem problem = {

@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/statistics.h"
+#include "compile/cubin_cache.h"
+#include "compile/launch_check.h"
 #include "template/footprint.h"
 #include "template/space.h"
 #include "template/variant.h"
@@ -355,6 +357,24 @@ void tuning_job_drop_all(struct tuning_job *job, struct compile_pool *pool)
         compile_pool_drop(pool, job->reference);
     job->reference = NULL;
     job->requested = job->order_count;
+}
+
+int tuning_job_check_references(const struct tuning_job *job, struct error *error)
+{
+    const struct compile_job *compile = job->reference;
+    struct scope scope = {&job->fixed, NULL};
+    struct compilation image = {0};
+    bool found = false;
+    if (compile == NULL || !compile->has_cubin)
+        return 0;
+    int status = cubin_cache_read(compile->path, &image, &found, error);
+    struct launch_check check = {.template = &job->kernel->template,
+                                 .gpu = &job->study.environment.gpu,
+                                 .compilation = &image};
+    if (status == 0 && found)
+        status = launch_check_references(&check, &scope, error);
+    compilation_release(&image);
+    return status;
 }
 
 struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index)

@@ -90,6 +90,10 @@ int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t
 void tuning_job_drop(struct tuning_job *job, struct compile_pool *pool, size_t index);
 void tuning_job_drop_all(struct tuning_job *job, struct compile_pool *pool);
 
+/* Checks the launches of the references against what was compiled, once job->reference is done.
+ * Returns 0, also if it did not compile; ERROR_CONFIG at the template's line; or ERROR_RECORD. */
+int tuning_job_check_references(const struct tuning_job *job, struct error *error);
+
 /* What a variant's statistics are computed from; its compile job must have been requested. */
 struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index);
 

@@ -163,7 +163,7 @@ static void launches_in_order(void **state)
                      "arguments = partials, out, uint32 partial_grid, uint32 partial_block\n");
     const struct launch_plan *launch_plan = &scene->launch_plan;
     assert_int_equal(launch_plan->step_count, 2);
-    assert_int_equal(launch_plan->steps[0].launch, 0);
+    assert_ptr_equal(launch_plan->steps[0].launch, &scene->template.launches[0]);
     assert_string_equal(launch_plan->steps[0].entry, "k");
     assert_extents(launch_plan->steps[0].grid, 4, 1, 1);
     assert_extents(launch_plan->steps[0].block, 256, 1, 1);
@@ -175,7 +175,7 @@ static void launches_in_order(void **state)
     assert_int_equal(launch_plan->steps[0].arguments[1].buffer, 1);
     assert_false(launch_plan->steps[0].arguments[2].is_buffer);
     assert_memory_equal(launch_plan->steps[0].arguments[2].bytes, &(uint64_t){1000}, 8);
-    assert_int_equal(launch_plan->steps[1].launch, 1);
+    assert_ptr_equal(launch_plan->steps[1].launch, &scene->template.launches[1]);
     assert_memory_equal(launch_plan->steps[1].arguments[2].bytes, &(uint32_t){4}, 4);
     assert_memory_equal(launch_plan->steps[1].arguments[3].bytes, &(uint32_t){256}, 4);
     assert_name(scene, "partial_grid", 4);
@@ -241,7 +241,7 @@ static void conditions(void **state)
     make_well(scene, launches);
     assert_int_equal(scene->launch_plan.step_count, 1);
     assert_string_equal(scene->launch_plan.steps[0].entry, "s");
-    assert_int_equal(scene->launch_plan.steps[0].launch, 1);
+    assert_ptr_equal(scene->launch_plan.steps[0].launch, &scene->template.launches[1]);
     assert_memory_equal(scene->launch_plan.steps[0].arguments[0].bytes, &(uint32_t){0}, 4);
     assert_name(scene, "clear_grid", 0);
     assert_name(scene, "clear_block", 0);
@@ -260,7 +260,7 @@ static void nothing_to_do(void **state)
                      "[launch.empty]\nentry = k\ngrid = 1\nblock = 8, 0\n"
                      "[launch.run]\nentry = k\ngrid = 1\nblock = 32\n");
     assert_int_equal(scene->launch_plan.step_count, 1);
-    assert_int_equal(scene->launch_plan.steps[0].launch, 2);
+    assert_ptr_equal(scene->launch_plan.steps[0].launch, &scene->template.launches[2]);
     assert_int_equal(scene->launch_plan.main_step, 0);
     assert_name(scene, "none_grid", 0);
     assert_name(scene, "none_block", 32);
@@ -282,7 +282,7 @@ static void the_main_launch(void **state)
                      "[launch.sum]\nentry = k\ngrid = 1\nblock = 1024\n"
                      "[launch.finish]\nentry = big\ngrid = 1\nblock = 64\n");
     assert_int_equal(scene->launch_plan.main_step, 0);
-    assert_int_equal(scene->launch_plan.steps[0].launch, 1);
+    assert_ptr_equal(scene->launch_plan.steps[0].launch, &scene->template.launches[1]);
     assert_int_equal(scene->launch_plan.main.registers, 32);
     /* also where the main one is inactive */
     make_well(scene, "[launch.clear]\nentry = k\ngrid = 1\nblock = 32\n"
@@ -304,7 +304,7 @@ static void loops_are_unrolled(void **state)
     static const uint32_t grids[] = {2, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     assert_int_equal(launch_plan->step_count, 11);
     for (uint32_t i = 0; i < 10; i++) {
-        assert_int_equal(launch_plan->steps[i].launch, 0);
+        assert_ptr_equal(launch_plan->steps[i].launch, &scene->template.launches[0]);
         assert_int_equal(launch_plan->steps[i].grid[0], grids[i]);
         assert_memory_equal(launch_plan->steps[i].arguments[0].bytes, &(uint64_t){1u << i}, 8);
         assert_memory_equal(launch_plan->steps[i].arguments[1].bytes, &i, 4);

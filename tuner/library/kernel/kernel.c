@@ -131,7 +131,8 @@ static int make_launches(struct loaded_kernel *kernel, const struct scope *scope
     if (status == 0 && launch_plan->not_resident)
         status = error_set(error, ERROR_DEVICE, "%s", launch_plan->residency);
     if (status == 0)
-        status = launch_arguments_check(launch_plan, kernel->cubin, kernel->cubin_bytes, error);
+        status = launch_arguments_check(launch_plan, kernel->template, kernel->cubin,
+                                        kernel->cubin_bytes, error);
     if (status != 0)
         return status;
     kernel->launches = alloc_zeroed(launch_plan->step_count, sizeof *kernel->launches);

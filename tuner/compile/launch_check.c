@@ -1,0 +1,175 @@
+#include "compile/launch_check.h"
+
+#include "base/alloc.h"
+#include "base/suggestion.h"
+#include "compile/launch_arguments.h"
+#include "compile/launch_limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct compiled_kernel *launch_check_kernel(const struct compilation *compilation,
+                                                  const char *entry)
+{
+    for (size_t i = 0; i < compilation->kernel_count; i++)
+        if (strcmp(compilation->kernels[i].entry, entry) == 0)
+            return &compilation->kernels[i];
+    return NULL;
+}
+
+/* --- entries that are not there --- */
+
+/* The line of the first launch or reference of `entry`. */
+static int entry_line(const struct template *template, const char *entry)
+{
+    for (size_t i = 0; i < template->launch_count; i++)
+        if (strcmp(template->launches[i].entry, entry) == 0)
+            return template->launches[i].lines.entry;
+    for (size_t i = 0; i < template->expectation_count; i++)
+        if (template->expectations[i].kind == EXPECT_REFERENCE &&
+            strcmp(template->expectations[i].reference.entry, entry) == 0)
+            return template->expectations[i].reference.lines.entry;
+    return 0;
+}
+
+/* Whether `mangled` is a C++ name of `entry`, as in _Z5scalePf. */
+static bool is_mangled(const char *mangled, const char *entry)
+{
+    char *counted = alloc_format("%zu%s", strlen(entry), entry);
+    bool is = strncmp(mangled, "_Z", 2) == 0 && strstr(mangled, counted) != NULL;
+    free(counted);
+    return is;
+}
+
+static int refuse_entry(struct launch_check *check, const char *entry, struct error *error)
+{
+    const struct compilation *compilation = check->compilation;
+    const char **names = alloc_zeroed(compilation->kernel_count + 1, sizeof *names);
+    size_t count = 0;
+    bool mangled = false;
+    for (size_t i = 0; i < compilation->kernel_count; i++) {
+        const char *name = compilation->kernels[i].entry;
+        mangled = mangled || is_mangled(name, entry);
+        if (strncmp(name, "_Z", 2) != 0)
+            names[count++] = name;
+    }
+    int line = entry_line(check->template, entry);
+    int status;
+    check->missing = true;
+    if (mangled)
+        status = error_set_at(error, ERROR_CONFIG, check->template->path, line,
+                              "kernel '%s' is not extern \"C\", so that it has another name; write "
+                              "extern \"C\" __global__ void %s(...)",
+                              entry, entry);
+    else if (count == 0)
+        status = error_set_at(error, ERROR_CONFIG, check->template->path, line,
+                              "the source has no kernel '%s', and no other; is it extern \"C\" "
+                              "__global__?",
+                              entry);
+    else
+        status = suggestion_unknown(check->template->path, line, "entry", entry, names, error);
+    free(names);
+    return status;
+}
+
+/* --- looking kernels up --- */
+
+static int find_kernel(struct launch_check *check, const char *entry,
+                       const struct compiled_kernel **kernel, struct error *error)
+{
+    *kernel = launch_check_kernel(check->compilation, entry);
+    return *kernel != NULL ? 0 : refuse_entry(check, entry, error);
+}
+
+static int lookup_info(void *user, const char *entry, struct kernel_info *info, struct error *error)
+{
+    const struct compiled_kernel *kernel;
+    int status = find_kernel(user, entry, &kernel, error);
+    if (status == 0)
+        *info = (struct kernel_info){
+            .registers = kernel->registers,
+            .spill_bytes = kernel->spill_store_bytes + kernel->spill_load_bytes,
+            .stack_bytes = kernel->stack_bytes,
+            .static_shared_bytes = kernel->shared_bytes,
+            .max_threads_per_block = kernel->max_threads_per_block,
+        };
+    return status;
+}
+
+int launch_check_occupancy(const struct gpu *gpu, const struct compiled_kernel *kernel,
+                           int block_threads, int64_t dynamic_shared_bytes,
+                           struct occupancy *occupancy, struct error *error)
+{
+    struct occupancy_input input = {
+        .block_threads = block_threads,
+        .registers = kernel->registers,
+        .static_shared_bytes = kernel->shared_bytes,
+        .dynamic_shared_bytes = dynamic_shared_bytes,
+        .max_threads_per_block = kernel->max_threads_per_block,
+        .barriers = kernel->barriers,
+    };
+    *occupancy = (struct occupancy){0};
+    return block_threads > 0 ? occupancy_compute(gpu, &input, occupancy, error) : 0;
+}
+
+static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads,
+                                int64_t dynamic_shared_bytes, int *blocks, struct error *error)
+{
+    const struct compiled_kernel *kernel;
+    struct launch_check *check = user;
+    struct occupancy occupancy;
+    int status = find_kernel(check, entry, &kernel, error);
+    if (status == 0)
+        status = launch_check_occupancy(check->gpu, kernel, block_threads, dynamic_shared_bytes,
+                                        &occupancy, error);
+    if (status == 0)
+        *blocks = occupancy.blocks_per_sm;
+    return status;
+}
+
+struct kernel_lookup launch_check_lookup(struct launch_check *check)
+{
+    return (struct kernel_lookup){check, lookup_info, lookup_blocks_per_sm};
+}
+
+/* --- checking --- */
+
+enum outcome launch_check_variant(struct launch_check *check, const struct launch_plan *launch_plan,
+                                  struct error *reason)
+{
+    const struct compilation *compilation = check->compilation;
+    const struct kernel_lookup lookup = launch_check_lookup(check);
+    if (compilation->cubin != NULL &&
+        launch_arguments_check(launch_plan, check->template, compilation->cubin,
+                               compilation->cubin_bytes, reason) != 0)
+        return OUTCOME_INVALID;
+    if (launch_limits_check(launch_plan, check->template, check->gpu, &lookup, reason) != 0)
+        return OUTCOME_LAUNCH_ERROR;
+    return OUTCOME_COMPILED;
+}
+
+static int check_reference(struct launch_check *check, const struct expectation *expectation,
+                           const struct scope *scope, struct error *error)
+{
+    const struct compiled_kernel *kernel;
+    struct launch_plan launch_plan;
+    int status = find_kernel(check, expectation->reference.entry, &kernel, error);
+    if (status == 0)
+        status = launch_plan_reference(&launch_plan, check->template, expectation, scope, error);
+    if (status != 0)
+        return status;
+    if (launch_check_variant(check, &launch_plan, error) != OUTCOME_COMPILED)
+        status = ERROR_CONFIG;
+    launch_plan_release(&launch_plan);
+    return status;
+}
+
+int launch_check_references(struct launch_check *check, const struct scope *scope,
+                            struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < check->template->expectation_count && status == 0; i++)
+        if (check->template->expectations[i].kind == EXPECT_REFERENCE)
+            status = check_reference(check, &check->template->expectations[i], scope, error);
+    return status;
+}

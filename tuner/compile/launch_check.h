@@ -1,0 +1,47 @@
+/*
+ * Checks what a template launches against what was compiled, before anything runs: entries,
+ * arguments, limits. Also looks kernels up in a compilation, as launch_plan_make() needs them.
+ */
+#ifndef AUTOTUNE_LAUNCH_CHECK_H
+#define AUTOTUNE_LAUNCH_CHECK_H
+
+#include "base/error.h"
+#include "compile/compilation.h"
+#include "record/gpu.h"
+#include "record/occupancy.h"
+#include "record/outcome.h"
+#include "template/launch_plan.h"
+#include "template/template.h"
+
+#include <stdbool.h>
+
+struct launch_check {
+    const struct template *template;
+    const struct gpu *gpu;
+    const struct compilation *compilation; /* without its cubin, arguments are not checked */
+    bool missing;                          /* set when an entry is not there */
+};
+
+/* Looks kernels up in the compiler's log; an entry that is not there is ERROR_CONFIG at its line. */
+struct kernel_lookup launch_check_lookup(struct launch_check *check);
+
+/* The kernel of that name; NULL if there is none. */
+const struct compiled_kernel *launch_check_kernel(const struct compilation *compilation,
+                                                  const char *entry);
+
+/* Returns 0 or an error of occupancy_compute(); a block without threads has no occupancy. */
+int launch_check_occupancy(const struct gpu *gpu, const struct compiled_kernel *kernel,
+                           int block_threads, int64_t dynamic_shared_bytes,
+                           struct occupancy *occupancy, struct error *error);
+
+/* Checks the launches of a variant's plan. Returns OUTCOME_COMPILED, or with a reason
+ * OUTCOME_INVALID (arguments) or OUTCOME_LAUNCH_ERROR (limits). */
+enum outcome launch_check_variant(struct launch_check *check, const struct launch_plan *launch_plan,
+                                  struct error *reason);
+
+/* Checks every reference, whose kernels are in check->compilation; `scope` binds problem values and
+ * device attributes. Returns 0 or ERROR_CONFIG at the template's line. */
+int launch_check_references(struct launch_check *check, const struct scope *scope,
+                            struct error *error);
+
+#endif

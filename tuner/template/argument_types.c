@@ -1,0 +1,130 @@
+#include "template/argument_types.h"
+
+#include "template/source_signature.h"
+
+#include <string.h>
+
+/* What an argument is, as far as it is known. */
+struct given {
+    bool known;
+    enum element_type type; /* of the scalar, or of the buffer's elements */
+    const char *buffer;     /* NULL: a scalar */
+};
+
+/* The launch or reference whose arguments are checked. */
+struct checked {
+    const struct template *template;
+    const struct scope *scope;
+    const struct launch *launch;
+    const struct expectation *expectation; /* NULL: a launch */
+};
+
+static size_t find_buffer(const struct template *template, const char *name)
+{
+    size_t index = 0;
+    while (index < template->buffer_count && strcmp(template->buffers[index].name, name) != 0)
+        index++;
+    return index;
+}
+
+static struct given describe(const struct checked *checked, const struct argument *argument)
+{
+    const struct template *template = checked->template;
+    const char *text = expression_text(argument->expression);
+    struct given given = {.known = true, .type = argument->type};
+    if (!argument->is_buffer)
+        return given;
+    given.buffer = text;
+    size_t index = find_buffer(template, text);
+    if (checked->expectation != NULL && strcmp(text, "reference") == 0)
+        given.known = template_expected_type(template, checked->expectation, checked->scope,
+                                             &given.type, NULL) == 0;
+    else
+        given.known = index < template->buffer_count &&
+                      template_element_type(template->buffers[index].type, checked->scope,
+                                            &given.type, NULL) == 0;
+    return given;
+}
+
+/* Bytes may hold anything, and an int * may read packed bytes. */
+static bool may_point_to(enum element_type declared, enum element_type given)
+{
+    bool same_kind = element_is_floating(declared) == element_is_floating(given);
+    size_t least = element_bytes(declared) < element_bytes(given) ? element_bytes(declared)
+                                                                  : element_bytes(given);
+    if (same_kind && element_is_floating(declared))
+        return declared == given;
+    if (same_kind)
+        return least < 4 || element_bytes(declared) == element_bytes(given);
+    return least < 4;
+}
+
+static bool fits(const struct source_parameter *declared, const struct given *given)
+{
+    bool address = element_bytes(given->type) == 8 && !element_is_floating(given->type);
+    if (given->buffer == NULL && declared->pointer)
+        return address; /* uint64 0, a null pointer */
+    if (!declared->known || !given->known)
+        return true;
+    if (given->buffer == NULL)
+        return element_is_floating(declared->type) == element_is_floating(given->type) &&
+               element_bytes(declared->type) == element_bytes(given->type) &&
+               (!element_is_floating(given->type) || declared->type == given->type);
+    if (!declared->pointer)
+        return element_bytes(declared->type) == 8 && !element_is_floating(declared->type);
+    return may_point_to(declared->type, given->type);
+}
+
+static int refuse(const struct checked *checked, size_t index,
+                  const struct source_parameter *declared, const struct given *given,
+                  struct error *error)
+{
+    const struct launch *launch = checked->launch;
+    const struct argument *argument = &launch->arguments[index];
+    const char *path = checked->template->path;
+    if (given->buffer != NULL && given->known)
+        return error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
+                            "parameter %zu of kernel '%s' is '%s', but buffer '%s' has elements of "
+                            "type %s",
+                            index + 1, launch->entry, declared->text, given->buffer,
+                            element_name(given->type));
+    return error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
+                        "parameter %zu of kernel '%s' is '%s', but the argument is '%s%s%s'",
+                        index + 1, launch->entry, declared->text,
+                        argument->is_buffer ? "" : element_name(argument->type),
+                        argument->is_buffer ? "" : " ", expression_text(argument->expression));
+}
+
+static int check(const struct checked *checked, struct error *error)
+{
+    const struct launch *launch = checked->launch;
+    struct source_signature signature;
+    int status = 0;
+    if (!source_signature_read(checked->template->source.text, launch->entry, &signature))
+        return 0;
+    for (size_t i = 0; i < signature.count && i < launch->argument_count && status == 0; i++) {
+        struct given given = describe(checked, &launch->arguments[i]);
+        if (!fits(&signature.parameters[i], &given))
+            status = refuse(checked, i, &signature.parameters[i], &given, error);
+    }
+    source_signature_release(&signature);
+    return status;
+}
+
+int argument_types_check(const struct template *template, const struct scope *scope,
+                         struct error *error)
+{
+    struct checked checked = {.template = template, .scope = scope};
+    int status = 0;
+    for (size_t i = 0; i < template->launch_count && status == 0; i++) {
+        checked.launch = &template->launches[i];
+        status = check(&checked, error);
+    }
+    for (size_t i = 0; i < template->expectation_count && status == 0; i++) {
+        checked.expectation = &template->expectations[i];
+        checked.launch = &checked.expectation->reference;
+        if (checked.expectation->kind == EXPECT_REFERENCE)
+            status = check(&checked, error);
+    }
+    return status;
+}

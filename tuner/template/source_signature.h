@@ -1,0 +1,36 @@
+/*
+ * The parameters of a kernel as its source declares them: for messages, and for their types, which a
+ * compiled kernel does not tell.
+ */
+#ifndef AUTOTUNE_SOURCE_SIGNATURE_H
+#define AUTOTUNE_SOURCE_SIGNATURE_H
+
+#include "template/element.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct source_parameter {
+    char *text; /* "const float *in" */
+    bool pointer;
+    bool known; /* its type is a basic one; with `pointer`, the type that it points to */
+    enum element_type type; /* if `known` */
+};
+
+struct source_signature {
+    struct source_parameter *parameters;
+    size_t count;
+};
+
+/*
+ * Finds the declaration of the __global__ function `entry`. Macros and conditions are not evaluated:
+ * returns false if `text` declares it nowhere, in different ways, or with a directive among its
+ * parameters. Types other than the basic ones and CUDA's 16-bit floats are not known.
+ */
+bool source_signature_read(const char *text, const char *entry, struct source_signature *signature);
+void source_signature_release(struct source_signature *signature);
+
+/* "const float *in, float *out, int n"; a new string. */
+char *source_signature_text(const struct source_signature *signature);
+
+#endif
