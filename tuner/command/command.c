@@ -35,6 +35,20 @@ struct poptOption option_config(struct command_options *options)
     return option_text("config", 'c', &options->config, "the sweep file", "FILE");
 }
 
+struct poptOption option_template(struct command_options *options)
+{
+    return option_text("template", 0, &options->template,
+                       "a template, with its defaults, in place of a sweep file", "FILE");
+}
+
+struct poptOption option_settings(struct command_options *options)
+{
+    return option_list("set", 's', &options->settings,
+                       "values of a parameter or of the problem, in place of the sweep's; may be "
+                       "repeated",
+                       "NAME=LIST");
+}
+
 struct poptOption option_kernels(struct command_options *options)
 {
     return option_list("kernel", 'k', &options->kernels, "only this kernel; may be repeated",
@@ -130,7 +144,9 @@ void command_options_release(struct command_options *options)
     free(options->results);
     free(options->format);
     free(options->output);
+    free(options->template);
     command_arguments_release(options->kernels);
+    command_arguments_release(options->settings);
     *options = (struct command_options){0};
 }
 
@@ -195,9 +211,13 @@ int command_check(const struct command_options *options, bool needs_config,
                   enum report_format *format, struct error *error)
 {
     int known = report_format_from_name(options->format != NULL ? options->format : "table");
-    if (needs_config && options->config == NULL)
+    if (needs_config && options->config == NULL && options->template == NULL)
         return error_set(error, ERROR_USAGE,
-                         "no sweep file; name one, for example --config configs/sweep.ini");
+                         "no sweep file; name one, for example --config configs/sweep.ini, or a "
+                         "template with --template");
+    if (options->template != NULL && (options->config != NULL || options->kernels != NULL))
+        return error_set(error, ERROR_USAGE,
+                         "--template names the only kernel; leave out --config and --kernel");
     if (known < 0)
         return error_set(error, ERROR_USAGE,
                          "unknown format '%s'; choose table, csv, json, html or t4",
@@ -214,9 +234,15 @@ int command_load_sweep(const struct command_options *options, bool unfinished, s
     size_t count = 0;
     while (options->kernels != NULL && options->kernels[count] != NULL)
         count++;
-    const char *const *only = (const char *const *)options->kernels;
-    int status = (unfinished ? sweep_load_unfinished : sweep_load)(sweep, options->config, only,
-                                                                   count, error);
+    const struct sweep_request request = {
+        .path = options->config,
+        .template = options->template,
+        .only = (const char *const *)options->kernels,
+        .only_count = count,
+        .settings = (const char *const *)options->settings,
+        .unfinished = unfinished,
+    };
+    int status = sweep_open(sweep, &request, error);
     if (status == 0 && options->tuned == NULL)
         status = output_path_check(sweep->tuned, "tuned", sweep->path, error);
     if (status == 0 && options->results == NULL)

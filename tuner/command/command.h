@@ -26,7 +26,9 @@ struct command_options {
     char *results;
     char *format;
     char *output;
-    char **kernels; /* --kernel, ended by NULL */
+    char *template;
+    char **kernels;  /* --kernel, ended by NULL */
+    char **settings; /* --set, likewise */
     int device;
     int jobs;
     int quiet;
@@ -56,6 +58,8 @@ struct poptOption option_list(const char *name, char letter, char ***values, con
 
 /* The options that several commands share. */
 struct poptOption option_config(struct command_options *options);
+struct poptOption option_template(struct command_options *options);
+struct poptOption option_settings(struct command_options *options);
 struct poptOption option_kernels(struct command_options *options);
 struct poptOption option_format(struct command_options *options);
 struct poptOption option_top(struct command_options *options);
@@ -89,12 +93,14 @@ int command_load_table(const char *path, struct tuned_table **table, struct erro
 int command_check_kernels(char *const *kernels, const char *const *names, size_t count,
                           struct error *error);
 
-/* Checks what the commands share: --config is given (if `needs_config`), --format is known. */
+/* Checks what the commands share: --config or --template is given (if `needs_config`), --format is
+ * known. */
 int command_check(const struct command_options *options, bool needs_config,
                   enum report_format *format, struct error *error);
 
-/* Loads --config's sweep, limited to --kernel, and checks where it would write (output_path.h). With
- * `unfinished`, templates may have gaps: sweep_load_unfinished(). */
+/* Loads --config's sweep, limited to --kernel, or --template alone, with the values of --set; and
+ * checks where it would write (output_path.h). With `unfinished`, templates may have gaps: see
+ * struct sweep_request. */
 int command_load_sweep(const struct command_options *options, bool unfinished, struct sweep *sweep,
                        struct error *error);
 

@@ -159,17 +159,20 @@ int command_check_sweep(int argc, const char **argv, struct error *error)
     int list = 0;
     const struct poptOption table[] = {
         option_config(&options),
+        option_template(&options),
+        option_settings(&options),
         option_text("arch", 'a', &options.arch,
                     "the architecture whose attributes the constraints use (default: sm_90)",
                     "sm_XX"),
         option_kernels(&options),
-        option_flag("list", 0, &list, "print every variant as a line of CSV"), POPT_TABLEEND};
+        option_flag("list", 0, &list, "print every variant as a line of CSV"),
+        POPT_TABLEEND};
     struct sweep sweep = {0};
     enum report_format format;
     struct gpu gpu;
     int status =
         command_parse(argc, argv, table,
-                      "check --config FILE [OPTION...]\n\n"
+                      "check {--config FILE | --template FILE} [OPTION...]\n\n"
                       "Checks a sweep and prints the search space of each kernel. Needs neither\n"
                       "NVRTC nor a GPU.\n\n"
                       "Example: autotune check --config configs/sweep.ini",

@@ -70,7 +70,8 @@ static int import_t1(const char *path, const char *name, const char *folder, str
     if (status == 0)
         status = t1_write(&t1, folder, error);
     if (status == 0) {
-        status = sweep_load_unfinished(&sweep, t1.files[2], NULL, 0, error);
+        status = sweep_open(
+            &sweep, &(struct sweep_request){.path = t1.files[2], .unfinished = true}, error);
         if (status != 0)
             t1_remove(&t1);
     }

@@ -101,6 +101,8 @@ int command_tune(int argc, const char **argv, struct error *error)
     struct report_options report = {0};
     const struct poptOption table[] = {
         option_config(&options),
+        option_template(&options),
+        option_settings(&options),
         option_text("arch", 'a', &options.arch,
                     "static mode: compile for this architecture and report; needs no GPU, times "
                     "nothing, writes no tuned INI",
@@ -130,7 +132,7 @@ int command_tune(int argc, const char **argv, struct error *error)
         POPT_TABLEEND};
     int status = command_parse(
         argc, argv, table,
-        "[tune] --config FILE [OPTION...]\n\n"
+        "[tune] {--config FILE | --template FILE} [OPTION...]\n\n"
         "Tunes every kernel of a sweep and writes the fastest correct configurations to\n"
         "the tuned INI. What is already in the record is not measured again.\n\n"
         "Example: autotune --config configs/sweep.ini",

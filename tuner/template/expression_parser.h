@@ -11,9 +11,9 @@
 #include <stddef.h>
 
 enum {
-    EXPRESSION_TEXT_LIMIT = 4096, /* bytes */
-    EXPRESSION_NAME_LIMIT = 32,   /* different names */
-    EXPRESSION_NAME_BYTES = 64,   /* of one name, with the NUL */
+    EXPRESSION_TEXT_LIMIT = 65536, /* bytes */
+    EXPRESSION_NAME_LIMIT = 32,    /* different names */
+    EXPRESSION_NAME_BYTES = 64,    /* of one name, with the NUL */
     EXPRESSION_DEPTH_LIMIT =
         64, /* of parentheses, calls, signs, powers and choices in each other */
 };

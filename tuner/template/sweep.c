@@ -5,6 +5,7 @@
 #include "base/suggestion.h"
 #include "template/installed.h"
 #include "template/macro_check.h"
+#include "template/sweep_values.h"
 #include "template/template_load.h"
 
 #include <stdint.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROBLEM_LIMIT = 1024, KERNEL_NAME_LETTERS = 32 };
+enum { KERNEL_NAME_LETTERS = 32 };
 
 static const char sweep_section[] = "sweep";
 
@@ -79,61 +80,6 @@ static char *find_template(struct sweep *sweep, const char *name, int line, stru
 
 /* --- a kernel's section --- */
 
-/* The list for one parameter: as the sweep has it, or the default. */
-static int read_values(struct sweep *sweep, const char *section, const struct parameter *parameter,
-                       struct value_list *list, struct error *error)
-{
-    const struct ini_entry *entry = ini_file_get(&sweep->ini, section, parameter->name);
-    if (entry == NULL) {
-        value_list_single(list, parameter->fallback);
-        return 0;
-    }
-    int status = value_list_parse(list, entry->value, sweep->path, entry->line, error);
-    for (size_t i = 0; i < list->count && status == 0; i++)
-        status = parameter_check(parameter, list->values[i], sweep->path, entry->line, error);
-    return status;
-}
-
-static int read_value_lists(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
-{
-    const struct template *template = &kernel->template;
-    int status = 0;
-    kernel->values = alloc_zeroed(template->parameter_count, sizeof *kernel->values);
-    kernel->problem_values = alloc_zeroed(template->problem_count, sizeof *kernel->problem_values);
-    for (size_t i = 0; i < template->parameter_count && status == 0; i++)
-        status =
-            read_values(sweep, kernel->label, &template->parameters[i], &kernel->values[i], error);
-    for (size_t i = 0; i < template->problem_count && status == 0; i++)
-        status = read_values(sweep, kernel->label, &template->problem[i],
-                             &kernel->problem_values[i], error);
-    return status;
-}
-
-/* Every combination of the problem's values, the last varying fastest. */
-static int combine_problems(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
-{
-    const struct template *template = &kernel->template;
-    size_t count = 1;
-    for (size_t i = 0; i < template->problem_count; i++) {
-        count *= kernel->problem_values[i].count;
-        if (count > PROBLEM_LIMIT)
-            return error_set_at(error, ERROR_CONFIG, sweep->path, kernel->line,
-                                "'%s' has more than 1024 problems; split the sweep", kernel->label);
-    }
-    kernel->problems = alloc_zeroed(count, sizeof *kernel->problems);
-    kernel->problem_count = count;
-    for (size_t p = 0; p < count; p++) {
-        size_t below = count;
-        for (size_t i = 0; i < template->problem_count; i++) {
-            const struct value_list *list = &kernel->problem_values[i];
-            below /= list->count;
-            bindings_set(&kernel->problems[p], template->problem[i].name,
-                         list->values[p / below % list->count]);
-        }
-    }
-    return 0;
-}
-
 static int read_constraints(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
 {
     struct template *template = &kernel->template;
@@ -151,8 +97,9 @@ static int read_constraints(struct sweep *sweep, struct sweep_kernel *kernel, st
             status = expression_check_names(*constraint, template->constraint_names, error);
         if (status != 0)
             return status;
-        *ARRAY_APPEND(kernel->constraints, kernel->constraint_count) = *constraint;
     }
+    for (size_t i = 0; i < kernel->own_constraint_count; i++)
+        *ARRAY_APPEND(kernel->constraints, kernel->constraint_count) = kernel->own_constraints[i];
     return 0;
 }
 
@@ -173,7 +120,8 @@ static int check_keys(const struct sweep *sweep, const struct sweep_kernel *kern
     int status = 0;
     for (size_t i = 0; i < sweep->ini.count && status == 0; i++) {
         const struct ini_entry *entry = &sweep->ini.entries[i];
-        bool found = entry->key == NULL || strcmp(entry->section, kernel->label) != 0;
+        bool found = entry->key == NULL || strcmp(entry->section, kernel->label) != 0 ||
+                     sweep_values_is_tuple(entry->key);
         for (size_t j = 0; j + 1 < count && !found; j++)
             found = strcmp(known[j], entry->key) == 0;
         if (!found)
@@ -196,10 +144,38 @@ static int read_cache(struct sweep *sweep, struct sweep_kernel *kernel, struct e
     return 0;
 }
 
-static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
+/* The kernel of the template at `path`; `line` is the sweep's that names it. */
+static int read_template(struct sweep *sweep, struct sweep_kernel *kernel, const char *path,
+                         int line, const char *const *settings, struct error *error)
+{
+    int status = template_load_unfinished(&kernel->template, path, error);
+    if (kernel->label == NULL)
+        kernel->label = kernel->template.name;
+    const struct ini_entry *description = ini_file_get(&sweep->ini, kernel->label, "description");
+    if (status == 0)
+        status = macro_check(&kernel->template, error);
+    if (status == 0 && !literal_is_name(kernel->template.name, SIZE_MAX))
+        status =
+            error_set_at(error, ERROR_CONFIG, sweep->path, line,
+                         "template '%s' has a name that a tuned INI cannot contain; rename its "
+                         "file to lower-case letters, digits and underscores",
+                         kernel->template.name);
+    kernel->description = description != NULL ? description->value : kernel->template.description;
+    if (status == 0)
+        status = check_keys(sweep, kernel, error);
+    if (status == 0)
+        status = sweep_values_read(sweep, kernel, settings, error);
+    if (status == 0)
+        status = read_constraints(sweep, kernel, error);
+    if (status == 0)
+        status = read_cache(sweep, kernel, error);
+    return status;
+}
+
+static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel,
+                       const char *const *settings, struct error *error)
 {
     const struct ini_entry *name = ini_file_get(&sweep->ini, kernel->label, "template");
-    const struct ini_entry *description = ini_file_get(&sweep->ini, kernel->label, "description");
     int name_line = name != NULL ? name->line : kernel->line;
     if (!literal_is_name(kernel->label, KERNEL_NAME_LETTERS))
         return error_set_at(error, ERROR_CONFIG, sweep->path, kernel->line,
@@ -208,27 +184,8 @@ static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel, struct 
     char *path = find_template(sweep, name != NULL ? name->value : kernel->label, name_line, error);
     if (path == NULL)
         return ERROR_CONFIG;
-    int status = template_load_unfinished(&kernel->template, path, error);
+    int status = read_template(sweep, kernel, path, name_line, settings, error);
     free(path);
-    if (status == 0)
-        status = macro_check(&kernel->template, error);
-    if (status == 0 && !literal_is_name(kernel->template.name, SIZE_MAX))
-        status =
-            error_set_at(error, ERROR_CONFIG, sweep->path, name_line,
-                         "template '%s' has a name that a tuned INI cannot contain; rename its "
-                         "file to lower-case letters, digits and underscores",
-                         kernel->template.name);
-    kernel->description = description != NULL ? description->value : kernel->template.description;
-    if (status == 0)
-        status = check_keys(sweep, kernel, error);
-    if (status == 0)
-        status = read_value_lists(sweep, kernel, error);
-    if (status == 0)
-        status = combine_problems(sweep, kernel, error);
-    if (status == 0)
-        status = read_constraints(sweep, kernel, error);
-    if (status == 0)
-        status = read_cache(sweep, kernel, error);
     return status;
 }
 
@@ -318,7 +275,7 @@ static int check_only(const struct sweep *sweep, const char *const *only, size_t
 }
 
 static int read_kernels(struct sweep *sweep, const char *const *only, size_t only_count,
-                        struct error *error)
+                        const char *const *settings, struct error *error)
 {
     int status = check_only(sweep, only, only_count, error);
     for (size_t i = 0; i < sweep->ini.count && status == 0; i++) {
@@ -329,7 +286,7 @@ static int read_kernels(struct sweep *sweep, const char *const *only, size_t onl
         struct sweep_kernel *kernel = ARRAY_APPEND(sweep->kernels, sweep->kernel_count);
         kernel->label = entry->section;
         kernel->line = entry->line;
-        status = read_kernel(sweep, kernel, error);
+        status = read_kernel(sweep, kernel, settings, error);
     }
     if (status == 0 && sweep->kernel_count == 0)
         status = error_set_at(error, ERROR_CONFIG, sweep->path, 0,
@@ -337,20 +294,22 @@ static int read_kernels(struct sweep *sweep, const char *const *only, size_t onl
     return status;
 }
 
-int sweep_load_unfinished(struct sweep *sweep, const char *path, const char *const *only,
-                          size_t only_count, struct error *error)
+/* Every template's kernels are in one file; one template alone needs none. */
+static int open_sweep(struct sweep *sweep, const struct sweep_request *request, struct error *error)
 {
-    *sweep = (struct sweep){0};
-    int status = ini_file_read(&sweep->ini, path, error);
+    int status = 0;
+    if (request->path != NULL)
+        status = ini_file_read(&sweep->ini, request->path, error);
     if (status != 0)
         return status;
-    sweep->path = alloc_string(path);
+    sweep->path = alloc_string(request->path != NULL ? request->path : request->template);
     status = read_settings(sweep, error);
-    if (status == 0)
-        status = read_kernels(sweep, only, only_count, error);
     if (status != 0)
-        sweep_release(sweep);
-    return status;
+        return status;
+    if (request->path != NULL)
+        return read_kernels(sweep, request->only, request->only_count, request->settings, error);
+    struct sweep_kernel *kernel = ARRAY_APPEND(sweep->kernels, sweep->kernel_count);
+    return read_template(sweep, kernel, request->template, 0, request->settings, error);
 }
 
 int sweep_check_finished(const struct sweep *sweep, struct error *error)
@@ -364,13 +323,24 @@ int sweep_check_finished(const struct sweep *sweep, struct error *error)
     return 0;
 }
 
+int sweep_open(struct sweep *sweep, const struct sweep_request *request, struct error *error)
+{
+    *sweep = (struct sweep){0};
+    int status = open_sweep(sweep, request, error);
+    if (status == 0)
+        status = sweep_values_check_settings(sweep, request->settings, error);
+    if (status == 0 && !request->unfinished)
+        status = sweep_check_finished(sweep, error);
+    if (status != 0)
+        sweep_release(sweep);
+    return status;
+}
+
 int sweep_load(struct sweep *sweep, const char *path, const char *const *only, size_t only_count,
                struct error *error)
 {
-    int status = sweep_load_unfinished(sweep, path, only, only_count, error);
-    if (status == 0 && (status = sweep_check_finished(sweep, error)) != 0)
-        sweep_release(sweep);
-    return status;
+    const struct sweep_request request = {.path = path, .only = only, .only_count = only_count};
+    return sweep_open(sweep, &request, error);
 }
 
 static void kernel_release(struct sweep_kernel *kernel)

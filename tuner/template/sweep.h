@@ -25,7 +25,7 @@ struct sweep_kernel {
     size_t problem_count;
     const struct expression **constraints; /* the template's and the sweep's */
     size_t constraint_count;
-    struct expression **own_constraints; /* the sweep's, owned */
+    struct expression **own_constraints; /* the sweep's, and those of tuples; owned */
     size_t own_constraint_count;
     bool cold;
     int line;
@@ -49,12 +49,25 @@ struct sweep {
  */
 int sweep_load(struct sweep *sweep, const char *path, const char *const *only, size_t only_count,
                struct error *error);
+
+/* What to tune: a sweep file, or one template with its defaults. Strings are borrowed until the call
+ * returns. */
+struct sweep_request {
+    const char *path;     /* of the sweep; NULL: */
+    const char *template; /* of the template */
+    const char *const *only;
+    size_t only_count;
+    const char *const
+        *settings;   /* NAME=LIST in place of the sweep's lists; ended by NULL, or NULL */
+    bool unfinished; /* also load templates with gaps, of which only parameters, problems and
+                        constraints can be used; see sweep_check_finished() */
+};
+
+/* The same as sweep_load(). A setting whose name no kernel has is ERROR_USAGE. */
+int sweep_open(struct sweep *sweep, const struct sweep_request *request, struct error *error);
 void sweep_release(struct sweep *sweep);
 
-/* The same, but also loads templates with gaps, of which only parameters, problems and constraints
- * can be used; and whether there is none (ERROR_CONFIG at the first). */
-int sweep_load_unfinished(struct sweep *sweep, const char *path, const char *const *only,
-                          size_t only_count, struct error *error);
+/* ERROR_CONFIG at the first gap of a template. */
 int sweep_check_finished(const struct sweep *sweep, struct error *error);
 
 /* Sets the error of a kernel with more than SPACE_VARIANT_LIMIT variants; ERROR_CONFIG. */

@@ -160,6 +160,16 @@ int value_list_parse(struct value_list *list, const char *text, const char *file
     return status;
 }
 
+struct value value_list_add(struct value_list *list, struct value value)
+{
+    size_t index = 0;
+    while (index < list->count && !value_equal(list->values[index], value))
+        index++;
+    if (index == list->count)
+        (void)append_value(list, value, "", "", 0, NULL);
+    return list->values[index];
+}
+
 void value_list_single(struct value_list *list, struct value value)
 {
     *list = (struct value_list){0};

@@ -22,6 +22,9 @@ struct value_list {
 int value_list_parse(struct value_list *list, const char *text, const char *file, int line,
                      struct error *error);
 
+/* Adds a value unless the list has it; returns the list's own. */
+struct value value_list_add(struct value_list *list, struct value value);
+
 /* A list of one value. */
 void value_list_single(struct value_list *list, struct value value);
 

@@ -470,15 +470,15 @@ static void nesting_of_operators(void **state)
     free(text);
 }
 
-static void texts_end_at_4096_bytes(void **state)
+static void texts_end_at_65536_bytes(void **state)
 {
     (void)state;
-    char *text = repeat("1", "+1", 2047, " ");
-    assert_int_equal(strlen(text), 4096);
-    assert_integer(text, 2048);
+    char *text = repeat("1", "+1", 32767, " ");
+    assert_int_equal(strlen(text), 65536);
+    assert_integer(text, 32768);
     free(text);
-    text = repeat("1", "+1", 2048, "");
-    assert_message(text, "expression is longer than 4096 bytes");
+    text = repeat("1", "+1", 32768, "");
+    assert_message(text, "expression is longer than 65536 bytes");
     free(text);
 }
 
@@ -1142,7 +1142,7 @@ int main(void)
         TEST(malformed),
         TEST(nesting_ends_at_64),
         TEST(nesting_of_operators),
-        TEST(texts_end_at_4096_bytes),
+        TEST(texts_end_at_65536_bytes),
         TEST(at_most_32_names),
         TEST(names_have_at_most_63_letters),
         TEST(evaluating_leaves_nothing_behind),

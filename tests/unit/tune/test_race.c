@@ -14,7 +14,7 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define ROUNDS 150
 #define FIELD 16
-#define COPIES 16
+#define COPIES 64
 #define FIRST_LOOK 10 /* rounds before anyone is ruled out */
 
 /* Equal within `tolerance`, and so no NaN. cmocka has had this for doubles only since 2.0. */
