@@ -11,7 +11,7 @@ odd() {
     printf '[odd]\nn = 2^12\n' >sweep.ini
 }
 
-# found KEY TEXT...: static mode and a run both name the last line of odd.ini that matches KEY, and have each TEXT
+# found KEY TEXT...: static mode, `check --compile` and a run name the last line of odd.ini that matches KEY, and have each TEXT
 found() {
     local line mode
     line=$(grep -n -- "$1" odd.ini | tail -n 1 | cut -d: -f1)
@@ -25,6 +25,49 @@ found() {
         has out "odd.ini:$line: " "$@"
         [ ! -e results/tuned.ini ]
     done
+    for mode in "" --arch=sm_90; do
+        autotune check --compile --config sweep.ini ${mode:+"$mode"}
+        exits 2
+        has err "odd.ini:$line: " "$@" "the check failed; nothing was run"
+    done
+}
+
+@test "check --compile: the default variant of every problem, for an architecture or the GPU" {
+    sweep <<'INI'
+[scale]
+n = 2^10, 2^12
+block_size = 64, 256
+num_load = 2, 4
+INI
+    stand_in "log = $scratch/calls"
+    autotune check --compile --config sweep.ini --arch sm_90
+    exits 0
+    has out "compiled for NVIDIA H200 (sm_90); nothing is run" "n=1024 factor=1.5: block_size=256 num_load=2 mode=good: " \
+        "n=4096 factor=1.5: block_size=256 num_load=2 mode=good: " "registers, 0 bytes spilled, occupancy 100 %"
+    [ ! -e calls ]
+    autotune check --compile --template templates/scale.ini --set block_size=128
+    exits 0
+    has out "compiled for Stand-in H200 (sm_90)" "n=16384 factor=1.5: block_size=128"
+    lacks calls cuLaunchKernel cuCtxCreate
+    stand_in devices=0
+    autotune check --compile --template templates/scale.ini
+    exits 0
+    has out "(sm_90)"
+}
+
+@test "check --compile shows the compiler's whole message with the source's lines, once" {
+    odd '' 'extern "C" __global__ void more(int *out) { out[0] = undefined_one; }
+extern "C" __global__ void most(int *out) { out[0] = undefined_two; }'
+    printf '[odd]\nn = 2^12, 2^13\n' >sweep.ini
+    autotune check --compile --config sweep.ini --arch sm_90
+    exits 2
+    has err 'identifier "undefined_one" is undefined' 'identifier "undefined_two" is undefined' \
+        "{ out[0] = undefined_one; }" "^" "odd.cu: the source does not compile for sm_90 with block_size=256"
+    equal "$(grep -c '"undefined_one" is undefined' err)" 1
+    odd '' 'extern "C" __global__ void more(int *out) { int nothing; out[0] = 1; }'
+    autotune check --compile --config sweep.ini --arch sm_90
+    exits 0
+    has err 'variable "nothing" was declared but never referenced'
 }
 
 @test "the number and sizes of a launch's arguments" {
@@ -114,6 +157,13 @@ extern "C" __global__ void hidden(PARAMETERS) { out[0] = factor * in[0]; }'
 @test "a length of zero" {
     odd '/^\[buffer.out\]/,/^access/s/^length = .*/length = n - 4096/'
     found '^length = n - 4096' "the length is 0" "n = 4096"
+}
+
+@test "a length of zero that follows from a value of zero is an edge case, and let pass" {
+    odd '/^\[buffer.in\]/,/^access/s/^length = .*/length = m/;s/^n = .*/&\nm = 1/'
+    printf 'm = 0\n' >>sweep.ini
+    autotune --config sweep.ini --arch sm_90 --format csv
+    exits 0
 }
 
 # npy FILE TYPE FORTRAN COUNT BYTES: an array's header, and so many zero bytes

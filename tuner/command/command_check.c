@@ -1,6 +1,7 @@
 #include "command/command.h"
 
 #include "base/csv.h"
+#include "command/check_compile.h"
 #include "record/gpu.h"
 #include "template/space.h"
 
@@ -157,6 +158,7 @@ int command_check_sweep(int argc, const char **argv, struct error *error)
 {
     struct command_options options = {0};
     int list = 0;
+    int compile = 0;
     const struct poptOption table[] = {
         option_config(&options),
         option_template(&options),
@@ -166,26 +168,36 @@ int command_check_sweep(int argc, const char **argv, struct error *error)
                     "sm_XX"),
         option_kernels(&options),
         option_flag("list", 0, &list, "print every variant as a line of CSV"),
+        option_flag("compile", 0, &compile,
+                    "compile the default variant and the reference, for --arch or this machine's "
+                    "GPU, and check their launches; runs nothing"),
         POPT_TABLEEND};
     struct sweep sweep = {0};
     enum report_format format;
     struct gpu gpu;
-    int status =
-        command_parse(argc, argv, table,
-                      "check {--config FILE | --template FILE} [OPTION...]\n\n"
-                      "Checks a sweep and prints the search space of each kernel. Needs neither\n"
-                      "NVRTC nor a GPU.\n\n"
-                      "Example: autotune check --config configs/sweep.ini",
-                      error);
+    int status = command_parse(
+        argc, argv, table,
+        "check {--config FILE | --template FILE} [OPTION...]\n\n"
+        "Checks a sweep and prints the search space of each kernel. Needs no GPU, and\n"
+        "NVRTC only with --compile.\n\n"
+        "Example: autotune check --config configs/sweep.ini",
+        error);
     if (status != 0)
         goto done;
     status = command_check(&options, true, &format, error);
+    if (status == 0 && list && compile)
+        status =
+            error_set(error, ERROR_USAGE, "--list and --compile exclude each other; leave one out");
     if (status == 0)
-        status = gpu_from_arch(options.arch != NULL ? options.arch : "sm_90", &gpu, error);
+        status = command_load_sweep(&options, !compile, &sweep, error);
     if (status == 0)
-        status = command_load_sweep(&options, true, &sweep, error);
+        status = compile
+                     ? check_compile_gpu(options.arch, &gpu, error)
+                     : gpu_from_arch(options.arch != NULL ? options.arch : "sm_90", &gpu, error);
     if (status == 0)
-        status = (list ? list_variants : print_summary)(&sweep, &gpu, error);
+        status = (compile ? check_compile
+                  : list  ? list_variants
+                          : print_summary)(&sweep, &gpu, error);
     if (status == 0)
         status = sweep_check_finished(&sweep, error);
     sweep_release(&sweep);

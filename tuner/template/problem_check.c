@@ -33,13 +33,25 @@ static int check_fill(const struct template *template, const struct fill *fill,
                                    : fill_read_numbers(fill, scope, &numbers, error);
 }
 
+/* Whether a length of 0 follows from a value of 0, as at the edges of a sweep: then it is meant. */
+static bool zero_is_meant(const struct expression *length, const struct scope *scope)
+{
+    for (size_t i = 0; i < expression_name_count(length); i++) {
+        const struct value *value = bindings_find(scope->bindings, expression_name(length, i));
+        if (value != NULL && value->kind == VALUE_INTEGER && value->as.integer == 0)
+            return true;
+    }
+    return false;
+}
+
 static int read_contents(const struct buffer *buffer, const struct scope *scope,
                          struct contents *contents, struct error *error)
 {
     int status = template_element_type(buffer->type, scope, &contents->type, error);
     if (status == 0)
         status = expression_integer(buffer->length, scope, &contents->length, error);
-    if (status != 0 || contents->length > 0)
+    if (status != 0 || contents->length > 0 ||
+        (contents->length == 0 && zero_is_meant(buffer->length, scope)))
         return status;
     return expression_refuse(buffer->length, scope,
                              contents->length < 0 ? "the length is negative" : "the length is 0",
