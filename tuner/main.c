@@ -19,6 +19,7 @@ static const struct command {
 } commands[] = {
     {"tune", command_tune, "tune the kernels of a sweep (the default command)"},
     {"check", command_check_sweep, "check a sweep and print its search space"},
+    {"run", command_run, "run, verify and time one variant"},
     {"devices", command_devices, "list the GPUs"},
     {"report", command_report, "print the stored results again, or write them as a page"},
     {"compare", command_compare, "print what changed between two results, beyond noise"},

@@ -190,6 +190,7 @@ int check_compile(const struct sweep *sweep, const struct gpu *gpu, struct error
 {
     struct checking checking = {.gpu = gpu, .error = error};
     int status = 0;
+    (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* what comes from it has no figures */
     printf("compiled for %s (%s); nothing is run\n", gpu->name, gpu->arch);
     for (size_t i = 0; i < sweep->kernel_count && status == 0; i++) {
         const struct sweep_kernel *kernel = &sweep->kernels[i];

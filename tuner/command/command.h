@@ -107,6 +107,7 @@ int command_load_sweep(const struct command_options *options, bool unfinished, s
 /* Each returns 0 or the error's code; `argv[0]` is the command's name. */
 int command_tune(int argc, const char **argv, struct error *error);
 int command_check_sweep(int argc, const char **argv, struct error *error);
+int command_run(int argc, const char **argv, struct error *error);
 int command_devices(int argc, const char **argv, struct error *error);
 int command_report(int argc, const char **argv, struct error *error);
 int command_explain(int argc, const char **argv, struct error *error);

@@ -95,6 +95,41 @@ int single_compile_source_cubin(struct single_compile *compiler, const struct so
     return status;
 }
 
+int single_compile_source_entry(struct single_compile *compiler, const struct source *source,
+                                const struct options *options, const char *arch,
+                                struct compilation *compilation, char **path, struct error *error)
+{
+    enum build_origin origin;
+    struct compilation stored = {0};
+    *path = NULL;
+    int status = open_compiler(compiler, error);
+    if (status == 0)
+        status = single_compile_source_cubin(compiler, source, options, arch, compilation, &origin,
+                                             error);
+    if (status != 0)
+        return status;
+    *path = cache_path(compiler, source, options, arch, nvrtc_version(compiler->nvrtc));
+    if (!read_cached(*path, &stored)) /* the first attempt to write it was not checked */
+        status = cubin_cache_write(*path, compilation, error);
+    compilation_release(&stored);
+    if (status != 0) {
+        free(*path);
+        *path = NULL;
+    }
+    return status;
+}
+
+int single_compile_entry(struct single_compile *compiler, const struct build *build,
+                         struct compilation *compilation, char **path, struct error *error)
+{
+    struct options options;
+    variant_options(build->template, build->parameters, build->problem, &options);
+    int status = single_compile_source_entry(compiler, &build->template->source, &options,
+                                             build->arch, compilation, path, error);
+    options_release(&options);
+    return status;
+}
+
 int single_compile_cubin(struct single_compile *compiler, const struct build *build,
                          struct compilation *compilation, enum build_origin *origin,
                          struct error *error)

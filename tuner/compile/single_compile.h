@@ -41,6 +41,14 @@ int single_compile_cubin(struct single_compile *compiler, const struct build *bu
                          struct compilation *compilation, enum build_origin *origin,
                          struct error *error);
 
+/* The same, for a worker: `*path` becomes that of the cache's entry, a new string, or NULL on
+ * failure. ERROR_RECORD if the entry cannot be written. */
+int single_compile_entry(struct single_compile *compiler, const struct build *build,
+                         struct compilation *compilation, char **path, struct error *error);
+int single_compile_source_entry(struct single_compile *compiler, const struct source *source,
+                                const struct options *options, const char *arch,
+                                struct compilation *compilation, char **path, struct error *error);
+
 /* The same for any source and NVRTC options. */
 int single_compile_source_cubin(struct single_compile *compiler, const struct source *source,
                                 const struct options *options, const char *arch,

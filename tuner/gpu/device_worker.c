@@ -37,6 +37,7 @@ struct answer {
     json_t *reply;        /* of a success */
     enum outcome outcome; /* of a failed variant; OUTCOME_MEASURED: none failed */
     bool lost;            /* the context is gone */
+    json_t *differences;  /* of a wrong result, if they were asked for */
 };
 
 static const char *text_of(const json_t *request, const char *key)
@@ -290,6 +291,33 @@ static int verify_variant(struct device_worker *worker, struct device_variant *v
     return status;
 }
 
+/* Lists the first elements that differ, as many as the request asks for. */
+static int list_differences(struct device_worker *worker, const json_t *request,
+                            struct answer *answer, struct error *error)
+{
+    enum { MOST = 100 };
+    struct verify_difference differences[MOST];
+    struct error inner;
+    size_t count = 0;
+    json_int_t most = json_integer_value(json_object_get(request, "differences"));
+    if (most <= 0 || answer->outcome != OUTCOME_WRONG_RESULT || worker->damaged)
+        return 0;
+    if (verify_differences(&worker->problem, differences, most < MOST ? (size_t)most : MOST, &count,
+                           &inner) != 0) {
+        *error = inner;
+        return to_outcome(worker, ERROR_DEVICE, OUTCOME_LAUNCH_ERROR, answer);
+    }
+    answer->differences = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(
+            answer->differences,
+            json_pack("{s:s, s:I, s:s, s:s}", "buffer",
+                      worker->problem.template.buffers[differences[i].buffer].name, "index",
+                      (json_int_t)differences[i].index, "got", differences[i].got, "expected",
+                      differences[i].expected));
+    return 0;
+}
+
 static int do_verify(struct device_worker *worker, const json_t *request, struct answer *answer,
                      struct error *error)
 {
@@ -300,6 +328,8 @@ static int do_verify(struct device_worker *worker, const json_t *request, struct
     for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
          i++)
         status = verify_variant(worker, variant, verify_run, answer, error);
+    if (status == 0)
+        status = list_differences(worker, request, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         answer->reply = json_pack("{s:s, s:I}", "event", "verified", "run_ns",
                                   (json_int_t)(clock_ns() - start));
@@ -554,11 +584,14 @@ static json_t *make_message(const struct device_worker *worker, const struct ans
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         return answer->reply;
     json_decref(answer->reply); /* the part built before the failure */
-    if (status != 0)
+    if (status != 0) {
+        json_decref(answer->differences);
         return message_from_error(error);
-    return json_pack("{s:s, s:s, s:s, s:b, s:b}", "event", "failed", "outcome",
+    }
+    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:o*}", "event", "failed", "outcome",
                      outcome_name(answer->outcome), "reason", error_text(error, reason), "lost",
-                     (int)answer->lost, "repairs", (int)(worker->damaged && !answer->lost));
+                     (int)answer->lost, "repairs", (int)(worker->damaged && !answer->lost),
+                     "differences", answer->differences);
 }
 
 /* Repairs after the failure has been reported, because the repair takes a while. */

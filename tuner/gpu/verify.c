@@ -58,7 +58,9 @@ static int queue_checksum(struct device_problem *problem, const struct device_bu
     return device_launch_support(problem->device, SUPPORT_checksum, count, arguments, error);
 }
 
-static int queue_compare(struct device_problem *problem, size_t index, struct error *error)
+/* Compares the elements from `first` on. */
+static int queue_compare(struct device_problem *problem, size_t index, uint64_t first,
+                         struct error *error)
 {
     const struct expectation *expectation = &problem->template.expectations[index];
     const struct device_buffer *out = &problem->buffers[expectation->buffer];
@@ -70,14 +72,14 @@ static int queue_compare(struct device_problem *problem, size_t index, struct er
         if (status != 0)
             return status;
     }
-    CUdeviceptr out_data = out->data;
-    CUdeviceptr reference_data = reference->data;
+    CUdeviceptr out_data = out->data + first * element_bytes(out->type);
+    CUdeviceptr reference_data = reference->data + first * element_bytes(reference->type);
     CUdeviceptr result = slot_pointer(problem, expectation_slot(index));
     int type = (int)out->type;
     int reference_type = (int)reference->type;
     int kind = (int)expectation->compare;
     int poison = element_poison(out->type);
-    unsigned long long count = out->length;
+    unsigned long long count = out->length - first;
     void *arguments[] = {&out_data, &type,      &reference_data, &reference_type, &count,
                          &kind,     &tolerance, &poison,         &result};
     return device_launch_support(problem->device, SUPPORT_compare, count, arguments, error);
@@ -89,7 +91,7 @@ static int queue_expectation(struct device_problem *problem, size_t index, struc
     return expectation->compare == COMPARE_UNORDERED
                ? queue_checksum(problem, &problem->buffers[expectation->buffer],
                                 expectation_slot(index), error)
-               : queue_compare(problem, index, error);
+               : queue_compare(problem, index, 0, error);
 }
 
 /* Must match device_kernels.cu. */
@@ -143,33 +145,24 @@ static int queue_inputs(struct device_problem *problem, struct error *error)
 
 /* --- judging what they found --- */
 
-/* Fetches an element from the GPU and formats it for a message. */
-static void element_text(struct device_problem *problem, const struct device_buffer *buffer,
-                         uint64_t index, char text[32])
+/* Fetches an element from the GPU into `bytes`; false if that fails. */
+static bool fetch_element(struct device_problem *problem, const struct device_buffer *buffer,
+                          uint64_t index, unsigned char bytes[8])
 {
-    unsigned char bytes[8] = {0};
     size_t size = element_bytes(buffer->type);
-    (void)snprintf(text, 32, "?");
-    if (problem->device->driver.cuMemcpyDtoH(bytes, buffer->data + index * size, size) !=
-        CUDA_SUCCESS)
-        return;
-    double real;
-    float single;
-    int64_t integer = 0;
-    memcpy(&real, bytes, sizeof real);
-    memcpy(&single, bytes, sizeof single);
-    memcpy(&integer, bytes, sizeof integer);
-    if (buffer->type == ELEMENT_DOUBLE)
-        (void)snprintf(text, 32, "%.9g", real);
-    else if (buffer->type == ELEMENT_FLOAT)
-        (void)snprintf(text, 32, "%.9g", (double)single);
-    else if (element_is_floating(buffer->type))
-        (void)snprintf(text, 32, "bits 0x%04" PRIx64, (uint64_t)integer);
-    else if (buffer->type == ELEMENT_UINT64 || buffer->type < ELEMENT_INT64) {
-        int shift = 64 - 8 * (int)size;
-        (void)snprintf(text, 32, "%" PRId64, (int64_t)((uint64_t)integer << shift) >> shift);
-    } else
-        (void)snprintf(text, 32, "%" PRIu64, (uint64_t)integer);
+    memset(bytes, 0, 8);
+    return problem->device->driver.cuMemcpyDtoH(bytes, buffer->data + index * size, size) ==
+           CUDA_SUCCESS;
+}
+
+/* The same as text for a message, with the digits of the result's type. */
+static void fetch_text(struct device_problem *problem, const struct device_buffer *buffer,
+                       uint64_t index, enum element_type result, char text[ELEMENT_TEXT_BYTES])
+{
+    unsigned char bytes[8];
+    (void)snprintf(text, ELEMENT_TEXT_BYTES, "?");
+    if (fetch_element(problem, buffer, index, bytes))
+        (void)element_text(buffer->type, bytes, element_digits(result), text);
 }
 
 static bool judge_comparison(struct device_problem *problem, size_t index,
@@ -179,13 +172,13 @@ static bool judge_comparison(struct device_problem *problem, size_t index,
     const struct device_buffer *out = &problem->buffers[expectation->buffer];
     const uint64_t *found = &problem->slot_values[expectation_slot(index)];
     const char *name = problem->template.buffers[expectation->buffer].name;
-    char actual[32];
-    char expected[32];
+    char actual[ELEMENT_TEXT_BYTES];
+    char expected[ELEMENT_TEXT_BYTES];
     if (found[0] == 0)
         return true;
     uint64_t first = ~found[1];
-    element_text(problem, out, first, actual);
-    element_text(problem, &problem->expected[index], first, expected);
+    fetch_text(problem, out, first, out->type, actual);
+    fetch_text(problem, &problem->expected[index], first, out->type, expected);
     (void)snprintf(reason, VERIFY_REASON_BYTES,
                    "%s[%" PRIu64 "] is %s, expected %s; %" PRIu64 " of %" PRIu64
                    " elements differ, %" PRIu64 " were not written",
@@ -354,4 +347,67 @@ int verify_again(struct device_problem *problem, struct device_variant *variant,
                  enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error)
 {
     return check(problem, variant, false, finding, reason, error);
+}
+
+/* --- differences, one by one --- */
+
+static bool is_poison(enum element_type type, const unsigned char bytes[8])
+{
+    size_t size = element_bytes(type);
+    bool same = size >= POISON_BYTES;
+    for (size_t i = 0; i < size && same; i++)
+        same = bytes[i] == element_poison(type);
+    return same;
+}
+
+static void describe(struct device_problem *problem, size_t expectation, uint64_t index,
+                     struct verify_difference *difference)
+{
+    size_t buffer = problem->template.expectations[expectation].buffer;
+    const struct device_buffer *out = &problem->buffers[buffer];
+    unsigned char bytes[8];
+    *difference = (struct verify_difference){.buffer = buffer, .index = index};
+    fetch_text(problem, &problem->expected[expectation], index, out->type, difference->expected);
+    if (fetch_element(problem, out, index, bytes) && is_poison(out->type, bytes))
+        (void)snprintf(difference->got, sizeof difference->got, "not written");
+    else
+        fetch_text(problem, out, index, out->type, difference->got);
+}
+
+/* The first difference from `*first` on, which moves on behind it; false if there is none. */
+static int next_difference(struct device_problem *problem, size_t expectation, uint64_t *first,
+                           bool *found, struct verify_difference *difference, struct error *error)
+{
+    const struct expectation *expected = &problem->template.expectations[expectation];
+    const uint64_t *slots = &problem->slot_values[expectation_slot(expectation)];
+    *found = false;
+    if (*first >= problem->buffers[expected->buffer].length)
+        return 0;
+    int status = clear_slots(problem, error);
+    if (status == 0)
+        status = queue_compare(problem, expectation, *first, error);
+    if (status == 0)
+        status = fetch_slots(problem, error);
+    if (status != 0 || slots[0] == 0)
+        return status;
+    *found = true;
+    describe(problem, expectation, *first + ~slots[1], difference);
+    *first = difference->index + 1;
+    return 0;
+}
+
+int verify_differences(struct device_problem *problem, struct verify_difference *differences,
+                       size_t most, size_t *count, struct error *error)
+{
+    int status = 0;
+    *count = 0;
+    for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++) {
+        uint64_t first = 0;
+        bool found = problem->template.expectations[i].compare != COMPARE_UNORDERED;
+        while (found && status == 0 && *count < most) {
+            status = next_difference(problem, i, &first, &found, &differences[*count], error);
+            *count += status == 0 && found;
+        }
+    }
+    return status;
 }

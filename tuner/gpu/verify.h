@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "gpu/device_problem.h"
+#include "template/element.h"
 
 enum { VERIFY_REASON_BYTES = 256 };
 
@@ -36,5 +37,18 @@ int verify_run(struct device_problem *problem, struct device_variant *variant,
  */
 int verify_again(struct device_problem *problem, struct device_variant *variant,
                  enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error);
+
+/* An element that differs from what is expected. */
+struct verify_difference {
+    size_t buffer; /* index */
+    uint64_t index;
+    char got[ELEMENT_TEXT_BYTES]; /* "not written" for the poison */
+    char expected[ELEMENT_TEXT_BYTES];
+};
+
+/* After a run whose result is wrong: the first `most` elements that differ, in the order of the
+ * expectations. There are none of an unordered comparison. Returns 0 or ERROR_DEVICE. */
+int verify_differences(struct device_problem *problem, struct verify_difference *differences,
+                       size_t most, size_t *count, struct error *error);
 
 #endif

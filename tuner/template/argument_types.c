@@ -59,6 +59,17 @@ static bool may_point_to(enum element_type declared, enum element_type given)
     return least < 4;
 }
 
+/* 16-bit floats may travel as their bits. */
+static bool may_take(enum element_type declared, enum element_type given)
+{
+    bool bits =
+        element_bytes(declared) == 2 && element_is_floating(declared) != element_is_floating(given);
+    if (element_bytes(declared) != element_bytes(given))
+        return false;
+    return bits || (element_is_floating(declared) == element_is_floating(given) &&
+                    (declared == given || !element_is_floating(given)));
+}
+
 static bool fits(const struct source_parameter *declared, const struct given *given)
 {
     bool address = element_bytes(given->type) == 8 && !element_is_floating(given->type);
@@ -67,9 +78,7 @@ static bool fits(const struct source_parameter *declared, const struct given *gi
     if (!declared->known || !given->known)
         return true;
     if (given->buffer == NULL)
-        return element_is_floating(declared->type) == element_is_floating(given->type) &&
-               element_bytes(declared->type) == element_bytes(given->type) &&
-               (!element_is_floating(given->type) || declared->type == given->type);
+        return may_take(declared->type, given->type);
     if (!declared->pointer)
         return element_bytes(declared->type) == 8 && !element_is_floating(declared->type);
     return may_point_to(declared->type, given->type);

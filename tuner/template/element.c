@@ -1,7 +1,9 @@
 #include "template/element.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -85,6 +87,19 @@ static uint16_t narrow_bits(const struct narrow *format, double number)
     return (uint16_t)(sign | (bits < format->infinity ? bits : format->infinity));
 }
 
+static double narrow_number(const struct narrow *format, unsigned bits)
+{
+    unsigned hidden = 1u << format->fraction_bits;
+    unsigned magnitude = bits & 0x7fff;
+    unsigned fraction = magnitude & (hidden - 1);
+    int exponent = (int)(magnitude >> format->fraction_bits);
+    double number = exponent == 0 ? ldexp(fraction, format->least_exponent)
+                                  : ldexp(fraction + hidden, format->least_exponent + exponent - 1);
+    if (magnitude >= format->infinity)
+        number = magnitude > format->infinity ? (double)NAN : (double)INFINITY;
+    return bits & 0x8000 ? -number : number;
+}
+
 static bool integer_fits(enum element_type type, long long integer)
 {
     switch (type) {
@@ -129,4 +144,48 @@ bool element_store(enum element_type type, long long integer, double real, void 
         memcpy(slot, &integer, types[type].bytes); /* CUDA hosts are little-endian */
         return true;
     }
+}
+
+static char *real_text(double number, int digits, char text[ELEMENT_TEXT_BYTES])
+{
+    if (isnan(number))
+        (void)snprintf(text, ELEMENT_TEXT_BYTES, "nan");
+    else
+        (void)snprintf(text, ELEMENT_TEXT_BYTES, "%.*g", digits, number);
+    return text;
+}
+
+int element_digits(enum element_type type)
+{
+    return type == ELEMENT_DOUBLE ? 17 : type == ELEMENT_FLOAT ? 9 : 5;
+}
+
+char *element_text(enum element_type type, const void *slot, int digits,
+                   char text[ELEMENT_TEXT_BYTES])
+{
+    double real;
+    float single;
+    uint16_t bits;
+    uint64_t integer = 0;
+    switch (type) {
+    case ELEMENT_DOUBLE:
+        memcpy(&real, slot, sizeof real);
+        return real_text(real, digits, text);
+    case ELEMENT_FLOAT:
+        memcpy(&single, slot, sizeof single);
+        return real_text((double)single, digits, text);
+    case ELEMENT_HALF:
+    case ELEMENT_BFLOAT16:
+        memcpy(&bits, slot, sizeof bits);
+        return real_text(narrow_number(type == ELEMENT_HALF ? &half : &bfloat16, bits), digits,
+                         text);
+    default:
+        memcpy(&integer, slot, types[type].bytes); /* CUDA hosts are little-endian */
+    }
+    int shift = 64 - 8 * (int)types[type].bytes;
+    if (type <= ELEMENT_INT64)
+        (void)snprintf(text, ELEMENT_TEXT_BYTES, "%" PRId64, (int64_t)(integer << shift) >> shift);
+    else
+        (void)snprintf(text, ELEMENT_TEXT_BYTES, "%" PRIu64, integer);
+    return text;
 }

@@ -50,4 +50,12 @@ unsigned char element_poison(enum element_type type);
  */
 bool element_store(enum element_type type, long long integer, double real, void *slot);
 
+/* The digits that tell a floating-point number of this type from its neighbours. */
+int element_digits(enum element_type type);
+
+/* The element at `slot` in decimal; a floating-point number with so many digits. Returns `text`. */
+enum { ELEMENT_TEXT_BYTES = 32 };
+char *element_text(enum element_type type, const void *slot, int digits,
+                   char text[ELEMENT_TEXT_BYTES]);
+
 #endif

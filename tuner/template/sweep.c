@@ -80,6 +80,26 @@ static char *find_template(struct sweep *sweep, const char *name, int line, stru
 
 /* --- a kernel's section --- */
 
+static int read_values(const struct sweep *sweep, struct sweep_kernel *kernel,
+                       const char *const *settings, struct error *error)
+{
+    const struct sweep_section section = {.template = &kernel->template,
+                                          .ini = &sweep->ini,
+                                          .path = sweep->path,
+                                          .label = kernel->label,
+                                          .line = kernel->line,
+                                          .settings = settings};
+    struct sweep_values values;
+    int status = sweep_values_read(&values, &section, error);
+    kernel->values = values.parameters;
+    kernel->problem_values = values.problem;
+    kernel->problems = values.problems;
+    kernel->problem_count = values.problem_count;
+    kernel->own_constraints = values.constraints;
+    kernel->own_constraint_count = values.constraint_count;
+    return status;
+}
+
 static int read_constraints(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
 {
     struct template *template = &kernel->template;
@@ -164,7 +184,7 @@ static int read_template(struct sweep *sweep, struct sweep_kernel *kernel, const
     if (status == 0)
         status = check_keys(sweep, kernel, error);
     if (status == 0)
-        status = sweep_values_read(sweep, kernel, settings, error);
+        status = read_values(sweep, kernel, settings, error);
     if (status == 0)
         status = read_constraints(sweep, kernel, error);
     if (status == 0)
@@ -323,12 +343,25 @@ int sweep_check_finished(const struct sweep *sweep, struct error *error)
     return 0;
 }
 
+static int check_settings(const struct sweep *sweep, const char *const *settings,
+                          struct error *error)
+{
+    for (; settings != NULL && *settings != NULL; settings++) {
+        bool known = false;
+        for (size_t i = 0; i < sweep->kernel_count; i++)
+            known = known || sweep_values_concern(&sweep->kernels[i].template, *settings);
+        if (!known)
+            return sweep_values_unknown(&sweep->kernels[0].template, *settings, error);
+    }
+    return 0;
+}
+
 int sweep_open(struct sweep *sweep, const struct sweep_request *request, struct error *error)
 {
     *sweep = (struct sweep){0};
     int status = open_sweep(sweep, request, error);
     if (status == 0)
-        status = sweep_values_check_settings(sweep, request->settings, error);
+        status = check_settings(sweep, request->settings, error);
     if (status == 0 && !request->unfinished)
         status = sweep_check_finished(sweep, error);
     if (status != 0)

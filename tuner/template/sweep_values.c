@@ -24,8 +24,8 @@ struct statement {
 
 /* What a kernel's values are read from. */
 struct reading {
-    struct sweep *sweep;
-    struct sweep_kernel *kernel;
+    const struct sweep_section *section;
+    struct sweep_values *values;
     struct statement *statements;
     size_t count;
     struct error *error;
@@ -107,7 +107,7 @@ static bool concerns(const struct statement *statement, const struct template *t
     return false;
 }
 
-static const char *const *value_names(const struct template *template)
+static const char **value_names(const struct template *template)
 {
     const char **names = NULL;
     size_t count = 0;
@@ -122,16 +122,16 @@ static const char *const *value_names(const struct template *template)
 /* Each name of a tuple is there, and they are all parameters or all values of the problem. */
 static int check_names(const struct reading *reading, const struct statement *statement)
 {
-    const struct template *template = &reading->kernel->template;
+    const struct template *template = reading->section->template;
     bool parameter = template_parameter(template, statement->names[0]) != NULL;
     for (size_t i = 0; i < statement->name_count; i++) {
         const char *name = statement->names[i];
         if (!has_value(template, name)) {
-            const char *const *known = value_names(template);
+            const char **known = value_names(template);
             int status =
                 suggestion_unknown(statement->file, statement->line, "parameter or problem value",
                                    name, known, reading->error);
-            free((void *)known);
+            free(known);
             return status;
         }
         if ((template_parameter(template, name) != NULL) != parameter)
@@ -171,10 +171,11 @@ static int settle(struct reading *reading, size_t index)
     return 0;
 }
 
-static int collect(struct reading *reading, const char *const *settings)
+static int collect(struct reading *reading)
 {
-    const struct template *template = &reading->kernel->template;
-    const struct ini_file *ini = &reading->sweep->ini;
+    const struct template *template = reading->section->template;
+    const struct ini_file *ini = reading->section->ini;
+    const char *const *settings = reading->section->settings;
     int status = 0;
     for (; settings != NULL && *settings != NULL; settings++) {
         const char *equals = strchr(*settings, '=');
@@ -186,7 +187,7 @@ static int collect(struct reading *reading, const char *const *settings)
     }
     for (size_t i = 0; i < ini->count; i++) {
         const struct ini_entry *entry = &ini->entries[i];
-        if (entry->key != NULL && strcmp(entry->section, reading->kernel->label) == 0 &&
+        if (entry->key != NULL && strcmp(entry->section, reading->section->label) == 0 &&
             (sweep_values_is_tuple(entry->key) || has_value(template, entry->key)))
             add_statement(reading, entry->key, strlen(entry->key), entry->value, ini->path,
                           entry->line);
@@ -209,13 +210,12 @@ static int collect(struct reading *reading, const char *const *settings)
 static struct value_list *list_of(const struct reading *reading, const char *name,
                                   const struct parameter **parameter)
 {
-    const struct sweep_kernel *kernel = reading->kernel;
-    const struct template *template = &kernel->template;
+    const struct template *template = reading->section->template;
     *parameter = template_parameter(template, name);
     if (*parameter != NULL)
-        return &kernel->values[*parameter - template->parameters];
+        return &reading->values->parameters[*parameter - template->parameters];
     *parameter = template_problem_value(template, name);
-    return *parameter != NULL ? &kernel->problem_values[*parameter - template->problem] : NULL;
+    return *parameter != NULL ? &reading->values->problem[*parameter - template->problem] : NULL;
 }
 
 /* "(512, 64)": a value for each name, added to their lists. */
@@ -292,7 +292,7 @@ static int read_list(struct reading *reading, const struct statement *statement)
 
 static int read_statement(struct reading *reading, struct statement *statement)
 {
-    if (statement->name_count == 0 || !concerns(statement, &reading->kernel->template))
+    if (statement->name_count == 0 || !concerns(statement, reading->section->template))
         return 0;
     return sweep_values_is_tuple(statement->key) ? read_rows(reading, statement)
                                                  : read_list(reading, statement);
@@ -332,15 +332,15 @@ static char *constraint_text(const struct statement *statement, size_t names)
 /* A constraint for each prefix, so that enumerating turns back early. */
 static int add_constraints(struct reading *reading, const struct statement *statement)
 {
-    struct sweep_kernel *kernel = reading->kernel;
+    struct sweep_values *values = reading->values;
     int status = 0;
     if (statement->row_count == 0 ||
-        template_parameter(&kernel->template, statement->names[0]) == NULL)
+        template_parameter(reading->section->template, statement->names[0]) == NULL)
         return 0;
     for (size_t names = 2; names <= statement->name_count && status == 0; names++) {
         char *text = constraint_text(statement, names);
         struct expression **constraint =
-            ARRAY_APPEND(kernel->own_constraints, kernel->own_constraint_count);
+            ARRAY_APPEND(values->constraints, values->constraint_count);
         status = expression_new(constraint, text, statement->file, statement->line, reading->error);
         free(text);
     }
@@ -360,10 +360,10 @@ static const struct statement *tuple_of(const struct reading *reading, const cha
 /* How many choices a problem value adds: those of a tuple once, with its first name. */
 static size_t choices(const struct reading *reading, size_t index)
 {
-    const struct template *template = &reading->kernel->template;
+    const struct template *template = reading->section->template;
     const struct statement *tuple = tuple_of(reading, template->problem[index].name);
     if (tuple == NULL)
-        return reading->kernel->problem_values[index].count;
+        return reading->values->problem[index].count;
     for (size_t i = 0; i < index; i++)
         if (names_it(tuple, template->problem[i].name))
             return 1;
@@ -380,7 +380,7 @@ static void bind_tuple(const struct statement *tuple, size_t row, struct binding
 static void make_problem(const struct reading *reading, size_t number, size_t count,
                          struct bindings *problem)
 {
-    const struct template *template = &reading->kernel->template;
+    const struct template *template = reading->section->template;
     for (size_t i = 0; i < template->problem_count; i++) /* fixes the order */
         bindings_set(problem, template->problem[i].name, value_integer(0));
     for (size_t i = 0; i < template->problem_count; i++) {
@@ -390,7 +390,7 @@ static void make_problem(const struct reading *reading, size_t number, size_t co
         count /= own;
         size_t choice = number / count % own;
         if (tuple == NULL)
-            bindings_set(problem, name, reading->kernel->problem_values[i].values[choice]);
+            bindings_set(problem, name, reading->values->problem[i].values[choice]);
         else if (own > 1 || tuple->row_count == 1)
             bind_tuple(tuple, choice, problem);
     }
@@ -398,35 +398,38 @@ static void make_problem(const struct reading *reading, size_t number, size_t co
 
 static int combine_problems(const struct reading *reading)
 {
-    struct sweep_kernel *kernel = reading->kernel;
+    const struct sweep_section *section = reading->section;
+    struct sweep_values *values = reading->values;
     size_t count = 1;
-    for (size_t i = 0; i < kernel->template.problem_count; i++) {
+    for (size_t i = 0; i < section->template->problem_count; i++) {
         count *= choices(reading, i);
         if (count > PROBLEM_LIMIT)
-            return error_set_at(reading->error, ERROR_CONFIG, reading->sweep->path, kernel->line,
-                                "'%s' has more than 1024 problems; split the sweep", kernel->label);
+            return error_set_at(reading->error, ERROR_CONFIG, section->path, section->line,
+                                "'%s' has more than 1024 problems; split the sweep",
+                                section->label);
     }
-    kernel->problems = alloc_zeroed(count, sizeof *kernel->problems);
-    kernel->problem_count = count;
+    values->problems = alloc_zeroed(count, sizeof *values->problems);
+    values->problem_count = count;
     for (size_t i = 0; i < count; i++)
-        make_problem(reading, i, count, &kernel->problems[i]);
+        make_problem(reading, i, count, &values->problems[i]);
     return 0;
 }
 
 /* --- a kernel --- */
 
-int sweep_values_read(struct sweep *sweep, struct sweep_kernel *kernel, const char *const *settings,
+int sweep_values_read(struct sweep_values *values, const struct sweep_section *section,
                       struct error *error)
 {
-    const struct template *template = &kernel->template;
-    struct reading reading = {.sweep = sweep, .kernel = kernel, .error = error};
-    kernel->values = alloc_zeroed(template->parameter_count, sizeof *kernel->values);
-    kernel->problem_values = alloc_zeroed(template->problem_count, sizeof *kernel->problem_values);
-    int status = collect(&reading, settings);
+    const struct template *template = section->template;
+    struct reading reading = {.section = section, .values = values, .error = error};
+    *values = (struct sweep_values){
+        .parameters = alloc_zeroed(template->parameter_count, sizeof *values->parameters),
+        .problem = alloc_zeroed(template->problem_count, sizeof *values->problem)};
+    int status = collect(&reading);
     for (size_t i = 0; i < reading.count && status == 0; i++)
         status = read_statement(&reading, &reading.statements[i]);
-    add_defaults(template->parameters, template->parameter_count, kernel->values);
-    add_defaults(template->problem, template->problem_count, kernel->problem_values);
+    add_defaults(template->parameters, template->parameter_count, values->parameters);
+    add_defaults(template->problem, template->problem_count, values->problem);
     for (size_t i = 0; i < reading.count && status == 0; i++)
         status = add_constraints(&reading, &reading.statements[i]);
     if (status == 0)
@@ -435,26 +438,31 @@ int sweep_values_read(struct sweep *sweep, struct sweep_kernel *kernel, const ch
     return status;
 }
 
-int sweep_values_check_settings(const struct sweep *sweep, const char *const *settings,
-                                struct error *error)
+/* The statement of a setting alone. */
+static struct reading read_setting(const char *setting)
 {
-    int status = 0;
-    for (; settings != NULL && *settings != NULL && status == 0; settings++) {
-        struct reading reading = {0};
-        bool known = false;
-        add_statement(&reading, *settings, strcspn(*settings, "="), "", "--set", 0);
-        for (size_t i = 0; i < sweep->kernel_count; i++)
-            known = known || concerns(reading.statements, &sweep->kernels[i].template);
-        if (!known) {
-            const char *const *names = value_names(&sweep->kernels[0].template);
-            (void)suggestion_unknown("--set", 0, "parameter or problem value",
-                                     reading.statements->key, names, error);
-            free((void *)names);
-            status = ERROR_USAGE;
-            if (error != NULL)
-                error->code = ERROR_USAGE;
-        }
-        release_statements(&reading);
-    }
-    return status;
+    struct reading reading = {0};
+    add_statement(&reading, setting, strcspn(setting, "="), "", "--set", 0);
+    return reading;
+}
+
+bool sweep_values_concern(const struct template *template, const char *setting)
+{
+    struct reading reading = read_setting(setting);
+    bool concern = concerns(reading.statements, template);
+    release_statements(&reading);
+    return concern;
+}
+
+int sweep_values_unknown(const struct template *template, const char *setting, struct error *error)
+{
+    struct reading reading = read_setting(setting);
+    const char **names = value_names(template);
+    (void)suggestion_unknown("--set", 0, "parameter or problem value", reading.statements->key,
+                             names, error);
+    if (error != NULL)
+        error->code = ERROR_USAGE;
+    free(names);
+    release_statements(&reading);
+    return ERROR_USAGE;
 }

@@ -10,23 +10,45 @@
 #define AUTOTUNE_SWEEP_VALUES_H
 
 #include "base/error.h"
-#include "template/sweep.h"
+#include "template/expression.h"
+#include "template/ini_file.h"
+#include "template/template.h"
+#include "template/value.h"
+#include "template/value_list.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
-/*
- * Fills kernel->values, problem_values and problems, with the default where nothing is given.
- * Tuples of parameters become lists of every value, and constraints in kernel->own_constraints.
- * `settings` (ended by NULL, or NULL) are NAME=LIST or (NAME, NAME)=TUPLES; those of other kernels'
- * names are passed over. Returns 0; ERROR_CONFIG with the place; or
- * ERROR_USAGE for a setting without a value.
- */
-int sweep_values_read(struct sweep *sweep, struct sweep_kernel *kernel, const char *const *settings,
+/* Where the values are read from. */
+struct sweep_section {
+    const struct template *template;
+    const struct ini_file *ini;
+    const char *path;  /* of the sweep */
+    const char *label; /* the section's name */
+    int line;
+    const char *const *settings; /* NAME=LIST or (NAME, NAME)=TUPLES; ended by NULL, or NULL */
+};
+
+/* Owned by the caller, also after a failure. */
+struct sweep_values {
+    struct value_list *parameters; /* of template.parameters[i]; the default if nothing is given */
+    struct value_list *problem;
+    struct bindings *problems; /* every combination of the problem's values */
+    size_t problem_count;
+    struct expression **constraints; /* of tuples of parameters */
+    size_t constraint_count;
+};
+
+/* Settings of other kernels' names are passed over. Returns 0; ERROR_CONFIG with the place; or
+ * ERROR_USAGE for a setting without a value. */
+int sweep_values_read(struct sweep_values *values, const struct sweep_section *section,
                       struct error *error);
 
-/* ERROR_USAGE for a setting whose name no kernel of the sweep has. */
-int sweep_values_check_settings(const struct sweep *sweep, const char *const *settings,
-                                struct error *error);
+/* Whether a setting names something that the template has. */
+bool sweep_values_concern(const struct template *template, const char *setting);
+
+/* ERROR_USAGE for a setting that concerns no kernel, with the nearest of the template's names. */
+int sweep_values_unknown(const struct template *template, const char *setting, struct error *error);
 
 /* Whether a key of a section is a tuple of names, such as (m, n). */
 bool sweep_values_is_tuple(const char *key);

@@ -23,6 +23,7 @@ struct gpu_client {
     unsigned readings;
     unsigned retakes;
     char monitor_error[256];
+    json_t *differences;   /* of the last variant that failed; NULL: none */
     bool spoilt;           /* a standby ran beside the request of the last reply */
     double empty_batch_ns; /* of the open problem; 0: not known */
 };
@@ -47,6 +48,7 @@ void gpu_client_free(struct gpu_client *client)
     if (client == NULL)
         return;
     gpu_worker_release(&client->worker);
+    json_decref(client->differences);
     free(client);
 }
 
@@ -136,6 +138,8 @@ static int take_failure(struct gpu_client *client, const json_t *reply,
     const char *outcome = json_string_value(json_object_get(reply, "outcome"));
     const char *reason = json_string_value(json_object_get(reply, "reason"));
     set_answer(answer, (enum outcome)outcome_from_name(outcome), reason != NULL ? reason : "");
+    json_decref(client->differences);
+    client->differences = json_incref(json_object_get(reply, "differences"));
     hang_recovery_failed(&client->worker.hangs);
     if (json_is_true(json_object_get(reply, "lost")))
         return gpu_worker_replace(&client->worker, error);
@@ -283,6 +287,47 @@ int gpu_client_verify(struct gpu_client *client, int64_t id, int runs,
     if (reply != NULL)
         note_run(client, reply);
     json_decref(reply);
+    return status;
+}
+
+static void store_differences(const json_t *list, struct gpu_difference *differences, size_t *count)
+{
+    size_t most = *count;
+    size_t index;
+    json_t *item;
+    *count = 0;
+    json_array_foreach(list, index, item)
+    {
+        struct gpu_difference *difference = &differences[*count];
+        const char *buffer;
+        const char *got;
+        const char *expected;
+        json_int_t element;
+        if (*count == most || json_unpack(item, "{s:s, s:I, s:s, s:s}", "buffer", &buffer, "index",
+                                          &element, "got", &got, "expected", &expected) != 0)
+            return;
+        (void)snprintf(difference->buffer, sizeof difference->buffer, "%s", buffer);
+        (void)snprintf(difference->got, sizeof difference->got, "%s", got);
+        (void)snprintf(difference->expected, sizeof difference->expected, "%s", expected);
+        difference->index = (uint64_t)element;
+        ++*count;
+    }
+}
+
+int gpu_client_verify_closely(struct gpu_client *client, int64_t id,
+                              struct gpu_difference *differences, size_t *count,
+                              struct gpu_client_answer *answer, struct error *error)
+{
+    json_t *reply;
+    json_t *request = json_pack("{s:s, s:I, s:i, s:I}", "do", "verify", "id", (json_int_t)id,
+                                "runs", 1, "differences", (json_int_t)*count);
+    json_decref(client->differences);
+    client->differences = NULL;
+    int status = call_running(client, request, launch_timeout(client), &reply, answer, error);
+    if (reply != NULL)
+        note_run(client, reply);
+    json_decref(reply);
+    store_differences(client->differences, differences, count);
     return status;
 }
 

@@ -67,6 +67,19 @@ int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
 int gpu_client_verify(struct gpu_client *client, int64_t id, int runs,
                       struct gpu_client_answer *answer, struct error *error);
 
+/* An element of a wrong result. */
+struct gpu_difference {
+    char buffer[64];
+    uint64_t index;
+    char got[32], expected[32];
+};
+
+/* The same once. If the result is wrong, stores the first of the at most `*count` elements that
+ * differ in `differences`, and how many those are; otherwise there are none. */
+int gpu_client_verify_closely(struct gpu_client *client, int64_t id,
+                              struct gpu_difference *differences, size_t *count,
+                              struct gpu_client_answer *answer, struct error *error);
+
 /* How samples are to be taken. */
 struct gpu_client_sampling {
     size_t count;

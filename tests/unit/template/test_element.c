@@ -241,6 +241,30 @@ static void every_bfloat16(void **state)
     check_all(ELEMENT_BFLOAT16, 0x7f80, bfloat16_value);
 }
 
+static void assert_text(enum element_type type, uint64_t bits, const char *expected)
+{
+    char text[ELEMENT_TEXT_BYTES];
+    assert_string_equal(element_text(type, &bits, element_digits(type), text), expected);
+}
+
+static void elements_as_text(void **state)
+{
+    (void)state;
+    assert_text(ELEMENT_INT8, 0x80, "-128");
+    assert_text(ELEMENT_UINT8, 0x80, "128");
+    assert_text(ELEMENT_INT64, UINT64_MAX, "-1");
+    assert_text(ELEMENT_UINT64, UINT64_MAX, "18446744073709551615");
+    assert_text(ELEMENT_HALF, 0x3e00, "1.5");
+    assert_text(ELEMENT_HALF, 0x8001, "-5.9605e-08");
+    assert_text(ELEMENT_HALF, 0x7bff, "65504");
+    assert_text(ELEMENT_HALF, 0xfc00, "-inf");
+    assert_text(ELEMENT_HALF, 0xffff, "nan");
+    assert_text(ELEMENT_BFLOAT16, 0x3fc0, "1.5");
+    assert_text(ELEMENT_BFLOAT16, 0x0001, "9.1835e-41");
+    assert_text(ELEMENT_FLOAT, 0x3dcccccd, "0.100000001");
+    assert_text(ELEMENT_DOUBLE, 0x3fb999999999999a, "0.10000000000000001");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +276,7 @@ int main(void)
         cmocka_unit_test(half_known_answers),
         cmocka_unit_test(bfloat16_known_answers),
         cmocka_unit_test(every_half),
+        cmocka_unit_test(elements_as_text),
         cmocka_unit_test(every_bfloat16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

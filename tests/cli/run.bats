@@ -1,0 +1,118 @@
+#!/usr/bin/env bats
+# `run`: one variant without a sweep, verified and timed, with the first elements that differ.
+shared_cubins=yes
+load helper
+
+@test "a variant that is right: its figures and its time, and nothing is stored" {
+    cp "$sweeps"/templates/scale.* .
+    autotune run --template scale.ini --set block_size=128 --set n=2^12
+    exits 0
+    has out "scale n=4096 factor=1.5 on Stand-in H200" "block_size=128 num_load=1 mode=good" "14 registers" "result   correct" \
+        " us, 95 % " " 30 samples, " " GB/s, " " GFLOP/s; an empty kernel takes 2."
+    [ ! -s err ]
+    [ ! -e results ]
+    [ ! -e kernel_templates ]
+}
+
+@test "by name, with the values as options of their own" {
+    autotune run --kernel scale --templates "$sweeps/templates" --n 2^12 --mode good
+    exits 0
+    has out "scale n=4096" "mode=good"
+    autotune run --kernel scael --templates "$sweeps/templates"
+    exits 2
+    has err "no template 'scael'; did you mean 'scale'?"
+    autotune run
+    exits 2
+    has err "name one template"
+}
+
+@test "the first elements that differ, with their index, what is there and what is expected" {
+    sed 's/^reference = .*/reference = constant(0.25)/;/^reference/{n;d}' "$sweeps/templates/scale.ini" | template odd
+    autotune run --template odd.ini --set mode=partial --set n=12 --set factor=0
+    exits 1
+    has out "wrong_result: out[0] is " "expected 0.25; 12 of 12 elements differ"
+    equal "$(grep -c '^  out\[' out)" 10
+    grep -qE '^  out\[0\] +-?0 +0.25$' out
+    autotune run --template odd.ini --set mode=partial --set n=12 --set factor=0 --differences 11
+    equal "$(grep -c '^  out\[' out)" 11
+    autotune run --template odd.ini --set mode=partial --set n=3 --set factor=0
+    grep -qE '^  out\[2\] +not written +0.25$' out
+    autotune run --template odd.ini --set mode=partial --set n=3 --differences 0
+    exits 1
+    lacks out "element "
+}
+
+@test "elements that lie apart, and none that are right" {
+    cp "$sweeps"/templates/scale.* .
+    autotune run --template scale.ini --set mode=wrong --set n=2^12
+    exits 1
+    equal "$(grep -c '^  out\[' out)" 1
+    grep -qE '^  out\[2048\] +-1.0477109 +-1.04666421$' out
+    has err "verification failed"
+}
+
+@test "every way to fail ends with exit status 1 and its outcome" {
+    cp "$sweeps"/templates/scale.* .
+    local mode outcome
+    while read -r mode outcome; do
+        autotune run --template scale.ini --set mode="$mode" --set n=2^12
+        exits 1
+        has out "result   $outcome: "
+    done <<'END'
+broken compile_error
+overrun wrong_result
+modify_input wrong_result
+fault fault
+too_large launch_error
+too_many not_resident
+hang timeout
+END
+    none_alive
+}
+
+@test "the compiler's whole message, with the source's lines" {
+    cp "$sweeps"/templates/scale.* .
+    echo 'extern "C" __global__ void more(int *out) { out[0] = undefined_one; }' >>scale.cu
+    autotune run --template scale.ini
+    exits 1
+    has err 'identifier "undefined_one" is undefined' "out[0] = undefined_one;"
+    has out "compile_error: scale.cu: compilation failed"
+}
+
+@test "a template that is wrong: exit status 2, at its line" {
+    sed '/^reference/{n;s/^arguments = .*/arguments = in, reference/}' "$sweeps/templates/scale.ini" | template odd
+    autotune run --template odd.ini
+    exits 2
+    has err "odd.ini:" "kernel 'scale_reference' has 4 parameters"
+    autotune run --template odd.ini --set blok_size=1
+    exits 2
+    has err "'blok_size'" "'block_size'"
+    autotune run --template odd.ini --set block_size=1,2
+    exits 2
+}
+
+@test "without a GPU: exit status 3" {
+    cp "$sweeps"/templates/scale.* .
+    stand_in devices=0
+    autotune run --template scale.ini
+    exits 3
+    none_alive
+}
+
+@test "it waits for a run that uses the GPU, or fails with --no-wait" {
+    hold
+    autotune run --template templates/scale.ini --no-wait
+    exits 3
+    has err "is being used by another run, process $holder"
+    kill "$holder"
+}
+
+@test "16-bit elements are shown as numbers" {
+    sed '/^\[expect.out\]/,/^compare/{s/^reference = .*/reference = constant(-2)/;/^arguments/d}' "$sweeps/templates/types.ini" | template odd
+    cp "$sweeps/templates/types.cu" odd.cu
+    autotune run --template odd.ini --set value_type=half
+    exits 1
+    lacks out "bits 0x"
+    grep -qE '^  out\[0\] +-1 +-2$' out
+    grep -qE '^  out\[2\] +-3 +-2$' out
+}

@@ -1,0 +1,308 @@
+#include "tune/single_run.h"
+
+#include "base/alloc.h"
+#include "compile/cubin_cache.h"
+#include "compile/device_kernels.h"
+#include "compile/launch_check.h"
+#include "template/problem_check.h"
+#include "template/variant.h"
+#include "tune/kernel_stats.h"
+#include "tune/tuning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FIRST_SAMPLES = 3, /* with the verifications before and after */
+    MORE_SAMPLES = 27, /* of a variant that is fast enough */
+    TRIES = 20,        /* of what is to be asked for again */
+};
+#define FAST_NS 10e6
+
+/* Everything that the steps of one run share. */
+struct steps {
+    struct single_run *run;
+    const struct single_run_request *request;
+    struct bindings fixed; /* problem values and device attributes */
+    struct error *error;
+};
+
+void single_run_init(struct single_run *run)
+{
+    *run = (struct single_run){.lock.file = -1, .cache_use.file = -1};
+}
+
+void single_run_release(struct single_run *run)
+{
+    gpu_client_free(run->client);
+    event_loop_release(&run->loop);
+    gpu_lock_release(&run->lock);
+    if (run->cache != NULL)
+        (void)cubin_cache_use_end(&run->cache_use, run->cache, 0, UINT64_MAX, NULL);
+    single_compile_release(&run->compiler);
+    result_release(&run->result);
+    free(run->compiler_log);
+    free(run->cache);
+    free(run->support);
+    free(run->reference);
+    free(run->variant);
+}
+
+/* Ends the variant. */
+static int conclude(const struct steps *steps, enum outcome outcome, const char *reason)
+{
+    struct result *result = &steps->run->result;
+    result->outcome = outcome;
+    free(result->reason);
+    result->reason = reason[0] != '\0' ? alloc_string(reason) : NULL;
+    return 0;
+}
+
+/* --- the GPU --- */
+
+static int lock_gpu(const struct steps *steps)
+{
+    struct single_run *run = steps->run;
+    struct error notice;
+    bool held;
+    int status = gpu_lock_try(&run->lock, run->gpu.uuid, &held, steps->error);
+    if (status != 0 || held)
+        return status;
+    if (steps->request->no_wait)
+        return error_set(steps->error, ERROR_DEVICE,
+                         "'%s' is being used by another run, process %ld; leave out --no-wait to "
+                         "wait for it",
+                         run->gpu.name, run->lock.owner);
+    (void)error_set(&notice, ERROR_OK, "waiting for process %ld, which is using '%s'",
+                    run->lock.owner, run->gpu.name);
+    steps->request->notice(&notice);
+    return gpu_lock_wait(&run->lock, steps->error);
+}
+
+/* The worker makes its context while the coordinator compiles. */
+static int find_gpu(struct steps *steps)
+{
+    struct single_run *run = steps->run;
+    int status = gpu_client_new(&run->client, steps->request->device, &run->loop, steps->error);
+    if (status == 0)
+        status = gpu_client_gpu(run->client, &run->gpu, steps->error);
+    if (status == 0)
+        status = lock_gpu(steps);
+    if (status != 0)
+        return status;
+    bindings_append(&steps->fixed, steps->request->problem);
+    gpu_bindings(&run->gpu, &steps->fixed);
+    return 0;
+}
+
+/* --- compiling --- */
+
+static int compile_support(const struct steps *steps)
+{
+    struct single_run *run = steps->run;
+    struct options options = {0};
+    struct compilation compilation = {0};
+    struct source source = {.path = alloc_string("autotune/device_kernels.cu"),
+                            .text = alloc_string(device_kernels_source)};
+    struct hash *hash = hash_new();
+    hash_add_text(hash, device_kernels_source);
+    hash_finish(hash, source.text_hash);
+    int status = single_compile_source_entry(&run->compiler, &source, &options, run->gpu.arch,
+                                             &compilation, &run->support, steps->error);
+    compilation_release(&compilation);
+    free(source.path);
+    free(source.text);
+    return status;
+}
+
+static bool needs_reference(const struct template *template)
+{
+    for (size_t i = 0; i < template->expectation_count; i++)
+        if (template->expectations[i].kind == EXPECT_REFERENCE)
+            return true;
+    return false;
+}
+
+static int compile_reference(const struct steps *steps)
+{
+    struct single_run *run = steps->run;
+    const struct template *template = steps->request->template;
+    struct bindings defaults = {0};
+    struct compilation compilation = {0};
+    if (!needs_reference(template))
+        return 0;
+    variant_defaults(template, &defaults);
+    const struct build build = {template, &defaults, steps->request->problem, run->gpu.arch};
+    int status =
+        single_compile_entry(&run->compiler, &build, &compilation, &run->reference, steps->error);
+    struct launch_check check = {
+        .template = template, .gpu = &run->gpu, .compilation = &compilation};
+    const struct scope scope = {&steps->fixed, NULL};
+    if (status == 0)
+        status = launch_check_references(&check, &scope, steps->error);
+    compilation_release(&compilation);
+    bindings_release(&defaults);
+    return status;
+}
+
+/* What can be decided without running it. */
+static void check_variant(const struct steps *steps, const struct compilation *compilation)
+{
+    struct error reason = {0};
+    char text[ERROR_TEXT_BYTES];
+    enum outcome outcome;
+    const struct kernel_stats_source source = {.template = steps->request->template,
+                                               .gpu = &steps->run->gpu,
+                                               .fixed = &steps->fixed,
+                                               .parameters = steps->request->parameters,
+                                               .compilation = compilation};
+    kernel_stats_fill(&source, &steps->run->result, &outcome, &reason);
+    (void)conclude(steps, outcome, error_text(&reason, text));
+}
+
+static int compile_variant(const struct steps *steps)
+{
+    struct single_run *run = steps->run;
+    const struct single_run_request *request = steps->request;
+    const struct build build = {request->template, request->parameters, request->problem,
+                                run->gpu.arch};
+    struct compilation compilation = {0};
+    struct error refusal;
+    char text[ERROR_TEXT_BYTES];
+    int status =
+        single_compile_entry(&run->compiler, &build, &compilation, &run->variant, &refusal);
+    if (compilation.log != NULL)
+        run->compiler_log = alloc_string(compilation.log);
+    if (status == 0)
+        check_variant(steps, &compilation);
+    else if (status == ERROR_CONFIG)
+        status = conclude(steps, OUTCOME_COMPILE_ERROR, error_text(&refusal, text));
+    else if (steps->error != NULL)
+        *steps->error = refusal;
+    compilation_release(&compilation);
+    return status;
+}
+
+static int prepare(struct steps *steps)
+{
+    int status = find_gpu(steps);
+    if (status == 0)
+        status = problem_check(steps->request->template, &steps->fixed, steps->error);
+    if (status == 0)
+        status = compile_variant(steps); /* first, for its messages */
+    if (status != 0 || steps->run->result.outcome != OUTCOME_COMPILED)
+        return status;
+    status = compile_reference(steps);
+    return status != 0 ? status : compile_support(steps);
+}
+
+/* --- running --- */
+
+static int take_answer(const struct steps *steps, const struct gpu_client_answer *answer)
+{
+    return conclude(steps, answer->outcome, answer->reason);
+}
+
+static int open_problem(const struct steps *steps)
+{
+    const struct single_run_request *request = steps->request;
+    struct single_run *run = steps->run;
+    const struct gpu_problem problem = {
+        .template_path = request->template->path,
+        .template_hash = request->template->hash,
+        .values = request->problem,
+        .support_cubin = run->support,
+        .reference_cubin = run->reference,
+        .cold = request->template->cold,
+        .launch_timeout_s = request->launch_timeout_s,
+    };
+    return gpu_client_open(run->client, &problem, &run->empty_ns, steps->error);
+}
+
+/* Verifies it, takes a few samples, and verifies what the last of them left behind. */
+static int try_it(const struct steps *steps)
+{
+    struct single_run *run = steps->run;
+    struct gpu_client_answer answer = {.again = true};
+    struct trial_times times;
+    int status = 0;
+    for (int i = 0; i < TRIES && answer.again && status == 0; i++) {
+        gpu_client_trial_send(run->client, run->variant, steps->request->parameters, FIRST_SAMPLES,
+                              0, TUNING_SHORT_NS);
+        status = gpu_client_trial_take(run->client, &run->result, &times, &answer, steps->error);
+    }
+    if (status != 0)
+        return status;
+    if (answer.again)
+        return conclude(steps, OUTCOME_FAULT, "the GPU worker was killed, or the GPU throttled");
+    return take_answer(steps, &answer);
+}
+
+static int load(const struct steps *steps, struct gpu_client_answer *answer)
+{
+    struct single_run *run = steps->run;
+    return gpu_client_load(run->client, 0, run->variant, steps->request->parameters, &run->result,
+                           answer, steps->error);
+}
+
+static int list_differences(const struct steps *steps)
+{
+    struct single_run *run = steps->run;
+    size_t wanted = steps->request->differences;
+    struct gpu_client_answer answer;
+    int status = load(steps, &answer);
+    if (status != 0 || answer.outcome != OUTCOME_MEASURED || answer.again)
+        return status;
+    run->difference_count = wanted < SINGLE_RUN_DIFFERENCES ? wanted : SINGLE_RUN_DIFFERENCES;
+    return gpu_client_verify_closely(run->client, 0, run->differences, &run->difference_count,
+                                     &answer, steps->error);
+}
+
+/* More samples of the kind that it has. */
+static int sample(const struct steps *steps)
+{
+    struct single_run *run = steps->run;
+    struct result *result = &run->result;
+    struct gpu_client_sampling sampling = {.count = MORE_SAMPLES, .batched = result->runs > 1};
+    struct gpu_client_answer answer;
+    int runs = 0;
+    int status = load(steps, &answer);
+    for (int i = 0; i < TRIES && status == 0 && answer.outcome == OUTCOME_MEASURED; i++) {
+        status = gpu_client_measure(run->client, 0, &sampling, &result->samples_ns,
+                                    &result->sample_count, &runs, &answer, steps->error);
+        if (!answer.again)
+            break;
+    }
+    return status != 0 || answer.outcome == OUTCOME_MEASURED ? status : take_answer(steps, &answer);
+}
+
+static int measure(const struct steps *steps)
+{
+    struct single_run *run = steps->run;
+    int status = open_problem(steps);
+    if (status == 0)
+        status = try_it(steps);
+    tuning_summarise(&run->result);
+    if (status == 0 && run->result.outcome == OUTCOME_WRONG_RESULT)
+        return list_differences(steps);
+    if (status == 0 && run->result.outcome == OUTCOME_MEASURED &&
+        run->result.time.median_ns < FAST_NS)
+        status = sample(steps);
+    tuning_summarise(&run->result);
+    if (run->result.runs > 1 && gpu_client_empty_batch_ns(run->client) > 0)
+        run->empty_ns = gpu_client_empty_batch_ns(run->client);
+    return status;
+}
+
+int single_run_perform(struct single_run *run, const struct single_run_request *request,
+                       struct error *error)
+{
+    struct steps steps = {.run = run, .request = request, .error = error};
+    run->cache = cubin_cache_default_folder();
+    cubin_cache_use_begin(&run->cache_use, run->cache);
+    int status = prepare(&steps);
+    if (status == 0 && run->result.outcome == OUTCOME_COMPILED)
+        status = measure(&steps);
+    bindings_release(&steps.fixed);
+    return status;
+}
