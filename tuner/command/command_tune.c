@@ -5,8 +5,11 @@
 #include "compile/sass.h"
 #include "tune/run.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* `argv` as one line, for the record. */
 static char *join_arguments(int argc, const char **argv)
@@ -24,6 +27,33 @@ static void print_notice(void *user, const struct error *notice)
 {
     (void)user;
     error_print(notice, stderr);
+}
+
+/* On a terminal, waits for an answer or Ctrl-C; "no" ends the run as Ctrl-C does. */
+static void ask_to_go_on(void)
+{
+    char answer = '\0';
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    fputs("autotune: go on? [y/N] ", stderr);
+    if (interrupt_poll(&input, 1, -1) == 1 && read(STDIN_FILENO, &answer, 1) == 1 &&
+        (answer == 'y' || answer == 'Y'))
+        return;
+    (void)raise(SIGINT);
+}
+
+static void report_doubt(void *user, const char *kernel, const struct compile_doubt *doubt,
+                         size_t left)
+{
+    bool terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+    (void)user;
+    fprintf(stderr, "autotune: the first %zu variants of '%s' do not compile, all with: %s\n",
+            doubt->failures, kernel, doubt->reason);
+    fprintf(stderr,
+            "autotune: `autotune check --compile` shows the compiler's whole message; %zu "
+            "variants are left%s\n",
+            left, terminal ? "" : ", and the run goes on");
+    if (terminal)
+        ask_to_go_on();
 }
 
 static int write_csv(void *user, const struct study *study, struct error *error)
@@ -154,6 +184,7 @@ int command_tune(int argc, const char **argv, struct error *error)
             .instructions = options.sass != 0,
             .quiet = options.quiet != 0,
             .notice = print_notice,
+            .doubted = report_doubt,
             .study_done = write_csv,
         };
         report.top = (size_t)options.top;

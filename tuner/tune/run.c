@@ -225,6 +225,16 @@ static int check_problem(struct run *run, struct tuning_job *job, struct error *
     return status;
 }
 
+/* Ends the progress line, for what the user is told or asked. */
+static void pass_doubt(void *user, const struct tuning_job *job, const struct compile_doubt *doubt)
+{
+    struct run *run = user;
+    progress_end(&run->progress);
+    if (run->options.doubted != NULL)
+        run->options.doubted(run->options.user, job->study.kernel, doubt,
+                             job->study.result_count - job->known_count);
+}
+
 static int make_job(struct run *run, const struct sweep_kernel *kernel,
                     const struct bindings *problem, struct error *error)
 {
@@ -232,6 +242,7 @@ static int make_job(struct run *run, const struct sweep_kernel *kernel,
     tuning_job_init(job, kernel, problem, &run->environment);
     job->compile_timeout_s = run->sweep->compile_timeout_s;
     job->launch_timeout_s = run->sweep->launch_timeout_s;
+    job->watch = &run->watch;
     int status =
         record_begin(run->record, &job->study, run->options.remeasure, &job->record_id, error);
     return status != 0 ? status : tuning_job_enumerate(job, error);
@@ -478,6 +489,7 @@ static int prepare_run(struct run *run, struct error *error)
 int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
 {
     run->sweep = sweep;
+    run->watch = (struct compile_watch){.doubt = &run->doubt, .doubted = pass_doubt, .user = run};
     run->tuned = run->options.tuned != NULL ? run->options.tuned : sweep->tuned;
     run->results = run->options.results != NULL ? run->options.results : sweep->results;
     int status = prepare_run(run, error);

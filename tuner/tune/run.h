@@ -48,6 +48,9 @@ struct run_options {
     /* Something the user should know while the run goes on: a message, with its file and line if it
      * has any. */
     void (*notice)(void *user, const struct error *notice);
+    /* The first variants all failed to compile with the message in `doubt`, and `left` more are to be
+     * tried. The run goes on unless a signal ends it. NULL: nobody is asked. */
+    void (*doubted)(void *user, const char *kernel, const struct compile_doubt *doubt, size_t left);
     /* A study is complete: the place to write its report. An error ends the run. */
     int (*study_done)(void *user, const struct study *study, struct error *error);
 };
@@ -74,6 +77,8 @@ struct run {
     struct progress progress;
     struct timings timings;
     struct gpu_lock lock;
+    struct compile_doubt doubt;
+    struct compile_watch watch;
 };
 
 /* Starts the clock; nothing else runs yet. */

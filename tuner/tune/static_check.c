@@ -60,6 +60,15 @@ static enum outcome check_compiled(struct tuning_job *job, size_t index, struct 
     return allowed ? OUTCOME_COMPILED : OUTCOME_CONSTRAINT;
 }
 
+/* A job whose last variant is this one has nothing left to doubt. */
+static void note_compiled(const struct tuning_job *job, const char *reason)
+{
+    const struct compile_watch *watch = job->watch;
+    if (watch != NULL && compile_doubt_note(watch->doubt, reason) &&
+        job->known_count < job->study.result_count)
+        watch->doubted(watch->user, job, watch->doubt);
+}
+
 bool static_check_variant(struct tuning_job *job, size_t index)
 {
     const struct compile_job *compile = job->compile_jobs[index];
@@ -69,8 +78,10 @@ bool static_check_variant(struct tuning_job *job, size_t index)
         static_check_compile_reason(compile, reason.message, 256);
         tuning_job_give_up(job, index, OUTCOME_COMPILE_ERROR, reason.message,
                            compile->timed_out ? job->compile_timeout_s : 0, compile->killed);
+        note_compiled(job, reason.message);
         return false;
     }
+    note_compiled(job, NULL);
     enum outcome outcome = check_compiled(job, index, &reason);
     if (outcome != OUTCOME_COMPILED)
         tuning_job_conclude(job, index, outcome, error_text(&reason, text));

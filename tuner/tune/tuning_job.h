@@ -10,6 +10,7 @@
 #include "record/gpu.h"
 #include "record/study.h"
 #include "template/sweep.h"
+#include "tune/compile_doubt.h"
 #include "tune/gpu_client.h"
 #include "tune/kernel_stats.h"
 
@@ -35,7 +36,15 @@ struct tuning_job {
     double compile_timeout_s; /* of this run; set after tuning_job_init() */
     double launch_timeout_s;
     int64_t record_id;
-    bool refused; /* it does not fit in the GPU's memory */
+    bool refused;                      /* it does not fit in the GPU's memory */
+    const struct compile_watch *watch; /* NULL: nobody is told */
+};
+
+/* Whom to tell that the first variants of a run do not compile; shared by its jobs. */
+struct compile_watch {
+    struct compile_doubt *doubt;
+    void (*doubted)(void *user, const struct tuning_job *job, const struct compile_doubt *doubt);
+    void *user;
 };
 
 /*

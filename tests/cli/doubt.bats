@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# A sweep whose first variants all fail to compile with one message: said at once, and on a terminal asked about.
+load helper
+
+# broken_sweep: 20 variants, of which none compiles
+broken_sweep() {
+    sweep <<'INI'
+[scale]
+n = 2^12
+block_size = 32..640 step 32
+mode = broken
+INI
+}
+
+@test "said at once, with the message; where nobody can answer, the run goes on" {
+    broken_sweep
+    for mode in "" --arch=sm_90; do
+        rm -rf results
+        autotune --config sweep.ini --format csv ${mode:+"$mode"}
+        exits 1
+        has err "the first 8 variants of 'scale' do not compile, all with: scale.cu(26): " "#error directive" \
+            "12 variants are left, and the run goes on" "check --compile"
+        equal "$(grep -c 'do not compile' err)" 1
+        equal "$(count outcome compile_error)" 20
+    done
+}
+
+# on_terminal ANSWER: the run on a terminal where that is typed; leaves what it shows in the file shown, its exit in $code
+on_terminal() {
+    code=0
+    # `script` reads the answer; the delay is for the question to come first
+    { sleep 4; printf '%s\n' "$1"; sleep 2; } |
+        script -qec "'$AUTOTUNE' --config sweep.ini --arch sm_90" /dev/null >shown || code=$?
+}
+
+@test "on a terminal: asked, and no ends the run like Ctrl-C" {
+    command -v script >/dev/null || skip "no script"
+    broken_sweep
+    on_terminal n
+    has shown "do not compile, all with: scale.cu(26)" "12 variants are left" "go on? [y/N]" "run the same command to go on"
+    equal "$code" 130
+    none_alive
+}
+
+@test "on a terminal: yes goes on" {
+    command -v script >/dev/null || skip "no script"
+    broken_sweep
+    on_terminal y
+    has shown "go on? [y/N]" "no variant of 'scale' was valid"
+    equal "$code" 1
+}
+
+@test "not said if one compiles, if messages differ, or if nothing is left" {
+    sweep <<'INI'
+[scale]
+n = 2^12
+block_size = 32..256 step 32
+mode = broken
+INI
+    autotune --config sweep.ini --arch sm_90 --format csv
+    exits 1
+    lacks err "go on"
+    sed -i 's/^mode = .*/mode = good, broken/' sweep.ini
+    autotune --config sweep.ini --arch sm_90 --format csv --results other
+    exits 0
+    lacks err "go on"
+}
