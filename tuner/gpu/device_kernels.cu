@@ -16,10 +16,7 @@ typedef unsigned long long u64;
 enum { INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, HALF, BFLOAT16, FLOAT, DOUBLE };
 
 /* enum fill_kind, in its order */
-enum { FILL_CONSTANT, FILL_UNIFORM, FILL_INTEGERS, FILL_COUNTING };
-
-/* enum compare_kind, in its order */
-enum { COMPARE_EXACT, COMPARE_ABSOLUTE, COMPARE_RELATIVE };
+enum { FILL_CONSTANT, FILL_UNIFORM, FILL_INTEGERS, FILL_COUNTING, FILL_NORMAL };
 
 struct comparison { /* the host zeroes it first */
     u64 mismatches;     /* elements that differ */
@@ -191,6 +188,18 @@ __device__ static u64 mix(u64 x)
     return x ^ x >> 31;
 }
 
+/* The sum of twelve uniform numbers, less 6: mean 0, deviation 1, nearly normal, and made of whole
+ * numbers, so that fill.c has the same bits. */
+__device__ static double nearly_normal(u64 state)
+{
+    long long sum = 6 - 6 * (1ll << 21);
+    for (int i = 0; i < 4; i++) {
+        state = mix(state);
+        sum += (long long)((state & 0x1fffff) + (state >> 21 & 0x1fffff) + (state >> 42 & 0x1fffff));
+    }
+    return (double)sum * 4.76837158203125e-7; /* 2^-21 */
+}
+
 extern "C" __global__ void autotune_empty(void)
 {
 }
@@ -217,8 +226,8 @@ extern "C" __global__ void autotune_read(const uint4 *words, u64 count, u32 *sin
         *sink = sum;
 }
 
-/* Fills by `kind`: constant a; uniform in [a, b); uniform integers in [a, b]; counting, a + b *
- * i. */
+/* Fills by `kind`: constant a; uniform in [a, b); uniform integers in [a, b]; counting, a + b * i;
+ * normal with mean a and deviation b. */
 extern "C" __global__ void autotune_fill(void *buffer, u64 count, int type, int kind, double a,
                                          double b, u64 seed)
 {
@@ -227,6 +236,8 @@ extern "C" __global__ void autotune_fill(void *buffer, u64 count, int type, int 
         double x = a;
         if (kind == FILL_COUNTING)
             x = a + b * (double)i;
+        else if (kind == FILL_NORMAL)
+            x = a + b * nearly_normal(seed + i);
         else if (kind != FILL_CONSTANT) {
             double unit = (double)(mix(seed + i) >> 11) * 1.1102230246251565e-16; /* [0, 1) */
             x = kind == FILL_UNIFORM ? a + (b - a) * unit : a + floor((b - a + 1) * unit);
@@ -238,12 +249,15 @@ extern "C" __global__ void autotune_fill(void *buffer, u64 count, int type, int 
 /*
  * Compares `count` elements of `out` with those of `reference`; their types are `type` and
  * `reference_type`. Both buffers were filled with the byte `poison` before they were computed. An
- * element that the reference left poisoned must be poisoned in `out` as well.
+ * element that the reference left poisoned must be poisoned in `out` as well. With `exact`, an
+ * element is what the reference is when rounded to its type; otherwise it differs by at most
+ * `absolute` + `relative` * |reference|, and infinities are equal only to themselves. NaN is equal to
+ * NaN with `nan_equal`.
  */
 extern "C" __global__ void autotune_compare(const void *out, int type, const void *reference,
-                                            int reference_type, u64 count, int kind,
-                                            double tolerance, int poison,
-                                            struct comparison *result)
+                                            int reference_type, u64 count, int exact,
+                                            double absolute, double relative, int nan_equal,
+                                            int poison, struct comparison *result)
 {
     int bytes = element_bytes(type);
     int reference_bytes = element_bytes(reference_type);
@@ -260,17 +274,16 @@ extern "C" __global__ void autotune_compare(const void *out, int type, const voi
         bool same;
         if (left_out && left_reference) {
             same = true;
-        } else if (kind == COMPARE_EXACT && type == reference_type && type < HALF) {
+        } else if (exact && type == reference_type && type < HALF) {
             same = out_bits == reference_bits;
         } else {
             double x = fetch(out, i, type);
             double y = fetch(reference, i, reference_type);
-            if (kind == COMPARE_EXACT)
+            if (exact)
                 y = rounded(y, type);
-            double limit = kind == COMPARE_RELATIVE ? tolerance * fabs(y)
-                           : kind == COMPARE_ABSOLUTE ? tolerance
-                                                      : 0.0;
-            same = x == y || fabs(x - y) <= limit; /* NaN never matches */
+            bool finite = y - y == 0;
+            same = x == y || (finite && fabs(x - y) <= absolute + relative * fabs(y)) ||
+                   (nan_equal && !left_out && x != x && y != y);
         }
         if (!same) {
             atomicAdd(&result->mismatches, 1ull);

@@ -58,6 +58,13 @@ static int queue_checksum(struct device_problem *problem, const struct device_bu
     return device_launch_support(problem->device, SUPPORT_checksum, count, arguments, error);
 }
 
+static int read_tolerance(const struct device_problem *problem, const struct expression *tolerance,
+                          double *value, struct error *error)
+{
+    struct scope scope = {&problem->fixed, NULL};
+    return tolerance != NULL ? expression_real(tolerance, &scope, value, error) : 0;
+}
+
 /* Compares the elements from `first` on. */
 static int queue_compare(struct device_problem *problem, size_t index, uint64_t first,
                          struct error *error)
@@ -65,23 +72,24 @@ static int queue_compare(struct device_problem *problem, size_t index, uint64_t 
     const struct expectation *expectation = &problem->template.expectations[index];
     const struct device_buffer *out = &problem->buffers[expectation->buffer];
     const struct device_buffer *reference = &problem->expected[index];
-    double tolerance = 0;
-    if (expectation->tolerance != NULL) {
-        struct scope scope = {&problem->fixed, NULL};
-        int status = expression_real(expectation->tolerance, &scope, &tolerance, error);
-        if (status != 0)
-            return status;
-    }
+    double absolute = 0;
+    double relative = 0;
+    int status = read_tolerance(problem, expectation->absolute, &absolute, error);
+    if (status == 0)
+        status = read_tolerance(problem, expectation->relative, &relative, error);
+    if (status != 0)
+        return status;
     CUdeviceptr out_data = out->data + first * element_bytes(out->type);
     CUdeviceptr reference_data = reference->data + first * element_bytes(reference->type);
     CUdeviceptr result = slot_pointer(problem, expectation_slot(index));
     int type = (int)out->type;
     int reference_type = (int)reference->type;
-    int kind = (int)expectation->compare;
+    int exact = expectation->compare == COMPARE_EXACT;
+    int nan_equal = expectation->nan_equal;
     int poison = element_poison(out->type);
     unsigned long long count = out->length - first;
-    void *arguments[] = {&out_data, &type,      &reference_data, &reference_type, &count,
-                         &kind,     &tolerance, &poison,         &result};
+    void *arguments[] = {&out_data, &type,     &reference_data, &reference_type, &count, &exact,
+                         &absolute, &relative, &nan_equal,      &poison,         &result};
     return device_launch_support(problem->device, SUPPORT_compare, count, arguments, error);
 }
 

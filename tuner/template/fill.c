@@ -59,6 +59,17 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
+/* The sum of twelve uniform numbers, less 6, as in device_kernels.cu */
+static double nearly_normal(uint64_t state)
+{
+    int64_t sum = 6 - 6 * (INT64_C(1) << 21);
+    for (int i = 0; i < 4; i++) {
+        state = mix(state);
+        sum += (int64_t)((state & 0x1fffff) + (state >> 21 & 0x1fffff) + (state >> 42 & 0x1fffff));
+    }
+    return (double)sum * 0x1p-21;
+}
+
 /* Element i. With fma(), because the GPU's compiler contracts multiplications and additions. */
 static double number_of(enum fill_kind kind, const struct fill_numbers *numbers, uint64_t i)
 {
@@ -68,6 +79,8 @@ static double number_of(enum fill_kind kind, const struct fill_numbers *numbers,
     switch (kind) {
     case FILL_COUNTING:
         return fma(b, (double)i, a);
+    case FILL_NORMAL:
+        return fma(b, nearly_normal(numbers->seed + i), a);
     case FILL_UNIFORM:
         return fma(b - a, unit, a);
     case FILL_INTEGERS:

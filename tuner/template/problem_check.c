@@ -107,8 +107,10 @@ static int check_expectation(const struct template *template, const struct expec
                              const struct scope *scope, struct error *error)
 {
     int status = 0;
-    if (expectation->tolerance != NULL)
-        status = check_tolerance(expectation->tolerance, scope, error);
+    if (expectation->absolute != NULL)
+        status = check_tolerance(expectation->absolute, scope, error);
+    if (status == 0 && expectation->relative != NULL)
+        status = check_tolerance(expectation->relative, scope, error);
     if (status != 0)
         return status;
     return expectation->kind == EXPECT_REFERENCE

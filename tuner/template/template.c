@@ -152,7 +152,8 @@ void template_release(struct template *template)
     for (size_t i = 0; i < template->expectation_count; i++) {
         launch_release(&template->expectations[i].reference);
         fill_release(&template->expectations[i].fill);
-        expression_free(template->expectations[i].tolerance);
+        expression_free(template->expectations[i].absolute);
+        expression_free(template->expectations[i].relative);
     }
     for (size_t i = 0; i < template->constraint_count; i++)
         expression_free(template->constraints[i]);

@@ -28,12 +28,13 @@ struct parameter {
 
 enum buffer_access { ACCESS_READ, ACCESS_WRITE, ACCESS_READ_WRITE, ACCESS_SCRATCH };
 
-/* The first four are device_kernels.cu's. */
+/* The first five are device_kernels.cu's. */
 enum fill_kind {
     FILL_CONSTANT,
     FILL_UNIFORM,
     FILL_INTEGERS,
     FILL_COUNTING,
+    FILL_NORMAL,
     FILL_FILE,
     FILL_NONE /* poisoned */
 };
@@ -86,8 +87,7 @@ struct launch {
     struct launch_lines lines;
 };
 
-/* The first three are device_kernels.cu's. */
-enum compare_kind { COMPARE_EXACT, COMPARE_ABSOLUTE, COMPARE_RELATIVE, COMPARE_UNORDERED };
+enum compare_kind { COMPARE_EXACT, COMPARE_CLOSE, COMPARE_UNORDERED };
 
 enum expected_kind { EXPECT_REFERENCE, EXPECT_CONSTANT, EXPECT_FILE };
 
@@ -98,7 +98,8 @@ struct expectation {
     struct fill fill;           /* EXPECT_CONSTANT, EXPECT_FILE */
     const char *reference_type; /* as buffer.type; NULL: the default */
     enum compare_kind compare;
-    struct expression *tolerance; /* of absolute and relative */
+    struct expression *absolute, *relative; /* tolerances of COMPARE_CLOSE; NULL: 0 */
+    bool nan_equal;                         /* NaN is equal to NaN */
     int line;
 };
 

@@ -33,7 +33,7 @@ static const struct {
 } fills[] = {
     [FILL_CONSTANT] = {"constant", 1, 1}, [FILL_UNIFORM] = {"uniform", 2, 3},
     [FILL_INTEGERS] = {"integers", 2, 3}, [FILL_COUNTING] = {"counting", 2, 2},
-    [FILL_FILE] = {"file", 1, 1},
+    [FILL_NORMAL] = {"normal", 2, 3},     [FILL_FILE] = {"file", 1, 1},
 };
 
 static int read_fill_call(struct loader *loader, const char *word, const char *inner, int line,
@@ -45,7 +45,8 @@ static int read_fill_call(struct loader *loader, const char *word, const char *i
     if (kind == sizeof fills / sizeof *fills)
         return loader_fail(
             loader, line,
-            "unknown fill '%s'; expected constant, uniform, integers, counting or file", word);
+            "unknown fill '%s'; expected constant, uniform, normal, integers, counting or file",
+            word);
     fill->kind = (enum fill_kind)kind;
     if (fill->kind == FILL_FILE) {
         fill->path = path_beside(loader->template->path, inner);

@@ -4,9 +4,41 @@
 #include "base/suggestion.h"
 #include "template/template_buffers.h"
 #include "template/template_launches.h"
+#include "template/value_list.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* "absolute(e)", "relative(e)" or "close(absolute, relative)". */
+static int read_tolerances(struct loader *loader, const struct ini_entry *entry,
+                           struct expectation *expectation)
+{
+    char *copy = alloc_string(entry->value);
+    char *inner = NULL;
+    char **texts = NULL;
+    bool call = split_call(copy, &inner);
+    size_t count = call ? text_split(inner, ',', &texts) : 0;
+    struct expression **kinds[2] = {NULL, NULL};
+    if (call && strcmp(copy, "absolute") == 0 && count == 1)
+        kinds[0] = &expectation->absolute;
+    else if (call && strcmp(copy, "relative") == 0 && count == 1)
+        kinds[0] = &expectation->relative;
+    else if (call && strcmp(copy, "close") == 0 && count == 2) {
+        kinds[0] = &expectation->absolute;
+        kinds[1] = &expectation->relative;
+    }
+    int status = kinds[0] != NULL
+                     ? 0
+                     : loader_fail(loader, entry->line,
+                                   "compare '%s' is unknown; expected exact, absolute(e), "
+                                   "relative(e), close(absolute, relative) or unordered",
+                                   entry->value);
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = loader_read_expression(loader, texts[i], entry->line, &loader->fixed, kinds[i]);
+    text_split_release(texts, count);
+    free(copy);
+    return status;
+}
 
 static int read_compare(struct loader *loader, const char *section, struct expectation *expectation)
 {
@@ -18,23 +50,25 @@ static int read_compare(struct loader *loader, const char *section, struct expec
         expectation->compare = entry->value[0] == 'e' ? COMPARE_EXACT : COMPARE_UNORDERED;
         return 0;
     }
-    char *copy = alloc_string(entry->value);
-    char *inner;
-    bool call = split_call(copy, &inner);
-    if (call && strcmp(copy, "absolute") == 0)
-        expectation->compare = COMPARE_ABSOLUTE;
-    else if (call && strcmp(copy, "relative") == 0)
-        expectation->compare = COMPARE_RELATIVE;
-    else
-        status = loader_fail(
-            loader, entry->line,
-            "compare '%s' is unknown; expected exact, absolute(e), relative(e) or unordered",
-            entry->value);
-    if (status == 0)
-        status = loader_read_expression(loader, inner, entry->line, &loader->fixed,
-                                        &expectation->tolerance);
-    free(copy);
-    return status;
+    expectation->compare = COMPARE_CLOSE;
+    return read_tolerances(loader, entry, expectation);
+}
+
+/* "yes": NaN is equal to NaN. */
+static int read_nan_equal(struct loader *loader, const char *section,
+                          struct expectation *expectation)
+{
+    const struct ini_entry *entry = loader_get(loader, section, "nan_equal");
+    if (entry == NULL)
+        return 0;
+    expectation->nan_equal = strcmp(entry->value, "yes") == 0;
+    if (!expectation->nan_equal && strcmp(entry->value, "no") != 0)
+        return loader_fail(loader, entry->line, "nan_equal '%s' is neither yes nor no",
+                           entry->value);
+    if (expectation->nan_equal && expectation->compare == COMPARE_UNORDERED)
+        return loader_fail(loader, entry->line,
+                           "nan_equal has no meaning with '%s', which compares bits", "unordered");
+    return 0;
 }
 
 static int find_buffer(const struct loader *loader, const char *name, int line, size_t *index)
@@ -68,6 +102,8 @@ int loader_read_expectation(struct loader *loader, const char *section,
         status = loader_need(loader, section, expectation->line, "reference", &reference);
     if (status == 0)
         status = read_compare(loader, section, expectation);
+    if (status == 0)
+        status = read_nan_equal(loader, section, expectation);
     if (status != 0)
         return status;
     const struct ini_entry *type = loader_get(loader, section, "reference_type");

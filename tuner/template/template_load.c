@@ -26,8 +26,9 @@ static const char *const buffer_keys[] = {"type", "length", "access", "fill", NU
 static const char *const launch_keys[] = {
     "entry",       "when", "grid", "block", "shared_bytes", "arguments", "cooperative",
     "co_resident", "main", "loop", "from",  "while",        "next",      NULL};
-static const char *const expect_keys[] = {"reference",    "reference_type", "grid",    "block",
-                                          "shared_bytes", "arguments",      "compare", NULL};
+static const char *const expect_keys[] = {"reference", "reference_type", "grid",
+                                          "block",     "shared_bytes",   "arguments",
+                                          "compare",   "nan_equal",      NULL};
 static const char *const metrics_keys[] = {"bytes", "operations", NULL};
 
 static const struct section_kind {

@@ -65,6 +65,42 @@ static void test_random_numbers_are_the_gpus(void **state)
     FILLED(FILL_INTEGERS, ELEMENT_FLOAT, floating, "-8", "8");
 }
 
+static void test_normal_numbers_are_the_gpus(void **state)
+{
+    (void)state;
+    static const double wide[COUNT] = {0x1.6265a00000000p+3, 0x1.39d9720000000p+3,
+                                       0x1.ac08640000000p+2, 0x1.30848a0000000p+3};
+    FILLED(FILL_NORMAL, ELEMENT_DOUBLE, wide, "10", "2", "7");
+}
+
+static void test_normal_numbers_have_their_mean_and_deviation(void **state)
+{
+    enum { MANY = 100000 };
+    static double numbers[MANY];
+    (void)state;
+    struct fill fill = {.kind = FILL_NORMAL, .argument_count = 2};
+    struct bindings none = {0};
+    const struct scope scope = {&none, NULL};
+    struct error error;
+    double sum = 0;
+    double squares = 0;
+    size_t within = 0;
+    assert_int_equal(expression_new(&fill.arguments[0], "3", "x.ini", 1, &error), 0);
+    assert_int_equal(expression_new(&fill.arguments[1], "0.5", "x.ini", 1, &error), 0);
+    assert_int_equal(fill_elements(&fill, &scope, ELEMENT_DOUBLE, MANY, numbers, &error), 0);
+    for (size_t i = 0; i < MANY; i++) {
+        double deviations = (numbers[i] - 3) / 0.5;
+        sum += deviations;
+        squares += deviations * deviations;
+        within += deviations > -1 && deviations < 1;
+    }
+    assert_true(sum / MANY > -0.01 && sum / MANY < 0.01);
+    assert_true(squares / MANY > 0.98 && squares / MANY < 1.02);
+    assert_true(within > 0.67 * MANY && within < 0.69 * MANY); /* 68.3 % */
+    expression_free(fill.arguments[0]);
+    expression_free(fill.arguments[1]);
+}
+
 /* The first number that splitmix64 draws from seed 0 is 0xe220a8397b1dcdaf. */
 static void test_the_generator_is_splitmix64(void **state)
 {
@@ -138,6 +174,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_numbers_are_the_gpus),
+        cmocka_unit_test(test_normal_numbers_are_the_gpus),
+        cmocka_unit_test(test_normal_numbers_have_their_mean_and_deviation),
         cmocka_unit_test(test_the_generator_is_splitmix64),
         cmocka_unit_test(test_whole_numbers_wrap),
         cmocka_unit_test(test_without_a_fill_it_is_poison),

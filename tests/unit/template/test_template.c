@@ -254,8 +254,9 @@ static void check_example_expectation(const struct template *template)
     assert_text(expectation->reference.block[0], "1024");
     assert_int_equal(expectation->reference.argument_count, 3);
     assert_true(expectation->reference.arguments[1].is_buffer);
-    assert_int_equal(expectation->compare, COMPARE_RELATIVE);
-    assert_text(expectation->tolerance, "1e-5");
+    assert_int_equal(expectation->compare, COMPARE_CLOSE);
+    assert_text(expectation->relative, "1e-5");
+    assert_null(expectation->absolute);
 }
 
 static void the_example_of_the_readme_loads(void **state)
@@ -411,14 +412,25 @@ static void comparisons_of_every_kind(void **state)
     static const struct {
         const char *text;
         enum compare_kind kind;
-    } cases[] = {{"exact", COMPARE_EXACT},
-                 {"unordered", COMPARE_UNORDERED},
-                 {"absolute(1e-6)", COMPARE_ABSOLUTE},
-                 {"relative(n > 3 and 1e-4 or 1e-5)", COMPARE_RELATIVE}};
+        const char *absolute, *relative;
+    } cases[] = {
+        {"exact", COMPARE_EXACT, NULL, NULL},
+        {"unordered", COMPARE_UNORDERED, NULL, NULL},
+        {"absolute(1e-6)", COMPARE_CLOSE, "1e-6", NULL},
+        {"relative(n > 3 and 1e-4 or 1e-5)", COMPARE_CLOSE, NULL, "n > 3 and 1e-4 or 1e-5"},
+        {"close(max(1e-6, 0), n * 1e-9)", COMPARE_CLOSE, "max(1e-6, 0)", "n * 1e-9"},
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = spoiled("relative(1e-5)", cases[i].text);
         load_well(scene, text);
-        assert_int_equal(scene->template.expectations[0].compare, cases[i].kind);
+        const struct expectation *expectation = &scene->template.expectations[0];
+        assert_int_equal(expectation->compare, cases[i].kind);
+        assert_int_equal(expectation->absolute != NULL, cases[i].absolute != NULL);
+        assert_int_equal(expectation->relative != NULL, cases[i].relative != NULL);
+        if (cases[i].absolute != NULL)
+            assert_text(expectation->absolute, cases[i].absolute);
+        if (cases[i].relative != NULL)
+            assert_text(expectation->relative, cases[i].relative);
         free(text);
     }
 }
@@ -789,7 +801,7 @@ static void accesses_and_fills_that_are_refused(void **state)
          "buffer 'out' is an output, which is poisoned; use read_write for one that starts with a "
          "fill"},
         {"uniform(-1, 1)", "random(-1, 1)", 13,
-         "unknown fill 'random'; expected constant, uniform, integers, counting or file"},
+         "unknown fill 'random'; expected constant, uniform, normal, integers, counting or file"},
         {"uniform(-1, 1)", "0", 13, "fill '0' is not of the form constant(0)"},
         {"uniform(-1, 1)", "", 13, "fill '' is not of the form constant(0)"},
         {"uniform(-1, 1)", "constant(0", 13, "fill 'constant(0' is not of the form constant(0)"},
@@ -803,11 +815,14 @@ static void accesses_and_fills_that_are_refused(void **state)
         {"reference = sum_reference\n", "reference = uniform(0, 1)\n", 33,
          "reference 'uniform(0, 1)' is invalid; expected an entry, constant(x) or file(x.npy)"},
         {"relative(1e-5)", "equal", 35,
-         "compare 'equal' is unknown; expected exact, absolute(e), relative(e) or unordered"},
+         "compare 'equal' is unknown; expected exact, absolute(e), relative(e), close(absolute, "
+         "relative) or unordered"},
         {"relative(1e-5)", "relative", 35,
-         "compare 'relative' is unknown; expected exact, absolute(e), relative(e) or unordered"},
+         "compare 'relative' is unknown; expected exact, absolute(e), relative(e), close(absolute, "
+         "relative) or unordered"},
         {"relative(1e-5)", "close(1e-5)", 35,
-         "compare 'close(1e-5)' is unknown; expected exact, absolute(e), relative(e) or unordered"},
+         "compare 'close(1e-5)' is unknown; expected exact, absolute(e), relative(e), "
+         "close(absolute, relative) or unordered"},
     };
     struct scene *scene = *state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
