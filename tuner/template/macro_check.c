@@ -179,7 +179,7 @@ static int check_parameters(const struct template *template, const struct parame
     int status = 0;
     for (size_t i = 0; i < count && status == 0; i++) {
         const struct parameter *parameter = &parameters[i];
-        if (!parameter->compiled)
+        if (!parameter->compiled || parameter->renamed)
             continue;
         char *macro = alloc_string(parameter->name);
         for (char *c = macro; *c != '\0'; c++)
@@ -192,6 +192,20 @@ static int check_parameters(const struct template *template, const struct parame
     return status;
 }
 
+static int check_definitions(const struct template *template, const struct texts *texts,
+                             struct error *error)
+{
+    for (size_t i = 0; i < template->definition_count; i++) {
+        const struct definition *definition = &template->definitions[i];
+        if (!any_has(texts, definition->macro))
+            return error_set_at(error, ERROR_CONFIG, template->path, definition->line,
+                                "define '%s' changes nothing: the source and its headers do not "
+                                "name that macro",
+                                definition->macro);
+    }
+    return 0;
+}
+
 int macro_check(const struct template *template, struct error *error)
 {
     struct texts texts = {0};
@@ -201,6 +215,8 @@ int macro_check(const struct template *template, struct error *error)
     if (status == 0)
         status =
             check_parameters(template, template->problem, template->problem_count, &texts, error);
+    if (status == 0)
+        status = check_definitions(template, &texts, error);
     for (size_t i = 0; i < texts.count; i++)
         free(texts.items[i]);
     free(texts.items);

@@ -161,6 +161,9 @@ void template_release(struct template *template)
         expression_free(template->precompiled[i].when);
     expression_free(template->bytes);
     expression_free(template->operations);
+    for (size_t i = 0; i < template->definition_count; i++)
+        free(template->definitions[i].macro);
+    free(template->definitions);
     text_split_release(template->options, template->option_count);
     source_release(&template->source);
     ini_file_release(&template->ini);

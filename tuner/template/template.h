@@ -23,6 +23,7 @@ struct parameter {
     char **words;          /* the words it may have; NULL for a number */
     size_t word_count;
     bool compiled; /* handed to NVRTC as a definition */
+    bool renamed;  /* … under the names of `definitions` alone */
     int line;
 };
 
@@ -103,6 +104,13 @@ struct expectation {
     int line;
 };
 
+/* A macro with the value of a parameter or problem value. */
+struct definition {
+    char *macro;
+    const char *name; /* of the value */
+    int line;
+};
+
 /* A header of the toolkit that is precompiled for the variants for which `when` holds. */
 struct precompiled_header {
     const char *name;
@@ -120,6 +128,8 @@ struct template
     const char *description;
     char **options;
     size_t option_count;
+    struct definition *definitions;
+    size_t definition_count;
     struct precompiled_header *precompiled;
     size_t precompiled_count;
     bool cold;

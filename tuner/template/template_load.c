@@ -7,6 +7,7 @@
 #include "template/compiler_option.h"
 #include "template/loader.h"
 #include "template/template_buffers.h"
+#include "template/template_definitions.h"
 #include "template/template_expectations.h"
 #include "template/template_gap.h"
 #include "template/template_launches.h"
@@ -20,8 +21,8 @@
 #include <string.h>
 
 /* Every kind of section and its keys (NULL: any). */
-static const char *const kernel_keys[] = {"source",     "description", "options", "include",
-                                          "constraint", "cache",       NULL};
+static const char *const kernel_keys[] = {"source", "description", "options", "include",
+                                          "define", "constraint",  "cache",   NULL};
 static const char *const buffer_keys[] = {"type", "length", "access", "fill", NULL};
 static const char *const launch_keys[] = {
     "entry",       "when", "grid", "block", "shared_bytes", "arguments", "cooperative",
@@ -358,6 +359,8 @@ static int load(struct loader *loader)
         status = loader_read_parameters(loader, "launch_parameters", false);
     if (status == 0)
         status = loader_read_parameters(loader, "problem", false);
+    if (status == 0)
+        status = loader_read_definitions(loader);
     if (status == 0)
         status = loader_collect_members(loader);
     if (status == 0)

@@ -12,19 +12,28 @@ static void upper_case(char *text)
         *text = (char)toupper((unsigned char)*text);
 }
 
+static void define(struct options *options, const char *macro, const char *prefix,
+                   struct value value, const char *text)
+{
+    const char *point = value.kind == VALUE_REAL && strpbrk(text, ".e") == NULL ? ".0" : "";
+    *ARRAY_APPEND(options->items, options->count) =
+        alloc_format("-D%s=%s%s%s", macro, prefix, text, point);
+}
+
 static void add_definition(struct options *options, const char *name, struct value value)
 {
     char text[VALUE_TEXT_BYTES];
     char *macro = alloc_string(name);
+    char *prefix = alloc_format("%s_", name);
+    bool word = value.kind == VALUE_WORD;
     upper_case(macro);
+    upper_case(prefix);
     value_text(value, text);
-    if (value.kind == VALUE_WORD)
+    if (word)
         upper_case(text);
-    const char *point = value.kind == VALUE_REAL && strpbrk(text, ".e") == NULL ? ".0" : "";
-    *ARRAY_APPEND(options->items, options->count) =
-        value.kind == VALUE_WORD ? alloc_format("-D%s=%s_%s", macro, macro, text)
-                                 : alloc_format("-D%s=%s%s", macro, text, point);
+    define(options, macro, word ? prefix : "", value, text);
     free(macro);
+    free(prefix);
 }
 
 static void add_definitions(struct options *options, const struct parameter *parameters,
@@ -32,8 +41,23 @@ static void add_definitions(struct options *options, const struct parameter *par
 {
     for (size_t i = 0; i < count; i++) {
         const struct value *value = bindings_find(values, parameters[i].name);
-        if (parameters[i].compiled && value != NULL)
+        if (parameters[i].compiled && !parameters[i].renamed && value != NULL)
             add_definition(options, parameters[i].name, *value);
+    }
+}
+
+/* Macros whose names are the source's own; words as they are, so that they may be types. */
+static void add_own_definitions(struct options *options, const struct template *template,
+                                const struct bindings *parameters, const struct bindings *problem)
+{
+    for (size_t i = 0; i < template->definition_count; i++) {
+        const struct definition *definition = &template->definitions[i];
+        char text[VALUE_TEXT_BYTES];
+        const struct value *value = bindings_find(parameters, definition->name);
+        if (value == NULL)
+            value = bindings_find(problem, definition->name);
+        if (value != NULL)
+            define(options, definition->macro, "", *value, value_text(*value, text));
     }
 }
 
@@ -49,6 +73,7 @@ void variant_options(const struct template *template, const struct bindings *par
     size_t before = options->count;
     add_definitions(options, template->parameters, template->parameter_count, parameters);
     add_definitions(options, template->problem, template->problem_count, problem);
+    add_own_definitions(options, template, parameters, problem);
     options->definition_count = options->count - before;
 }
 

@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# Macros in the source's own case, and problem values as macros.
+load helper
+
+own() {
+    cat >own.cu <<'CUDA'
+extern "C" __global__ void __launch_bounds__(block_size_x) own(const real *in, real *out)
+{
+    static_assert(SIZE % 2 == 0, "the size is a constant");
+    for (int i = blockIdx.x * block_size_x + threadIdx.x; i < SIZE; i += gridDim.x * block_size_x)
+        out[i] = in[i];
+}
+extern "C" __global__ void own_reference(const real *in, real *reference)
+{
+    for (int i = 0; i < SIZE; i++)
+        reference[i] = in[i];
+}
+CUDA
+    cat >own.ini <<INI
+[kernel]
+define = ${1:-block_size_x, SIZE = n, real = value_type}
+[parameters]
+block_size_x = 128
+[problem]
+n = 1024
+value_type = float | double
+[buffer.in]
+type = value_type
+length = n
+access = read
+fill = uniform(-1, 1)
+[buffer.out]
+type = value_type
+length = n
+access = write
+[launch.own]
+entry = own
+grid = ceil_div(n, block_size_x)
+block = block_size_x
+arguments = in, out
+[expect.out]
+reference = own_reference
+reference_type = value_type
+arguments = in, reference
+compare = exact
+INI
+}
+
+@test "macros have the source's own names, and a problem value is a constant" {
+    own
+    autotune check --compile --template own.ini --arch sm_90 --set value_type=float,double --set n=1024,2048
+    exits 0
+    autotune --template own.ini --arch sm_90 --set block_size_x=64,128 --set n=1024,2048 --format csv
+    exits 0
+    equal "$(count outcome compiled)" 4
+    autotune emit --kernel own --templates . --set n=2048 --source
+    exits 0
+    has out "#define block_size_x 128" "#define SIZE 2048" "#define real float"
+    lacks out BLOCK_SIZE_X VALUE_TYPE
+}
+
+@test "a value of the problem that is a macro is compiled for itself" {
+    own
+    autotune check --compile --template own.ini --arch sm_90 --set n=1024,1023
+    exits 2
+    has err "the size is a constant"
+    has out "n=1024"
+}
+
+@test "definitions that are none" {
+    own 'block_size_y'
+    autotune check --template own.ini
+    exits 2
+    has err "own.ini:2:" "unknown parameter or problem value 'block_size_y'; did you mean 'block_size_x'?"
+    own 'block_size_x, WIDTH = n'
+    autotune check --template own.ini
+    exits 2
+    has err "own.ini:2:" "define 'WIDTH' changes nothing: the source and its headers do not name that macro"
+    for definition in 'N = n' '2x = n' 'a b = n' 'SIZE = n = n' 'SIZE = n, SIZE = block_size_x' 'SIZE = '; do
+        own "$definition"
+        autotune check --template own.ini
+        exits 2
+        has err "own.ini:2:"
+    done
+}
