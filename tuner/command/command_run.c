@@ -8,6 +8,7 @@
 #include "template/template_load.h"
 #include "tune/single_run.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,8 +98,8 @@ static void print_differences(const struct single_run *run)
     for (size_t i = 0; i < run->difference_count; i++) {
         const struct gpu_difference *difference = &run->differences[i];
         char element[96];
-        (void)snprintf(element, sizeof element, "%s[%llu]", difference->buffer,
-                       (unsigned long long)difference->index);
+        (void)snprintf(element, sizeof element, "%s[%" PRIu64 "]", difference->buffer,
+                       difference->index);
         printf("  %-24s %-24s %s\n", element, difference->got, difference->expected);
     }
 }

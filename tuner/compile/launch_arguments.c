@@ -27,11 +27,9 @@ static char *given_text(const struct step *step)
 {
     char *text = alloc_string("");
     for (size_t i = 0; i < step->argument_count; i++) {
-        const struct argument *argument = &step->launch->arguments[i];
-        char *longer =
-            alloc_format("%s%s%s%s%s", text, i > 0 ? ", " : "",
-                         argument->is_buffer ? "" : element_name(argument->type),
-                         argument->is_buffer ? "" : " ", expression_text(argument->expression));
+        char *argument = argument_text(&step->launch->arguments[i]);
+        char *longer = alloc_format("%s%s%s", text, i > 0 ? ", " : "", argument);
+        free(argument);
         free(text);
         text = longer;
     }
@@ -77,14 +75,13 @@ static int refuse_number(const struct comparison *comparison, struct error *erro
 static int refuse_size(const struct comparison *comparison, size_t index, struct error *error)
 {
     const struct step_argument *given = &comparison->step->arguments[index];
-    const struct argument *argument = &comparison->step->launch->arguments[index];
+    char *argument = argument_text(&comparison->step->launch->arguments[index]);
     bool tells = source_tells(comparison);
     char *has = alloc_format("parameter %zu%s%s%s of %u bytes", index + 1, tells ? ", '" : "",
                              tells ? comparison->signature.parameters[index].text : "",
                              tells ? "'," : "", comparison->parameters.bytes[index]);
-    char *gives = alloc_format(
-        "'%s%s%s', of %zu bytes", argument->is_buffer ? "" : element_name(argument->type),
-        argument->is_buffer ? "" : " ", expression_text(argument->expression), given->size);
+    char *gives = alloc_format("'%s', of %zu bytes", argument, given->size);
+    free(argument);
     int status = fail(comparison, has, gives, error);
     free(has);
     free(gives);

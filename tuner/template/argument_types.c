@@ -2,6 +2,7 @@
 
 #include "template/source_signature.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What an argument is, as far as it is known. */
@@ -30,10 +31,10 @@ static size_t find_buffer(const struct template *template, const char *name)
 static struct given describe(const struct checked *checked, const struct argument *argument)
 {
     const struct template *template = checked->template;
-    const char *text = expression_text(argument->expression);
     struct given given = {.known = true, .type = argument->type};
     if (!argument->is_buffer)
         return given;
+    const char *text = expression_text(argument->expression);
     given.buffer = text;
     size_t index = find_buffer(template, text);
     if (checked->expectation != NULL && strcmp(text, "reference") == 0)
@@ -97,11 +98,12 @@ static int refuse(const struct checked *checked, size_t index,
                             "type %s",
                             index + 1, launch->entry, declared->text, given->buffer,
                             element_name(given->type));
-    return error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
-                        "parameter %zu of kernel '%s' is '%s', but the argument is '%s%s%s'",
-                        index + 1, launch->entry, declared->text,
-                        argument->is_buffer ? "" : element_name(argument->type),
-                        argument->is_buffer ? "" : " ", expression_text(argument->expression));
+    char *text = argument_text(argument);
+    int status = error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
+                              "parameter %zu of kernel '%s' is '%s', but the argument is '%s'",
+                              index + 1, launch->entry, declared->text, text);
+    free(text);
+    return status;
 }
 
 static int check(const struct checked *checked, struct error *error)
@@ -113,7 +115,8 @@ static int check(const struct checked *checked, struct error *error)
         return 0;
     for (size_t i = 0; i < signature.count && i < launch->argument_count && status == 0; i++) {
         struct given given = describe(checked, &launch->arguments[i]);
-        if (!fits(&signature.parameters[i], &given))
+        bool is_struct = !launch->arguments[i].is_buffer && launch->arguments[i].expression == NULL;
+        if (!is_struct && !fits(&signature.parameters[i], &given))
             status = refuse(checked, i, &signature.parameters[i], &given, error);
     }
     source_signature_release(&signature);

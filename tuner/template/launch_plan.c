@@ -115,28 +115,48 @@ static int read_buffer_argument(struct evaluation *evaluation, const struct laun
             return 0;
         }
     }
-    return error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path, launch->line,
-                        "argument '%s' of launch '%s' is not a buffer",
+    return error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path,
+                        launch->lines.arguments, "argument '%s' of launch '%s' is not a buffer",
                         expression_text(argument->expression), launch->name);
 }
 
-static int read_scalar_argument(struct evaluation *evaluation, const struct launch *launch,
-                                const struct argument *argument, struct step_argument *result)
+static int read_scalar(struct evaluation *evaluation, const struct launch *launch,
+                       const struct argument *argument, unsigned char *bytes)
 {
+    const struct scope *scope = &evaluation->local_scope;
     int64_t integer = 0;
     double real = 0;
-    result->size = element_bytes(argument->type);
-    int status = element_is_floating(argument->type)
-                     ? expression_real(argument->expression, &evaluation->local_scope, &real,
-                                       evaluation->error)
-                     : expression_integer(argument->expression, &evaluation->local_scope, &integer,
-                                          evaluation->error);
-    if (status == 0 && !element_store(argument->type, integer, real, result->bytes))
-        status =
-            error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path, launch->line,
-                         "argument '%s' of launch '%s' does not fit %s: %" PRId64,
-                         expression_text(argument->expression), launch->name,
-                         element_name(argument->type), integer);
+    bool condition = false;
+    int status;
+    if (argument->is_condition)
+        status = expression_boolean(argument->expression, scope, &condition, evaluation->error);
+    else if (element_is_floating(argument->type))
+        status = expression_real(argument->expression, scope, &real, evaluation->error);
+    else
+        status = expression_integer(argument->expression, scope, &integer, evaluation->error);
+    if (argument->is_condition)
+        integer = condition;
+    if (status == 0 && !element_store(argument->type, integer, real, bytes))
+        status = error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path,
+                              launch->lines.arguments,
+                              "argument '%s' of launch '%s' does not fit %s: %" PRId64,
+                              expression_text(argument->expression), launch->name,
+                              element_name(argument->type), integer);
+    return status;
+}
+
+static int read_value_argument(struct evaluation *evaluation, const struct launch *launch,
+                               const struct argument *argument, struct step_argument *result)
+{
+    int status = 0;
+    if (argument->expression != NULL) {
+        result->size = element_bytes(argument->type);
+        return read_scalar(evaluation, launch, argument, result->bytes);
+    }
+    result->size = argument_field_offset(argument, argument->field_count);
+    for (size_t i = 0; i < argument->field_count && status == 0; i++)
+        status = read_scalar(evaluation, launch, &argument->fields[i],
+                             result->bytes + argument_field_offset(argument, i));
     return status;
 }
 
@@ -149,7 +169,7 @@ static int read_arguments(struct evaluation *evaluation, const struct launch *la
         const struct argument *argument = &launch->arguments[i];
         int status = argument->is_buffer
                          ? read_buffer_argument(evaluation, launch, argument, &step->arguments[i])
-                         : read_scalar_argument(evaluation, launch, argument, &step->arguments[i]);
+                         : read_value_argument(evaluation, launch, argument, &step->arguments[i]);
         if (status != 0)
             return status;
     }

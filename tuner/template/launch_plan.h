@@ -35,9 +35,9 @@ struct kernel_lookup {
 
 struct step_argument {
     bool is_buffer;
-    size_t buffer;          /* index; SIZE_MAX: the reference's output */
-    unsigned char bytes[8]; /* a scalar in the kernel's representation */
-    size_t size;            /* in bytes; 8 for a buffer */
+    size_t buffer;                       /* index; SIZE_MAX: the reference's output */
+    unsigned char bytes[ARGUMENT_BYTES]; /* a scalar or struct as the kernel has it */
+    size_t size;                         /* in bytes; 8 for a buffer */
 };
 
 struct step {

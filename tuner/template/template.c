@@ -106,6 +106,55 @@ int template_expected_type(const struct template *template, const struct expecta
     return status;
 }
 
+char *argument_text(const struct argument *argument)
+{
+    if (argument->is_buffer)
+        return alloc_string(expression_text(argument->expression));
+    if (argument->expression != NULL)
+        return alloc_format("%s %s", argument->is_condition ? "bool" : element_name(argument->type),
+                            expression_text(argument->expression));
+    char *text = alloc_string("");
+    for (size_t i = 0; i < argument->field_count; i++) {
+        char *field = argument_text(&argument->fields[i]);
+        char *longer = alloc_format("%s%s%s", text, i > 0 ? ", " : "", field);
+        free(field);
+        free(text);
+        text = longer;
+    }
+    char *whole = alloc_format("struct(%s)", text);
+    free(text);
+    return whole;
+}
+
+static size_t round_up(size_t offset, size_t alignment)
+{
+    return (offset + alignment - 1) / alignment * alignment;
+}
+
+size_t argument_field_offset(const struct argument *argument, size_t field)
+{
+    size_t offset = 0;
+    size_t widest = 1;
+    for (size_t i = 0; i < argument->field_count; i++) {
+        size_t bytes = element_bytes(argument->fields[i].type);
+        offset = round_up(offset, bytes);
+        if (i == field)
+            return offset;
+        offset += bytes;
+        widest = bytes > widest ? bytes : widest;
+    }
+    return round_up(offset, widest);
+}
+
+static void arguments_release(struct argument *arguments, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        arguments_release(arguments[i].fields, arguments[i].field_count);
+        expression_free(arguments[i].expression);
+    }
+    free(arguments);
+}
+
 static void fill_release(struct fill *fill)
 {
     for (size_t i = 0; i < 3; i++)
@@ -119,8 +168,7 @@ static void launch_release(struct launch *launch)
         expression_free(launch->grid[i]);
         expression_free(launch->block[i]);
     }
-    for (size_t i = 0; i < launch->argument_count; i++)
-        expression_free(launch->arguments[i].expression);
+    arguments_release(launch->arguments, launch->argument_count);
     expression_free(launch->when);
     expression_free(launch->shared_bytes);
     expression_free(launch->cooperative);
@@ -128,7 +176,6 @@ static void launch_release(struct launch *launch)
     expression_free(launch->from);
     expression_free(launch->condition);
     expression_free(launch->next);
-    free(launch->arguments);
     free(launch->entry);
 }
 

@@ -58,10 +58,15 @@ struct buffer {
 };
 
 struct argument {
-    bool is_buffer;         /* the expression yields a buffer's name */
-    enum element_type type; /* of a scalar */
-    struct expression *expression;
+    bool is_buffer;                /* the expression yields a buffer's name */
+    bool is_condition;             /* a bool; the expression yields true or false */
+    enum element_type type;        /* of a scalar */
+    struct expression *expression; /* NULL: a struct */
+    struct argument *fields;       /* of a struct: scalars */
+    size_t field_count;
 };
+
+enum { ARGUMENT_BYTES = 64 }; /* the most that a struct has */
 
 /* The lines of a launch's keys; the section's for a key that is left out. */
 struct launch_lines {
@@ -169,6 +174,13 @@ const char *const *template_stat_names(void);
 
 /* Whether the constraint needs kernel statistics and so waits for the compiler. */
 bool constraint_needs_stats(const struct expression *constraint);
+
+/* "in", "uint64 n", "struct(float 1, int32 n)", as in the file; a new string. */
+char *argument_text(const struct argument *argument);
+
+/* The offset of a struct's field with index `field`, as C lays it out; of index field_count, the
+ * struct's size. */
+size_t argument_field_offset(const struct argument *argument, size_t field);
 
 /* Names buffer `index` in a message that has no place yet. Returns `status`, or 0 where that is 0. */
 int template_in_buffer(const struct template *template, size_t index, int status,

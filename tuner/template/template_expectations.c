@@ -33,7 +33,7 @@ static int read_tolerances(struct loader *loader, const struct ini_entry *entry,
                                    "compare '%s' is unknown; expected exact, absolute(e), "
                                    "relative(e), close(absolute, relative) or unordered",
                                    entry->value);
-    for (size_t i = 0; i < count && status == 0; i++)
+    for (size_t i = 0; i < 2 && kinds[i] != NULL && status == 0; i++)
         status = loader_read_expression(loader, texts[i], entry->line, &loader->fixed, kinds[i]);
     text_split_release(texts, count);
     free(copy);

@@ -28,12 +28,53 @@ static int read_extents(struct loader *loader, const char *section, const char *
     return status;
 }
 
-/* "uint64 n" is a scalar; anything else an expression that yields a buffer. */
+static int read_argument(struct loader *loader, const char *text, int line,
+                         const struct names *known, struct argument *argument);
+
+/* "float 1, int32 n", the inside of a struct. */
+static int read_fields(struct loader *loader, const char *text, int line, const struct names *known,
+                       struct argument *argument)
+{
+    char **texts;
+    size_t count = text_split(text, ',', &texts);
+    int status = count > 0 ? 0 : loader_fail(loader, line, "struct(%s) has no fields", text);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        struct argument *field = ARRAY_APPEND(argument->fields, argument->field_count);
+        status = read_argument(loader, texts[i], line, known, field);
+        if (status == 0 && (field->is_buffer || field->expression == NULL))
+            status = loader_fail(loader, line, "field '%s' of a struct is not a scalar", texts[i]);
+    }
+    if (status == 0 && argument_field_offset(argument, argument->field_count) > ARGUMENT_BYTES)
+        status = loader_fail(loader, line, "struct(%s) has more than 64 bytes", text);
+    text_split_release(texts, count);
+    return status;
+}
+
+static int read_struct(struct loader *loader, const char *text, int line, const struct names *known,
+                       struct argument *argument)
+{
+    char *copy = alloc_string(text);
+    char *inner;
+    int status =
+        split_call(copy, &inner)
+            ? read_fields(loader, inner, line, known, argument)
+            : loader_fail(loader, line, "'%s' is not of the form struct(float 1, int32 n)", text);
+    free(copy);
+    return status;
+}
+
+/* "uint64 n" is a scalar, "bool x" a condition; anything else an expression that yields a buffer. */
 static int read_argument(struct loader *loader, const char *text, int line,
                          const struct names *known, struct argument *argument)
 {
     size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789");
-    int type = isspace((unsigned char)text[word]) ? element_from_name(text, word) : -1;
+    bool typed = isspace((unsigned char)text[word]);
+    int type = typed ? element_from_name(text, word) : -1;
+    if (text[word] == '(' && word == strlen("struct") && strncmp(text, "struct", word) == 0)
+        return read_struct(loader, text, line, known, argument);
+    argument->is_condition = typed && word == strlen("bool") && strncmp(text, "bool", word) == 0;
+    if (argument->is_condition)
+        type = ELEMENT_UINT8;
     argument->is_buffer = type < 0;
     if (type >= 0) {
         argument->type = (enum element_type)type;
@@ -160,7 +201,8 @@ int loader_read_launch(struct loader *loader, const char *section, struct launch
     if (status == 0)
         status = loader_read_geometry(loader, section, &known, launch);
     for (size_t i = 0; i < launch->argument_count && status == 0; i++)
-        if (expression_uses(launch->arguments[i].expression, "reference"))
+        if (launch->arguments[i].is_buffer &&
+            expression_uses(launch->arguments[i].expression, "reference"))
             status = loader_fail(loader, launch->line,
                                  "launch '%s' has 'reference' among its arguments, which only the "
                                  "reference of an [expect] section has",

@@ -509,6 +509,32 @@ static void scalars_of_every_type(void **state)
     assert_memory_equal(arguments[7].bytes, &(double){1.0 / 3.0}, 8);
 }
 
+static void conditions_and_structs(void **state)
+{
+    struct scene *scene = *state;
+    make_well(scene,
+              "[launch.run]\nentry = k\ngrid = 1\nblock = 1\n"
+              "arguments = bool n > 3, bool finish == \"atomic\", bool yes,\n"
+              "  struct(int8 n / 100, double factor, bool n > 3, int32 -2), struct(uint16 7)\n");
+    const struct step_argument *arguments = scene->launch_plan.steps[0].arguments;
+    const struct {
+        int8_t a;
+        double b;
+        bool c;
+        int32_t d;
+    } fields = {10, 1.5, true, -2};
+    assert_int_equal(arguments[0].size, 1);
+    assert_int_equal(arguments[0].bytes[0], 1);
+    assert_int_equal(arguments[1].bytes[0], 0);
+    assert_int_equal(arguments[2].bytes[0], 1);
+    assert_int_equal(arguments[3].size, sizeof fields);
+    assert_int_equal((int8_t)arguments[3].bytes[0], fields.a);
+    assert_memory_equal(arguments[3].bytes + 8, &fields.b, 8);
+    assert_int_equal(arguments[3].bytes[16], 1);
+    assert_memory_equal(arguments[3].bytes + 20, &fields.d, 4);
+    assert_int_equal(arguments[4].size, 2);
+}
+
 static void arguments_that_do_not_fit(void **state)
 {
     struct scene *scene = *state;
@@ -517,18 +543,18 @@ static void arguments_that_do_not_fit(void **state)
         int line;
         const char *message;
     } cases[] = {
-        {"uint8 n", 20, "argument 'n' of launch 'run' does not fit uint8: 1000"},
-        {"int8 128", 20, "argument '128' of launch 'run' does not fit int8: 128"},
-        {"uint32 -1", 20, "argument '-1' of launch 'run' does not fit uint32: -1"},
-        {"uint64 -1", 20, "argument '-1' of launch 'run' does not fit uint64: -1"},
-        {"int32 2^31", 20, "argument '2^31' of launch 'run' does not fit int32: 2147483648"},
+        {"uint8 n", 24, "argument 'n' of launch 'run' does not fit uint8: 1000"},
+        {"int8 128", 24, "argument '128' of launch 'run' does not fit int8: 128"},
+        {"uint32 -1", 24, "argument '-1' of launch 'run' does not fit uint32: -1"},
+        {"uint64 -1", 24, "argument '-1' of launch 'run' does not fit uint64: -1"},
+        {"int32 2^31", 24, "argument '2^31' of launch 'run' does not fit int32: 2147483648"},
         {"int32 factor", 24,
          "cannot evaluate 'factor': it is not a whole number; // divides whole numbers, "
          "ceil_div(a, b) rounds up (factor = 1.5)"},
         {"float finish", 24, "cannot evaluate 'finish': it is not a number (finish = two_pass)"},
-        {"(n > 3 and finish or in)", 20,
+        {"(n > 3 and finish or in)", 24,
          "argument '(n > 3 and finish or in)' of launch 'run' is not a buffer"},
-        {"(n > 3 and n or in)", 20,
+        {"(n > 3 and n or in)", 24,
          "argument '(n > 3 and n or in)' of launch 'run' is not a buffer"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -662,6 +688,7 @@ int main(void)
         TEST(numbers_out_of_range),
         TEST(metrics_that_are_no_numbers),
         TEST(scalars_of_every_type),
+        TEST(conditions_and_structs),
         TEST(arguments_that_do_not_fit),
         TEST(expressions_that_fail),
         TEST(errors_of_the_look_ups),

@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# Arguments by value: conditions, small numbers and structs, against the parameters of a compiled kernel.
+load helper
+
+# valued ARGUMENTS: a template whose kernel takes a struct, a bool, a char and a half
+valued() {
+    cat >valued.cu <<'CUDA'
+#include <cuda_fp16.h>
+struct shape {
+    int n;
+    double factor;
+    bool twice;
+};
+extern "C" __global__ void valued(float *out, struct shape shape, bool negative, signed char small, __half scale)
+{
+    for (int i = threadIdx.x; i < shape.n; i += blockDim.x)
+        out[i] = (float)shape.factor * (shape.twice ? 2.0f : 1.0f) * (negative ? -1.0f : 1.0f) + small + __half2float(scale);
+}
+CUDA
+    cat >valued.ini <<INI
+[parameters]
+[launch_parameters]
+threads = 32
+[problem]
+n = 100
+[buffer.out]
+type = float
+length = n
+access = write
+[launch.valued]
+entry = valued
+grid = 1
+block = threads
+arguments = $1
+[expect.out]
+reference = constant(1)
+compare = exact
+INI
+}
+
+@test "conditions, 8- and 16-bit numbers and structs have the kernel's sizes" {
+    valued 'out, struct(int32 n, double 0.5, bool n > 64), bool threads == 64, int8 -1, half 1.5'
+    autotune check --compile --template valued.ini --arch sm_90
+    exits 0
+}
+
+@test "what the kernel takes beside what the file gives, structs too" {
+    valued 'out, struct(int32 n, double 0.5), bool yes, int8 -1, half 1.5'
+    autotune check --compile --template valued.ini --arch sm_90
+    exits 2
+    has err "valued.ini:14: kernel 'valued' has parameter 2, 'struct shape shape', of 24 bytes; 'arguments' gives 'struct(int32 n, double 0.5)', of 16 bytes"
+    valued 'out, bool yes'
+    autotune check --compile --template valued.ini --arch sm_90
+    exits 2
+    has err "'arguments' gives 2: out, bool yes"
+}
+
+@test "structs and conditions that are none" {
+    for arguments in 'out, struct()' 'out, struct(int32 n' 'out, struct(out)' 'out, struct(struct(int32 1))' 'out, struct(n)' \
+        'out, struct(double 1, double 2, double 3, double 4, double 5, double 6, double 7, double 8, int8 9)'; do
+        valued "$arguments"
+        autotune check --template valued.ini
+        exits 2
+        has err "valued.ini:14:"
+    done
+    valued 'out, struct(int32 n, double 0.5, bool n), bool yes, int8 -1, half 1.5'
+    autotune check --compile --template valued.ini --arch sm_90
+    exits 2
+    has err "valued.ini:14: " "write 'n != 0'"
+}
