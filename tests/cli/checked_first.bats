@@ -168,10 +168,12 @@ extern "C" __global__ void hidden(PARAMETERS) { out[0] = factor * in[0]; }'
 
 # npy FILE TYPE FORTRAN COUNT BYTES: an array's header, and so many zero bytes
 npy() {
-    local header="{'descr': '$2', 'fortran_order': $3, 'shape': ($4,), }"
-    printf '\x93NUMPY\x01\x00' >"$1"
-    printf "\\x$(printf %02x "${#header}")\\x00%s" "$header" >>"$1"
-    head -c "$5" /dev/zero >>"$1"
+    local header="{'descr': '$2', 'fortran_order': $3, 'shape': ($4,), }" length
+    length=$(printf %02x "${#header}")
+    {
+        printf '\x93NUMPY\x01\x00%b%s' "\\x$length\\x00" "$header"
+        head -c "$5" /dev/zero
+    } >"$1"
 }
 
 @test "an array's file that is missing, short, of another type, order or length" {

@@ -82,12 +82,11 @@ static void print_head(const struct variant *variant, const struct single_run *r
 
 static void print_kernel(const struct kernel_stats *stats)
 {
-    printf(
-        "  kernel   %d registers, %lld bytes spilled, %lld bytes of shared memory, %d blocks per "
-        "SM, occupancy %.0f %%\n",
-        stats->registers, (long long)stats->spill_bytes,
-        (long long)(stats->static_shared_bytes + stats->dynamic_shared_bytes), stats->blocks_per_sm,
-        100 * stats->occupancy);
+    int64_t shared_bytes = stats->static_shared_bytes + stats->dynamic_shared_bytes;
+    printf("  kernel   %d registers, %" PRId64 " bytes spilled, %" PRId64
+           " bytes of shared memory, %d blocks per SM, occupancy %.0f %%\n",
+           stats->registers, stats->spill_bytes, shared_bytes, stats->blocks_per_sm,
+           100 * stats->occupancy);
 }
 
 static void print_differences(const struct single_run *run)

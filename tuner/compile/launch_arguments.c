@@ -11,7 +11,6 @@ struct comparison {
     const struct template *template;
     const struct step *step;
     struct cubin_parameters parameters;
-    struct source_signature signature; /* empty if the source does not tell */
 };
 
 static int fail(const struct comparison *comparison, const char *has, const char *given,
@@ -51,15 +50,16 @@ static char *sizes_text(const struct cubin_parameters *parameters)
 
 static bool source_tells(const struct comparison *comparison)
 {
-    return comparison->signature.count == comparison->parameters.count;
+    return comparison->step->launch->signature.count == comparison->parameters.count;
 }
 
 static int refuse_number(const struct comparison *comparison, struct error *error)
 {
     size_t count = comparison->parameters.count;
     size_t given_count = comparison->step->argument_count;
-    char *parameters = source_tells(comparison) ? source_signature_text(&comparison->signature)
-                                                : sizes_text(&comparison->parameters);
+    char *parameters = source_tells(comparison)
+                           ? source_signature_text(&comparison->step->launch->signature)
+                           : sizes_text(&comparison->parameters);
     char *arguments = given_text(comparison->step);
     char *has = alloc_format("%zu parameter%s%s%s", count, count == 1 ? "" : "s",
                              count == 0 ? "" : ": ", count == 0 ? "" : parameters);
@@ -77,9 +77,10 @@ static int refuse_size(const struct comparison *comparison, size_t index, struct
     const struct step_argument *given = &comparison->step->arguments[index];
     char *argument = argument_text(&comparison->step->launch->arguments[index]);
     bool tells = source_tells(comparison);
-    char *has = alloc_format("parameter %zu%s%s%s of %u bytes", index + 1, tells ? ", '" : "",
-                             tells ? comparison->signature.parameters[index].text : "",
-                             tells ? "'," : "", comparison->parameters.bytes[index]);
+    char *has =
+        alloc_format("parameter %zu%s%s%s of %u bytes", index + 1, tells ? ", '" : "",
+                     tells ? comparison->step->launch->signature.parameters[index].text : "",
+                     tells ? "'," : "", comparison->parameters.bytes[index]);
     char *gives = alloc_format("'%s', of %zu bytes", argument, given->size);
     free(argument);
     int status = fail(comparison, has, gives, error);
@@ -88,7 +89,7 @@ static int refuse_size(const struct comparison *comparison, size_t index, struct
     return status;
 }
 
-static int compare(struct comparison *comparison, struct error *error)
+static int compare(const struct comparison *comparison, struct error *error)
 {
     const struct step *step = comparison->step;
     bool same_number = comparison->parameters.count == step->argument_count;
@@ -98,12 +99,7 @@ static int compare(struct comparison *comparison, struct error *error)
         wrong++;
     if (same_number && (wrong == step->argument_count || wrong == CUBIN_PARAMETERS))
         return 0;
-    (void)source_signature_read(comparison->template->source.text, step->entry,
-                                &comparison->signature);
-    int status =
-        same_number ? refuse_size(comparison, wrong, error) : refuse_number(comparison, error);
-    source_signature_release(&comparison->signature);
-    return status;
+    return same_number ? refuse_size(comparison, wrong, error) : refuse_number(comparison, error);
 }
 
 int launch_arguments_check(const struct launch_plan *launch_plan, const struct template *template,

@@ -109,17 +109,14 @@ static int refuse(const struct checked *checked, size_t index,
 static int check(const struct checked *checked, struct error *error)
 {
     const struct launch *launch = checked->launch;
-    struct source_signature signature;
+    const struct source_signature *signature = &launch->signature;
     int status = 0;
-    if (!source_signature_read(checked->template->source.text, launch->entry, &signature))
-        return 0;
-    for (size_t i = 0; i < signature.count && i < launch->argument_count && status == 0; i++) {
+    for (size_t i = 0; i < signature->count && i < launch->argument_count && status == 0; i++) {
         struct given given = describe(checked, &launch->arguments[i]);
         bool is_struct = !launch->arguments[i].is_buffer && launch->arguments[i].expression == NULL;
-        if (!is_struct && !fits(&signature.parameters[i], &given))
-            status = refuse(checked, i, &signature.parameters[i], &given, error);
+        if (!is_struct && !fits(&signature->parameters[i], &given))
+            status = refuse(checked, i, &signature->parameters[i], &given, error);
     }
-    source_signature_release(&signature);
     return status;
 }
 

@@ -106,24 +106,28 @@ int template_expected_type(const struct template *template, const struct expecta
     return status;
 }
 
+/* Of an argument that is not a struct. */
+static char *scalar_text(const struct argument *argument)
+{
+    const char *text = expression_text(argument->expression);
+    const char *type = argument->is_condition ? "bool" : element_name(argument->type);
+    return argument->is_buffer ? alloc_string(text) : alloc_format("%s %s", type, text);
+}
+
 char *argument_text(const struct argument *argument)
 {
-    if (argument->is_buffer)
-        return alloc_string(expression_text(argument->expression));
     if (argument->expression != NULL)
-        return alloc_format("%s %s", argument->is_condition ? "bool" : element_name(argument->type),
-                            expression_text(argument->expression));
-    char *text = alloc_string("");
+        return scalar_text(argument);
+    char *text = alloc_string("struct(");
     for (size_t i = 0; i < argument->field_count; i++) {
-        char *field = argument_text(&argument->fields[i]);
-        char *longer = alloc_format("%s%s%s", text, i > 0 ? ", " : "", field);
+        char *field = scalar_text(&argument->fields[i]);
+        bool last = i + 1 == argument->field_count;
+        char *longer = alloc_format("%s%s%s", text, field, last ? ")" : ", ");
         free(field);
         free(text);
         text = longer;
     }
-    char *whole = alloc_format("struct(%s)", text);
-    free(text);
-    return whole;
+    return text;
 }
 
 static size_t round_up(size_t offset, size_t alignment)
@@ -149,7 +153,9 @@ size_t argument_field_offset(const struct argument *argument, size_t field)
 static void arguments_release(struct argument *arguments, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        arguments_release(arguments[i].fields, arguments[i].field_count);
+        for (size_t j = 0; j < arguments[i].field_count; j++)
+            expression_free(arguments[i].fields[j].expression);
+        free(arguments[i].fields);
         expression_free(arguments[i].expression);
     }
     free(arguments);
@@ -169,6 +175,7 @@ static void launch_release(struct launch *launch)
         expression_free(launch->block[i]);
     }
     arguments_release(launch->arguments, launch->argument_count);
+    source_signature_release(&launch->signature);
     expression_free(launch->when);
     expression_free(launch->shared_bytes);
     expression_free(launch->cooperative);

@@ -11,6 +11,7 @@
 #include "template/expression.h"
 #include "template/ini_file.h"
 #include "template/source.h"
+#include "template/source_signature.h"
 #include "template/value.h"
 
 #include <stdbool.h>
@@ -76,7 +77,8 @@ struct launch_lines {
 struct launch {
     const char *name;
     char *entry;
-    struct expression *when; /* NULL: always */
+    struct source_signature signature; /* of the entry; empty if the source does not tell */
+    struct expression *when;           /* NULL: always */
     struct expression *grid[3];
     size_t grid_count;
     struct expression *block[3];

@@ -28,50 +28,13 @@ static int read_extents(struct loader *loader, const char *section, const char *
     return status;
 }
 
-static int read_argument(struct loader *loader, const char *text, int line,
-                         const struct names *known, struct argument *argument);
-
-/* "float 1, int32 n", the inside of a struct. */
-static int read_fields(struct loader *loader, const char *text, int line, const struct names *known,
-                       struct argument *argument)
-{
-    char **texts;
-    size_t count = text_split(text, ',', &texts);
-    int status = count > 0 ? 0 : loader_fail(loader, line, "struct(%s) has no fields", text);
-    for (size_t i = 0; i < count && status == 0; i++) {
-        struct argument *field = ARRAY_APPEND(argument->fields, argument->field_count);
-        status = read_argument(loader, texts[i], line, known, field);
-        if (status == 0 && (field->is_buffer || field->expression == NULL))
-            status = loader_fail(loader, line, "field '%s' of a struct is not a scalar", texts[i]);
-    }
-    if (status == 0 && argument_field_offset(argument, argument->field_count) > ARGUMENT_BYTES)
-        status = loader_fail(loader, line, "struct(%s) has more than 64 bytes", text);
-    text_split_release(texts, count);
-    return status;
-}
-
-static int read_struct(struct loader *loader, const char *text, int line, const struct names *known,
-                       struct argument *argument)
-{
-    char *copy = alloc_string(text);
-    char *inner;
-    int status =
-        split_call(copy, &inner)
-            ? read_fields(loader, inner, line, known, argument)
-            : loader_fail(loader, line, "'%s' is not of the form struct(float 1, int32 n)", text);
-    free(copy);
-    return status;
-}
-
 /* "uint64 n" is a scalar, "bool x" a condition; anything else an expression that yields a buffer. */
-static int read_argument(struct loader *loader, const char *text, int line,
-                         const struct names *known, struct argument *argument)
+static int read_plain(struct loader *loader, const char *text, int line, const struct names *known,
+                      struct argument *argument)
 {
     size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789");
     bool typed = isspace((unsigned char)text[word]);
     int type = typed ? element_from_name(text, word) : -1;
-    if (text[word] == '(' && word == strlen("struct") && strncmp(text, "struct", word) == 0)
-        return read_struct(loader, text, line, known, argument);
     argument->is_condition = typed && word == strlen("bool") && strncmp(text, "bool", word) == 0;
     if (argument->is_condition)
         type = ELEMENT_UINT8;
@@ -91,6 +54,40 @@ static int read_argument(struct loader *loader, const char *text, int line,
     return loader_fail(loader, line,
                        "argument '%s' is not a buffer; give a scalar its type, such as uint64 n",
                        text);
+}
+
+/* "float 1, int32 n", the inside of a struct. */
+static int read_fields(struct loader *loader, const char *text, int line, const struct names *known,
+                       struct argument *argument)
+{
+    char **texts;
+    size_t count = text_split(text, ',', &texts);
+    int status = count > 0 ? 0 : loader_fail(loader, line, "struct(%s) has no fields", text);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        struct argument *field = ARRAY_APPEND(argument->fields, argument->field_count);
+        status = read_plain(loader, texts[i], line, known, field);
+        if (status == 0 && field->is_buffer)
+            status = loader_fail(loader, line, "field '%s' of a struct is not a scalar", texts[i]);
+    }
+    if (status == 0 && argument_field_offset(argument, argument->field_count) > ARGUMENT_BYTES)
+        status = loader_fail(loader, line, "struct(%s) has more than 64 bytes", text);
+    text_split_release(texts, count);
+    return status;
+}
+
+static int read_argument(struct loader *loader, const char *text, int line,
+                         const struct names *known, struct argument *argument)
+{
+    if (strncmp(text, "struct(", strlen("struct(")) != 0)
+        return read_plain(loader, text, line, known, argument);
+    char *copy = alloc_string(text);
+    char *inner;
+    int status =
+        split_call(copy, &inner)
+            ? read_fields(loader, inner, line, known, argument)
+            : loader_fail(loader, line, "'%s' is not of the form struct(float 1, int32 n)", text);
+    free(copy);
+    return status;
 }
 
 static int read_arguments(struct loader *loader, const char *section, const struct names *known,
@@ -146,6 +143,7 @@ int loader_read_geometry(struct loader *loader, const char *section, const struc
         .shared_bytes = line_of(loader, section, "shared_bytes", launch->line),
         .arguments = line_of(loader, section, "arguments", launch->line),
     };
+    (void)source_signature_read(loader->template->source.text, launch->entry, &launch->signature);
     int status = read_extents(loader, section, "grid", known, launch->grid, &launch->grid_count);
     if (status == 0)
         status = read_extents(loader, section, "block", known, launch->block, &launch->block_count);
