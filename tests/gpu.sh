@@ -3,7 +3,8 @@
 #     tests/gpu.sh BUILD [RESULTS [PART…]]
 # BUILD is a build folder, wherever it lies. RESULTS gets what the shipped sweep writes (default: a folder that is
 # removed again). PART is sweep, foreign, downstream, planted (one variant of every kind that hangs, faults or computes
-# nonsense), hangs (50 of them) or faults (200) (default: everything).
+# nonsense), hangs (50 of them), faults (200) or format (what templates can say about values; `check --compile` and
+# `run`) (default: everything).
 # Ends with "N passed, N failed"; exit status 77 where there is no GPU.
 set -u
 
@@ -69,6 +70,31 @@ second_run() {
 
 foreign_kernel() {
     sweep "$source/tests/foreign/sweep.ini" "$scratch/foreign" && grep "^parameter.tile = " "$scratch/foreign/tuned.ini"
+}
+
+# Every variant is right, and the tuples of the sweep are its only ones.
+format_sweep() {
+    "$autotune" check --compile --config "$source/tests/format/sweep.ini" &&
+        sweep "$source/tests/format/sweep.ini" "$scratch/format" --format csv >"$scratch/format.csv" &&
+        cat "$scratch/format.csv" && [ "$(grep -c ',measured,' "$scratch/format.csv")" -eq 6 ]
+}
+
+# run_values EXPECTED TEXT [OPTION…]: `run` ends with that status, and says that
+run_values() {
+    local status=0
+    timeout 60 "$autotune" run --template "$source/tests/format/values.ini" "${@:3}" >"$scratch/run" 2>&1 || status=$?
+    cat "$scratch/run"
+    [ "$status" -eq "$1" ] && grep -F -- "$2" "$scratch/run"
+}
+
+# A run of a variant that was compiled before takes less than a second.
+run_is_quick() {
+    local begin
+    run_values 0 "result   correct" || return 1
+    begin=$(date +%s%N)
+    run_values 0 "result   correct" || return 1
+    echo "$((($(date +%s%N) - begin) / 1000000)) ms"
+    [ $((($(date +%s%N) - begin) / 1000000)) -lt 1000 ]
 }
 
 static_figures() {
@@ -152,6 +178,11 @@ if wanted sweep; then
 fi
 if wanted foreign; then
     test_case "a foreign kernel is tuned" foreign_kernel
+fi
+if wanted format; then
+    test_case "structs, conditions, own macros, tuples, normal numbers, NaN: compiled, checked and tuned" format_sweep
+    test_case "run: one variant is right, in less than a second" run_is_quick
+    test_case "run: the element that was not written" run_values 1 "not written" --set defect=last
 fi
 if wanted downstream; then
     test_case "an application with a bundle and no compiler sums right, as fast as the tuner said" \

@@ -70,6 +70,16 @@ extern "C" __global__ void most(int *out) { out[0] = undefined_two; }'
     has err 'variable "nothing" was declared but never referenced'
 }
 
+@test "check --compile: everything that a template can say about values" {
+    autotune check --compile --config "$SOURCE_DIR/tests/format/sweep.ini" --arch sm_90
+    exits 0
+    [ ! -s err ]
+    has out "n=65536 value_type=float: block_size_x=64 defect=none waves=8" "n=100000 value_type=double: "
+    autotune --config "$SOURCE_DIR/tests/format/sweep.ini" --arch sm_90 --format csv
+    exits 0
+    equal "$(count outcome compiled)" 6
+}
+
 @test "the number and sizes of a launch's arguments" {
     odd '0,/^arguments = .*/s//arguments = in, out, float factor/'
     found '^arguments = in, out' "kernel 'scale_good' has 4 parameters: const float *in, float *out, float factor, u64 n" \

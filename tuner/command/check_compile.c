@@ -5,6 +5,7 @@
 #include "compile/single_compile.h"
 #include "record/study.h"
 #include "template/problem_check.h"
+#include "template/space.h"
 #include "template/variant.h"
 #include "tune/gpu_list.h"
 #include "tune/kernel_stats.h"
@@ -70,6 +71,36 @@ static void bind_defaults(const struct sweep_kernel *kernel, struct bindings *pa
                 value = list->values[j];
         bindings_set(parameters, template->parameters[i].name, value);
     }
+}
+
+/* Whether the constraints on parameters allow the variant; those that fail count as allowing it. */
+static bool is_allowed(const struct subject *subject)
+{
+    const struct sweep_kernel *kernel = subject->kernel;
+    const struct scope fixed = {&subject->fixed, NULL};
+    const struct scope scope = {&subject->parameters, &fixed};
+    bool allowed = true;
+    for (size_t i = 0; i < kernel->constraint_count && allowed; i++)
+        if (!constraint_needs_stats(kernel->constraints[i]) &&
+            expression_boolean(kernel->constraints[i], &scope, &allowed, NULL) != 0)
+            allowed = true;
+    return allowed;
+}
+
+/* The defaults, or the first variant of the space if constraints or tuples rule them out. */
+static void bind_variant(struct subject *subject)
+{
+    const struct sweep_kernel *kernel = subject->kernel;
+    bind_defaults(kernel, &subject->parameters);
+    if (is_allowed(subject))
+        return;
+    struct bindings first = {0};
+    struct space *space = space_new(&kernel->template, kernel->values, kernel->constraints,
+                                    kernel->constraint_count, &subject->fixed);
+    if (space_next(space, &first, NULL) == 1)
+        bindings_copy(&subject->parameters, &first);
+    bindings_release(&first);
+    space_free(space);
 }
 
 /* Shows the compiler's whole message, warnings too. Returns 0; 1 if the source was refused; or an
@@ -173,9 +204,9 @@ static int check_problem(struct checking *checking, const struct sweep_kernel *k
 {
     struct subject subject = {.kernel = kernel, .problem = problem};
     struct error fault;
-    bind_defaults(kernel, &subject.parameters);
     bindings_append(&subject.fixed, problem);
     gpu_bindings(checking->gpu, &subject.fixed);
+    bind_variant(&subject);
     int status = check_references(checking, &subject);
     if (status >= 0 && problem_check(&kernel->template, &subject.fixed, &fault) != 0)
         report(checking, &fault);
