@@ -319,11 +319,11 @@ int gpu_client_verify_closely(struct gpu_client *client, int64_t id,
                               struct gpu_client_answer *answer, struct error *error)
 {
     json_t *reply;
-    json_t *request = json_pack("{s:s, s:I, s:i, s:I}", "do", "verify", "id", (json_int_t)id,
-                                "runs", 1, "differences", (json_int_t)*count);
     json_decref(client->differences);
     client->differences = NULL;
-    int status = call_running(client, request, launch_timeout(client), &reply, answer, error);
+    send_request(client, json_pack("{s:s, s:I, s:i, s:I}", "do", "verify", "id", (json_int_t)id,
+                                   "runs", 1, "differences", (json_int_t)*count));
+    int status = take_running(client, launch_timeout(client), &reply, answer, error);
     if (reply != NULL)
         note_run(client, reply);
     json_decref(reply);

@@ -254,7 +254,9 @@ static int plan_order(struct run *run, struct tuning_job *job, size_t *total, st
     if (run->environment.static_mode) {
         tuning_job_shuffle(job, run->options.instructions);
         *total += job->order_count;
-        return 0;
+        return job->order_count == 0 || tuning_job_is_complete(job)
+                   ? 0
+                   : tuning_job_request_reference(job, run->pool, error);
     }
     if (job->refused)
         return 0;

@@ -238,10 +238,10 @@ static int try_it(const struct steps *steps)
     return take_answer(steps, &answer);
 }
 
-static int load(const struct steps *steps, struct gpu_client_answer *answer)
+static int load(const struct steps *steps, int64_t id, struct gpu_client_answer *answer)
 {
     struct single_run *run = steps->run;
-    return gpu_client_load(run->client, 0, run->variant, steps->request->parameters, &run->result,
+    return gpu_client_load(run->client, id, run->variant, steps->request->parameters, &run->result,
                            answer, steps->error);
 }
 
@@ -250,7 +250,7 @@ static int list_differences(const struct steps *steps)
     struct single_run *run = steps->run;
     size_t wanted = steps->request->differences;
     struct gpu_client_answer answer;
-    int status = load(steps, &answer);
+    int status = load(steps, 0, &answer);
     if (status != 0 || answer.outcome != OUTCOME_MEASURED || answer.again)
         return status;
     run->difference_count = wanted < SINGLE_RUN_DIFFERENCES ? wanted : SINGLE_RUN_DIFFERENCES;
@@ -258,20 +258,22 @@ static int list_differences(const struct steps *steps)
                                      &answer, steps->error);
 }
 
-/* More samples of the kind that it has. */
+/* More samples of the kind that it has; again if they were dropped, or their worker was. */
 static int sample(const struct steps *steps)
 {
     struct single_run *run = steps->run;
     struct result *result = &run->result;
     struct gpu_client_sampling sampling = {.count = MORE_SAMPLES, .batched = result->runs > 1};
-    struct gpu_client_answer answer;
+    struct gpu_client_answer answer = {.again = true};
     int runs = 0;
-    int status = load(steps, &answer);
-    for (int i = 0; i < TRIES && status == 0 && answer.outcome == OUTCOME_MEASURED; i++) {
-        status = gpu_client_measure(run->client, 0, &sampling, &result->samples_ns,
-                                    &result->sample_count, &runs, &answer, steps->error);
-        if (!answer.again)
-            break;
+    int status = 0;
+    for (int i = 0; i < TRIES && answer.again && status == 0; i++) {
+        status = load(steps, i, &answer);
+        if (status != 0 || answer.again || answer.outcome != OUTCOME_MEASURED)
+            continue;
+        gpu_client_measure_send(run->client, i, &sampling);
+        status = gpu_client_measure_take(run->client, &result->samples_ns, &result->sample_count,
+                                         &runs, &answer, steps->error);
     }
     return status != 0 || answer.outcome == OUTCOME_MEASURED ? status : take_answer(steps, &answer);
 }

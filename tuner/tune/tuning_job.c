@@ -278,7 +278,8 @@ static int request(const struct tuning_job *job, struct compile_pool *pool,
     return status;
 }
 
-static int request_reference(struct tuning_job *job, struct compile_pool *pool, struct error *error)
+int tuning_job_request_reference(struct tuning_job *job, struct compile_pool *pool,
+                                 struct error *error)
 {
     const struct template *template = &job->kernel->template;
     struct bindings defaults = {0};
@@ -327,7 +328,7 @@ void tuning_job_shuffle(struct tuning_job *job, bool instructions)
 int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error)
 {
     tuning_job_shuffle(job, false);
-    return request_reference(job, pool, error);
+    return tuning_job_request_reference(job, pool, error);
 }
 
 int tuning_job_compile_next(struct tuning_job *job, struct compile_pool *pool, struct error *error)

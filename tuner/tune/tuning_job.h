@@ -99,6 +99,10 @@ int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t
 void tuning_job_drop(struct tuning_job *job, struct compile_pool *pool, size_t index);
 void tuning_job_drop_all(struct tuning_job *job, struct compile_pool *pool);
 
+/* Requests the compile job of the source with its defaults, if a reference needs it. */
+int tuning_job_request_reference(struct tuning_job *job, struct compile_pool *pool,
+                                 struct error *error);
+
 /* Checks the launches of the references against what was compiled, once job->reference is done.
  * Returns 0, also if it did not compile; ERROR_CONFIG at the template's line; or ERROR_RECORD. */
 int tuning_job_check_references(const struct tuning_job *job, struct error *error);
