@@ -29,6 +29,9 @@ block() {
     run "$AUTOTUNE" check --config configs/saxpy.ini
     [ "$status" -eq 0 ]
     [[ $output == *"15 variants of 15"* ]]
+    AUTOTUNE_CACHE=$scratch/cache run "$AUTOTUNE" check --template kernel_templates/saxpy.ini --compile --arch sm_80
+    [ "$status" -eq 0 ]
+    [[ $output == *"n=16777216: block_size=256 waves=1: "* ]]
     AUTOTUNE_CACHE=$scratch/cache run "$AUTOTUNE" --config configs/saxpy.ini --arch sm_80 --quiet
     [ "$status" -eq 0 ]
     [[ $output == *"15 compiled"* ]]

@@ -173,6 +173,67 @@ static void lists_of_values(void **state)
     assert_true(value_equal(kernel->values[2].values[0], value_real(0.5)));
 }
 
+static void tuples_are_problems_or_constraints(void **state)
+{
+    struct scene *scene = *state;
+    load_well(scene, "[sum]\n(value_type, n) = (int32, 7), (float, 9)\n"
+                     "(block_size, finish) = (64, atomic), (128, two_pass), (64, two_pass)\n");
+    const struct sweep_kernel *kernel = &scene->sweep.kernels[0];
+    assert_int_equal(kernel->problem_count, 2);
+    assert_problem(kernel, 0, "n=7 value_type=int32");
+    assert_problem(kernel, 1, "n=9 value_type=float");
+    assert_int_equal(kernel->values[0].count, 2);
+    assert_int_equal(kernel->values[1].count, 2);
+    assert_int_equal(kernel->own_constraint_count, 1);
+    assert_string_equal(expression_text(kernel->own_constraints[0]),
+                        "(block_size == 64 and finish == \"atomic\") or "
+                        "(block_size == 128 and finish == \"two_pass\") or "
+                        "(block_size == 64 and finish == \"two_pass\")");
+}
+
+static void tuples_of_one_problem_and_lists_combine(void **state)
+{
+    struct scene *scene = *state;
+    load_well(scene, "[sum]\n(n, value_type) = (5, float)\n");
+    assert_int_equal(scene->sweep.kernels[0].problem_count, 1);
+    assert_problem(&scene->sweep.kernels[0], 0, "n=5 value_type=float");
+    load_well(scene, "[sum]\n(block_size, finish, factor) = (64, atomic, 0.5), (32, atomic, 2)\n"
+                     "n = 1, 2\n");
+    assert_int_equal(scene->sweep.kernels[0].problem_count, 2);
+    assert_int_equal(scene->sweep.kernels[0].own_constraint_count, 2); /* of two, of three names */
+}
+
+static void settings_replace_lists(void **state)
+{
+    struct scene *scene = *state;
+    const char *const values[] = {"n = 3, 4", "(block_size, finish)=(64,atomic)", NULL};
+    write_file(scene->configs, "s.ini", "[sum]\nn = 1\nblock_size = 1, 2\n[scan]\n");
+    const struct sweep_request request = {.path = scene->path, .settings = values};
+    assert_int_equal(sweep_open(&scene->sweep, &request, &scene->error), ERROR_CONFIG);
+    assert_string_equal(scene->error.message,
+                        "unknown parameter or problem value 'finish'; expected one of: block_size");
+    const char *const only[] = {"sum"};
+    const struct sweep_request narrow = {
+        .path = scene->path, .only = only, .only_count = 1, .settings = values};
+    assert_int_equal(sweep_open(&scene->sweep, &narrow, &scene->error), 0);
+    assert_problem(&scene->sweep.kernels[0], 1, "n=4 value_type=float");
+    assert_int_equal(scene->sweep.kernels[0].values[0].count, 1);
+}
+
+static void a_template_alone_is_a_sweep(void **state)
+{
+    struct scene *scene = *state;
+    char *path = alloc_format("%s/sum.ini", scene->templates);
+    const struct sweep_request request = {.template = path};
+    assert_int_equal(sweep_open(&scene->sweep, &request, &scene->error), 0);
+    assert_int_equal(scene->sweep.kernel_count, 1);
+    assert_string_equal(scene->sweep.kernels[0].label, "sum");
+    assert_string_equal(scene->sweep.tuned, "results/tuned.ini");
+    assert_false(scene->sweep.kernels[0].cold);
+    assert_problem(&scene->sweep.kernels[0], 0, "n=1048576 value_type=float");
+    free(path);
+}
+
 static void every_combination_of_problems(void **state)
 {
     struct scene *scene = *state;
@@ -459,6 +520,10 @@ int main(void)
         TEST(what_may_be_left_out),
         TEST(settings),
         TEST(lists_of_values),
+        TEST(tuples_are_problems_or_constraints),
+        TEST(tuples_of_one_problem_and_lists_combine),
+        TEST(settings_replace_lists),
+        TEST(a_template_alone_is_a_sweep),
         TEST(every_combination_of_problems),
         TEST(at_most_1024_problems),
         TEST(constraints_of_both_files),
