@@ -99,6 +99,17 @@ END
     none_alive
 }
 
+@test "a signal ends it at once, and its workers" {
+    cp "$sweeps"/templates/scale.* .
+    "$AUTOTUNE" run --template scale.ini --set mode=hang >out 2>err </dev/null &
+    local process=$! code=0
+    sleep 1.5
+    kill -TERM "$process"
+    wait "$process" || code=$?
+    equal "$code" 143
+    none_alive
+}
+
 @test "it waits for a run that uses the GPU, or fails with --no-wait" {
     hold
     autotune run --template templates/scale.ini --no-wait

@@ -1,6 +1,5 @@
 #include "command/command.h"
 
-#include "base/interrupt.h"
 #include "command/command_values.h"
 #include "compile/single_compile.h"
 #include "report/report_text.h"
@@ -159,8 +158,7 @@ static int perform(const struct variant *variant, struct error *error)
         .notice = print_notice,
     };
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* what comes from it has no figures */
-    interrupt_install();
-    single_run_init(&run);
+    single_run_init(&run); /* a signal ends it at once: nothing is stored, and workers go with it */
     int status = single_run_perform(&run, &request, error);
     if (status == 0)
         status = print_result(variant, &run, error);
