@@ -141,7 +141,7 @@ static int check_keys(const struct sweep *sweep, const struct sweep_kernel *kern
     for (size_t i = 0; i < sweep->ini.count && status == 0; i++) {
         const struct ini_entry *entry = &sweep->ini.entries[i];
         bool found = entry->key == NULL || strcmp(entry->section, kernel->label) != 0 ||
-                     sweep_values_is_tuple(entry->key);
+                     sweep_statement_is_tuple(entry->key);
         for (size_t j = 0; j + 1 < count && !found; j++)
             found = strcmp(known[j], entry->key) == 0;
         if (!found)

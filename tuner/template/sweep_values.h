@@ -11,23 +11,13 @@
 
 #include "base/error.h"
 #include "template/expression.h"
-#include "template/ini_file.h"
+#include "template/sweep_statements.h"
 #include "template/template.h"
 #include "template/value.h"
 #include "template/value_list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* Where the values are read from. */
-struct sweep_section {
-    const struct template *template;
-    const struct ini_file *ini;
-    const char *path;  /* of the sweep */
-    const char *label; /* the section's name */
-    int line;
-    const char *const *settings; /* NAME=LIST or (NAME, NAME)=TUPLES; ended by NULL, or NULL */
-};
 
 /* Owned by the caller, also after a failure. */
 struct sweep_values {
@@ -49,8 +39,5 @@ bool sweep_values_concern(const struct template *template, const char *setting);
 
 /* ERROR_USAGE for a setting that concerns no kernel, with the nearest of the template's names. */
 int sweep_values_unknown(const struct template *template, const char *setting, struct error *error);
-
-/* Whether a key of a section is a tuple of names, such as (m, n). */
-bool sweep_values_is_tuple(const char *key);
 
 #endif
