@@ -87,6 +87,19 @@ times() {
     has results/tuned.ini "parameter.block_size = 256" "parameter.num_load = 1"
 }
 
+@test "an interrupted run has seen a fair sample of the space, not its first corner" {
+    stand_in_that_hangs
+    start --config "$sweeps/many.ini" --jobs 1
+    stuck
+    kill -INT "$run"
+    ended
+    exits 130
+    autotune report --format csv
+    [ "$(count outcome measured)" -lt 20 ]
+    [ "$(times | cut -d' ' -f2 | sort -u | wc -l)" -ge 7 ] # of 10 block sizes
+    [ "$(times | cut -d' ' -f3 | sort -u | wc -l)" -eq 6 ]
+}
+
 @test "an interrupted run puts the best so far into the tuned INI, marked as incomplete until it is complete" {
     stand_in_that_hangs
     start --config "$sweeps/many.ini" --jobs 1
