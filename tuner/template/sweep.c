@@ -18,7 +18,8 @@ enum { KERNEL_NAME_LETTERS = 32 };
 static const char sweep_section[] = "sweep";
 
 static const char *const sweep_keys[] = {
-    "tuned", "results", "templates", "launch_timeout_s", "compile_timeout_s", NULL};
+    "tuned",  "results",     "templates", "launch_timeout_s", "compile_timeout_s",
+    "budget", "evaluations", NULL};
 
 /* --- where templates are --- */
 
@@ -134,7 +135,8 @@ static int check_keys(const struct sweep *sweep, const struct sweep_kernel *kern
         *ARRAY_APPEND(known, count) = template->parameters[i].name;
     for (size_t i = 0; i < template->problem_count; i++)
         *ARRAY_APPEND(known, count) = template->problem[i].name;
-    static const char *const own[] = {"template", "description", "constraint", "cache", NULL};
+    static const char *const own[] = {"template", "description", "constraint", "cache",
+                                      "budget",   "evaluations", NULL};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) /* with the NULL */
         *ARRAY_APPEND(known, count) = own[i];
     int status = 0;
@@ -189,6 +191,8 @@ static int read_template(struct sweep *sweep, struct sweep_kernel *kernel, const
         status = read_constraints(sweep, kernel, error);
     if (status == 0)
         status = read_cache(sweep, kernel, error);
+    if (status == 0)
+        status = sweep_limits_read(&kernel->limits, &sweep->ini, kernel->label, error);
     return status;
 }
 
@@ -261,6 +265,8 @@ static int read_settings(struct sweep *sweep, struct error *error)
         status = read_seconds(sweep, "launch_timeout_s", 2.0, &sweep->launch_timeout_s, error);
     if (status == 0)
         status = read_seconds(sweep, "compile_timeout_s", 60.0, &sweep->compile_timeout_s, error);
+    if (status == 0)
+        status = sweep_limits_read(&sweep->limits, &sweep->ini, sweep_section, error);
     return status;
 }
 
@@ -406,6 +412,9 @@ void sweep_release(struct sweep *sweep)
 
 int sweep_too_many(const struct sweep_kernel *kernel, struct error *error)
 {
-    return error_set_at(error, ERROR_CONFIG, kernel->template.path, 0,
-                        "kernel '%s' has more than 10^7 variants; add constraints", kernel->label);
+    return error_set_at(
+        error, ERROR_CONFIG, kernel->template.path, 0,
+        "kernel '%s' has more than 10^7 variants; add constraints, or search them with "
+        "--budget 10m or --evaluations 1000",
+        kernel->label);
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "template/expression.h"
 #include "template/ini_file.h"
+#include "template/sweep_limits.h"
 #include "template/template.h"
 #include "template/value.h"
 #include "template/value_list.h"
@@ -27,6 +28,7 @@ struct sweep_kernel {
     size_t constraint_count;
     struct expression **own_constraints; /* the sweep's, and those of tuples; owned */
     size_t own_constraint_count;
+    struct sweep_limits limits; /* the section's own */
     bool cold;
     int line;
 };
@@ -38,6 +40,9 @@ struct sweep {
     const char *results; /* folder, likewise */
     double launch_timeout_s;
     double compile_timeout_s;
+    struct sweep_limits
+        limits; /* of [sweep]: the budget of all kernels together, and the evaluations
+                                   of those that state none */
     struct sweep_kernel *kernels;
     size_t kernel_count;
 };

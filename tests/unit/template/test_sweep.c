@@ -379,12 +379,12 @@ static void unknown_keys(void **state)
     assert_refused(
         scene, "[sweep]\njobs = 3\n[sum]\n", 2,
         "unknown key 'jobs'; expected one of: tuned, results, templates, launch_timeout_s, "
-        "compile_timeout_s");
+        "compile_timeout_s, budget, evaluations");
     assert_refused(scene, "[sum]\nblok_size = 3\n", 2,
                    "unknown key 'blok_size'; did you mean 'block_size'?");
     assert_refused(scene, "[sum]\nzzz = 3\n", 2,
                    "unknown key 'zzz'; expected one of: block_size, finish, factor, n, value_type, "
-                   "template, description, constraint, cache");
+                   "template, description, constraint, cache, budget, evaluations");
     assert_refused(scene, "n = 3\n[sum]\n", 1, "key 'n' is before the first section");
 }
 
@@ -421,6 +421,35 @@ static void timeouts_that_are_refused(void **state)
         free(text);
         free(message);
     }
+}
+
+static void limits_are_the_run_s_and_a_kernel_s(void **state)
+{
+    struct scene *scene = *state;
+    write_file(scene->configs, "s.ini",
+               "[sweep]\nbudget = 10m\nevaluations = 200\n[sum]\nevaluations = 2^6\n[scan]\n"
+               "budget = 1.5h\n");
+    assert_int_equal(sweep_load(&scene->sweep, scene->path, NULL, 0, &scene->error), 0);
+    assert_true(scene->sweep.limits.budget_s == 600);
+    assert_int_equal(scene->sweep.limits.evaluations, 200);
+    assert_true(scene->sweep.kernels[0].limits.budget_s == 0);
+    assert_int_equal(scene->sweep.kernels[0].limits.evaluations, 64);
+    assert_true(scene->sweep.kernels[1].limits.budget_s == 5400);
+    assert_int_equal(scene->sweep.kernels[1].limits.evaluations, 0);
+    sweep_release(&scene->sweep);
+}
+
+static void limits_that_are_refused(void **state)
+{
+    struct scene *scene = *state;
+    assert_refused(scene, "[sweep]\nbudget = soon\n[sum]\n", 2,
+                   "budget 'soon' is not a duration; write it as 90s, 10m or 2h");
+    assert_refused(scene, "[sum]\nbudget = 0s\n", 2,
+                   "budget '0s' is not a duration; write it as 90s, 10m or 2h");
+    assert_refused(scene, "[sum]\nevaluations = 0\n", 2,
+                   "evaluations '0' is not a whole number of at least 1");
+    assert_refused(scene, "[sum]\nevaluations = 1.5\n", 2,
+                   "evaluations '1.5' is not a whole number of at least 1");
 }
 
 static void nothing_to_tune(void **state)
@@ -536,6 +565,8 @@ int main(void)
         TEST(unknown_keys),
         TEST(values_that_a_parameter_has_not),
         TEST(timeouts_that_are_refused),
+        TEST(limits_are_the_run_s_and_a_kernel_s),
+        TEST(limits_that_are_refused),
         TEST(nothing_to_tune),
         TEST(templates_are_found),
         TEST(a_sweep_is_not_taken_for_a_template),
