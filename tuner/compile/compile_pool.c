@@ -307,6 +307,32 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     return 0;
 }
 
+/* Takes the job out of the queue; false if it is not there. */
+static bool unqueue(struct compile_pool *pool, const struct queued_job *job)
+{
+    struct queued_job *before = NULL;
+    struct queued_job *at = pool->first;
+    for (; at != NULL && at != job; at = at->next)
+        before = at;
+    if (at == NULL)
+        return false;
+    *(before != NULL ? &before->next : &pool->first) = at->next;
+    if (pool->last == at)
+        pool->last = before;
+    pool->queue_count--;
+    pool->queued_with_headers -= job->options.header_count > 0;
+    return true;
+}
+
+static void stop_compiling(struct compile_pool *pool, const struct queued_job *job)
+{
+    if (unqueue(pool, job))
+        return;
+    for (size_t i = pool->worker_count; i-- > 0;)
+        if (pool->workers[i]->job == job)
+            remove_worker(pool, pool->workers[i]);
+}
+
 /* A failure that is not in the cache is kept, so that it is not tried again. */
 void compile_pool_drop(struct compile_pool *pool, struct compile_job *job)
 {
@@ -314,8 +340,10 @@ void compile_pool_drop(struct compile_pool *pool, struct compile_job *job)
     if (--dropped->users > 0)
         return;
     pool->held_count--;
-    if (!job->has_cubin)
+    if (job->done && !job->has_cubin)
         return;
+    if (!job->done)
+        stop_compiling(pool, dropped);
     (void)tdelete(job, &pool->by_key, compare_keys);
     free_job(dropped);
 }
@@ -602,20 +630,32 @@ static int dispatch(struct event_source *source, struct error *error)
 
 /* --- waiting --- */
 
-int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job, struct error *error)
+size_t compile_pool_workers(const struct compile_pool *pool)
+{
+    return pool->worker_limit;
+}
+
+int compile_pool_wait_until(struct compile_pool *pool, const struct compile_job *job,
+                            int64_t until_ns, struct error *error)
 {
     int status = 0;
-    while (!job->done && status == 0)
-        status = event_loop_step(pool->loop, EVENT_NEVER, error);
+    while (!job->done && status == 0 && (until_ns == EVENT_NEVER || clock_ns() < until_ns))
+        status = event_loop_step(pool->loop, until_ns, error);
     return status;
 }
 
-int compile_pool_wait_any(struct compile_pool *pool, struct error *error)
+int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job, struct error *error)
+{
+    return compile_pool_wait_until(pool, job, EVENT_NEVER, error);
+}
+
+int compile_pool_wait_any(struct compile_pool *pool, int64_t until_ns, struct error *error)
 {
     uint64_t done = pool->done_count;
     int status = 0;
-    while (pool->done_count == done && status == 0)
-        status = event_loop_step(pool->loop, EVENT_NEVER, error);
+    while (pool->done_count == done && status == 0 &&
+           (until_ns == EVENT_NEVER || clock_ns() < until_ns))
+        status = event_loop_step(pool->loop, until_ns, error);
     return status;
 }
 

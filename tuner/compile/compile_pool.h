@@ -66,7 +66,8 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
                          const char *source_hash, const struct options *options, bool urgent,
                          struct compile_job **job, struct error *error);
 
-/* Takes back one request for a job that is done. */
+/* Takes back one request for a job. One that is not done and that nobody else wants is not compiled;
+ * a worker that is compiling it is killed. */
 void compile_pool_drop(struct compile_pool *pool, struct compile_job *job);
 
 /* The number of jobs that were requested and not dropped. */
@@ -75,14 +76,22 @@ size_t compile_pool_held(const struct compile_pool *pool);
 /* The number of jobs that were done so far; it changes whenever another is. */
 uint64_t compile_pool_done_count(const struct compile_pool *pool);
 
+/* The most workers there can be. */
+size_t compile_pool_workers(const struct compile_pool *pool);
+
 /* Waits until the job is done. Returns 0, ERROR_INTERRUPTED, ERROR_WORKER if workers do not start,
  * ERROR_RECORD if the cache cannot be written or read or the disassembler fails, or ERROR_DEVICE if
  * there is none. */
 int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job,
                       struct error *error);
 
-/* Waits until any job is done that is not done now; one must be. Errors as compile_pool_wait(). */
-int compile_pool_wait_any(struct compile_pool *pool, struct error *error);
+/* The same, but also returns 0, with the job not done, at `until_ns` (on clock_ns()). */
+int compile_pool_wait_until(struct compile_pool *pool, const struct compile_job *job,
+                            int64_t until_ns, struct error *error);
+
+/* Waits until any job is done that is not done now, or until `until_ns`. Errors as
+ * compile_pool_wait(). */
+int compile_pool_wait_any(struct compile_pool *pool, int64_t until_ns, struct error *error);
 
 /* Seconds until all jobs are done, and how many there are; see compile_estimate.h. */
 double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs);

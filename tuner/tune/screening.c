@@ -131,7 +131,7 @@ static int wait_for_compiler(struct screening *screening, struct error *error)
         screening->seen = 0;
         return tuning_job_request(job, tuning->pool, first, error);
     }
-    return compile_pool_wait_any(tuning->pool, error);
+    return compile_pool_wait_any(tuning->pool, EVENT_NEVER, error);
 }
 
 /* Variants that are not run do not wait for anything that would notice a Ctrl-C. */

@@ -230,6 +230,40 @@ static void urgent_jobs_go_first(void **state)
     end(&fixture);
 }
 
+/* Of three jobs for one worker, the one under way and one that waits are dropped. */
+static void what_nobody_wants_any_more_is_not_compiled(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "compile:us=1 1 hang\n", 1, 10);
+    struct compile_job *first = request(&fixture, 1, false);
+    struct compile_job *second = request(&fixture, 2, false);
+    struct compile_job *third = request(&fixture, 3, false);
+    int64_t begin_ns = clock_ns();
+    assert_int_equal(
+        compile_pool_wait_until(fixture.pool, first, begin_ns + 300000000, &fixture.error), 0);
+    assert_true(clock_ns() - begin_ns >= 300000000);
+    compile_pool_drop(fixture.pool, first);
+    compile_pool_drop(fixture.pool, second);
+    assert_compiled(&fixture, third);
+    assert_int_equal(scripted_worker_count("compile:us=2"), 0);
+    assert_compiled(&fixture, request(&fixture, 1, false)); /* and asked for again */
+    assert_compiled(&fixture, request(&fixture, 2, false));
+    end(&fixture);
+}
+
+static void what_others_want_is_compiled_all_the_same(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "", 1, 10);
+    struct compile_job *job = request(&fixture, 1, false);
+    assert_ptr_equal(request(&fixture, 1, false), job);
+    compile_pool_drop(fixture.pool, job);
+    assert_compiled(&fixture, job);
+    end(&fixture);
+}
+
 static void no_more_workers_than_allowed(void **state)
 {
     (void)state;
@@ -254,7 +288,7 @@ static void a_thousand_jobs(void **state)
     start(&fixture, "", 2, 10);
     for (int i = 0; i < JOBS; i++)
         jobs[i] = request(&fixture, i, false);
-    assert_int_equal(compile_pool_wait_any(fixture.pool, &fixture.error), 0);
+    assert_int_equal(compile_pool_wait_any(fixture.pool, EVENT_NEVER, &fixture.error), 0);
     for (int i = 0; i < JOBS; i++)
         assert_compiled(&fixture, jobs[i]);
     end(&fixture);
@@ -524,6 +558,8 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_worker_that_dies_while_it_counts_is_no_compile_error),
         SCRATCH_TEST(what_the_compiler_refuses_is_in_the_cache_too),
         SCRATCH_TEST(urgent_jobs_go_first),
+        SCRATCH_TEST(what_nobody_wants_any_more_is_not_compiled),
+        SCRATCH_TEST(what_others_want_is_compiled_all_the_same),
         SCRATCH_TEST(no_more_workers_than_allowed),
         SCRATCH_TEST(a_thousand_jobs),
         SCRATCH_TEST(an_unknown_architecture_is_refused),
