@@ -145,6 +145,7 @@ void command_options_release(struct command_options *options)
     free(options->format);
     free(options->output);
     free(options->template);
+    free(options->budget);
     command_arguments_release(options->kernels);
     command_arguments_release(options->settings);
     *options = (struct command_options){0};

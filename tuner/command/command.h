@@ -16,7 +16,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { JOBS_ALL = INT_MIN }; /* --jobs was not given: one worker per core */
+enum {
+    JOBS_ALL = INT_MIN,       /* --jobs was not given: one worker per core */
+    EVALUATIONS_ALL = INT_MIN /* --evaluations was not given */
+};
 
 /* The options that more than one command may take; each command's table lists its own. */
 struct command_options {
@@ -27,15 +30,18 @@ struct command_options {
     char *format;
     char *output;
     char *template;
+    char *budget;
     char **kernels;  /* --kernel, ended by NULL */
     char **settings; /* --set, likewise */
     int device;
     int jobs;
     int quiet;
+    int progress;
     int remeasure;
     int timings;
     int sass;
     int exhaustive;
+    int evaluations;
     int no_wait;
     int top;
 };

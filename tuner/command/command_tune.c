@@ -1,6 +1,7 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
+#include "base/duration.h"
 #include "base/interrupt.h"
 #include "compile/sass.h"
 #include "tune/run.h"
@@ -92,6 +93,32 @@ static void print_timings(struct run *run)
                 hangs.median_ns * 1e-9, hangs.recoveries, hangs.worst_ns * 1e-9);
 }
 
+/* --budget and --evaluations; 0 if not given. */
+static int read_limits(const struct command_options *options, struct sweep_limits *limits,
+                       struct error *error)
+{
+    if (options->budget != NULL && !duration_parse(options->budget, &limits->budget_s))
+        return error_set(error, ERROR_USAGE,
+                         "--budget '%s' is not a duration; write it as 90s, 10m or 2h",
+                         options->budget);
+    if (options->evaluations != EVALUATIONS_ALL && options->evaluations < 1)
+        return error_set(error, ERROR_USAGE, "--evaluations must be at least 1");
+    if (options->evaluations != EVALUATIONS_ALL)
+        limits->evaluations = (size_t)options->evaluations;
+    if (limits->budget_s <= 0 && limits->evaluations == 0)
+        return 0;
+    const char *option = limits->budget_s > 0 ? "--budget" : "--evaluations";
+    if (options->arch != NULL)
+        return error_set(error, ERROR_USAGE,
+                         "%s limits a search for the fastest variant, and static mode times "
+                         "nothing; leave out one of %s and --arch",
+                         option, option);
+    if (options->exhaustive > 0)
+        return error_set(error, ERROR_USAGE,
+                         "--exhaustive measures every variant; leave out one of it and %s", option);
+    return 0;
+}
+
 static int check_options(const struct command_options *options, enum report_format *format,
                          struct error *error)
 {
@@ -127,8 +154,9 @@ static int tune(const struct command_options *options, const struct run_options 
 
 int command_tune(int argc, const char **argv, struct error *error)
 {
-    struct command_options options = {.jobs = JOBS_ALL};
+    struct command_options options = {.jobs = JOBS_ALL, .evaluations = EVALUATIONS_ALL};
     struct report_options report = {0};
+    struct sweep_limits limits = {0};
     const struct poptOption table[] = {
         option_config(&options),
         option_template(&options),
@@ -153,7 +181,16 @@ int command_tune(int argc, const char **argv, struct error *error)
         option_number("exhaustive", 0, &options.exhaustive,
                       "measure every variant in N rounds of finals, 3 samples per round; slow, for "
                       "judging tuners"),
+        option_text("budget", 0, &options.budget,
+                    "end with finals and results after this time: 90s, 10m, 2h; variants are then "
+                    "searched (default: the sweep's, or as long as trying all takes)",
+                    "TIME"),
+        option_number("evaluations", 0, &options.evaluations,
+                      "try at most N variants per problem, those in the record included (default: "
+                      "the sweep's, or all)"),
         option_flag("quiet", 'q', &options.quiet, "no progress on stderr"),
+        option_flag("progress", 0, &options.progress,
+                    "on the progress line, show how the best time improved"),
         option_flag("no-wait", 0, &options.no_wait,
                     "fail if another run is using the GPU (default: wait for it)"),
         option_flag("sass", 0, &options.sass,
@@ -169,6 +206,8 @@ int command_tune(int argc, const char **argv, struct error *error)
         error);
     if (status == 0)
         status = check_options(&options, &report.format, error);
+    if (status == 0)
+        status = read_limits(&options, &limits, error);
     if (status == 0) {
         char *command = join_arguments(argc, argv);
         const struct run_options run_options = {
@@ -178,11 +217,13 @@ int command_tune(int argc, const char **argv, struct error *error)
             .results = options.results,
             .device = options.device,
             .workers = options.jobs != JOBS_ALL ? (size_t)options.jobs : 0,
+            .limits = limits,
             .exhaustive = options.exhaustive > 0 ? (unsigned)options.exhaustive : 0,
             .remeasure = options.remeasure != 0,
             .no_wait = options.no_wait != 0,
             .instructions = options.sass != 0,
             .quiet = options.quiet != 0,
+            .history = options.progress != 0,
             .notice = print_notice,
             .doubted = report_doubt,
             .study_done = write_csv,

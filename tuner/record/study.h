@@ -96,6 +96,7 @@ struct study {
     char cache[8];     /* "cold" or "warm" */
     uint64_t points;   /* combinations of values, before constraints */
     uint64_t rejected; /* points rejected by constraints before compilation; not in `results` */
+    bool rejected_estimated;      /* the space is too large to count them */
     struct rejection *rejections; /* by constraint; only known in the run that enumerates them */
     size_t rejection_count;
     double empty_kernel_ns; /* an empty kernel, measured in the same way; 0 in static mode */

@@ -353,7 +353,8 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
     }
     if (status == 0)
         status = store_finalists(&finals, error);
-    if (status == 0 && !study->has_winner) /* or they go with the problem */
+    /* or they go with the problem */
+    if (status == 0 && (!study->has_winner || tuning_job_is_searching(job)))
         status = unload_finalists(&finals, error);
     finals_release(&finals);
     return status;

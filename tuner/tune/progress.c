@@ -1,7 +1,9 @@
 #include "tune/progress.h"
 
 #include "base/clock.h"
+#include "tune/forecast.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,14 +22,34 @@ void progress_start(struct progress *progress, size_t total, bool quiet)
                                   .shown_ns = now};
 }
 
+static double seconds_between(int64_t from_ns, int64_t to_ns)
+{
+    return (double)(to_ns - from_ns) * 1e-9;
+}
+
 /* Whether it is time for another line. */
-static bool is_due(struct progress *progress)
+static bool is_due(struct progress *progress, bool improved)
 {
     int64_t now = clock_ns();
     int64_t interval = progress->terminal ? terminal_interval_ns : log_interval_ns;
-    if (progress->quiet || now - progress->shown_ns < interval)
+    bool at_once = improved && progress->history && !progress->terminal;
+    if (progress->quiet || (!at_once && now - progress->shown_ns < interval))
         return false;
     progress->shown_ns = now;
+    return true;
+}
+
+/* Notes a time; true if it is the best so far. */
+static bool note_best(struct progress *progress, double time_ns)
+{
+    size_t count = progress->best_count;
+    if (time_ns <= 0 || (count > 0 && time_ns >= progress->bests[count - 1].time_ns))
+        return false;
+    if (count == PROGRESS_BESTS)
+        memmove(progress->bests, progress->bests + 1, --count * sizeof *progress->bests);
+    progress->bests[count] =
+        (struct progress_best){time_ns, seconds_between(progress->start_ns, clock_ns())};
+    progress->best_count = count + 1;
     return true;
 }
 
@@ -56,6 +78,22 @@ static void show(const struct progress *progress, const char *text)
     (void)fflush(stderr);
 }
 
+/* "; best 10.5 µs after 3.2 s", with a history "; best 15.9 µs at 0.4 s, 10.5 at 3.2 s". */
+static void format_best(const struct progress *progress, char *text, size_t size)
+{
+    size_t first = progress->history || progress->best_count == 0 ? 0 : progress->best_count - 1;
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = first; i < progress->best_count && used < size; i++) {
+        const struct progress_best *best = &progress->bests[i];
+        int length =
+            snprintf(text + used, size - used, "%s%.4g%s %s %.1f s", i == first ? "; best " : ", ",
+                     best->time_ns * 1e-3, i == first ? " µs" : "",
+                     progress->history ? "at" : "after", best->after_s);
+        used += length > 0 ? (size_t)length : 0;
+    }
+}
+
 static void count(struct progress *progress, const char *label, enum outcome outcome)
 {
     progress->label = label;
@@ -63,44 +101,73 @@ static void count(struct progress *progress, const char *label, enum outcome out
     progress->counts[outcome]++;
 }
 
+/* `left_s` is below 0 if it is not known. */
 static void show_counts(const struct progress *progress, double left_s)
 {
     char counts[160];
-    char best[48] = "";
-    char line[400];
+    char best[256];
+    char left[48] = "";
+    char total[32] = "";
+    char line[600];
     format_counts(progress, counts, sizeof counts);
-    if (progress->best_ns > 0)
-        (void)snprintf(best, sizeof best, "; best %.4g µs", progress->best_ns * 1e-3);
-    (void)snprintf(line, sizeof line, "%s: %zu/%zu: %s%s; %.0f s left", progress->label,
-                   progress->done, progress->total, counts, best, left_s);
+    format_best(progress, best, sizeof best);
+    if (left_s >= 0)
+        (void)snprintf(left, sizeof left, "; %.0f s left", left_s);
+    if (progress->total > 0)
+        (void)snprintf(total, sizeof total, "/%zu", progress->total);
+    (void)snprintf(line, sizeof line, "%s: %zu%s: %s%s%s", progress->label, progress->done, total,
+                   counts, best, left);
     show(progress, line);
+}
+
+/* By the budget, or by the rate so far; below 0 if there is neither. */
+static double seconds_left(const struct progress *progress)
+{
+    if (progress->end_ns > 0)
+        return fmax(0, seconds_between(progress->shown_ns, progress->end_ns));
+    double elapsed_s = seconds_between(progress->start_ns, progress->shown_ns);
+    return progress->total == 0 ? -1
+                                : elapsed_s * (double)(progress->total - progress->done) /
+                                      (double)progress->done;
+}
+
+/* Says, once, what the run will cost. */
+static void show_forecast(struct progress *progress)
+{
+    char text[FORECAST_BYTES];
+    double elapsed_s = seconds_between(progress->start_ns, clock_ns());
+    if (progress->quiet || progress->forecast_shown || progress->end_ns > 0 ||
+        progress->total < progress->done ||
+        !forecast(elapsed_s, progress->done, progress->total - progress->done, progress->can_search,
+                  text))
+        return;
+    progress->forecast_shown = true;
+    progress_end(progress);
+    fprintf(stderr, "autotune: %s\n", text);
 }
 
 void progress_add(struct progress *progress, const char *label, enum outcome outcome,
                   double median_ns)
 {
     count(progress, label, outcome);
-    if (median_ns > 0 && (progress->best_ns <= 0 || median_ns < progress->best_ns))
-        progress->best_ns = median_ns;
-    if (!is_due(progress))
-        return;
-    double elapsed_s = (double)(progress->shown_ns - progress->start_ns) * 1e-9;
-    show_counts(progress,
-                elapsed_s * (double)(progress->total - progress->done) / (double)progress->done);
+    bool improved = note_best(progress, median_ns);
+    show_forecast(progress);
+    if (is_due(progress, improved))
+        show_counts(progress, seconds_left(progress));
 }
 
 void progress_add_left(struct progress *progress, const char *label, enum outcome outcome,
                        double left_s)
 {
     count(progress, label, outcome);
-    if (is_due(progress))
+    if (is_due(progress, false))
         show_counts(progress, left_s);
 }
 
 void progress_note(struct progress *progress, const char *label, const char *text)
 {
     char line[400];
-    if (!is_due(progress))
+    if (!is_due(progress, false))
         return;
     (void)snprintf(line, sizeof line, "%s: %s", label, text);
     show(progress, line);
@@ -108,7 +175,7 @@ void progress_note(struct progress *progress, const char *label, const char *tex
 
 void progress_problem(struct progress *progress)
 {
-    progress->best_ns = 0;
+    progress->best_count = 0;
 }
 
 void progress_end(struct progress *progress)

@@ -1,6 +1,7 @@
 /*
  * The progress line: rewritten in place on a terminal, elsewhere a line now and then. On stderr,
- * since stdout is for results.
+ * since stdout is for results. Once it is known, and worth saying, how long a run will take, a line
+ * that stays says so (forecast.h).
  */
 #ifndef AUTOTUNE_PROGRESS_H
 #define AUTOTUNE_PROGRESS_H
@@ -11,13 +12,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { PROGRESS_BESTS = 6 };
+
+/* The best so far, from some time on. */
+struct progress_best {
+    double time_ns;
+    double after_s;
+};
+
 struct progress {
     bool quiet;
     bool terminal;
-    size_t total; /* variants of the whole run */
+    /* set these after progress_start() */
+    bool history;    /* show how the best improved, and each improvement at once */
+    bool can_search; /* the run could search instead of trying all */
+    int64_t end_ns;  /* of the budget, on clock_ns(); 0: none */
+
+    size_t total; /* variants of the whole run; 0: not known */
     size_t done;
     size_t counts[OUTCOME_COUNT];
-    double best_ns;    /* of the problem at hand; 0: none yet */
+    struct progress_best bests[PROGRESS_BESTS]; /* the last ones of the problem at hand */
+    size_t best_count;
+    bool forecast_shown;
     const char *label; /* the kernel at hand, borrowed */
     int64_t start_ns, shown_ns;
 };
@@ -39,7 +55,7 @@ void progress_note(struct progress *progress, const char *label, const char *tex
 /* A new problem: its best is not known yet. */
 void progress_problem(struct progress *progress);
 
-/* Clears the line, so that other output can follow. */
+/* Clears the line, so that other output can follow. With a history, the last one stays. */
 void progress_end(struct progress *progress);
 
 #endif

@@ -1,11 +1,13 @@
 #include "tune/run.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/write_file.h"
 #include "compile/cubin_cache.h"
 #include "record/tuned_file.h"
 #include "template/problem_check.h"
 #include "tune/gpu_cache.h"
+#include "tune/job_space.h"
 #include "tune/static_check.h"
 #include "tune/tune_job.h"
 #include "tune/tuning.h"
@@ -132,7 +134,10 @@ static int lock_gpu(struct run *run, struct error *error)
                          run->environment.gpu.name, run->lock.owner);
     notify(run, "waiting for process %ld, which is using '%s'", run->lock.owner,
            run->environment.gpu.name);
-    return gpu_lock_wait(&run->lock, error);
+    int64_t since_ns = clock_ns();
+    status = gpu_lock_wait(&run->lock, error);
+    run->limits.begin_ns += clock_ns() - since_ns; /* waiting is free */
+    return status;
 }
 
 static int find_compiler(struct run *run, struct error *error)
@@ -215,6 +220,12 @@ static int check_problem(struct run *run, struct tuning_job *job, struct error *
     if (tuning_job_is_complete(job) ||
         problem_check(&job->kernel->template, &job->fixed, &reason) == 0)
         return 0;
+    if (job->proposer != NULL && job->study.result_count == 0) { /* one stands for all */
+        size_t index;
+        status = tuning_job_propose(job, &index, error);
+        job->exhausted = true;
+        status = status < 0 ? status : 0;
+    }
     for (size_t i = 0; i < job->study.result_count && status == 0; i++) {
         if (job->known[i])
             continue;
@@ -245,7 +256,14 @@ static int make_job(struct run *run, const struct sweep_kernel *kernel,
     job->watch = &run->watch;
     int status =
         record_begin(run->record, &job->study, run->options.remeasure, &job->record_id, error);
-    return status != 0 ? status : tuning_job_enumerate(job, error);
+    if (status != 0)
+        return status;
+    struct sweep_limits limits = {0};
+    if (!run->environment.static_mode)
+        limits = run_limits_of(&run->limits, kernel);
+    return limits.budget_s > 0 || limits.evaluations > 0
+               ? job_space_search(job, limits.evaluations, error)
+               : job_space_enumerate(job, error);
 }
 
 /* Puts a job's variants in order, and adds to `*total` how many are to be done. */
@@ -281,12 +299,14 @@ static int plan_jobs(struct run *run, struct error *error)
 static int make_jobs(struct run *run, struct error *error)
 {
     size_t total = 0;
+    bool searched = false;
     timings_stage(&run->timings, TIMING_SPACE);
     int status = plan_jobs(run, error);
     for (size_t i = 0; i < run->job_count && status == 0; i++) {
         struct tuning_job *job = &run->jobs[i];
         status = check_problem(run, job, error);
         check_memory(run, job);
+        searched = searched || job->proposer != NULL;
         if (status == 0)
             status = plan_order(run, job, &total, error);
     }
@@ -296,15 +316,21 @@ static int make_jobs(struct run *run, struct error *error)
                                         .sample = run->environment.static_mode ? STATIC_SAMPLE : 0};
     if (status == 0)
         status = compile_ahead_fill(&run->ahead, error);
-    progress_start(&run->progress, total, run->options.quiet);
+    progress_start(&run->progress, searched ? 0 : total, run->options.quiet);
+    run->progress.history = run->options.history;
+    run->progress.can_search = !run->environment.static_mode && run->options.exhaustive == 0;
     return status;
+}
+
+static bool is_to_do(const struct tuning_job *job)
+{
+    return !tuning_job_is_complete(job) && !job->refused;
 }
 
 static bool nothing_to_do(const struct run *run)
 {
     for (size_t i = 0; i < run->job_count; i++)
-        if ((!tuning_job_is_complete(&run->jobs[i]) && !run->jobs[i].refused) ||
-            run->jobs[i].order_count > 0)
+        if (is_to_do(&run->jobs[i]) || run->jobs[i].order_count > 0)
             return false;
     return true;
 }
@@ -350,6 +376,42 @@ static int check_jobs(struct run *run, struct error *error)
     return status;
 }
 
+/* How many jobs are to be done from `index` on, and how many of its kernel. */
+static size_t count_left(const struct run *run, size_t index, size_t *of_kernel)
+{
+    size_t left = 0;
+    *of_kernel = 0;
+    for (size_t i = index; i < run->job_count; i++) {
+        left += is_to_do(&run->jobs[i]);
+        *of_kernel += is_to_do(&run->jobs[i]) && run->jobs[i].kernel == run->jobs[index].kernel;
+    }
+    return left;
+}
+
+/* The compiler begins with the first job from `index` on. */
+static int prepare_next(struct run *run, size_t index, struct error *error)
+{
+    while (index < run->job_count && !is_to_do(&run->jobs[index]))
+        index++;
+    if (index == run->job_count || run->jobs[index].proposer == NULL)
+        return 0;
+    return tune_job_prepare(&run->jobs[index], run->pool, error);
+}
+
+static int tune_one(struct run *run, struct tuning *tuning, size_t index, struct error *error)
+{
+    struct tuning_job *job = &run->jobs[index];
+    int64_t now_ns = clock_ns();
+    size_t of_kernel;
+    size_t left = count_left(run, index, &of_kernel);
+    int64_t end_ns = run_limits_end_ns(&run->limits, job->kernel, now_ns, left, of_kernel);
+    int64_t last_ns =
+        run_limits_end_ns(&run->limits, job->kernel, now_ns, (left + 1) / 2, (of_kernel + 1) / 2);
+    allowance_begin(&tuning->allowance, now_ns, end_ns, last_ns);
+    run->progress.end_ns = end_ns;
+    return tune_job(tuning, job, error);
+}
+
 static int tune_jobs(struct run *run, struct error *error)
 {
     struct tuning tuning = {.pool = run->pool,
@@ -367,14 +429,16 @@ static int tune_jobs(struct run *run, struct error *error)
     if (!nothing_to_do(run)) {
         status = tune_job_request_support(run->pool, &tuning.support, error);
         if (status == 0)
+            status = prepare_next(run, 0, error);
+        if (status == 0)
             status = confirm_gpu(run, error);
     }
     for (size_t i = 0; i < run->job_count && status == 0; i++) {
         struct tuning_job *job = &run->jobs[i];
         if (job->refused)
             continue;
-        if (!tuning_job_is_complete(job))
-            status = tune_job(&tuning, job, error);
+        if (is_to_do(job))
+            status = tune_one(run, &tuning, i, error);
         if (status == 0)
             status = finish_job(run, job, error);
         if (status == ERROR_MEMORY) {
@@ -416,14 +480,31 @@ static const char *common_reason(const struct study *study)
     return reason;
 }
 
-static int nothing_valid(const struct study *study, struct error *error)
+/* Why a job has no winner. */
+static int say_no_winner(const struct tuning_job *job, struct error *error)
 {
-    const char *reason = common_reason(study);
-    char *problem = bindings_text(&study->problem);
-    (void)error_set(error, ERROR_NOTHING_VALID, "no variant of '%s' was valid for %s%s%s",
-                    study->kernel, problem[0] != '\0' ? problem : "its problem",
-                    reason != NULL ? ": " : "; the report says why", reason != NULL ? reason : "");
-    free(problem);
+    const struct study *study = &job->study;
+    const char *common = common_reason(study);
+    const char *reason = common != NULL ? common : "the report says why";
+    const char *before = common != NULL ? ": " : "; ";
+    char *text = bindings_text(&study->problem);
+    const char *problem = text[0] != '\0' ? text : "its problem";
+    size_t tried = study->result_count;
+    if (tuning_job_is_searching(job))
+        (void)error_set(error, ERROR_NOTHING_VALID,
+                        "the budget ended before a valid variant of '%s' was found for %s; %zu %s "
+                        "tried%s; give it more time",
+                        study->kernel, problem, tried, tried == 1 ? "was" : "were",
+                        tried > 0 ? ", and the report says what became of them" : "");
+    else if (job->proposer != NULL && !job->exhausted)
+        (void)error_set(error, ERROR_NOTHING_VALID,
+                        "none of the %zu variants of '%s' that were tried was valid for %s%s%s; "
+                        "give it more evaluations",
+                        tried, study->kernel, problem, before, reason);
+    else
+        (void)error_set(error, ERROR_NOTHING_VALID, "no variant of '%s' was valid for %s%s%s",
+                        study->kernel, problem, before, reason);
+    free(text);
     return ERROR_NOTHING_VALID;
 }
 
@@ -438,23 +519,27 @@ int run_check_winners(const struct run *run, struct error *error)
     for (size_t i = 0; i < run->job_count; i++) {
         const struct study *study = &run->jobs[i].study;
         if (!study->has_winner && study_count(study, OUTCOME_COMPILED) == 0)
-            return nothing_valid(study, error);
+            return say_no_winner(&run->jobs[i], error);
     }
     return 0;
 }
 
 static void say_interrupted(const struct run *run, struct error *error)
 {
+    char total_text[32] = "";
     size_t known = 0;
     size_t total = 0;
+    bool searched = false;
     for (size_t i = 0; i < run->job_count; i++) {
         known += run->jobs[i].known_count;
         total += run->jobs[i].study.result_count;
+        searched = searched || run->jobs[i].proposer != NULL;
     }
+    if (!searched)
+        (void)snprintf(total_text, sizeof total_text, " of %zu", total);
     (void)error_set(error, ERROR_INTERRUPTED,
-                    "interrupted; %zu of %zu variants are in the record; run the same command to "
-                    "go on",
-                    known, total);
+                    "interrupted; %zu%s variants are in the record; run the same command to go on",
+                    known, total_text);
 }
 
 /* --- the pipeline --- */
@@ -462,6 +547,7 @@ static void say_interrupted(const struct run *run, struct error *error)
 void run_init(struct run *run, const struct run_options *options)
 {
     *run = (struct run){.options = *options, .lock.file = -1, .cache_use.file = -1};
+    run->limits = (struct run_limits){.asked = options->limits, .begin_ns = clock_ns()};
     run->progress.quiet = true; /* until there is something to show */
     timings_start(&run->timings);
 }
@@ -492,6 +578,7 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
 {
     run->sweep = sweep;
     run->watch = (struct compile_watch){.doubt = &run->doubt, .doubted = pass_doubt, .user = run};
+    run->limits.sweep = sweep;
     run->tuned = run->options.tuned != NULL ? run->options.tuned : sweep->tuned;
     run->results = run->options.results != NULL ? run->options.results : sweep->results;
     int status = prepare_run(run, error);

@@ -24,6 +24,7 @@
 #include "tune/gpu_client.h"
 #include "tune/gpu_lock.h"
 #include "tune/progress.h"
+#include "tune/run_limits.h"
 #include "tune/timings.h"
 #include "tune/tuning_job.h"
 
@@ -32,17 +33,19 @@
 
 /* Strings are borrowed. */
 struct run_options {
-    const char *command; /* as typed, for the record */
-    const char *arch;    /* static mode for this architecture; NULL: measure */
-    const char *tuned;   /* the tuned INI; NULL: the sweep's */
-    const char *results; /* the record's folder; NULL: the sweep's */
-    int device;          /* the GPU, counted from 0 */
-    size_t workers;      /* compile workers; 0: one per core */
-    unsigned exhaustive; /* rounds of finals for every variant; 0: the usual finals */
-    bool remeasure;      /* ignore what the record has */
-    bool no_wait;        /* fail if another run is using the GPU */
-    bool instructions;   /* in static mode: count machine instructions */
-    bool quiet;          /* no progress line */
+    const char *command;        /* as typed, for the record */
+    const char *arch;           /* static mode for this architecture; NULL: measure */
+    const char *tuned;          /* the tuned INI; NULL: the sweep's */
+    const char *results;        /* the record's folder; NULL: the sweep's */
+    int device;                 /* the GPU, counted from 0 */
+    size_t workers;             /* compile workers; 0: one per core */
+    struct sweep_limits limits; /* instead of the sweep's and its kernels'; 0: those */
+    unsigned exhaustive;        /* rounds of finals for every variant; 0: the usual finals */
+    bool remeasure;             /* ignore what the record has */
+    bool no_wait;               /* fail if another run is using the GPU */
+    bool instructions;          /* in static mode: count machine instructions */
+    bool quiet;                 /* no progress line */
+    bool history;               /* a progress line that shows how the best improved */
 
     void *user; /* passed to the callbacks */
     /* Something the user should know while the run goes on: a message, with its file and line if it
@@ -79,6 +82,7 @@ struct run {
     struct gpu_lock lock;
     struct compile_doubt doubt;
     struct compile_watch watch;
+    struct run_limits limits;
 };
 
 /* Starts the clock; nothing else runs yet. */
@@ -92,7 +96,7 @@ void run_init(struct run *run, const struct run_options *options);
 int run_sweep(struct run *run, const struct sweep *sweep, struct error *error);
 
 /* 0 if every job has a valid variant; ERROR_MEMORY if problems were refused; ERROR_NOTHING_VALID
- * naming the first kernel and problem without one. */
+ * naming the first kernel and problem without one, and whether the budget ended before. */
 int run_check_winners(const struct run *run, struct error *error);
 
 /* Also removes what the cubin cache has above its limit. */

@@ -1,8 +1,8 @@
 #include "tune/screening.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/statistics.h"
 #include "tune/kernel_stats.h"
 #include "tune/static_check.h"
 #include "tune/tuning.h"
@@ -13,7 +13,7 @@
 
 enum {
     SCREENING_SAMPLES = 3,
-    CLOSER_VARIANTS = 64, /* at most so many get a closer look before the finals */
+    READY_VARIANTS = 2, /* compiled proposals that wait for the GPU: the search learns from each */
     CLOSER_SAMPLES = 6,
     HOPELESS = 2, /* a first sample so many times the best median gets no further ones */
 };
@@ -48,6 +48,34 @@ static int keep_screened(struct screening *screening, size_t index, struct error
     return tuning_keep(tuning, screening->job, index, "screening", error);
 }
 
+/* Variants that are not run do not wait for anything that would notice a Ctrl-C. */
+static int check_interrupt(struct error *error)
+{
+    return interrupt_requested() ? error_set(error, ERROR_INTERRUPTED, "interrupted") : 0;
+}
+
+/* Keeps the duplicates whose twins have their results, and what one of them may take over from a
+ * twin. */
+static int keep_duplicates(struct screening *screening, struct error *error)
+{
+    struct tuning *tuning = screening->tuning;
+    struct tuning_job *job = screening->job;
+    int status = 0;
+    for (size_t i = 0; i < screening->twins->count && status == 0; i++) {
+        if (!twins_is_over(screening->twins, i))
+            continue;
+        size_t duplicate = twins_conclude(screening->twins, i);
+        tuning_job_drop(job, tuning->pool, i);
+        if (duplicate != i)
+            status = tuning_keep(tuning, job, i, "screening", error);
+        if (status == 0)
+            status = tuning_keep(tuning, job, duplicate, "screening", error);
+        if (status == 0)
+            status = check_interrupt(error);
+    }
+    return status;
+}
+
 /* Sends the variant to the GPU, unless its outcome is known from compiling it, or it has a twin. */
 static int begin_trial(struct screening *screening, size_t index, struct error *error)
 {
@@ -60,7 +88,7 @@ static int begin_trial(struct screening *screening, size_t index, struct error *
     if (screening->twins != NULL && twins_wait(screening->twins, index)) {
         tuning_job_drop(job, tuning->pool, index);
         progress_add(tuning->progress, job->study.kernel, OUTCOME_DUPLICATE, 0);
-        return 0;
+        return job->proposer != NULL ? keep_duplicates(screening, error) : 0;
     }
     screening->trials[screening->trial_count++] = index;
     gpu_client_trial_send(tuning->client, job->compile_jobs[index]->path, &result->parameters,
@@ -92,11 +120,20 @@ static int end_trial(struct screening *screening, struct error *error)
     if (answer.outcome == OUTCOME_MEASURED)
         kernel_stats_limit(&source, answer.entry, &result->stats);
     tuning_summarise(result);
+    if (result->runs > 1)
+        screening->short_ns = TUNING_COMPARABLE_NS;
+    if (answer.outcome == OUTCOME_MEASURED)
+        allowance_note(&tuning->allowance, result->time.median_ns,
+                       (double)(times.load_ns + times.verify_ns), (double)times.measure_ns,
+                       result->sample_count);
     if (answer.outcome == OUTCOME_MEASURED &&
         (screening->best_ns <= 0 || answer.single_ns < screening->best_ns))
         screening->best_ns = answer.single_ns;
     tuning_job_take_answer(job, index, &answer);
-    return keep_screened(screening, index, error);
+    status = keep_screened(screening, index, error);
+    if (status == 0 && screening->twins != NULL && job->proposer != NULL)
+        status = keep_duplicates(screening, error);
+    return status;
 }
 
 /* Moves what is compiled from `waiting` to `ready`. */
@@ -120,6 +157,40 @@ static void collect_compiled(struct screening *screening)
             waiting[--screening->compiled] = waiting[i];
 }
 
+/* Asks the search for more, so that the compile workers are busy and the GPU need not wait, but for
+ * no more than that. */
+static int propose(struct screening *screening, struct error *error)
+{
+    struct tuning *tuning = screening->tuning;
+    struct tuning_job *job = screening->job;
+    const size_t most = 2 * compile_pool_workers(tuning->pool);
+    if (screening->twins == NULL || job->proposer == NULL)
+        return 0;
+    timings_stage(tuning->timings, TIMING_SEARCH);
+    while (screening->ready_count < READY_VARIANTS &&
+           screening->waiting_count - screening->compiled < most) {
+        size_t index;
+        int status = tuning_job_propose(job, &index, error);
+        if (status != 1)
+            return status;
+        *ARRAY_APPEND(screening->waiting, screening->waiting_count) = index;
+        screening->seen = 0;
+        status = tuning_job_request(job, tuning->pool, index, error);
+        if (status != 0)
+            return status;
+        collect_compiled(screening);
+    }
+    return 0;
+}
+
+/* When nothing more should begin. */
+static int64_t screening_end_ns(const struct screening *screening)
+{
+    const struct allowance *allowance = &screening->tuning->allowance;
+    return screening->twins != NULL ? allowance_search_end(allowance)
+                                    : allowance_look_end(allowance);
+}
+
 /* Waits until one more is compiled. */
 static int wait_for_compiler(struct screening *screening, struct error *error)
 {
@@ -131,83 +202,50 @@ static int wait_for_compiler(struct screening *screening, struct error *error)
         screening->seen = 0;
         return tuning_job_request(job, tuning->pool, first, error);
     }
-    return compile_pool_wait_any(tuning->pool, EVENT_NEVER, error);
-}
-
-/* Variants that are not run do not wait for anything that would notice a Ctrl-C. */
-static int check_interrupt(struct error *error)
-{
-    return interrupt_requested() ? error_set(error, ERROR_INTERRUPTED, "interrupted") : 0;
+    return compile_pool_wait_any(tuning->pool, screening_end_ns(screening), error);
 }
 
 /* One step: begin a trial if one can begin, else take an answer, else wait for the compiler. */
-static int screen_step(struct screening *screening, struct error *error)
+static int screen_step(struct screening *screening, bool over, struct error *error)
 {
-    int status = check_interrupt(error);
-    if (status == 0)
-        status = compile_ahead_fill(screening->tuning->ahead, error);
-    if (status != 0)
-        return status;
-    collect_compiled(screening);
-    if (screening->trial_count < GPU_TRIALS && screening->ready_count > 0)
+    if (!over && screening->trial_count < GPU_TRIALS && screening->ready_count > 0)
         return begin_trial(screening, screening->ready[--screening->ready_count], error);
     if (screening->trial_count > 0)
         return end_trial(screening, error);
     return wait_for_compiler(screening, error);
 }
 
-static bool has_more(const struct screening *screening)
+/* Has everything compiled, and by a search proposed, that can be begun soon. */
+static int look_ahead(struct screening *screening, struct error *error)
 {
-    return screening->compiled < screening->waiting_count || screening->ready_count > 0 ||
-           screening->trial_count > 0;
+    int status = check_interrupt(error);
+    if (status == 0)
+        status = compile_ahead_fill(screening->tuning->ahead, error);
+    collect_compiled(screening);
+    return status != 0 ? status : propose(screening, error);
+}
+
+static bool has_more(const struct screening *screening, bool over)
+{
+    return screening->trial_count > 0 ||
+           (!over &&
+            (screening->compiled < screening->waiting_count || screening->ready_count > 0));
 }
 
 static int screen_all(struct screening *screening, struct error *error)
 {
+    bool more = true;
     int status = 0;
-    while (status == 0 && has_more(screening))
-        status = screen_step(screening, error);
+    while (status == 0 && more) {
+        bool over = clock_ns() >= screening_end_ns(screening);
+        if (!over)
+            status = look_ahead(screening, error);
+        more = has_more(screening, over);
+        if (status == 0 && more)
+            status = screen_step(screening, over, error);
+    }
     free(screening->waiting);
     free(screening->ready);
-    return status;
-}
-
-/* Once nothing is running: keeps the duplicates, and what one of them may take over from a twin. */
-static int keep_duplicates(struct screening *screening, struct error *error)
-{
-    struct tuning *tuning = screening->tuning;
-    struct tuning_job *job = screening->job;
-    int status = 0;
-    for (size_t i = 0; i < job->study.result_count && status == 0; i++) {
-        if (!screening->twins->waiting[i])
-            continue;
-        size_t duplicate = twins_conclude(screening->twins, i);
-        tuning_job_drop(job, tuning->pool, i);
-        if (duplicate != i)
-            status = tuning_keep(tuning, job, i, "screening", error);
-        if (status == 0)
-            status = tuning_keep(tuning, job, duplicate, "screening", error);
-        if (status == 0)
-            status = check_interrupt(error);
-    }
-    return status;
-}
-
-/* A few samples of every variant that is not known, and of twins one. */
-static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct error *error)
-{
-    struct twins twins;
-    struct screening screening = {
-        .tuning = tuning, .job = job, .samples = SCREENING_SAMPLES, .twins = &twins};
-    twins_init(&twins, job);
-    for (size_t i = 0; i < job->order_count; i++)
-        if (!job->known[job->order[i]])
-            *ARRAY_APPEND(screening.waiting, screening.waiting_count) = job->order[i];
-    screening.short_ns = TUNING_SHORT_NS;
-    int status = screen_all(&screening, error);
-    if (status == 0)
-        status = keep_duplicates(&screening, error);
-    twins_release(&twins);
     return status;
 }
 
@@ -217,6 +255,26 @@ static bool has_batches(const struct study *study)
     for (size_t i = 0; i < study->result_count; i++)
         any = any || study->results[i].runs > 1;
     return any;
+}
+
+/* A few samples of every variant that is not known, or that a search proposes, and of twins one. */
+static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct error *error)
+{
+    struct twins twins;
+    struct screening screening = {
+        .tuning = tuning, .job = job, .samples = SCREENING_SAMPLES, .twins = &twins};
+    twins_init(&twins, job);
+    for (size_t i = 0; i < job->order_count; i++)
+        if (!job->known[job->order[i]])
+            *ARRAY_APPEND(screening.waiting, screening.waiting_count) = job->order[i];
+    screening.short_ns = has_batches(&job->study) ? TUNING_COMPARABLE_NS : TUNING_SHORT_NS;
+    int status = screen_all(&screening, error);
+    if (status == 0)
+        status = keep_duplicates(&screening, error);
+    twins_release(&twins);
+    if (status == 0 && job->proposer != NULL)
+        tuning_job_drop_untried(job, tuning->pool);
+    return status;
 }
 
 /* Puts a variant that has samples in line for more. */
@@ -258,7 +316,7 @@ static int screen_closer(struct tuning *tuning, struct tuning_job *job, struct e
     struct screening screening = {.tuning = tuning, .job = job, .samples = CLOSER_SAMPLES};
     screening.short_ns = has_batches(&job->study) ? TUNING_COMPARABLE_NS : TUNING_SHORT_NS;
     size_t count;
-    bool *chosen = tuning_choose(tuning, &job->study, CLOSER_VARIANTS, &count);
+    bool *chosen = tuning_choose(tuning, &job->study, ALLOWANCE_LOOK, &count);
     int status = 0;
     for (size_t i = 0; i < job->study.result_count && status == 0; i++) {
         if (!chosen[i] || tuning->rules.everyone || count <= tuning->rules.finalists)

@@ -14,6 +14,7 @@
     X(START, "reading files, starting workers")                                                    \
     X(SPACE, "enumerating the space, looking up what is known")                                    \
     X(CONTEXT, "waiting for the CUDA context")                                                     \
+    X(SEARCH, "choosing variants")                                                                 \
     X(COMPILE, "waiting for the compiler")                                                         \
     X(PREPARE, "buffers, inputs, references")                                                      \
     X(LOAD, "loading variants")                                                                    \

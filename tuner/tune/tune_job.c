@@ -1,5 +1,7 @@
 #include "tune/tune_job.h"
 
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "compile/device_kernels.h"
 #include "template/source.h"
 #include "tune/finals.h"
@@ -22,25 +24,31 @@ static int wait_for(struct tuning *tuning, const struct tuning_job *job,
                     const struct compile_job *compile, const char *what, struct error *error)
 {
     char reason[256];
-    int status = compile_pool_wait(tuning->pool, compile, error);
-    if (status != 0 || compile->has_cubin)
+    int status =
+        compile_pool_wait_until(tuning->pool, compile, allowance_end(&tuning->allowance), error);
+    if (status != 0 || compile->has_cubin || !compile->done)
         return status;
     static_check_compile_reason(compile, reason, sizeof reason);
     return error_set_at(error, ERROR_CONFIG, job->kernel->template.source.path, 0,
                         "%s does not compile: %s", what, reason);
 }
 
-static int open_problem(struct tuning *tuning, struct tuning_job *job, struct error *error)
+/* Waits for what the problem cannot be opened without. `*ready` is false if the job's time ended
+ * before. */
+static int wait_for_sources(struct tuning *tuning, const struct tuning_job *job, bool *ready,
+                            struct error *error)
 {
-    const struct template *template = &job->kernel->template;
     timings_stage(tuning->timings, TIMING_COMPILE);
     int status = wait_for(tuning, job, tuning->support, "the tuner's own kernels", error);
     if (status == 0 && job->reference != NULL)
         status = wait_for(tuning, job, job->reference, "the source, with its defaults,", error);
-    if (status == 0)
-        status = tuning_job_check_references(job, error);
-    if (status != 0)
-        return status;
+    *ready = tuning->support->done && (job->reference == NULL || job->reference->done);
+    return status == 0 && *ready ? tuning_job_check_references(job, error) : status;
+}
+
+static int open_problem(struct tuning *tuning, struct tuning_job *job, struct error *error)
+{
+    const struct template *template = &job->kernel->template;
     struct gpu_problem problem = {
         .template_path = template->path,
         .template_hash = template->hash,
@@ -63,19 +71,53 @@ static void note_conditions(struct gpu_conditions *conditions, struct gpu_condit
         *conditions = now;
 }
 
-static int measure_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
+/* Of earlier finals, whose verdict is withdrawn. */
+static void clear_marks(struct study *study)
 {
-    int status = open_problem(tuning, job, error);
-    if (status == 0)
-        status = record_reopen(tuning->record, job->record_id, error);
-    if (status == 0)
-        status = screening_hold(tuning, job, error);
-    /* finals in which everyone fails after all are held again among those left */
+    for (size_t i = 0; i < study->result_count; i++)
+        study->results[i].finalist = study->results[i].tied = false;
+}
+
+/* Finals in which everyone fails after all are held again among those left. */
+static int hold_finals(struct tuning *tuning, struct tuning_job *job, struct error *error)
+{
+    const struct race_rules rules = tuning->rules;
+    int status = 0;
     do {
-        if (status == 0)
-            status = finals_hold(tuning, job, error);
+        clear_marks(&job->study);
+        tuning->rules = allowance_rules(&tuning->allowance, rules, clock_ns());
+        status = finals_hold(tuning, job, error);
     } while (status == 0 && !job->study.has_winner &&
              study_count(&job->study, OUTCOME_MEASURED) > 0);
+    tuning->rules = rules;
+    return status;
+}
+
+/* Whether a search can go on, and there is time for it, after finals that began at `begin_ns`. */
+static bool goes_on(const struct tuning *tuning, const struct tuning_job *job, int64_t begin_ns)
+{
+    int64_t now_ns = clock_ns();
+    return tuning_job_is_searching(job) &&
+           allowance_has_more(&tuning->allowance, now_ns, now_ns - begin_ns);
+}
+
+static int measure_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
+{
+    int64_t finals_ns;
+    bool ready;
+    int status = wait_for_sources(tuning, job, &ready, error);
+    if (status != 0 || !ready)
+        return status;
+    status = open_problem(tuning, job, error);
+    if (status == 0)
+        status = record_reopen(tuning->record, job->record_id, error);
+    do {
+        if (status == 0)
+            status = screening_hold(tuning, job, error);
+        finals_ns = clock_ns();
+        if (status == 0)
+            status = hold_finals(tuning, job, error);
+    } while (status == 0 && goes_on(tuning, job, finals_ns));
     if (status != 0)
         return status;
     if (gpu_client_empty_batch_ns(tuning->client) > 0)
@@ -84,14 +126,37 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
     return 0;
 }
 
+int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, struct error *error)
+{
+    int status = 1;
+    while (status == 1 && job->order_count < 2 * compile_pool_workers(pool)) {
+        size_t index;
+        status = tuning_job_propose(job, &index, error);
+        if (status != 1)
+            return status;
+        *ARRAY_APPEND(job->order, job->order_count) = index;
+        int requested = tuning_job_request(job, pool, index, error);
+        status = requested != 0 ? requested : 1;
+    }
+    return status < 0 ? status : 0;
+}
+
+/* Whether time ran out before the search had found anything valid. */
+static bool is_unfinished(const struct tuning_job *job)
+{
+    return !job->study.has_winner && tuning_job_is_searching(job);
+}
+
 int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     tuning->rules = race_rules_complete(tuning->rules);
     progress_problem(tuning->progress);
     int status = tuning_job_can_win(job) ? measure_job(tuning, job, error) : 0;
-    if (status != 0)
-        return status;
+    if (job->proposer != NULL)
+        tuning_job_drop_untried(job, tuning->pool);
     study_link_twins(&job->study);
+    if (status != 0 || is_unfinished(job))
+        return status;
     job->study.complete = true;
     timings_stage(tuning->timings, TIMING_RECORD);
     return record_finish(tuning->record, job->record_id, &job->study, error);

@@ -12,8 +12,13 @@
 #include "tune/tuning.h"
 #include "tune/tuning_job.h"
 
+/* Requests the first variants that a search proposes, so that they are compiled by the time that
+ * tune_job() wants them. */
+int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, struct error *error);
+
 /*
- * Returns 0 with the study complete (and a winner, if any variant was valid); ERROR_INTERRUPTED;
+ * Returns 0 with the study complete (and a winner, if any variant was valid), or not complete if
+ * time ran out before a search found anything valid; ERROR_INTERRUPTED;
  * ERROR_MEMORY if this problem does not fit on the GPU, though the next may; or an error that ends
  * the run: a fault in the template, a worker that cannot be started, the record.
  */

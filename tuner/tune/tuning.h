@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "compile/compile_pool.h"
 #include "record/record.h"
+#include "tune/allowance.h"
 #include "tune/compile_ahead.h"
 #include "tune/gpu_client.h"
 #include "tune/progress.h"
@@ -29,6 +30,7 @@ struct tuning {
     struct timings *timings;
     struct race_rules rules;
     double launch_timeout_s;
+    struct allowance allowance; /* of the job at hand */
 };
 
 /*

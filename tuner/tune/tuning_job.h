@@ -1,6 +1,8 @@
 /*
  * A tuning job: one kernel on one problem. It holds the study that it produces and, for each result,
- * the compile job and whether the outcome is known already, from this run or from the record.
+ * the compile job and whether the outcome is known already, from this run or from the record. The
+ * results are of every variant of the space, or of those that a search has proposed so far
+ * (job_space.h).
  */
 #ifndef AUTOTUNE_TUNING_JOB_H
 #define AUTOTUNE_TUNING_JOB_H
@@ -13,6 +15,7 @@
 #include "tune/compile_doubt.h"
 #include "tune/gpu_client.h"
 #include "tune/kernel_stats.h"
+#include "tune/proposer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +34,9 @@ struct tuning_job {
     bool instructions; /* are wanted, too: static mode */
     bool *known;       /* study.results[i] has its outcome */
     size_t known_count;
+    struct proposer *proposer; /* the search; NULL: every variant is tried */
+    size_t evaluations; /* variants that a search may try, known ones included; 0: any number */
+    bool exhausted;     /* the search has nothing left to propose */
     struct compile_job
         *reference;           /* the source with its defaults; NULL where no reference needs it */
     double compile_timeout_s; /* of this run; set after tuning_job_init() */
@@ -55,13 +61,8 @@ void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
                      const struct bindings *problem, const struct environment *environment);
 void tuning_job_release(struct tuning_job *job);
 
-/*
- * Enumerates the space. Results that job->study has already (from the record) are kept where the
- * space has them and are known; the others are dropped, as are those that missed a lower time limit
- * than this run's, and duplicates without their twin. Returns 0 or ERROR_CONFIG where a
- * constraint fails or the space has more than 10^7 variants after constraints.
- */
-int tuning_job_enumerate(struct tuning_job *job, struct error *error);
+/* Says of the study that it is of this run. */
+void tuning_job_take_environment(struct tuning_job *job);
 
 /* Whether a variant is measured or may yet be; otherwise nothing is left to do on the device. */
 bool tuning_job_can_win(const struct tuning_job *job);
@@ -107,10 +108,27 @@ int tuning_job_request_reference(struct tuning_job *job, struct compile_pool *po
  * Returns 0, also if it did not compile; ERROR_CONFIG at the template's line; or ERROR_RECORD. */
 int tuning_job_check_references(const struct tuning_job *job, struct error *error);
 
+/* Adds a result, which is not known, with these parameters; returns its index. */
+size_t tuning_job_add(struct tuning_job *job, const struct bindings *parameters);
+
+/* Adds what the search proposes next. Returns 1 with its index, 0 if there is nothing left or
+ * job->evaluations are reached, or an error. */
+int tuning_job_propose(struct tuning_job *job, size_t *index, struct error *error);
+
+/* Whether there is a search that may try more variants. */
+bool tuning_job_is_searching(const struct tuning_job *job);
+
+/* Tells the search, if there is one, of result `index` what became of `run`: itself, or its twin. */
+void tuning_job_tell(struct tuning_job *job, size_t index, const struct result *run);
+
+/* Takes back what was proposed and has no outcome: the study is of what was tried. Indices change. */
+void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool);
+
 /* What a variant's statistics are computed from; its compile job must have been requested. */
 struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index);
 
-/* Ends a variant: stores its outcome with a copy of `reason` (NULL or "": none). */
+/* Ends a variant: stores its outcome with a copy of `reason` (NULL or "": none), and tells the
+ * search unless it is a duplicate. */
 void tuning_job_conclude(struct tuning_job *job, size_t index, enum outcome outcome,
                          const char *reason);
 

@@ -35,7 +35,6 @@ void twins_init(struct twins *twins, struct tuning_job *job)
 {
     const struct study *study = &job->study;
     *twins = (struct twins){.job = job};
-    twins->waiting = alloc_zeroed(study->result_count, sizeof *twins->waiting);
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
         if (job->known[i] && result->outcome != OUTCOME_DUPLICATE && result->run_hash[0] != '\0')
@@ -54,8 +53,16 @@ bool twins_wait(struct twins *twins, size_t index)
 {
     if (twins->job->study.results[index].run_hash[0] == '\0')
         return false;
+    while (twins->count <= index)
+        *ARRAY_APPEND(twins->waiting, twins->count) = false;
     twins->waiting[index] = find_or_add(twins, index)->index != index;
     return twins->waiting[index];
+}
+
+bool twins_is_over(struct twins *twins, size_t index)
+{
+    return index < twins->count && twins->waiting[index] &&
+           twins->job->known[find_or_add(twins, index)->index];
 }
 
 /* Everything but the parameters. */
@@ -85,5 +92,7 @@ size_t twins_conclude(struct twins *twins, size_t index)
     char *reason = bindings_text(&results[twin->index].parameters);
     tuning_job_conclude(job, duplicate, OUTCOME_DUPLICATE, reason);
     free(reason);
+    twins->waiting[index] = false;
+    tuning_job_tell(job, index, &results[twin->index]);
     return duplicate;
 }

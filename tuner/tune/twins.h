@@ -5,7 +5,8 @@
  * Calling sequence of the screening:
  *     twins_init
  *     twins_wait for each variant before it is run; true: leave it out
- *     twins_conclude for each that waits, in order, when nothing is running any more
+ *     twins_conclude for each whose wait is over, in order: when nothing is running any more, or, in
+ *         a search, which learns from it, at once
  *     twins_release
  *
  * The compiler decides which of the twins is run first, but the result is the first one's in the
@@ -22,7 +23,8 @@
 struct twins {
     struct tuning_job *job;
     void *by_hash; /* tsearch's tree: the twin that is run */
-    bool *waiting; /* by the index of a result */
+    bool *waiting; /* by the index of a result, as far as any waits */
+    size_t count;
 };
 
 /* Variants that are known, from the record, have been run. `job` must outlive the twins. */
@@ -33,8 +35,11 @@ void twins_release(struct twins *twins);
  * of that one. */
 bool twins_wait(struct twins *twins, size_t index);
 
-/* Ends a variant that waits, or if it comes before its twin, gives it the twin's result and ends the
- * twin. Returns the index of the duplicate. */
+/* Whether a variant waits for a result that is there. */
+bool twins_is_over(struct twins *twins, size_t index);
+
+/* Ends a variant whose wait is over, or if it comes before its twin, gives it the twin's result and
+ * ends the twin. Returns the index of the duplicate. */
 size_t twins_conclude(struct twins *twins, size_t index);
 
 #endif

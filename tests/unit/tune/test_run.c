@@ -1,6 +1,7 @@
 /* Whole runs of a small sweep with scripted workers, in a folder of their own. */
 #include "tune/run.h"
 
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "unit/tune/tuning_fixture.h"
 
@@ -44,7 +45,7 @@ static void notice(void *user, const struct error *error)
 static int study_done(void *user, const struct study *study, struct error *error)
 {
     struct observed *observed = user;
-    assert_true(study->complete);
+    assert_true(study->complete || study->result_count == 0);
     observed->tuned_entries[observed->studies++] = count_tuned_entries();
     if (observed->studies == observed->fail_at)
         return error_set(error, ERROR_RECORD, "no report");
@@ -98,6 +99,20 @@ static struct end run(const char *script, const char *rest, struct observed *obs
     scripted_worker_script(script);
     fixture_files(rest, 0.5);
     return run_with((struct run_options){.quiet = false}, observed);
+}
+
+/* Within a budget; `*took_s` is how long it took. */
+static struct end run_within(double budget_s, const char *script, const char *rest,
+                             struct observed *observed, double *took_s)
+{
+    int64_t begin_ns = clock_ns();
+    *observed = (struct observed){0};
+    scripted_worker_script(script);
+    fixture_files(rest, 0.5);
+    struct end end =
+        run_with((struct run_options){.quiet = true, .limits.budget_s = budget_s}, observed);
+    *took_s = (double)(clock_ns() - begin_ns) * 1e-9;
+    return end;
 }
 
 static void check_end(const struct end *end, const struct observed *observed)
@@ -480,6 +495,54 @@ static void results_that_cannot_be_kept_end_the_run(void **state)
     release(&end);
 }
 
+/* --- budgets --- */
+
+/* From the sixth on, the compiler does not end before its deadline of 5 s. */
+static void compilations_under_way_are_given_up_at_the_end_of_the_budget(void **state)
+{
+    (void)state;
+    struct observed observed;
+    double took_s;
+    struct end end = run_within(2, "compile 6- hang\n", "us = 20..60", &observed, &took_s);
+    check_end(&end, &observed);
+    assert_true(took_s > 1.5 && took_s < 4);
+    assert_true(end.study.has_winner);
+    assert_int_equal(end.study.result_count, 4); /* the first was the tuner's own kernels */
+    assert_int_equal(study_count(&end.study, OUTCOME_MEASURED), 4);
+    assert_int_equal(observed.tuned_entries[0], 1);
+    assert_false(has_incomplete_entry());
+    release(&end);
+}
+
+static void a_budget_without_a_variant_says_so(void **state)
+{
+    (void)state;
+    struct observed observed;
+    double took_s;
+    struct end end = run_within(1, "compile 2- hang\n", "us = 20..60", &observed, &took_s);
+    assert_int_equal(end.status, 0);
+    assert_int_equal(end.winners, ERROR_NOTHING_VALID);
+    assert_non_null(strstr(observed.error.message,
+                           "the budget ended before a valid variant of 'scripted' was found"));
+    assert_true(took_s > 0.7 && took_s < 3);
+    assert_int_equal(end.study.result_count, 0);
+    release(&end);
+}
+
+/* A kernel that takes up to its deadline does not keep the next from being tried. */
+static void failures_cost_what_they_cost(void **state)
+{
+    (void)state;
+    struct observed observed;
+    double took_s;
+    struct end end = run_within(5, "trial 2 hang\ntrial 4 die 3\ncompile 4 die 3\n", "us = 20..32",
+                                &observed, &took_s);
+    check_end(&end, &observed);
+    assert_int_equal(end.study.result_count, 13);
+    assert_int_equal(study_count(&end.study, OUTCOME_MEASURED), 10);
+    release(&end);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -503,6 +566,9 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_report_that_fails_ends_the_run),
         SCRATCH_TEST(workers_that_never_start_end_the_run),
         SCRATCH_TEST(results_that_cannot_be_kept_end_the_run),
+        SCRATCH_TEST(compilations_under_way_are_given_up_at_the_end_of_the_budget),
+        SCRATCH_TEST(a_budget_without_a_variant_says_so),
+        SCRATCH_TEST(failures_cost_what_they_cost),
     };
     if (argc > 1)
         return scripted_worker_main(argv);

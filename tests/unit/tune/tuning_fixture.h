@@ -6,6 +6,7 @@
 #define AUTOTUNE_TEST_TUNING_FIXTURE_H
 
 #include "base/alloc.h"
+#include "tune/job_space.h"
 #include "tune/tune_job.h"
 #include "unit/scratch.h"
 #include "unit/scripted_worker.h"
@@ -95,7 +96,7 @@ static inline void fixture_start(struct tuning_fixture *fixture, const char *scr
                     &fixture->environment);
     fixture_check(fixture,
                   record_begin(tuning->record, &job->study, false, &job->record_id, error));
-    fixture_check(fixture, tuning_job_enumerate(job, error));
+    fixture_check(fixture, job_space_enumerate(job, error));
     fixture_check(fixture, tuning_job_compile(job, tuning->pool, error));
     fixture->ahead = (struct compile_ahead){.pool = tuning->pool, .jobs = job, .job_count = 1};
     tuning->ahead = &fixture->ahead;

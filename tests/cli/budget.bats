@@ -1,0 +1,311 @@
+#!/usr/bin/env bats
+# Budgets and evaluations: a run that cannot try every variant searches, and ends in time with a verdict.
+load helper
+shared_cubins=yes
+
+# 512 variants, each of which compiles for itself.
+large_sweep() {
+    sweep <<INI
+[scale]
+n = ${1:-2^14}
+block_size = 32..1024 step 32
+num_load = 1..16
+INI
+}
+
+# timed ARGUMENTS: autotune, and the tenths of a second that it took in $tenths
+timed() {
+    local begin
+    begin=$(date +%s%N)
+    autotune "$@"
+    tenths=$((($(date +%s%N) - begin) / 100000000))
+}
+
+# tried: how many variants the record has
+tried() {
+    "$AUTOTUNE" report --format csv >tried.csv
+    column outcome tried.csv | grep -c .
+}
+
+@test "a budget is kept, and ends with finals and a winner" {
+    stand_in "fault = cuModuleLoadData:*:sleep100"
+    large_sweep
+    timed --config sweep.ini --budget 4s
+    exits 0
+    [ "$tenths" -ge 25 ]
+    [ "$tenths" -le 80 ] # a busy machine is given time
+    has out "winner: "
+    has results/tuned.ini "parameter.block_size"
+    lacks results/tuned.ini incomplete
+    [ "$(tried)" -ge 1 ]
+    [ "$(tried)" -lt 512 ]
+    none_alive
+}
+
+@test "where the budget lets everything be tried, everything is tried, with the usual result" {
+    autotune --config "$sweeps/scale.ini" --results all --tuned all.ini
+    exits 0
+    timed --config "$sweeps/scale.ini" --budget 10m
+    exits 0
+    [ "$tenths" -le 600 ]
+    has out "9 variants of 9 points"
+    equal "$(grep ^parameter results/tuned.ini)" "$(grep ^parameter all.ini)"
+    autotune --config "$sweeps/scale.ini" --budget 10m
+    exits 0
+    has err "nothing to do"
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    has err "nothing to do"
+}
+
+@test "evaluations: so many variants, and with more of them the run goes on" {
+    stand_in "log = $scratch/calls"
+    large_sweep
+    autotune --config sweep.ini --evaluations 12
+    exits 0
+    equal "$(tried)" 12
+    has out "12 variants of "
+    autotune --config sweep.ini --evaluations 12
+    exits 0
+    has err "nothing to do"
+    cp tried.csv before.csv
+    : >calls
+    autotune --config sweep.ini --evaluations 20
+    exits 0
+    equal "$(tried)" 20
+    tried >/dev/null
+    # the finalists alone are measured again
+    unchanged() { paste <(column block_size "$1") <(column num_load "$1") <(column median_us "$1") <(column finalist "$1"); }
+    unchanged before.csv | grep -P '\t0$' | sort >before
+    unchanged tried.csv | sort >after
+    equal "$(comm -23 before after | grep -vxFf <(grep -P '\t1$' after))" ""
+}
+
+@test "a budget spent again goes on, and measures nothing twice" {
+    stand_in "fault = cuModuleLoadData:*:sleep50"
+    large_sweep
+    autotune --config sweep.ini --budget 3s
+    exits 0
+    before=$(tried)
+    autotune --config sweep.ini --budget 3s
+    exits 0
+    after=$(tried)
+    [ "$after" -gt "$before" ]
+    lacks results/tuned.ini incomplete
+}
+
+@test "a sweep widened later starts from what is known" {
+    printf '[scale]\nblock_size = 64, 128\nnum_load = 1, 2, 4\n' | sweep
+    autotune --config sweep.ini
+    exits 0
+    equal "$(tried)" 6
+    printf '[scale]\nblock_size = 64..640 step 64\nnum_load = 1..6\n' | sweep
+    autotune --config sweep.ini --evaluations 9
+    exits 0
+    equal "$(tried)" 9
+    has out "9 variants of 60 points"
+}
+
+@test "limits in the sweep file: of the run and of a kernel; options replace them" {
+    sweep <<'INI'
+[scale]
+evaluations = 3
+block_size = 64..640 step 64
+[other]
+template = scale
+block_size = 64..640 step 64
+INI
+    sed -i 's/^results = .*/&\nevaluations = 5/' sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count kernel scale)" 3
+    equal "$(count kernel other)" 5
+    autotune --config sweep.ini --format csv --evaluations 7
+    exits 0
+    equal "$(count kernel scale)" 7
+    equal "$(count kernel other)" 7
+    sed -i 's/^results = .*/&\nbudget = 0.01s/' sweep.ini
+    autotune --config sweep.ini --remeasure
+    exits 1
+    has err "the budget ended before a valid variant of 'scale' was found"
+}
+
+@test "several problems share the budget" {
+    stand_in "fault = cuModuleLoadData:*:sleep50"
+    large_sweep "2^12, 2^13, 2^14"
+    timed --config sweep.ini --budget 9s
+    exits 0
+    [ "$tenths" -le 150 ]
+    equal "$(grep -c "^parameter.block_size" results/tuned.ini)" 3
+}
+
+@test "a budget that is too small for one variant: what to do, and what there is" {
+    large_sweep
+    timed --config sweep.ini --budget 0.05s
+    exits 1
+    [ "$tenths" -le 30 ]
+    has err "the budget ended before a valid variant of 'scale' was found for n=16384" "give it more time"
+    [ ! -e results/tuned.ini ]
+    autotune report
+    exits 0
+    none_alive
+    autotune --config sweep.ini --evaluations 2
+    exits 0
+}
+
+@test "failures everywhere: the search ends, and says why" {
+    sweep <<'INI'
+[scale]
+mode = wrong, overrun, fault, constrained
+block_size = 64, 128, 256
+INI
+    autotune --config sweep.ini --evaluations 5
+    exits 1
+    has err "none of the 5 variants of 'scale' that were tried was valid" "more evaluations"
+    autotune --config sweep.ini --budget 10m
+    exits 1
+    has err "no variant of 'scale' was valid"
+    equal "$(tried)" 12
+}
+
+@test "some fail: they are not the winner, and count as tried" {
+    sweep <<'INI'
+[scale]
+mode = good, wrong, fault
+block_size = 64, 128, 256
+INI
+    autotune --config sweep.ini --budget 10m
+    exits 0
+    has out "3 measured" "3 wrong_result" "3 fault"
+    has results/tuned.ini "parameter.mode = good"
+}
+
+@test "a space of one point, and one of none" {
+    printf '[scale]\nblock_size = 128\n' | sweep
+    autotune --config sweep.ini --budget 10m
+    exits 0
+    has results/tuned.ini "parameter.block_size = 128"
+    printf '[scale]\nblock_size = 128\nconstraint = block_size > 128\n' | sweep
+    autotune --config sweep.ini --budget 10m
+    exits 1
+    has err "no variant of 'scale' was valid"
+    autotune --config sweep.ini --evaluations 5
+    exits 1
+}
+
+@test "a problem for which nothing can be launched" {
+    template bad <<'INI'
+[parameters]
+block_size = 64
+[problem]
+n = 0
+[buffer.out]
+type = float
+length = 8 // n
+access = write
+[launch.main]
+entry = scale_good
+grid = 1
+block = block_size
+arguments = out
+[expect.out]
+reference = constant(0)
+compare = exact
+INI
+    printf '[sweep]\ntemplates = .\n[bad]\nblock_size = 32..1024 step 32\n' >sweep.ini
+    autotune --config sweep.ini --budget 10m
+    exits 1
+    has err "no variant of 'bad' was valid"
+    has out "1 invalid"
+}
+
+@test "a billion points are searched without being enumerated" {
+    sweep <<'INI'
+[scale]
+block_size = 32..1024 step 32
+num_load = 1, 2
+waves = 1..4096
+depth = 1..4096
+constraint = waves != depth
+constraint = (block_size + waves) % 7 != 0
+INI
+    sed -i '/^constraint/d; s/^num_load = 1$/num_load = 1\nwaves = 1\ndepth = 1/' templates/scale.ini
+    sed -i '1i #define UNUSED (WAVES + DEPTH)' templates/scale.cu
+    autotune --config sweep.ini
+    exits 2
+    has err "more than 10^7 variants" "--budget" "--evaluations"
+    if ! grep -qE '__(asan|tsan)_init' "$AUTOTUNE"; then
+        ulimit -v 1500000
+    fi
+    autotune --config sweep.ini --evaluations 6
+    exits 0
+    has out "6 variants of 1073741824 points"
+}
+
+@test "an interrupted search keeps what it has, and goes on" {
+    stand_in "log = $scratch/calls" "fault = cuModuleLoadData:10:hang"
+    large_sweep
+    "$AUTOTUNE" --config sweep.ini --evaluations 30 >out 2>err </dev/null &
+    run=$!
+    for _ in $(seq 600); do
+        ! grep -q ' hang' calls 2>/dev/null || break
+        sleep 0.02
+    done
+    kill -INT "$run"
+    code=0
+    wait "$run" || code=$?
+    exits 130
+    has err "variants are in the record; run the same command to go on"
+    has results/tuned.ini "incomplete = yes"
+    [ "$(tried)" -lt 30 ]
+    stand_in
+    autotune --config sweep.ini --evaluations 30
+    exits 0
+    equal "$(tried)" 30
+    lacks results/tuned.ini incomplete
+}
+
+@test "what a budget makes no sense with" {
+    large_sweep
+    autotune --config sweep.ini --budget soon
+    exits 2
+    has err "--budget 'soon' is not a duration; write it as 90s, 10m or 2h"
+    autotune --config sweep.ini --evaluations 0
+    exits 2
+    has err "--evaluations must be at least 1"
+    autotune --config sweep.ini --budget 5s --arch sm_90
+    exits 2
+    has err "static mode times nothing"
+    autotune --config sweep.ini --evaluations 5 --exhaustive 3
+    exits 2
+    has err "--exhaustive measures every variant"
+}
+
+@test "static mode compiles everything, whatever the sweep's budget" {
+    printf '[scale]\nbudget = 0.01s\nblock_size = 64, 128\n' | sweep
+    autotune --config sweep.ini --arch sm_90
+    exits 0
+    has out "2 variants of 2 points"
+}
+
+@test "a long run says what it will cost, once it is known" {
+    stand_in "log = $scratch/calls" "fault = cuModuleLoadData:*:sleep150"
+    large_sweep
+    "$AUTOTUNE" --config sweep.ini >out 2>err </dev/null &
+    run=$!
+    for _ in $(seq 300); do
+        ! grep -q 'variants at' err || break
+        sleep 0.1
+    done
+    kill -INT "$run"
+    wait "$run" || true
+    grep -qE "^autotune: about [0-9.]+ (s|minutes) left: [0-9]+ variants at [0-9.]+ m?s each$" err
+    equal "$(grep -c 'variants at' err)" 1
+}
+
+@test "--progress shows how the best time improved" {
+    large_sweep
+    autotune --config sweep.ini --evaluations 10 --progress
+    exits 0
+    grep -qE "^scale: [0-9]+: .*; best [0-9.]+ µs at [0-9.]+ s, [0-9.]+ at [0-9.]+ s" err
+}

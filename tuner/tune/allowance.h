@@ -1,0 +1,56 @@
+/*
+ * The time that a job may take, and when each of its stages has to end so that the ones after it
+ * have theirs: whatever the budget, the finals are held.
+ *
+ * What the finals will cost is estimated from the trials of the fastest variant so far, since those
+ * that reach the finals are about as fast.
+ */
+#ifndef AUTOTUNE_ALLOWANCE_H
+#define AUTOTUNE_ALLOWANCE_H
+
+#include "tune/race.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ALLOWANCE_LOOK = 64 }; /* variants that get a closer look before the finals, at most */
+
+/* Zeroed is no limit. Times are on clock_ns(). */
+struct allowance {
+    int64_t begin_ns;
+    int64_t end_ns;    /* 0: no limit */
+    int64_t last_ns;   /* as long as nothing was measured, the end */
+    double fastest_ns; /* the fastest variant so far; 0: none was measured yet */
+    double trial_ns;   /* what loading, verifying and sampling it took */
+    double sample_ns;  /* of that, one sample */
+};
+
+/* An allowance from `begin_ns` to `end_ns`; if nothing was measured by then, to `last_ns`. */
+void allowance_begin(struct allowance *allowance, int64_t begin_ns, int64_t end_ns,
+                     int64_t last_ns);
+
+/* When the job is over, or EVENT_NEVER. */
+int64_t allowance_end(const struct allowance *allowance);
+
+/* A trial with `samples` samples of a variant that takes `median_ns`: `setup_ns` to load and verify
+ * it, `measure_ns` for the samples. */
+void allowance_note(struct allowance *allowance, double median_ns, double setup_ns,
+                    double measure_ns, size_t samples);
+
+/* When no further variant should be tried, or EVENT_NEVER. */
+int64_t allowance_search_end(const struct allowance *allowance);
+
+/* When the closer look at the best should end, or EVENT_NEVER. */
+int64_t allowance_look_end(const struct allowance *allowance);
+
+/* `rules`, which are complete, with as many finalists and rounds as there is time for from `now_ns`
+ * on: at least two finalists and one round. */
+struct race_rules allowance_rules(const struct allowance *allowance, struct race_rules rules,
+                                  int64_t now_ns);
+
+/* Whether enough time is left after finals that took `finals_ns` to try more variants and hold
+ * others. */
+bool allowance_has_more(const struct allowance *allowance, int64_t now_ns, int64_t finals_ns);
+
+#endif

@@ -1,0 +1,288 @@
+#include "tune/job_space.h"
+
+#include "base/alloc.h"
+#include "search/space_size.h"
+#include "template/space.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A space of at most so many points is counted for a search, which takes a fraction of a second. */
+enum { COUNTED_POINTS = 2000000 };
+
+/* --- results from the record, found by their parameters --- */
+
+struct stored {
+    char *text; /* bindings_text() of the parameters; first, for comparing */
+    struct result *result;
+};
+
+/* What the record had, until it is taken over or dropped. */
+struct stored_results {
+    struct result *results;
+    size_t count;
+    void *tree; /* tsearch's, of struct stored */
+    size_t judged_count;
+    char *winner; /* its parameters, or NULL */
+};
+
+static int compare_stored(const void *a, const void *b)
+{
+    return strcmp(((const struct stored *)a)->text, ((const struct stored *)b)->text);
+}
+
+static void free_stored(void *node)
+{
+    struct stored *stored = node;
+    free(stored->text);
+    free(stored);
+}
+
+static size_t count_judged(const struct result *results, size_t count)
+{
+    size_t judged = 0;
+    for (size_t i = 0; i < count; i++)
+        judged += results[i].judged;
+    return judged;
+}
+
+/* Moves the study's results here. */
+static void stored_results_take(struct stored_results *stored, struct study *study)
+{
+    *stored = (struct stored_results){
+        .results = study->results,
+        .count = study->result_count,
+        .judged_count = count_judged(study->results, study->result_count),
+        .winner =
+            study->has_winner ? bindings_text(&study->results[study->winner].parameters) : NULL};
+    study->results = NULL;
+    study->result_count = 0;
+    study->has_winner = false;
+    for (size_t i = 0; i < stored->count; i++) {
+        struct stored *node = alloc_zeroed(1, sizeof *node);
+        *node = (struct stored){bindings_text(&stored->results[i].parameters), &stored->results[i]};
+        if (*(struct stored **)tsearch(node, &stored->tree, compare_stored) != node)
+            free_stored(node);
+    }
+}
+
+static void stored_results_release(struct stored_results *stored)
+{
+    tdestroy(stored->tree, free_stored);
+    for (size_t i = 0; i < stored->count; i++)
+        result_release(&stored->results[i]);
+    free(stored->results);
+    free(stored->winner);
+}
+
+/* Whether this run allows more time than the one that gave the variant up. */
+static bool deserves_another_try(const struct tuning_job *job, const struct result *result)
+{
+    double limit_s =
+        result->outcome == OUTCOME_COMPILE_ERROR ? job->compile_timeout_s : job->launch_timeout_s;
+    return result->limit_s > 0 && limit_s > result->limit_s;
+}
+
+/* Gives result `index` what is stored of its parameters, if there is any that holds. */
+static void take_stored(struct tuning_job *job, struct stored_results *stored, size_t index)
+{
+    struct result *result = &job->study.results[index];
+    struct stored wanted = {.text = bindings_text(&result->parameters)};
+    void *found = tfind(&wanted, &stored->tree, compare_stored);
+    free(wanted.text);
+    if (found == NULL)
+        return;
+    struct result *from = (*(struct stored **)found)->result;
+    if (deserves_another_try(job, from))
+        return;
+    struct bindings parameters = result->parameters;
+    *result = *from;
+    from->parameters = parameters; /* to be released */
+    from->reason = NULL;
+    from->samples_ns = NULL;
+    from->instructions = NULL;
+    job->known[index] = true;
+    job->known_count++;
+}
+
+/* Keeps the record's verdict if it is on exactly these variants. A verdict on other variants, fewer
+ * or more, does not count, and neither do its marks. */
+static void keep_verdict(struct tuning_job *job, const struct stored_results *stored)
+{
+    struct study *study = &job->study;
+    study->complete = study->complete && stored->judged_count == study->result_count &&
+                      count_judged(study->results, study->result_count) == study->result_count;
+    if (!study->complete)
+        tuning_job_take_environment(job);
+    for (size_t i = 0; i < study->result_count; i++) {
+        struct result *result = &study->results[i];
+        if (!study->complete) {
+            result->finalist = result->tied = result->judged = false;
+            continue;
+        }
+        char *text = bindings_text(&result->parameters);
+        if (stored->winner != NULL && strcmp(text, stored->winner) == 0) {
+            study->has_winner = true;
+            study->winner = i;
+        }
+        free(text);
+    }
+}
+
+/* --- enumerating --- */
+
+static struct space *new_space(const struct tuning_job *job)
+{
+    return space_new(&job->kernel->template, job->kernel->values, job->kernel->constraints,
+                     job->kernel->constraint_count, &job->fixed);
+}
+
+/* Counts a large space before anything is stored. */
+static int check_size(const struct tuning_job *job, struct error *error)
+{
+    struct space *space = new_space(job);
+    uint64_t count = 0;
+    int status = 0;
+    if (space_points(space) > SPACE_VARIANT_LIMIT)
+        status = space_count(space, SPACE_VARIANT_LIMIT, &count, error);
+    space_free(space);
+    if (status == 0 && count > SPACE_VARIANT_LIMIT)
+        status = sweep_too_many(job->kernel, error);
+    return status;
+}
+
+static int enumerate(struct tuning_job *job, struct space *space, struct stored_results *stored,
+                     struct error *error)
+{
+    struct bindings parameters = {0};
+    int status;
+    while ((status = space_next(space, &parameters, error)) == 1)
+        take_stored(job, stored, tuning_job_add(job, &parameters));
+    bindings_release(&parameters);
+    return status;
+}
+
+/* A duplicate is known only with the twin that was run for it: otherwise it must be run itself. */
+static void forget_orphans(struct tuning_job *job)
+{
+    struct study *study = &job->study;
+    study_link_twins(study);
+    for (size_t i = 0; i < study->result_count; i++) {
+        struct result *result = &study->results[i];
+        if (!job->known[i] || result->outcome != OUTCOME_DUPLICATE ||
+            (result->twin < study->result_count && job->known[result->twin]))
+            continue;
+        const struct bindings parameters = result->parameters;
+        result->parameters = (struct bindings){0};
+        result_release(result);
+        result->parameters = parameters;
+        job->known[i] = false;
+        job->known_count--;
+    }
+}
+
+/* Which constraint rejected how many points, for the report. */
+static void note_rejections(struct tuning_job *job, const struct space *space)
+{
+    struct study *study = &job->study;
+    for (size_t i = 0; i < job->kernel->constraint_count; i++) {
+        uint64_t points = space_rejected_by(space, i);
+        if (points == 0)
+            continue;
+        struct rejection *rejection = ARRAY_APPEND(study->rejections, study->rejection_count);
+        rejection->constraint = alloc_string(expression_text(job->kernel->constraints[i]));
+        rejection->points = points;
+    }
+}
+
+/* What the space has, as far as it was visited. */
+static void note_space(struct tuning_job *job, const struct space *space)
+{
+    job->study.points = space_points(space);
+    job->study.rejected = space_rejected(space);
+    note_rejections(job, space);
+}
+
+int job_space_enumerate(struct tuning_job *job, struct error *error)
+{
+    struct stored_results stored;
+    int status = check_size(job, error);
+    if (status != 0)
+        return status;
+    struct space *space = new_space(job);
+    stored_results_take(&stored, &job->study);
+    status = enumerate(job, space, &stored, error);
+    note_space(job, space);
+    space_free(space);
+    forget_orphans(job);
+    keep_verdict(job, &stored);
+    stored_results_release(&stored);
+    return status;
+}
+
+/* --- searching --- */
+
+/* Takes over what is stored of the space. */
+static int take_space(struct tuning_job *job, struct stored_results *stored, struct error *error)
+{
+    for (size_t i = 0; i < stored->count; i++) {
+        const struct result *result = &stored->results[i];
+        int status = proposer_has(job->proposer, &result->parameters, error);
+        if (status < 0)
+            return status;
+        if (status == 0 || deserves_another_try(job, result))
+            continue;
+        take_stored(job, stored, tuning_job_add(job, &result->parameters));
+    }
+    return 0;
+}
+
+static void tell_known(struct tuning_job *job)
+{
+    forget_orphans(job);
+    for (size_t i = 0; i < job->study.result_count; i++)
+        if (job->known[i])
+            tuning_job_tell(job, i, study_run(&job->study, &job->study.results[i]));
+    tuning_job_drop_untried(job, NULL); /* orphans; none has a compile job */
+}
+
+/* Counts the space if that is quick, and estimates it otherwise. */
+static int measure_space(struct tuning_job *job, struct error *error)
+{
+    struct study *study = &job->study;
+    struct space *space = new_space(job);
+    double size = 0;
+    uint64_t count = 0;
+    int status;
+    study->points = space_points(space);
+    study->rejected_estimated = study->points > COUNTED_POINTS;
+    if (study->rejected_estimated) {
+        status = space_size_estimate(space, job->kernel->values,
+                                     job->kernel->template.parameter_count, &size, error);
+        study->rejected = study->points - (uint64_t)size;
+    } else {
+        status = space_count(space, COUNTED_POINTS, &count, error);
+        note_space(job, space);
+        job->exhausted = status == 0 && job->known_count == count;
+    }
+    space_free(space);
+    return status;
+}
+
+int job_space_search(struct tuning_job *job, size_t evaluations, struct error *error)
+{
+    struct stored_results stored;
+    job->proposer = proposer_new(job->kernel, &job->fixed, evaluations);
+    job->evaluations = evaluations;
+    stored_results_take(&stored, &job->study);
+    int status = take_space(job, &stored, error);
+    tell_known(job);
+    if (status == 0)
+        status = measure_space(job, error);
+    if (!job->exhausted && (evaluations == 0 || job->known_count < evaluations))
+        job->study.complete = false;
+    keep_verdict(job, &stored);
+    stored_results_release(&stored);
+    return status;
+}

@@ -1,0 +1,42 @@
+/*
+ * The search of a job by its variants' parameters: proposes what to try next, after what was
+ * suggested to begin with.
+ *
+ *     proposer_new
+ *     proposer_tell for what is known already, proposer_suggest
+ *     proposer_next, proposer_tell, until there is nothing left or time is up
+ *     proposer_free
+ */
+#ifndef AUTOTUNE_PROPOSER_H
+#define AUTOTUNE_PROPOSER_H
+
+#include "base/error.h"
+#include "template/sweep.h"
+#include "template/value.h"
+
+#include <stddef.h>
+
+struct proposer;
+
+/* `evaluations` is how many are planned in all; 0: not known. Everything is borrowed. */
+struct proposer *proposer_new(const struct sweep_kernel *kernel, const struct bindings *fixed,
+                              size_t evaluations);
+void proposer_free(struct proposer *proposer); /* NULL is allowed */
+
+/* Whether the space has this variant: 1, 0, or ERROR_CONFIG if a constraint cannot be evaluated. */
+int proposer_has(struct proposer *proposer, const struct bindings *parameters, struct error *error);
+
+/* A variant of the space to propose before the search's own, unless it was proposed or told. */
+void proposer_suggest(struct proposer *proposer, const struct bindings *parameters);
+
+/* One that was proposed and not tried: it is proposed again, before anything else. */
+void proposer_take_back(struct proposer *proposer, const struct bindings *parameters);
+
+/* Sets `parameters` to the next variant to try. Returns 1, 0 if none is left, or an error as
+ * search_propose() does. */
+int proposer_next(struct proposer *proposer, struct bindings *parameters, struct error *error);
+
+/* A variant's time; 0 or less: it failed. */
+void proposer_tell(struct proposer *proposer, const struct bindings *parameters, double time_ns);
+
+#endif
