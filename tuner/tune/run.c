@@ -398,6 +398,30 @@ static int prepare_next(struct run *run, size_t index, struct error *error)
     return tune_job_prepare(&run->jobs[index], run->pool, error);
 }
 
+/* Suggests the best variants of `from`, the best of all to be tried first. */
+static void suggest(const struct tuning_job *from, struct tuning_job *job)
+{
+    enum { SUGGESTIONS = 4 };
+    const struct study *study = &from->study;
+    size_t *ranking = alloc_zeroed(study->result_count, sizeof *ranking);
+    size_t count = study_count(study, OUTCOME_MEASURED);
+    study_rank(study, ranking);
+    for (size_t i = count < SUGGESTIONS ? count : SUGGESTIONS; i-- > 0;)
+        proposer_suggest(job->proposer, &study->results[ranking[i]].parameters);
+    free(ranking);
+}
+
+/* What was good for the kernel's problems beside this one may be good for it, too. */
+static void suggest_neighbours(struct run *run, size_t index)
+{
+    struct tuning_job *job = &run->jobs[index];
+    if (index + 1 < run->job_count && run->jobs[index + 1].kernel == job->kernel)
+        suggest(&run->jobs[index + 1], job);
+    for (size_t i = index > 2 ? index - 2 : 0; i < index; i++)
+        if (run->jobs[i].kernel == job->kernel)
+            suggest(&run->jobs[i], job);
+}
+
 static int tune_one(struct run *run, struct tuning *tuning, size_t index, struct error *error)
 {
     struct tuning_job *job = &run->jobs[index];
@@ -409,6 +433,8 @@ static int tune_one(struct run *run, struct tuning *tuning, size_t index, struct
         run_limits_end_ns(&run->limits, job->kernel, now_ns, (left + 1) / 2, (of_kernel + 1) / 2);
     allowance_begin(&tuning->allowance, now_ns, end_ns, last_ns);
     run->progress.end_ns = end_ns;
+    if (job->proposer != NULL)
+        suggest_neighbours(run, index);
     return tune_job(tuning, job, error);
 }
 

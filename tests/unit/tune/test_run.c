@@ -543,6 +543,30 @@ static void failures_cost_what_they_cost(void **state)
     release(&end);
 }
 
+/* The second problem's search begins with what was best for the first. */
+static void what_one_problem_taught_begins_the_next(void **state)
+{
+    (void)state;
+    struct observed observed = {0};
+    scripted_worker_script("");
+    fixture_files("n = 1, 2\nus = 20..400", 0.5);
+    struct end end =
+        run_with((struct run_options){.quiet = true, .limits.evaluations = 12}, &observed);
+    check_end(&end, &observed);
+    assert_int_equal(observed.studies, 2);
+    char *order = scripted_worker_order("trial");
+    char best[16];
+    (void)snprintf(best, sizeof best, " %g", winner_us(&end));
+    const char *second = order;
+    for (int i = 0; i < 12; i++)
+        second = strchr(second + 1, ' ');
+    const char *found = strstr(second, best);
+    assert_non_null(found);
+    assert_true(found - second < 20); /* among the first few: the compiler's order counts, too */
+    free(order);
+    release(&end);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -569,6 +593,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(compilations_under_way_are_given_up_at_the_end_of_the_budget),
         SCRATCH_TEST(a_budget_without_a_variant_says_so),
         SCRATCH_TEST(failures_cost_what_they_cost),
+        SCRATCH_TEST(what_one_problem_taught_begins_the_next),
     };
     if (argc > 1)
         return scripted_worker_main(argv);
