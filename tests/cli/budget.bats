@@ -309,3 +309,21 @@ INI
     exits 0
     grep -qE "^scale: [0-9]+: .*; best [0-9.]+ µs at [0-9.]+ s, [0-9.]+ at [0-9.]+ s" err
 }
+
+@test "reports and the tuned INI say how much of the space was tried, and how the best improved" {
+    large_sweep
+    autotune --config sweep.ini --evaluations 16
+    exits 0
+    has out "16 variants of 512 points" "searched: 3.1 % of the space's variants were tried" "improved: "
+    has results/tuned.ini "variants_tried = 16" "variants_in_space = 512"
+    autotune report
+    has out "searched: 3.1 %"
+    autotune report --format json
+    has out '"improvements"' '"seen_s"'
+    autotune report --format html
+    has out "Best so far" "3.1 % of the space"
+    autotune --config "$sweeps/scale.ini" --remeasure # in the same record, but everything is tried
+    exits 0
+    lacks out "searched:"
+    lacks results/tuned.ini variants_tried
+}

@@ -264,6 +264,7 @@ static int finish(struct record *record, int64_t study_id, const struct study *s
         struct query query = query_begin(record, STATEMENT_FINISH_STUDY);
         query_integer(&query, (int64_t)study->points);
         query_integer(&query, (int64_t)study->rejected);
+        query_integer(&query, study->rejected_estimated);
         query_real(&query, study->empty_kernel_ns);
         if (winner != 0)
             query_integer(&query, winner);
@@ -337,6 +338,10 @@ static int store_variant(struct record *record, int64_t study_id, const struct r
     query_integer(&query, result->tied);
     query_integer(&query, result->runs);
     query_text(&query, result->run_hash);
+    if (result->seen_s > 0)
+        query_real(&query, result->seen_s);
+    else
+        query_null(&query);
     put_figures(&query, &result->stats);
     int status = query_run(&query, id, error);
     free(parameters);
@@ -477,6 +482,7 @@ static int read_result(struct record *record, sqlite3_stmt *row, struct result *
     result->judged = sqlite3_column_int(row, 26) != 0;
     result->limit_s = sqlite3_column_double(row, 27);
     get_string(row, 28, result->run_hash, sizeof result->run_hash);
+    result->seen_s = sqlite3_column_double(row, 29);
     return read_samples(record, id, get_text(row, 4), result, error);
 }
 
@@ -528,6 +534,7 @@ static int read_study(struct record *record, sqlite3_stmt *row, struct study *st
     read_conditions(row, 22, &study->conditions);
     study->empty_batch_ns = sqlite3_column_double(row, 26);
     get_string(row, 27, environment->tool, sizeof environment->tool);
+    study->rejected_estimated = sqlite3_column_int(row, 28) != 0;
     /* a verdict is shown with the variants that it is on */
     int status =
         read_results(record, id, study->complete, sqlite3_column_int64(row, 21), study, error);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 7          /* to be raised whenever the tables or the checksums change */
+#define SCHEMA_VERSION 8          /* to be raised whenever the tables or the checksums change */
 #define CHECKED_PAGES 16384 /* 64 MiB: larger files' structure is not checked at every start */
 #define BUSY_MS 10000
 #define BUSY_PAUSE_MS 10
@@ -45,8 +45,9 @@ static const char schema[] =
     " date TEXT NOT NULL," /* start of the run, UTC */
     " command TEXT,"
     " gpu_details TEXT NOT NULL,"
-    " points INTEGER NOT NULL,"   /* of the Cartesian space */
-    " rejected INTEGER NOT NULL," /* by constraints, before compilation */
+    " points INTEGER NOT NULL,"                       /* of the Cartesian space */
+    " rejected INTEGER NOT NULL,"                     /* by constraints, before compilation */
+    " rejected_estimated INTEGER NOT NULL DEFAULT 0," /* the space is too large to count them */
     " empty_kernel_ns REAL NOT NULL,"
     " empty_batch_ns REAL NOT NULL DEFAULT 0," /* in batches; 0: there were none */
     " dropped_samples INTEGER,"                /* taken under throttling, and then again */
@@ -75,6 +76,7 @@ static const char schema[] =
     " blocks_per_sm INTEGER, occupancy REAL, limiters INTEGER,"
     " finalist INTEGER NOT NULL, tied INTEGER NOT NULL,"
     " run_hash TEXT NOT NULL,"  /* of its machine code and launches; '': not known */
+    " seen_s REAL,"             /* when its outcome was known, in seconds of tuning the problem */
     " judged INTEGER NOT NULL," /* the study's verdict is on this variant, among others */
     " checksum INTEGER,"
     " UNIQUE (study, parameters));"

@@ -13,12 +13,12 @@
     "row_hash(id, kernel, problem, gpu, arch, mode, cache, template, template_hash, description,"  \
     " driver, nvrtc, autotune, host, date, command, gpu_details, points, rejected,"                \
     " empty_kernel_ns, empty_batch_ns, dropped_samples, throttled_samples, sm_clock_mhz,"          \
-    " other_processes, complete, winner, tool)"
+    " other_processes, complete, winner, tool, rejected_estimated)"
 #define VARIANT_HASH                                                                               \
     "row_hash(id, study, parameters, outcome, reason, limit_s, phase, median_ns, low_ns, high_ns," \
     " minimum_ns, relative_iqr, samples, runs, bytes, operations, registers, spill_bytes,"         \
     " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"         \
-    " blocks_per_sm, occupancy, limiters, finalist, tied, judged, run_hash,"                       \
+    " blocks_per_sm, occupancy, limiters, finalist, tied, judged, run_hash, seen_s,"               \
     " (SELECT rows_hash(sample.phase, number, ns) FROM sample"                                     \
     " WHERE sample.variant = variant.id))"
 
@@ -37,11 +37,12 @@
                  " driver, nvrtc, tool, template, description, autotune, host, date, command,"     \
                  " gpu_details, points, rejected, empty_kernel_ns, complete)"                      \
                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)")        \
-    X(FINISH_STUDY, "UPDATE study SET complete = 1, points = ?, rejected = ?,"                     \
-                    " empty_kernel_ns = ?, winner = ?, dropped_samples = ?,"                       \
-                    " throttled_samples = ?, sm_clock_mhz = ?, other_processes = ?, "              \
-                    "empty_batch_ns = ?, autotune = ?, host = ?, date = ?, command = ?"            \
-                    " WHERE id = ?")                                                               \
+    X(FINISH_STUDY,                                                                                \
+      "UPDATE study SET complete = 1, points = ?, rejected = ?, rejected_estimated = ?,"           \
+      " empty_kernel_ns = ?, winner = ?, dropped_samples = ?,"                                     \
+      " throttled_samples = ?, sm_clock_mhz = ?, other_processes = ?, "                            \
+      "empty_batch_ns = ?, autotune = ?, host = ?, date = ?, command = ?"                          \
+      " WHERE id = ?")                                                                             \
     X(DROP_STUDY, "DELETE FROM study WHERE id = ?")                                                \
     X(REOPEN_STUDY, "UPDATE study SET complete = 0, winner = NULL WHERE id = ?")                   \
     X(CLEAR_MARKS, "UPDATE variant SET finalist = 0, tied = 0, judged = 0 WHERE study = ?")        \
@@ -50,17 +51,18 @@
       " nvrtc, template, description, autotune, host, date, command,"                              \
       " gpu_details, points, rejected, empty_kernel_ns, complete, winner,"                         \
       " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, empty_batch_ns,"        \
-      " tool FROM study WHERE id IN"                                                               \
+      " tool, rejected_estimated FROM study WHERE id IN"                                           \
       " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode, cache, tool)"        \
       " ORDER BY kernel, gpu, arch, mode, id")                                                     \
     X(PUT_VARIANT,                                                                                 \
       "INSERT INTO variant (study, parameters, outcome, reason, limit_s, phase, median_ns, "       \
       "low_ns,"                                                                                    \
       " high_ns, minimum_ns, relative_iqr, samples, bytes, operations, finalist, tied, runs,"      \
-      " run_hash, registers, spill_bytes, stack_bytes, static_shared_bytes, dynamic_shared_bytes," \
+      " run_hash, seen_s, registers, spill_bytes, stack_bytes, static_shared_bytes, "              \
+      "dynamic_shared_bytes,"                                                                      \
       " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters, judged)"                   \
       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " \
-      "?, "                                                                                        \
+      "?, ?, "                                                                                     \
       "0)"                                                                                         \
       " ON CONFLICT (study, parameters) DO UPDATE SET outcome = excluded.outcome,"                 \
       " reason = excluded.reason, limit_s = excluded.limit_s, phase = excluded.phase, median_ns "  \
@@ -74,13 +76,13 @@
       " dynamic_shared_bytes = excluded.dynamic_shared_bytes,"                                     \
       " block_threads = excluded.block_threads, grid_blocks = excluded.grid_blocks,"               \
       " blocks_per_sm = excluded.blocks_per_sm, occupancy = excluded.occupancy,"                   \
-      " limiters = excluded.limiters, runs = excluded.runs, run_hash = excluded.run_hash, judged " \
-      "= 0 RETURNING id")                                                                          \
+      " limiters = excluded.limiters, runs = excluded.runs, run_hash = excluded.run_hash, seen_s " \
+      "= excluded.seen_s, judged = 0 RETURNING id")                                                \
     X(GET_VARIANTS,                                                                                \
       "SELECT id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"     \
       " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"   \
       " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
-      " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash FROM variant"                \
+      " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s FROM variant"        \
       " WHERE study = ? AND judged >= ? ORDER BY id")                                              \
     X(SET_FINAL,                                                                                   \
       "UPDATE variant SET finalist = ?, tied = ?, judged = 1 WHERE study = ? AND parameters = ?"   \

@@ -138,6 +138,16 @@ bool study_has_instructions(const struct study *study)
     return false;
 }
 
+uint64_t study_space(const struct study *study)
+{
+    return study->points > study->rejected ? study->points - study->rejected : 0;
+}
+
+bool study_is_partial(const struct study *study)
+{
+    return study->result_count < study_space(study);
+}
+
 size_t study_count(const struct study *study, enum outcome outcome)
 {
     size_t count = 0;

@@ -67,8 +67,10 @@ struct result {
         *instructions; /* of the main launch's kernel, by enum sass_kind; NULL without --sass. Not
                              stored in the record */
     bool finalist;
-    bool tied;   /* tied with the winner, or the winner itself */
-    bool judged; /* from the record: its verdict is on this variant, among others */
+    bool tied;     /* tied with the winner, or the winner itself */
+    double seen_s; /* when its outcome was known, in seconds of tuning this problem, in all runs; 0:
+                      not known */
+    bool judged;   /* from the record: its verdict is on this variant, among others */
 };
 
 /* What NVML saw on the GPU while samples were taken. */
@@ -125,6 +127,13 @@ const struct result *study_run(const struct study *study, const struct result *r
 
 /* True if any variant's instructions were counted. */
 bool study_has_instructions(const struct study *study);
+
+/* The number of variants that the space has, tried or not; 0: not known. An estimate if
+ * rejected_estimated. */
+uint64_t study_space(const struct study *study);
+
+/* Whether some of them were not tried. */
+bool study_is_partial(const struct study *study);
 
 /* The number of results with `outcome`. */
 size_t study_count(const struct study *study, enum outcome outcome);

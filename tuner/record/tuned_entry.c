@@ -83,6 +83,10 @@ void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry
     entry->dropped_samples = (int64_t)study->conditions.dropped_samples;
     entry->throttled_samples = (int64_t)study->conditions.throttled_samples;
     entry->other_processes = study->conditions.other_processes;
+    if (study_is_partial(study)) {
+        entry->variants_tried = (int64_t)study->result_count;
+        entry->variants_in_space = study_space(study) < INT64_MAX ? (int64_t)study_space(study) : 0;
+    }
     bindings_copy(&entry->problem, &study->problem);
     set_environment(&study->environment, entry);
     set_measurement(result, entry);

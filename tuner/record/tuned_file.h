@@ -49,6 +49,8 @@ struct tuned_entry {
     /* what NVML saw while the study was made: 0 for each that it did not see, and without NVML */
     double sm_clock_mhz; /* mean */
     int64_t dropped_samples, throttled_samples, other_processes;
+    /* of a search, which did not try all variants of the space; 0: all were tried */
+    int64_t variants_tried, variants_in_space;
     int registers;
     int blocks_per_sm;
     double occupancy;

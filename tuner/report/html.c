@@ -223,8 +223,9 @@ static void print_counts(FILE *stream, const struct study *study)
         print_conditions(stream, &study->conditions);
     }
     if (study->points > 0)
-        fprintf(stream, "Of %" PRIu64 " point%s in the space, constraints rejected %" PRIu64 ". ",
-                study->points, study->points == 1 ? "" : "s", study->rejected);
+        fprintf(stream, "Of %" PRIu64 " point%s in the space, constraints rejected %s%" PRIu64 ". ",
+                study->points, study->points == 1 ? "" : "s",
+                study->rejected_estimated ? "about " : "", study->rejected);
     fprintf(stream, "%zu variant%s", study->result_count, study->result_count == 1 ? "" : "s");
     const char *separator = ": ";
     for (int i = 0; i < OUTCOME_COUNT; i++) {
@@ -234,6 +235,9 @@ static void print_counts(FILE *stream, const struct study *study)
             separator = ", ";
         }
     }
+    if (study_is_partial(study))
+        fprintf(stream, ". A search chose them: %s of the space's variants were tried",
+                report_seen(study, number));
     fputs(".</p>\n", stream);
 }
 

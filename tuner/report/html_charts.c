@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "report/html_charts_gpu.h"
+#include "report/improvements.h"
 #include "report/plot_marks.h"
 #include "report/report_text.h"
 
@@ -87,6 +88,65 @@ static void chart_sorted(const struct charts *charts)
     draw_sorted(charts, ranking, points, count);
     free(points);
     free(ranking);
+}
+
+/* --- how the best improved --- */
+
+/* The variants that were measured, at the time they were tried; `*end_s` is when the last was. */
+static struct chart_point *points_by_time(const struct study *study, size_t *count, double *end_s)
+{
+    struct chart_point *points = alloc_zeroed(study->result_count, sizeof *points);
+    *count = 0;
+    *end_s = 0;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        *end_s = fmax(*end_s, result->seen_s);
+        if (result->outcome == OUTCOME_MEASURED && result->seen_s > 0)
+            points[(*count)++] = (struct chart_point){.x = result->seen_s,
+                                                      .y = result->time.median_ns / 1000,
+                                                      .mark = chart_mark(study, i)};
+    }
+    return points;
+}
+
+static void draw_improvements(const struct charts *charts, const struct improvement *improvements,
+                              size_t count)
+{
+    const struct plot_line_style style = {PLOT_STEPS, COLOUR_accent, 1.8, 0};
+    const struct improvement *last = &improvements[count - 1];
+    char seen[REPORT_NUMBER_BYTES];
+    size_t point_count;
+    double end_s;
+    struct chart_point *points = points_by_time(charts->study, &point_count, &end_s);
+    struct plot_point *line = alloc_zeroed(count + 1, sizeof *line);
+    for (size_t i = 0; i < count; i++)
+        line[i] = (struct plot_point){improvements[i].result->seen_s,
+                                      improvements[i].result->time.median_ns / 1000};
+    line[count] = (struct plot_point){end_s, line[count - 1].y};
+    struct plot plot = {.stream = charts->stream,
+                        .x = plot_axis_of(chart_x_range(points, point_count)),
+                        .y = plot_axis_of(chart_y_range(points, point_count))};
+    plot.x.label = "seconds of tuning";
+    plot.y.label = "time, µs";
+    chart_begin(&plot, "Best so far",
+                "Every variant at the time it was tried, and the best until then. The last "
+                "improvement came after %s seconds, with variant %zu of %zu.",
+                report_fixed(last->result->seen_s, 1, seen), last->number,
+                charts->study->result_count);
+    chart_scatter(&plot, points, point_count);
+    plot_line(&plot, &style, line, count + 1);
+    chart_end(&plot);
+    free(points);
+    free(line);
+}
+
+static void chart_improvements(const struct charts *charts)
+{
+    size_t count;
+    struct improvement *improvements = improvements_of(charts->study, &count);
+    if (count > 1)
+        draw_improvements(charts, improvements, count);
+    free(improvements);
 }
 
 /* --- a parameter --- */
@@ -340,6 +400,7 @@ void html_charts(const struct charts *charts)
     print_legend(charts->stream, charts);
     fputs("<div class=\"charts\">\n", charts->stream);
     chart_sorted(charts);
+    chart_improvements(charts);
     if (importance->varies)
         chart_heat(charts);
     for (size_t i = 0; i < importance->count && importance->varies; i++)

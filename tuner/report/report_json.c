@@ -3,10 +3,12 @@
 #include "base/json_text.h"
 #include "record/instruction_kinds.h"
 #include "record/occupancy.h"
+#include "report/improvements.h"
 #include "report/report_text.h"
 
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 
 static json_t *real_json(double real)
 {
@@ -96,6 +98,7 @@ static json_t *result_json(const struct study *study, const struct result *resul
     set(object, "operations", real_json(result->operations));
     set(object, "finalist", json_boolean(result->finalist));
     set(object, "tied", json_boolean(result->tied));
+    set(object, "seen_s", result->seen_s > 0 ? real_json(result->seen_s) : json_null());
     json_t *samples = json_array();
     for (size_t i = 0; i < result->sample_count; i++)
         (void)json_array_append_new(samples, real_json(result->samples_ns[i]));
@@ -113,6 +116,24 @@ static json_t *conditions_json(const struct gpu_conditions *conditions)
     set(object, "sm_clock_mhz", real_json(conditions->sm_clock_mhz));
     set(object, "other_processes", json_integer(conditions->other_processes));
     return object;
+}
+
+/* How the best time improved; "variant" is an index. */
+static json_t *improvements_json(const struct study *study)
+{
+    size_t count;
+    struct improvement *improvements = improvements_of(study, &count);
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *object = json_object();
+        set(object, "variant", json_integer((json_int_t)(improvements[i].result - study->results)));
+        set(object, "number", json_integer((json_int_t)improvements[i].number));
+        set(object, "seen_s", real_json(improvements[i].result->seen_s));
+        set(object, "median_ns", real_json(improvements[i].result->time.median_ns));
+        (void)json_array_append_new(array, object);
+    }
+    free(improvements);
+    return array;
 }
 
 static json_t *study_json(const struct study *study)
@@ -135,6 +156,8 @@ static json_t *study_json(const struct study *study)
     set(object, "command", json_text(environment->command));
     set(object, "points", json_integer((json_int_t)study->points));
     set(object, "rejected", json_integer((json_int_t)study->rejected));
+    set(object, "rejected_estimated", json_boolean(study->rejected_estimated));
+    set(object, "improvements", improvements_json(study));
     set(object, "empty_kernel_ns", real_json(study->empty_kernel_ns));
     set(object, "empty_batch_ns",
         study->empty_batch_ns > 0 ? real_json(study->empty_batch_ns) : json_null());

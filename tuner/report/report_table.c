@@ -4,6 +4,7 @@
 #include "base/text_table.h"
 #include "record/instruction_kinds.h"
 #include "record/occupancy.h"
+#include "report/improvements.h"
 #include "report/report_text.h"
 
 #include <inttypes.h>
@@ -14,6 +15,7 @@
 enum {
     DEFAULT_ROWS = 10,
     SHOWN_REASONS = 5, /* of each outcome */
+    SHOWN_IMPROVEMENTS = 5,
 };
 
 /* What to show in the table of one study. */
@@ -298,12 +300,32 @@ static void print_failures(FILE *stream, const struct study *study, enum outcome
     report_reasons_free(reasons, count);
 }
 
+/* How much of the space was seen, and how the best time improved on the way. */
+static void print_search(FILE *stream, const struct study *study)
+{
+    char share[REPORT_NUMBER_BYTES];
+    char time[REPORT_NUMBER_BYTES];
+    char seen[REPORT_NUMBER_BYTES];
+    size_t count;
+    if (!study_is_partial(study))
+        return;
+    struct improvement *improvements = improvements_of(study, &count);
+    size_t first = count > SHOWN_IMPROVEMENTS ? count - SHOWN_IMPROVEMENTS : 0;
+    fprintf(stream, "searched: %s of the space's variants were tried\n", report_seen(study, share));
+    for (size_t i = first; i < count; i++)
+        fprintf(stream, "%s%s us after %s s, variant %zu\n",
+                i == first ? "improved: " : "          ",
+                report_time(improvements[i].result->time.median_ns, time),
+                report_fixed(improvements[i].result->seen_s, 1, seen), improvements[i].number);
+    free(improvements);
+}
+
 static void print_counts(FILE *stream, const struct study *study)
 {
     fprintf(stream, "\n%zu variants", study->result_count);
     if (study->points > 0)
-        fprintf(stream, " of %" PRIu64 " points (%" PRIu64 " rejected by constraints)",
-                study->points, study->rejected);
+        fprintf(stream, " of %" PRIu64 " points (%s%" PRIu64 " rejected by constraints)",
+                study->points, study->rejected_estimated ? "about " : "", study->rejected);
     const char *separator = ": ";
     for (int i = 0; i < OUTCOME_COUNT; i++) {
         size_t count = study_count(study, (enum outcome)i);
@@ -316,6 +338,7 @@ static void print_counts(FILE *stream, const struct study *study)
     for (size_t i = 0; i < study->rejection_count; i++)
         fprintf(stream, "  %5" PRIu64 "  constraint: %s\n", study->rejections[i].points,
                 study->rejections[i].constraint);
+    print_search(stream, study);
     if (!study->complete)
         fputs("not complete: run the same command again to continue\n", stream);
     for (int i = 0; i < OUTCOME_COUNT; i++)

@@ -33,6 +33,20 @@ char *report_time(double time_ns, char buffer[REPORT_NUMBER_BYTES])
     return report_number(time_ns / 1000, buffer);
 }
 
+char *report_seen(const struct study *study, char buffer[REPORT_NUMBER_BYTES])
+{
+    double space = (double)study_space(study);
+    double percent = space > 0 ? 100 * (double)study->result_count / space : 0;
+    int decimals = 1;
+    for (double scaled = percent; scaled > 0 && scaled < 1 && decimals < 9; scaled *= 10)
+        decimals++;
+    char number[REPORT_NUMBER_BYTES];
+    (void)snprintf(buffer, REPORT_NUMBER_BYTES, "%s%.20s %%",
+                   study->rejected_estimated ? "about " : "",
+                   report_fixed(percent, decimals, number));
+    return buffer;
+}
+
 char *report_widths(const size_t *counts, char buffer[REPORT_NUMBER_BYTES])
 {
     static const char *const names[] = {"16", "32", "64", "128", "256"};

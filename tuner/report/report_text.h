@@ -21,6 +21,10 @@ char *report_number(double number, char buffer[REPORT_NUMBER_BYTES]);
 /* The same for nanoseconds, printed in microseconds. */
 char *report_time(double time_ns, char buffer[REPORT_NUMBER_BYTES]);
 
+/* "7.8 %", the share of the space's variants that were tried; "about 0.00012 %" if the space is only
+ * estimated. Returns `buffer`. */
+char *report_seen(const struct study *study, char buffer[REPORT_NUMBER_BYTES]);
+
 /* Whether the time per operation says more than the rate, as for rounds of a barrier: no bytes are
  * moved, and the fastest variant does less than one operation per nanosecond. */
 bool report_few_operations(const struct study *study);

@@ -151,6 +151,7 @@ int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     tuning->rules = race_rules_complete(tuning->rules);
     progress_problem(tuning->progress);
+    tuning_job_begin(job);
     int status = tuning_job_can_win(job) ? measure_job(tuning, job, error) : 0;
     if (job->proposer != NULL)
         tuning_job_drop_untried(job, tuning->pool);

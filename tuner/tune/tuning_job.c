@@ -1,6 +1,7 @@
 #include "tune/tuning_job.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/statistics.h"
 #include "compile/cubin_cache.h"
 #include "compile/launch_check.h"
@@ -22,6 +23,7 @@ void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
                      const struct bindings *problem, const struct environment *environment)
 {
     *job = (struct tuning_job){.kernel = kernel, .problem = problem, .environment = environment};
+    job->begin_ns = clock_ns();
     struct study *study = &job->study;
     tuning_job_take_environment(job);
     study->kernel = alloc_string(kernel->label);
@@ -243,6 +245,15 @@ void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool)
     job->order_count = job->requested = 0;
 }
 
+void tuning_job_begin(struct tuning_job *job)
+{
+    double spent_s = 0;
+    for (size_t i = 0; i < job->study.result_count; i++)
+        if (job->known[i] && job->study.results[i].seen_s > spent_s)
+            spent_s = job->study.results[i].seen_s;
+    job->begin_ns = clock_ns() - (int64_t)(spent_s * 1e9);
+}
+
 struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index)
 {
     return (struct kernel_stats_source){
@@ -262,6 +273,8 @@ void tuning_job_conclude(struct tuning_job *job, size_t index, enum outcome outc
     free(result->reason);
     result->reason = reason != NULL && reason[0] != '\0' ? alloc_string(reason) : NULL;
     result->limit_s = 0;
+    if (result->seen_s <= 0)
+        result->seen_s = (double)(clock_ns() - job->begin_ns) * 1e-9;
     job->known_count += !job->known[index];
     job->known[index] = true;
     if (outcome != OUTCOME_DUPLICATE) /* whose time is another's */

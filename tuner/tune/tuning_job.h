@@ -36,6 +36,7 @@ struct tuning_job {
     size_t known_count;
     struct proposer *proposer; /* the search; NULL: every variant is tried */
     size_t evaluations; /* variants that a search may try, known ones included; 0: any number */
+    int64_t begin_ns;   /* when tuning it began, less what earlier runs spent on it */
     bool exhausted;     /* the search has nothing left to propose */
     struct compile_job
         *reference;           /* the source with its defaults; NULL where no reference needs it */
@@ -126,6 +127,9 @@ void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool);
 
 /* What a variant's statistics are computed from; its compile job must have been requested. */
 struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index);
+
+/* Starts the clock that says when each outcome was known, where earlier runs left it. */
+void tuning_job_begin(struct tuning_job *job);
 
 /* Ends a variant: stores its outcome with a copy of `reason` (NULL or "": none), and tells the
  * search unless it is a duplicate. */

@@ -40,6 +40,7 @@ static void assert_result_equal(const struct result *actual, const struct result
     assert_true(bindings_equal(&actual->parameters, &expected->parameters));
     assert_int_equal(actual->outcome, expected->outcome);
     assert_string_equal(actual->run_hash, expected->run_hash);
+    assert_true(actual->seen_s == expected->seen_s);
     if (expected->reason == NULL)
         assert_null(actual->reason);
     else
@@ -84,6 +85,7 @@ static void assert_study_equal(const struct study *actual, const struct study *e
     assert_int_equal(environment->static_mode, expected->environment.static_mode);
     assert_int_equal(actual->points, expected->points);
     assert_int_equal(actual->rejected, expected->rejected);
+    assert_int_equal(actual->rejected_estimated, expected->rejected_estimated);
     assert_memory_equal(&actual->empty_kernel_ns, &expected->empty_kernel_ns, sizeof(double));
     assert_memory_equal(&actual->empty_batch_ns, &expected->empty_batch_ns, sizeof(double));
     assert_int_equal(actual->conditions.known, expected->conditions.known);
@@ -127,6 +129,8 @@ static void test_studies_read_back_as_they_were(void **state)
     study.conditions = (struct gpu_conditions){true, 12, 3, 1950.25, 1};
     study.empty_batch_ns = 1312.5;
     study.results[1].runs = 32;
+    study.results[1].seen_s = 3.25;
+    study.rejected_estimated = true;
     struct record *record = open_record("record.sqlite");
     store(record, &study);
     record_close(record);
