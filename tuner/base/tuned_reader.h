@@ -62,6 +62,7 @@
     X(other_processes, "other_processes", INT64, IGNORED, OPTIONAL)                                \
     X(variants_tried, "variants_tried", INT64, IGNORED, OPTIONAL)                                  \
     X(variants_in_space, "variants_in_space", INT64, IGNORED, OPTIONAL)                            \
+    X(within_percent, "within_percent", REAL, IGNORED, OPTIONAL)                                   \
     X(registers, "registers", INT, IGNORED, REQUIRED)                                              \
     X(blocks_per_sm, "blocks_per_sm", INT, IGNORED, REQUIRED)                                      \
     X(occupancy, "occupancy", REAL, IGNORED, REQUIRED)                                             \

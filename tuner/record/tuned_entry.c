@@ -1,8 +1,10 @@
 #include "record/tuned_file.h"
 
 #include "base/alloc.h"
+#include "record/study_estimate.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -84,7 +86,10 @@ void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry
     entry->throttled_samples = (int64_t)study->conditions.throttled_samples;
     entry->other_processes = study->conditions.other_processes;
     if (study_is_partial(study)) {
+        size_t in_vain;
+        double within = study_estimate(study, &in_vain);
         entry->variants_tried = (int64_t)study->result_count;
+        entry->within_percent = isnan(within) ? 0 : 100 * within;
         entry->variants_in_space = study_space(study) < INT64_MAX ? (int64_t)study_space(study) : 0;
     }
     bindings_copy(&entry->problem, &study->problem);

@@ -51,6 +51,7 @@ struct tuned_entry {
     int64_t dropped_samples, throttled_samples, other_processes;
     /* of a search, which did not try all variants of the space; 0: all were tried */
     int64_t variants_tried, variants_in_space;
+    double within_percent; /* of the best of the space, with 90 % confidence; 0: not known */
     int registers;
     int blocks_per_sm;
     double occupancy;

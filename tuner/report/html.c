@@ -235,9 +235,13 @@ static void print_counts(FILE *stream, const struct study *study)
             separator = ", ";
         }
     }
-    if (study_is_partial(study))
-        fprintf(stream, ". A search chose them: %s of the space's variants were tried",
-                report_seen(study, number));
+    if (study_is_partial(study)) {
+        char *estimate = report_estimate(study);
+        fprintf(stream,
+                ". A search chose them: %s of the space's variants were tried; the fastest is %s",
+                report_seen(study, number), estimate);
+        free(estimate);
+    }
     fputs(".</p>\n", stream);
 }
 

@@ -3,6 +3,7 @@
 #include "base/json_text.h"
 #include "record/instruction_kinds.h"
 #include "record/occupancy.h"
+#include "record/study_estimate.h"
 #include "report/improvements.h"
 #include "report/report_text.h"
 
@@ -139,6 +140,7 @@ static json_t *improvements_json(const struct study *study)
 static json_t *study_json(const struct study *study)
 {
     const struct environment *environment = &study->environment;
+    size_t in_vain;
     json_t *object = json_object();
     set(object, "kernel", json_text(study->kernel));
     set(object, "template", json_text(study->template_name));
@@ -157,6 +159,7 @@ static json_t *study_json(const struct study *study)
     set(object, "points", json_integer((json_int_t)study->points));
     set(object, "rejected", json_integer((json_int_t)study->rejected));
     set(object, "rejected_estimated", json_boolean(study->rejected_estimated));
+    set(object, "estimate", real_json(study_estimate(study, &in_vain)));
     set(object, "improvements", improvements_json(study));
     set(object, "empty_kernel_ns", real_json(study->empty_kernel_ns));
     set(object, "empty_batch_ns",

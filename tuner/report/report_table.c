@@ -318,6 +318,9 @@ static void print_search(FILE *stream, const struct study *study)
                 report_time(improvements[i].result->time.median_ns, time),
                 report_fixed(improvements[i].result->seen_s, 1, seen), improvements[i].number);
     free(improvements);
+    char *estimate = report_estimate(study);
+    fprintf(stream, "the fastest is %s\n", estimate);
+    free(estimate);
 }
 
 static void print_counts(FILE *stream, const struct study *study)

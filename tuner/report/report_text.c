@@ -1,8 +1,10 @@
 #include "report/report_text.h"
 
 #include "base/alloc.h"
+#include "record/study_estimate.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +47,19 @@ char *report_seen(const struct study *study, char buffer[REPORT_NUMBER_BYTES])
                    study->rejected_estimated ? "about " : "",
                    report_fixed(percent, decimals, number));
     return buffer;
+}
+
+char *report_estimate(const struct study *study)
+{
+    size_t in_vain;
+    double within = study_estimate(study, &in_vain);
+    if (isnan(within))
+        return alloc_format("too early to say how near the best of the space is (%zu variants "
+                            "without improvement)",
+                            in_vain);
+    return alloc_format("probably within %.0f %% of the best of the space (90 %% confidence: %zu "
+                        "variants without improvement)",
+                        100 * within, in_vain);
 }
 
 char *report_widths(const size_t *counts, char buffer[REPORT_NUMBER_BYTES])
