@@ -32,7 +32,7 @@ bool duration_parse(const char *text, double *seconds)
     length -= unit > 0;
     if (length == 0 || length >= sizeof number)
         return false;
-    memcpy(number, text, length);
+    (void)snprintf(number, sizeof number, "%.*s", (int)length, text);
     if (literal_parse(number, &literal) != NULL || literal.kind == LITERAL_WORD)
         return false;
     *seconds = literal.real * (unit > 0 ? unit : 1);

@@ -39,9 +39,7 @@ char *report_seen(const struct study *study, char buffer[REPORT_NUMBER_BYTES])
 {
     double space = (double)study_space(study);
     double percent = space > 0 ? 100 * (double)study->result_count / space : 0;
-    int decimals = 1;
-    for (double scaled = percent; scaled > 0 && scaled < 1 && decimals < 9; scaled *= 10)
-        decimals++;
+    int decimals = percent > 0 && percent < 1 ? 1 - (int)fmax(floor(log10(percent)), -8) : 1;
     char number[REPORT_NUMBER_BYTES];
     (void)snprintf(buffer, REPORT_NUMBER_BYTES, "%s%.20s %%",
                    study->rejected_estimated ? "about " : "",
