@@ -96,7 +96,7 @@ times() {
     ended
     exits 130
     autotune report --format csv
-    times >&2;     [ "$(count outcome measured)" -lt 20 ]
+    [ "$(count outcome measured)" -lt 20 ]
     [ "$(times | cut -d' ' -f2 | sort -u | wc -l)" -ge 7 ] # of 10 block sizes
     [ "$(times | cut -d' ' -f3 | sort -u | wc -l)" -eq 6 ]
 }

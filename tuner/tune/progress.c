@@ -126,9 +126,9 @@ static double seconds_left(const struct progress *progress)
     if (progress->end_ns > 0)
         return fmax(0, seconds_between(progress->shown_ns, progress->end_ns));
     double elapsed_s = seconds_between(progress->start_ns, progress->shown_ns);
-    return progress->total == 0 ? -1
-                                : elapsed_s * (double)(progress->total - progress->done) /
-                                      (double)progress->done;
+    return progress->total == 0
+               ? -1
+               : elapsed_s * (double)(progress->total - progress->done) / (double)progress->done;
 }
 
 /* Says, once, what the run will cost. */
