@@ -280,6 +280,19 @@ INI
     done
 }
 
+@test "too many variants to try all are no error if the sweep has a budget" {
+    sweep <<'INI'
+[scale]
+block_size = 1..4096
+num_load = 1..4096
+evaluations = 100
+INI
+    sed -i "/^constraint/d" templates/scale.ini
+    autotune check --config sweep.ini
+    exits 0
+    has out "more than 10000000 variants of 16777216"
+}
+
 # What check and tune say of more than 10^7 variants.
 refused_as_too_large() {
     exits 2

@@ -49,7 +49,7 @@ static int print_problem(const struct sweep_kernel *kernel, const struct binding
                space_points(space));
         free(text);
     }
-    if (status == 0 && too_many)
+    if (status == 0 && too_many && !kernel->limited)
         status = sweep_too_many(kernel, error);
     space_free(space);
     bindings_release(&fixed);

@@ -193,6 +193,8 @@ static int read_template(struct sweep *sweep, struct sweep_kernel *kernel, const
         status = read_cache(sweep, kernel, error);
     if (status == 0)
         status = sweep_limits_read(&kernel->limits, &sweep->ini, kernel->label, error);
+    kernel->limited = kernel->limits.budget_s > 0 || kernel->limits.evaluations > 0 ||
+                      sweep->limits.budget_s > 0 || sweep->limits.evaluations > 0;
     return status;
 }
 

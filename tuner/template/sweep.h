@@ -29,6 +29,7 @@ struct sweep_kernel {
     struct expression **own_constraints; /* the sweep's, and those of tuples; owned */
     size_t own_constraint_count;
     struct sweep_limits limits; /* the section's own */
+    bool limited;               /* by these, or by those of [sweep] */
     bool cold;
     int line;
 };
