@@ -30,13 +30,14 @@ int64_t allowance_end(const struct allowance *allowance)
     return allowance->fastest_ns > 0 ? allowance->end_ns : allowance->last_ns;
 }
 
-void allowance_note(struct allowance *allowance, double median_ns, double setup_ns,
+void allowance_note(struct allowance *allowance, double median_ns, double load_ns, double verify_ns,
                     double measure_ns, size_t samples)
 {
     if (samples == 0 || (allowance->fastest_ns > 0 && median_ns >= allowance->fastest_ns))
         return;
     allowance->fastest_ns = median_ns;
-    allowance->trial_ns = setup_ns + measure_ns + REQUEST_NS;
+    allowance->trial_ns = load_ns + verify_ns + measure_ns + REQUEST_NS;
+    allowance->load_ns = load_ns;
     allowance->sample_ns = measure_ns / (double)samples;
 }
 
@@ -53,8 +54,8 @@ static double smaller(double a, double b)
 /* What a finalist costs: it is loaded and verified as in a trial. */
 static double finalist_ns(const struct allowance *allowance, unsigned rounds)
 {
-    return allowance->trial_ns +
-           (double)rounds * (ROUND_SAMPLES * allowance->sample_ns + REQUEST_NS);
+    return allowance->trial_ns + (double)rounds * (ROUND_SAMPLES * allowance->sample_ns +
+                                                   allowance->load_ns + REQUEST_NS);
 }
 
 static double finals_reserve_ns(const struct allowance *allowance)

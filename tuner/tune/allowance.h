@@ -23,7 +23,8 @@ struct allowance {
     int64_t last_ns;   /* as long as nothing was measured, the end */
     double fastest_ns; /* the fastest variant so far; 0: none was measured yet */
     double trial_ns;   /* what loading, verifying and sampling it took */
-    double sample_ns;  /* of that, one sample */
+    double load_ns;    /* of that, loading it, which is done again for most rounds of the finals */
+    double sample_ns;  /* and one sample */
 };
 
 /* An allowance from `begin_ns` to `end_ns`; if nothing was measured by then, to `last_ns`. */
@@ -33,9 +34,9 @@ void allowance_begin(struct allowance *allowance, int64_t begin_ns, int64_t end_
 /* When the job is over, or EVENT_NEVER. */
 int64_t allowance_end(const struct allowance *allowance);
 
-/* A trial with `samples` samples of a variant that takes `median_ns`: `setup_ns` to load and verify
- * it, `measure_ns` for the samples. */
-void allowance_note(struct allowance *allowance, double median_ns, double setup_ns,
+/* A trial with `samples` samples of a variant that takes `median_ns`: what it took to load and verify
+ * it, and for the samples. */
+void allowance_note(struct allowance *allowance, double median_ns, double load_ns, double verify_ns,
                     double measure_ns, size_t samples);
 
 /* When no further variant should be tried, or EVENT_NEVER. */

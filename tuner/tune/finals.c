@@ -1,6 +1,7 @@
 #include "tune/finals.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/statistics.h"
 #include "tune/kernel_stats.h"
 #include "tune/tuning.h"
@@ -298,6 +299,8 @@ static int run_rounds(struct finals *finals, struct verdict *verdict, struct err
         if (status != 0)
             return status;
         round = anew ? 0 : round + 1;
+        if (round > 0 && clock_ns() >= allowance_end(&tuning->allowance))
+            tuning->rules.minimum_rounds = tuning->rules.maximum_rounds = round;
         if (race_looks(round, &tuning->rules))
             *verdict = race_judge(finals->contenders, finals->count, &tuning->rules);
     }

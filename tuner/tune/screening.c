@@ -123,9 +123,8 @@ static int end_trial(struct screening *screening, struct error *error)
     if (result->runs > 1)
         screening->short_ns = TUNING_COMPARABLE_NS;
     if (answer.outcome == OUTCOME_MEASURED)
-        allowance_note(&tuning->allowance, result->time.median_ns,
-                       (double)(times.load_ns + times.verify_ns), (double)times.measure_ns,
-                       result->sample_count);
+        allowance_note(&tuning->allowance, result->time.median_ns, (double)times.load_ns,
+                       (double)times.verify_ns, (double)times.measure_ns, result->sample_count);
     if (answer.outcome == OUTCOME_MEASURED &&
         (screening->best_ns <= 0 || answer.single_ns < screening->best_ns))
         screening->best_ns = answer.single_ns;

@@ -18,7 +18,7 @@ static struct allowance allowance_of(double end_s, double sample_ms)
     struct allowance allowance;
     int64_t end_ns = (int64_t)(end_s * 1e9);
     allowance_begin(&allowance, 0, end_ns, end_ns);
-    allowance_note(&allowance, sample_ms * 1e6, 2 * sample_ms * 1e6, 3 * sample_ms * 1e6, 3);
+    allowance_note(&allowance, sample_ms * 1e6, 0, 2 * sample_ms * 1e6, 3 * sample_ms * 1e6, 3);
     return allowance;
 }
 
@@ -26,7 +26,7 @@ static void without_a_limit_nothing_ends(void **state)
 {
     (void)state;
     struct allowance allowance = {0};
-    allowance_note(&allowance, 1e6, 1e6, 3e6, 3);
+    allowance_note(&allowance, 1e6, 0, 1e6, 3e6, 3);
     assert_true(allowance_search_end(&allowance) == EVENT_NEVER);
     assert_true(allowance_look_end(&allowance) == EVENT_NEVER);
     assert_true(allowance_end(&allowance) == EVENT_NEVER);
@@ -43,7 +43,7 @@ static void until_something_is_measured_the_search_has_all_the_time(void **state
     struct allowance allowance;
     allowance_begin(&allowance, 0, 10 * second, 15 * second);
     assert_true(allowance_search_end(&allowance) == 15 * second);
-    allowance_note(&allowance, 1e6, 1e6, 3e6, 3);
+    allowance_note(&allowance, 1e6, 0, 1e6, 3e6, 3);
     assert_true(allowance_search_end(&allowance) < 10 * second);
 }
 
@@ -98,9 +98,9 @@ static void only_the_fastest_counts(void **state)
     (void)state;
     struct allowance allowance = allowance_of(100, 1);
     const double sample_ns = allowance.sample_ns;
-    allowance_note(&allowance, 5e6, 1e9, 1e9, 3);
+    allowance_note(&allowance, 5e6, 0, 1e9, 1e9, 3);
     assert_true(allowance.sample_ns == sample_ns);
-    allowance_note(&allowance, 5e5, 1e6, 1.5e6, 3);
+    allowance_note(&allowance, 5e5, 0, 1e6, 1.5e6, 3);
     assert_true(allowance.sample_ns == 5e5);
 }
 
