@@ -132,11 +132,13 @@ static bool open_streams(void)
 }
 
 /* A pipe that nobody reads and a file at its size limit (ulimit -f) are errors of the call that
- * writes. Workers inherit this. */
-static void ignore_write_signals(void)
+ * writes. Workers inherit this. If the parent ignored SIGCHLD, waitpid() could not say how a worker
+ * ended. */
+static void set_signals(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL);
 }
 
 static bool stdout_failed(void)
@@ -149,7 +151,7 @@ int main(int argc, const char **argv)
 {
     if (!open_streams())
         return error_exit_status(ERROR_RECORD);
-    ignore_write_signals();
+    set_signals();
     struct error error = {0};
     int status = run(argc, argv, &error);
     if (status < 0 && error.message[0] != '\0')

@@ -277,3 +277,9 @@ INI
     kill -0 "$run"
     answers INT
 }
+
+@test "a parent that ignores SIGCHLD: a worker that is killed fails no variant" {
+    stand_in "fault = cuModuleLoadData:8:kill"
+    env --ignore-signal=CHLD "$AUTOTUNE" --config "$sweeps/many.ini" --format csv >out 2>err </dev/null
+    equal "$(count outcome measured)" 20
+}
