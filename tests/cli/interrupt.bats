@@ -283,3 +283,49 @@ INI
     env --ignore-signal=CHLD "$AUTOTUNE" --config "$sweeps/many.ini" --format csv >out 2>err </dev/null
     equal "$(count outcome measured)" 20
 }
+
+# busy: waits until the worker that the stand-in has sleep is at it
+busy() {
+    local i
+    for i in $(seq 600); do
+        grep -q ' sleep' calls 2>/dev/null && return
+        sleep 0.02
+    done
+    echo "never slept"
+    return 1
+}
+
+@test "workers that are stopped beyond their deadline fail no variant" {
+    stand_in "log = $scratch/calls" "fault = cuModuleLoadData:8:sleep500"
+    sed "s/^results = .*/&\nlaunch_timeout_s = 1/; s|^templates = .*|templates = $sweeps/templates|" \
+        "$sweeps/many.ini" >sweep.ini
+    AUTOTUNE_WORKER_TIMEOUT_S=1 start --config sweep.ini
+    busy
+    for process in $(alive); do
+        [ "$process" -eq "$run" ] || kill -STOP "$process" || true
+    done
+    ended
+    exits 0
+    autotune report --format csv
+    equal "$(count outcome measured)" 20
+}
+
+@test "a run that is stopped with its workers and goes on before them fails no variant" {
+    stand_in "log = $scratch/calls" "fault = cuModuleLoadData:8:sleep500"
+    sed "s/^results = .*/&\nlaunch_timeout_s = 1/; s|^templates = .*|templates = $sweeps/templates|" \
+        "$sweeps/many.ini" >sweep.ini
+    AUTOTUNE_WORKER_TIMEOUT_S=1 start --config sweep.ini
+    busy
+    processes=$(alive)
+    # shellcheck disable=SC2086 # one word each
+    kill -STOP $processes
+    sleep 4
+    kill -CONT "$run"
+    sleep 0.3
+    # shellcheck disable=SC2086
+    kill -CONT $processes
+    ended
+    exits 0
+    autotune report --format csv
+    equal "$(count outcome measured)" 20
+}

@@ -19,7 +19,8 @@ enum {
     END_TIMEOUT_MS = 2000,
     KILL_TIMEOUT_MS = 30000,
     SEND_TIMEOUT_S = 10,
-    HURRIED_NS = 500000000
+    HURRIED_NS = 500000000,
+    ASLEEP_NS = 100000000
 };
 
 static int spawn(pid_t *pid, int socket, const char *role, const char *argument)
@@ -95,6 +96,26 @@ int64_t worker_starved_ns(struct worker *worker)
     int64_t since_ns = read ? starved_ns - worker->starved_ns : 0;
     worker->starved_ns += since_ns;
     return since_ns;
+}
+
+/* The state in /proc/PID/stat, behind the name in parentheses: T is stopped, t is traced. */
+bool worker_is_stopped(const struct worker *worker)
+{
+    char path[32];
+    char line[96] = "";
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)worker->pid);
+    FILE *file = worker->pid > 0 ? fopen(path, "re") : NULL;
+    if (file == NULL)
+        return false;
+    const char *name_end = fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL;
+    (void)fclose(file);
+    return name_end != NULL &&
+           (strncmp(name_end, ") T", 3) == 0 || strncmp(name_end, ") t", 3) == 0);
+}
+
+bool worker_was_asleep(int64_t deadline_ns)
+{
+    return clock_ns() - deadline_ns >= ASLEEP_NS;
 }
 
 /* Signals that a process gets for what it does. */

@@ -31,6 +31,14 @@ int worker_start(struct worker *worker, const char *role, const char *argument,
 int64_t worker_starved_ns(struct worker *worker);
 
 /*
+ * Whether the worker is stopped (SIGSTOP, a debugger): then it is not at fault if it misses a
+ * deadline. worker_was_asleep(): the same if the caller itself noticed the deadline this late,
+ * since what stopped the caller has probably stopped the worker, too.
+ */
+bool worker_is_stopped(const struct worker *worker);
+bool worker_was_asleep(int64_t deadline_ns);
+
+/*
  * Kills the worker and its child processes if it is running, waits for it to exit and closes the channel. Gives up after
  * half a minute and returns false: the driver keeps the worker from exiting.
  */

@@ -511,16 +511,16 @@ static int fail_lost_job(struct compile_pool *pool, struct queued_job *job, cons
 }
 
 /*
- * Removes a worker that died (`reason` NULL), passed its deadline or cannot be trusted. The next
- * job that needs a worker starts another. Returns 0, an error of fail_lost_job(), or ERROR_WORKER
- * once several in a row never became ready.
+ * Removes a worker that died (`reason` NULL), is stopped, passed its deadline or cannot be trusted.
+ * The next job that needs a worker starts another. Returns 0, an error of fail_lost_job(), or
+ * ERROR_WORKER once several in a row never became ready.
  */
 static int lose_worker(struct compile_pool *pool, struct compile_worker *worker, const char *reason,
                        struct error *error)
 {
     char end[WORKER_REASON_BYTES];
     struct queued_job *job = worker->job;
-    bool killed = false;
+    bool killed = worker_is_stopped(&worker->worker);
     int status = 0;
     if (!worker->ready)
         pool->failed_starts++;
@@ -586,10 +586,16 @@ static int expire(struct event_source *source, struct error *error)
         source->deadline_ns = clock_ns() + starved_ns;
         return 0;
     }
+    double timeout_s = worker->job != NULL ? job_timeout_s(pool, worker->job) : ready_timeout_s();
+    if (worker_was_asleep(source->deadline_ns)) {
+        source->deadline_ns = clock_ns() + (int64_t)(timeout_s * 1e9);
+        return 0;
+    }
+    if (worker_is_stopped(&worker->worker))
+        return lose_worker(pool, worker, "was stopped by a signal", error);
     if (worker->job != NULL)
         worker->job->job.timed_out = true;
-    (void)snprintf(reason, sizeof reason, "did not end within %g s",
-                   worker->job != NULL ? job_timeout_s(pool, worker->job) : ready_timeout_s());
+    (void)snprintf(reason, sizeof reason, "did not end within %g s", timeout_s);
     return lose_worker(pool, worker, reason, error);
 }
 

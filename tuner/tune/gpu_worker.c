@@ -77,6 +77,19 @@ static int await_input(struct gpu_worker *worker, int64_t overdue_ns, bool *slow
     return event_loop_wait(worker->loop, in, worker->deadline_ns, error);
 }
 
+/* Kills a worker that has passed its deadline. One that was stopped counts as killed from outside. */
+static int give_up_waiting(struct gpu_worker *worker, double timeout_s, bool *timed_out,
+                           char reason[WORKER_REASON_BYTES], struct error *error)
+{
+    worker->killed = worker_is_stopped(&worker->process);
+    *timed_out = !worker->killed;
+    if (worker->killed)
+        (void)snprintf(reason, WORKER_REASON_BYTES, "was stopped by a signal");
+    else
+        (void)snprintf(reason, WORKER_REASON_BYTES, "did not end within %.3g s", timeout_s);
+    return gpu_worker_kill(worker, error);
+}
+
 int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patience_s,
                        json_t **message, bool *timed_out, char reason[WORKER_REASON_BYTES],
                        struct error *error)
@@ -103,11 +116,12 @@ int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patie
             worker->deadline_ns = clock_ns() + starved_ns;
             continue;
         }
-        if (status == 0) {
-            *timed_out = true;
-            (void)snprintf(reason, WORKER_REASON_BYTES, "did not end within %.3g s", timeout_s);
-            return gpu_worker_kill(worker, error);
+        if (status == 0 && worker_was_asleep(worker->deadline_ns)) {
+            worker->deadline_ns = clock_ns() + (int64_t)(timeout_s * 1e9);
+            continue;
         }
+        if (status == 0)
+            return give_up_waiting(worker, timeout_s, timed_out, reason, error);
         if (status > 0)
             status = channel_fill(channel, error);
         if (status < 0)
