@@ -114,6 +114,16 @@ project() {
     has err own.cu
 }
 
+@test "a pipe for a header does not wait for its writer" {
+    project
+    sed -i '1i #include "gain.h"' p/own.cu
+    mkfifo p/gain.h
+    code=0
+    timeout 10 "$AUTOTUNE" --arch sm_90 --config p/sweep.ini >out 2>err || code=$?
+    exits 2
+    has err gain.h
+}
+
 @test "two runs on one GPU: the second refuses, or waits until the first is gone" {
     hold
     autotune --config "$sweeps/scale.ini" --no-wait

@@ -48,14 +48,15 @@ struct scan {
 
 /* --- finding --- */
 
-/* The real path of FOLDER/NAME if that is a regular file, otherwise NULL; free it. */
+/* The real path of FOLDER/NAME if that is a file, otherwise NULL; free it. A pipe or a device is one
+ * here, so that reading it fails: the compiler would wait for the pipe. */
 static char *find_in(const char *folder, const char *name)
 {
     char *joined = name[0] == '/' ? alloc_string(name) : alloc_format("%s/%s", folder, name);
     char *path = realpath(joined, NULL);
     free(joined);
     struct stat information;
-    if (path != NULL && (stat(path, &information) != 0 || !S_ISREG(information.st_mode))) {
+    if (path != NULL && (stat(path, &information) != 0 || S_ISDIR(information.st_mode))) {
         free(path);
         path = NULL;
     }
