@@ -318,3 +318,28 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
     exits 0
     [ "$(different_samples)" -ge 10 ] # as many as there are rounds; one copy alone would give one
 }
+
+@test "a header that changes during the run ends it, and nothing is kept of the wrong one" {
+    cp "$sweeps/many.ini" sweep.ini
+    cp -r "$sweeps/templates" .
+    sed -i '1i #include "gain.h"' templates/scale.cu
+    printf '#define GAIN_%s 1\n' "$$" >templates/gain.h # compiled here for the first time
+    cp templates/gain.h gain.h
+    before=$(find cache -type f 2>/dev/null | wc -l)
+    "$AUTOTUNE" --config sweep.ini --jobs 1 >out 2>err </dev/null &
+    run=$!
+    for _ in $(seq 500); do
+        [ "$(find cache -type f 2>/dev/null | wc -l)" -le $((before + 3)) ] || break
+        sleep 0.02
+    done
+    echo '#error changed' >>templates/gain.h
+    code=0
+    wait $run || code=$?
+    exits 2
+    has err "gain.h' has changed since the run started; run again"
+    none_alive
+    cp gain.h templates/gain.h
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 20
+}

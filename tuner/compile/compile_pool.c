@@ -403,6 +403,9 @@ static json_t *job_message(const struct compile_pool *pool, const struct queued_
     if (message != NULL && text != NULL)
         json_object_set(message, "text", text);
     json_decref(text);
+    if (message != NULL && job->options.stamp_count > 0)
+        json_object_set_new(message, "stamps",
+                            text_array(job->options.stamps, job->options.stamp_count));
     if (message != NULL && job->options.header_count > 0)
         add_headers(pool, &job->options, message);
     return message;
@@ -467,7 +470,8 @@ static void note_time(struct compile_pool *pool, const struct compile_worker *wo
 }
 
 /* Takes a message of a worker that has a job: returns 1, 0 if it is not the answer to that, or an
- * error that is not the variant's fault: of the cache, or of the disassembler. */
+ * error that is not the variant's fault: of the cache, of the disassembler, or of a header that has
+ * changed. */
 static int take_result(struct compile_pool *pool, struct compile_worker *worker,
                        const json_t *message, struct error *error)
 {
@@ -478,7 +482,8 @@ static int take_result(struct compile_pool *pool, struct compile_worker *worker,
         return 0;
     note_time(pool, worker);
     worker->job = NULL;
-    if (status == ERROR_RECORD || (status != 0 && job->step == COMPILE_STEP_COUNT))
+    if (status == ERROR_RECORD || status == ERROR_CONFIG ||
+        (status != 0 && job->step == COMPILE_STEP_COUNT))
         return pass_on(&reason, error);
     if (status == 0)
         return take_entry(pool, job, error);

@@ -24,6 +24,8 @@ struct job {
     size_t option_count;
     const char **headers; /* the same */
     size_t header_count;
+    const char **stamps; /* the same */
+    size_t stamp_count;
     size_t definition_count;
     bool more;
 };
@@ -33,6 +35,7 @@ static void job_release(struct job *job)
     free(job->text);
     free(job->options);
     free(job->headers);
+    free(job->stamps);
 }
 
 /* The array's strings, borrowed from it; free the returned array. */
@@ -66,6 +69,7 @@ static int read_job(struct job *job, const json_t *message, struct error *error)
                          "\"output\":…}");
     job->options = read_texts(json_object_get(message, "options"), &job->option_count);
     job->headers = read_texts(json_object_get(message, "headers"), &job->header_count);
+    job->stamps = read_texts(json_object_get(message, "stamps"), &job->stamp_count);
     if (text == NULL)
         return read_file(job->name, &job->text, NULL, error);
     job->text = alloc_string(text);
@@ -102,6 +106,8 @@ static int compile(struct precompiler *precompiler, const json_t *message, doubl
     int status = read_job(&job, message, error);
     if (status == 0)
         status = compile_job(precompiler, &job, &compilation, error);
+    if (status == 0)
+        status = source_check(job.stamps, job.stamp_count, error);
     if (status == 0)
         status = cubin_cache_write(job.output, &compilation, error);
     *milliseconds = (double)(clock_ns() - start) * 1e-6;

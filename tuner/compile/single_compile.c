@@ -43,6 +43,14 @@ static int refused(const struct source *source, const struct compilation *compil
                         length < 800 ? (int)length : 800, start);
 }
 
+/* Not if a header has changed since the source was loaded: the entry's key has the older one. */
+static void write_cached(const char *path, const struct source *source,
+                         const struct compilation *compilation)
+{
+    if (source_check((const char *const *)source->stamps, source->stamp_count, NULL) == 0)
+        (void)cubin_cache_write(path, compilation, NULL);
+}
+
 /* Reads a cache entry. Returns false if it is missing, damaged or has no cubin. */
 static bool read_cached(const char *path, struct compilation *compilation)
 {
@@ -71,7 +79,7 @@ static int compile(struct single_compile *compiler, const struct source *source,
         if (status == 0 && compilation->cubin == NULL)
             status = refused(source, compilation, error);
         if (status == 0)
-            (void)cubin_cache_write(path, compilation, NULL);
+            write_cached(path, source, compilation);
     }
     free(path);
     return status;
@@ -89,7 +97,7 @@ int single_compile_source_cubin(struct single_compile *compiler, const struct so
     if (!compiler->any_compiler || !read_cached(path, compilation)) {
         status = compile(compiler, source, options, arch, compilation, origin, error);
         if (status == 0 && compiler->any_compiler)
-            (void)cubin_cache_write(path, compilation, NULL);
+            write_cached(path, source, compilation);
     }
     free(path);
     return status;

@@ -245,13 +245,27 @@ static int load_file(struct loading *loading, const char *path, char **text, str
     return 0;
 }
 
+/* "HASH PATH"; free it. */
+static char *new_stamp(const char *path, const char *text)
+{
+    char digits[HASH_BYTES];
+    struct hash *hash = hash_new();
+    hash_add_text(hash, text);
+    hash_finish(hash, digits);
+    return alloc_format("%s %s", digits, path);
+}
+
 /* Loads the headers from `*loaded` on, and those that they include. */
 static int load_headers(struct loading *loading, size_t *loaded, struct error *error)
 {
+    struct source *source = loading->source;
     int status = 0;
-    for (; status == 0 && *loaded < loading->source->header_count; ++*loaded) { /* grows */
+    for (; status == 0 && *loaded < source->header_count; ++*loaded) { /* grows */
         char *text = NULL;
-        status = load_file(loading, loading->source->headers[*loaded], &text, error);
+        status = load_file(loading, source->headers[*loaded], &text, error);
+        if (status == 0)
+            *ARRAY_APPEND(source->stamps, source->stamp_count) =
+                new_stamp(source->headers[*loaded], text);
         free(text);
     }
     return status;
@@ -360,6 +374,26 @@ void source_release(struct source *source)
     free(source->text);
     release_texts(source->include_folders, source->include_count);
     release_texts(source->headers, source->header_count);
+    release_texts(source->stamps, source->stamp_count);
     release_texts(source->toolkit_headers, source->toolkit_count);
     *source = (struct source){0};
+}
+
+int source_check(const char *const *stamps, size_t count, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++) {
+        const char *path = stamps[i] + HASH_BYTES;
+        char *text;
+        status = read_file(path, &text, NULL, error);
+        if (status != 0)
+            break;
+        char *stamp = new_stamp(path, text);
+        if (strcmp(stamp, stamps[i]) != 0)
+            status = error_set(error, ERROR_CONFIG,
+                               "'%s' has changed since the run started; run again", path);
+        free(stamp);
+        free(text);
+    }
+    return status;
 }

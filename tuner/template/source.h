@@ -20,6 +20,8 @@ struct source {
     size_t include_count;
     char **headers; /* absolute: the included files found in those, and files they include */
     size_t header_count;
+    char **stamps; /* of each header: source_check() */
+    size_t stamp_count;
     char **toolkit_headers; /* names of the included files not found */
     size_t toolkit_count;
     bool computed;              /* an #include names a macro */
@@ -41,5 +43,12 @@ int source_load(struct source *source, const char *path, const char *const *fold
                 size_t folder_count, struct error *error);
 
 void source_release(struct source *source);
+
+/*
+ * Call after a compilation, which reads the headers again, and before its result is kept under the
+ * source's hash. Returns 0 if the `count` headers are as they were when source_load() read them, or
+ * ERROR_CONFIG with the one that is not.
+ */
+int source_check(const char *const *stamps, size_t count, struct error *error);
 
 #endif
