@@ -254,22 +254,16 @@ static unsigned count_looks(const struct race_rules *rules)
     return looks;
 }
 
-/* The sign test's level at all looks but the last. */
-static double early_level(const struct race_rules *rules)
-{
-    double level = (1.0 - rules->confidence) / 2 / count_looks(rules);
-    return fmax(level, pow(0.5, (double)smaller(rules->minimum_rounds, rules->copies)));
-}
-
-/* At the last: the leader is the luckiest of all who are in. */
-static double last_level(const struct contender *contenders, size_t count,
-                         const struct race_rules *rules)
+/* The sign test's level in `looks` looks. Whoever is in shares it: the leader is the luckiest. */
+static double level_of(const struct contender *contenders, size_t count, unsigned looks,
+                       const struct race_rules *rules)
 {
     size_t in = 0;
     for (size_t i = 0; i < count; i++)
         in += is_in(&contenders[i]);
     double others = in > 1 ? (double)(in - 1) : 1.0;
-    return fmax(early_level(rules), (1.0 - rules->confidence) / 2 / others);
+    double level = (1.0 - rules->confidence) / 2 / others / looks;
+    return fmax(level, pow(0.5, (double)smaller(rules->minimum_rounds, rules->copies)));
 }
 
 /* Rules out who is separated from the leader. True if nobody else still in can be faster than the
@@ -370,12 +364,12 @@ struct verdict race_judge(struct contender *contenders, size_t count,
     double resolution = timer_resolution(contenders, count, leader);
     verdict.winner = leader;
     if (race_looks(rounds, &complete)) {
-        bool resolved =
-            rule_out(contenders, count, leader, resolution, early_level(&complete), &complete);
+        double level = level_of(contenders, count, count_looks(&complete), &complete);
+        bool resolved = rule_out(contenders, count, leader, resolution, level, &complete);
         verdict.decided = resolved || rounds >= complete.maximum_rounds;
     }
     if (verdict.decided) {
-        double level = last_level(contenders, count, &complete);
+        double level = level_of(contenders, count, 1, &complete);
         (void)rule_out(contenders, count, leader, resolution, level, &complete);
         verdict.winner = break_tie(contenders, count, leader, &complete, &verdict.tie_count);
     }

@@ -102,8 +102,8 @@ struct verdict {
  * A contender is ruled out, for good, when l > 1 + s, e > 1 + t + s, and a sign test agrees: a
  * contender as fast as the leader is slower (by more than s) in so many copies with a probability of
  * at most p. At the look that decides, p is (1 - confidence) / 2, divided by the number of others
- * who are in, since the leader is the luckiest of all. Before, all looks share it: p is (1 -
- * confidence) / 2, divided by their number, but being slower in all of minimum_rounds is enough.
+ * who are in, since the leader is the luckiest of all. Before, all looks share that p: it is divided
+ * by their number as well. In either case, being slower in all of minimum_rounds is enough.
  * At most 5 % of equally fast contenders are ruled out (simulated in
  * tests/unit/tune/test_race.c).
  *

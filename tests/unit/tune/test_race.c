@@ -559,6 +559,24 @@ static void test_equals_are_rarely_separated(void **state)
     }
 }
 
+/* Every look compares all with the luckiest. */
+static void test_equals_in_a_field_with_much_noise_are_rarely_separated(void **state)
+{
+    (void)state;
+    enum { FINALS = 30 };
+    static const double equal[FIELD] = {0};
+    static struct finals finals;
+    uint64_t random = 7;
+    int out = 0;
+    for (int i = 0; i < FINALS; i++) {
+        (void)simulate(&finals, equal, FIELD, (struct measuring){.noise = 0.03}, &random);
+        for (size_t k = 0; k < FIELD; k++)
+            out += finals.contenders[k].out;
+    }
+    print_message("%d of %d separated\n", out, FINALS * (FIELD - 1));
+    assert_true(20 * out <= FINALS * (FIELD - 1)); /* 5 % */
+}
+
 /* Of contenders that are up to 2 % slower, one wins that is not 1 % slower; with 1 % noise, within
  * a quarter of the rounds that there may be. */
 static void test_nobody_slow_wins_simulated_finals(void **state)
@@ -650,6 +668,7 @@ int main(void)
         cmocka_unit_test(test_identical_and_zero_samples),
         cmocka_unit_test(test_same_samples_same_verdict),
         cmocka_unit_test(test_equals_are_rarely_separated),
+        cmocka_unit_test(test_equals_in_a_field_with_much_noise_are_rarely_separated),
         cmocka_unit_test(test_nobody_slow_wins_simulated_finals),
         cmocka_unit_test(test_regret_of_simulated_sweeps),
     };
