@@ -273,3 +273,19 @@ INI
     grep -qE '^ +2  constraint: block_size > 100' out
     grep -qE '^ +4  constraint: num_load > 4' out
 }
+
+@test "a reference that fails or crashes costs its own problem; the others are tuned, and again on resume" {
+    cp "$sweeps/templates/scale.cu" good.cu
+    sed 's/^source = .*/source = good.cu/' "$sweeps/templates/scale.ini" >good.ini
+    sed "/^reference/{n;s/^arguments = .*/arguments = in, reference/}" "$sweeps/templates/scale.ini" | template odd
+    sed '/^\[buffer.in\]/,/^$/s/^length = .*/length = max(n - 4096, 0) * 2/' "$sweeps/templates/scale.ini" |
+        template crash
+    printf '[sweep]\ntuned = tuned.ini\n[odd]\nblock_size = 64\n[crash]\nn = 4096, 8192\nblock_size = 64\n' >sweep.ini
+    printf '[good]\nn = 2^10\nblock_size = 64, 128\n' >>sweep.ini
+    for _ in first again; do
+        autotune --config sweep.ini
+        has err "kernel 'scale_reference' has 4 parameters" "left out, for the reasons above; the others are done"
+        equal "$code" 2
+        has tuned.ini '[good'
+    done
+}

@@ -257,6 +257,8 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
         return status;
     status = take_opened(worker, reply, empty_ns, error);
     json_decref(reply);
+    if (status == ERROR_DEVICE) /* its context may be lost; the next problem gets another worker */
+        (void)gpu_worker_kill(worker, NULL);
     return status;
 }
 

@@ -192,7 +192,8 @@ static int check_tuned(struct run *run, struct error *error)
 
 /* --- planning --- */
 
-/* A problem that does not fit in the GPU's memory is left out, and the user is told at once. */
+/* A problem that does not fit in the GPU's memory, or whose reference fails, is left out. The user is
+ * told at once. */
 static void refuse_job(struct run *run, struct tuning_job *job, const struct error *error)
 {
     progress_end(&run->progress);
@@ -200,6 +201,8 @@ static void refuse_job(struct run *run, struct tuning_job *job, const struct err
     tuning_job_drop_all(job, run->pool);
     job->refused = true;
     run->refused_count++;
+    if (run->refusal.code == 0 || run->refusal.code == ERROR_MEMORY)
+        run->refusal = *error;
 }
 
 static void check_memory(struct run *run, struct tuning_job *job)
@@ -467,7 +470,7 @@ static int tune_jobs(struct run *run, struct error *error)
             status = tune_one(run, &tuning, i, error);
         if (status == 0)
             status = finish_job(run, job, error);
-        if (status == ERROR_MEMORY) {
+        if (status == ERROR_MEMORY || (status != 0 && job->not_prepared && run->job_count > 1)) {
             refuse_job(run, job, error);
             status = 0;
         }
@@ -536,12 +539,16 @@ static int say_no_winner(const struct tuning_job *job, struct error *error)
 
 int run_check_winners(const struct run *run, struct error *error)
 {
+    const char *others =
+        run->refused_count < run->job_count ? "the others are done" : "there is nothing else to do";
+    if (run->refused_count > 0 && run->refusal.code != ERROR_MEMORY)
+        return error_set(error, run->refusal.code,
+                         "%zu of %zu problems were left out, for the reasons above; %s",
+                         run->refused_count, run->job_count, others);
     if (run->refused_count > 0)
         return error_set(error, ERROR_MEMORY,
                          "%zu of %zu problems do not fit in the device's memory; %s",
-                         run->refused_count, run->job_count,
-                         run->refused_count < run->job_count ? "the others are done"
-                                                             : "there is nothing else to do");
+                         run->refused_count, run->job_count, others);
     for (size_t i = 0; i < run->job_count; i++) {
         const struct study *study = &run->jobs[i].study;
         if (!study->has_winner && study_count(study, OUTCOME_COMPILED) == 0)

@@ -76,7 +76,8 @@ struct run {
     struct tuning_job *jobs; /* one for each kernel and problem */
     size_t job_count;
     struct compile_ahead ahead;
-    size_t refused_count; /* jobs that do not fit in the GPU's memory */
+    size_t refused_count; /* jobs that do not fit in the GPU's memory, or whose reference fails */
+    struct error refusal; /* the first of them; of a failing reference if there is one */
     struct progress progress;
     struct timings timings;
     struct gpu_lock lock;
@@ -95,8 +96,9 @@ void run_init(struct run *run, const struct run_options *options);
  */
 int run_sweep(struct run *run, const struct sweep *sweep, struct error *error);
 
-/* 0 if every job has a valid variant; ERROR_MEMORY if problems were refused; ERROR_NOTHING_VALID
- * naming the first kernel and problem without one, and whether the budget ended before. */
+/* 0 if every job has a valid variant; ERROR_MEMORY or the reference's error if problems were left
+ * out; ERROR_NOTHING_VALID naming the first kernel and problem without one, and whether the budget
+ * ended before. */
 int run_check_winners(const struct run *run, struct error *error);
 
 /* Also removes what the cubin cache has above its limit. */

@@ -106,11 +106,12 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
     int64_t finals_ns;
     bool ready;
     int status = wait_for_sources(tuning, job, &ready, error);
+    if (status == 0 && ready)
+        status = open_problem(tuning, job, error);
+    job->not_prepared = status == ERROR_CONFIG || status == ERROR_DEVICE || status == ERROR_WORKER;
     if (status != 0 || !ready)
         return status;
-    status = open_problem(tuning, job, error);
-    if (status == 0)
-        status = record_reopen(tuning->record, job->record_id, error);
+    status = record_reopen(tuning->record, job->record_id, error);
     do {
         if (status == 0)
             status = screening_hold(tuning, job, error);

@@ -43,7 +43,8 @@ struct tuning_job {
     double compile_timeout_s; /* of this run; set after tuning_job_init() */
     double launch_timeout_s;
     int64_t record_id;
-    bool refused;                      /* it does not fit in the GPU's memory */
+    bool refused;      /* it does not fit in the GPU's memory, or was not prepared */
+    bool not_prepared; /* its reference fails, for example */
     const struct compile_watch *watch; /* NULL: nobody is told */
 };
 
