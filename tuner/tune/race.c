@@ -267,7 +267,7 @@ static double level_of(const struct contender *contenders, size_t count, unsigne
 }
 
 /* Rules out who is separated from the leader. True if nobody else still in can be faster than the
- * leader by more than half the tolerance. */
+ * leader by more than the tolerance. */
 static bool rule_out(struct contender *contenders, size_t count, size_t leader, double resolution,
                      double level, const struct race_rules *rules)
 {
@@ -281,7 +281,7 @@ static bool rule_out(struct contender *contenders, size_t count, size_t leader, 
         if (with.ratio.low > 1.0 + resolution && with.chance <= level &&
             with.ratio.estimate > 1.0 + tolerance + resolution)
             contenders[i].out = true;
-        else if (with.ratio.low < 1.0 - tolerance / 2 + resolution)
+        else if (with.ratio.low < 1.0 - tolerance + resolution)
             resolved = false;
     }
     return resolved;
