@@ -49,7 +49,7 @@ int command_explain(int argc, const char **argv, struct error *error)
             taken.argc, taken.argv, table,
             "explain --kernel NAME [--VALUE NUMBER...] [OPTION...]\n\n"
             "Prints which configuration an application would get for a problem on a GPU, and\n"
-            "why. Each value of the problem is an option of its own name, such as --n 4096.\n\n"
+            "why. Give each value of the problem as an option with its name: --n 4096.\n\n"
             "Example: autotune explain --kernel reduce_sum --n 5000000 --gpu \"NVIDIA H200\"",
             error);
     if (status == 0)
