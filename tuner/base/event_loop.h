@@ -31,7 +31,7 @@ struct event_source {
     int descriptor;      /* read from; -1: none */
     int64_t deadline_ns; /* on clock_ns(), or EVENT_NEVER */
     void *owner;         /* for the callbacks */
-    /* before each wait: the place to hand out work and to set the deadline */
+    /* before each wait: hands out work and sets the deadline */
     int (*prepare)(struct event_source *source, struct error *error);
     /* the descriptor can be read, or its other end is closed */
     int (*readable)(struct event_source *source, struct error *error);
@@ -60,8 +60,8 @@ void event_loop_remove(struct event_loop *loop,
 int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *error);
 
 /*
- * Runs the loop until `descriptor` (-1: none) can be read: returns 1; or until `until_ns`: returns
- * 0; or an error of event_loop_step().
+ * Runs the loop. Returns 1 when `descriptor` (-1: none) can be read, 0 when `until_ns` has passed,
+ * or an error of event_loop_step().
  */
 int event_loop_wait(struct event_loop *loop, int descriptor, int64_t until_ns, struct error *error);
 

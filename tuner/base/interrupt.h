@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Installs the handlers. A SIGHUP that is ignored (nohup) stays ignored. System calls go on after a
- * signal, except those that wait: poll(), nanosleep(), and send() with a timeout. */
+/* Installs the handlers. A SIGHUP that is ignored (nohup) stays ignored. System calls resume after
+ * a signal, except those that wait: poll(), nanosleep(), and send() with a timeout. */
 void interrupt_install(void);
 
-/* From now on the first signal terminates the process: everything is stored. */
+/* Call when everything is stored: from now on, the first signal terminates the process. */
 void interrupt_end(void);
 
 /* True if a signal has arrived. */
@@ -25,8 +25,8 @@ bool interrupt_requested(void);
 /* Holds the signals back until `*previous` is the mask again. */
 void interrupt_block(sigset_t *previous);
 
-/* poll() that a signal ends, also one that came before. A negative `timeout_ns` waits forever.
- * Returns -1 with EINTR if a signal arrives. */
+/* poll() that returns -1 with EINTR if a signal arrives or has arrived before. A negative
+ * `timeout_ns` waits forever. */
 int interrupt_poll(struct pollfd *descriptors, size_t count, int64_t timeout_ns);
 
 #endif

@@ -24,8 +24,8 @@ int worker_start(struct worker *worker, const char *role, const char *argument,
                  struct error *error);
 
 /*
- * How long the worker wanted to run but had to wait for a processor, since the last call. A
- * deadline is moved by that: on a busy machine, a worker has no less time than on an idle one.
+ * How long the worker wanted to run but had to wait for a processor, since the last call. Add
+ * it to the deadline, so that a worker has as much time on a busy machine as on an idle one.
  */
 #define WORKER_STARVED_NS 10000000 /* less is not worth it */
 int64_t worker_starved_ns(struct worker *worker);

@@ -38,7 +38,7 @@ int write_file_begin(struct write_file *file, const char *path, struct error *er
 
 enum write_file_durability {
     WRITE_FILE_DURABLE, /* the commit waits until the file and its folder entry are on disk */
-    WRITE_FILE_CACHED,  /* it does not wait; for files with a checksum that can be remade */
+    WRITE_FILE_CACHED,  /* it does not wait; for files that have a checksum and can be remade */
 };
 
 /* Replaces the target by the temporary file. A target with the same content is not touched and
@@ -50,13 +50,13 @@ int write_file_commit(struct write_file *file, enum write_file_durability durabi
 /* Removes the temporary file; the target stays as it is. */
 void write_file_abandon(struct write_file *file);
 
-/* Commits, for good, if `status` is 0; otherwise abandons and returns `status`. */
+/* Commits as WRITE_FILE_DURABLE if `status` is 0; otherwise abandons and returns `status`. */
 int write_file_finish(struct write_file *file, int status, struct error *error);
 
 /* Creates the missing parent folders of the file `path`. */
 int write_file_make_folders(const char *path, struct error *error);
 
-/* All three for `count` bytes, as WRITE_FILE_CACHED. */
+/* Begins, writes `count` bytes and commits as WRITE_FILE_CACHED. */
 int write_file_bytes(const char *path, const void *bytes, size_t count, struct error *error);
 
 #endif
