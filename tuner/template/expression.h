@@ -45,8 +45,8 @@ struct scope {
     const struct scope *outer;
 };
 
-/* ERROR_CONFIG, with the nearest known name, for the first name that is not among `known` (ended by
- * NULL). */
+/* Returns 0, or ERROR_CONFIG for the first name that is not among `known` (ended by NULL), with the
+ * nearest known name. */
 int expression_check_names(const struct expression *expression, const char *const *known,
                            struct error *error);
 
@@ -67,8 +67,8 @@ int expression_real(const struct expression *expression, const struct scope *sco
 int expression_boolean(const struct expression *expression, const struct scope *scope,
                        bool *boolean, struct error *error);
 
-/* For a value that cannot be used: ERROR_CONFIG at the expression's place, with its text, `reason`
- * and the values of its names, all of which have one. */
+/* Sets the error for a value that cannot be used: ERROR_CONFIG at the expression's place, with its
+ * text, `reason` and the values of its names, all of which must have one. */
 int expression_refuse(const struct expression *expression, const struct scope *scope,
                       const char *reason, struct error *error);
 

@@ -20,15 +20,16 @@ struct expression_call {
 struct expression_function {
     const char *name;
     size_t least, most; /* number of arguments; call() relies on it */
-    /* Returns 0, or ERROR_CONFIG without a place for an argument of the wrong kind or out of range
-     * and for a result that does not fit in 64 bits. `result` may be the first argument. */
+    /* Returns 0, or ERROR_CONFIG, without a place, for an argument of the wrong kind or out of
+     * range, or for a result that does not fit in 64 bits. `result` may be the first argument. */
     int (*call)(const struct expression_call *call, struct value *result);
 };
 
 /* The function called `name`; NULL if there is none. */
 const struct expression_function *expression_function_find(const char *name);
 
-/* ERROR_CONFIG without a place: no function is called `name`; with the nearest one that is. */
+/* Returns ERROR_CONFIG, without a place, because no function is called `name`; suggests the nearest
+ * one. */
 int expression_function_unknown(const char *name, struct error *error);
 
 #endif

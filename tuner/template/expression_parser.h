@@ -1,6 +1,6 @@
 /*
- * From the text of an expression to steps. The grammar and what each operator means are in
- * kernel_templates/README.md.
+ * Compiles the text of an expression to steps. kernel_templates/README.md describes the grammar and
+ * the operators.
  */
 #ifndef AUTOTUNE_EXPRESSION_PARSER_H
 #define AUTOTUNE_EXPRESSION_PARSER_H
@@ -25,7 +25,7 @@ struct expression_names {
 };
 
 /*
- * Fills `names` and `steps`, which are empty before and borrow `text`. Returns 0, or ERROR_CONFIG
+ * Fills `names` and `steps`, which must be empty and borrow `text`. Returns 0, or ERROR_CONFIG
  * without a place, with what is wrong and how to write it. The caller releases both either way.
  */
 int expression_parse(const char *text, struct expression_names *names, struct steps *steps,

@@ -1,8 +1,8 @@
 /*
- * What an expression is compiled to: steps for a stack of values. Evaluating allocates nothing and
+ * Expressions are compiled to steps for a stack of values. Evaluating them allocates nothing and
  * changes nothing but the result, takes each step at most once, and is the same in every locale.
  *
- * expression_parser.c makes them of text; expression.h is what the rest of the program uses.
+ * expression_parser.c makes steps from text; expression.h is what the rest of the program uses.
  */
 #ifndef AUTOTUNE_EXPRESSION_STEPS_H
 #define AUTOTUNE_EXPRESSION_STEPS_H
@@ -13,7 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Those up to DO_GREATER_EQUAL have two operands; those from DO_EQUAL to it compare. */
+/* Operations up to DO_GREATER_EQUAL have two operands; those from DO_EQUAL to DO_GREATER_EQUAL
+ * compare them. */
 enum operation {
     DO_ADD,
     DO_SUBTRACT,
@@ -34,13 +35,13 @@ enum operation {
     DO_CONDITION, /* the top becomes true or false */
     DO_AND,       /* a false condition stays and jumps; a true one is dropped */
     DO_OR,        /* a true condition stays and jumps; a false one is dropped */
-    DO_CHOSEN,    /* as DO_OR, but any value but false stays: `or` of `condition and a or b` */
+    DO_CHOSEN,    /* like DO_OR, but any value except false stays: `or` in `condition and a or b` */
     DO_BRANCH,    /* drops the condition; jumps if it was false */
     DO_JUMP,
     DO_CALL, /* the topmost values, which are the arguments, become the result */
 };
 
-/* Where the operand of DO_LOAD, and the right one of a binary operation, is. */
+/* Where DO_LOAD takes its operand from, and a binary operation its right one. */
 enum operand_source { FROM_STACK, FROM_NAME, FROM_CONSTANT };
 
 /* A part of the expression's text. */
@@ -69,7 +70,7 @@ struct steps {
     size_t count;
 };
 
-/* The values that the stack must hold at most. */
+/* The largest number of values that the stack must hold. */
 enum { STEPS_STACK_LIMIT = 256 };
 size_t steps_stack_needed(const struct steps *steps);
 
@@ -87,7 +88,8 @@ bool steps_truth(const char *word, bool *truth);
 /* Whether `value` is a condition: true or false, or a word that steps_truth() knows. */
 bool steps_condition(const struct value *value, bool *truth);
 
-/* ERROR_CONFIG without a place: `text` has a value that is not a condition; with the fix. */
+/* Returns ERROR_CONFIG, without a place, because the value of `text` is not a condition; says what
+ * to write instead. */
 int steps_not_a_condition(const char *text, size_t length, const struct value *value,
                           struct error *error);
 

@@ -1,5 +1,5 @@
 /*
- * What an expression is written with: the table of operators, and the letters of names. To add an
+ * The symbols of expressions: a table of operators, and the letters of names. To add an
  * operator, add a line to the table in the .c, its operation to expression_steps.h, and both to
  * kernel_templates/README.md.
  */
@@ -14,8 +14,8 @@
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789_"
 
 /*
- * An operator. The higher `left`, the more tightly it binds; where `right` is lower than `left`, a
- * chain begins on its right: 2^3^2 is 2^9.
+ * An operator. The higher `left`, the more tightly it binds; if `right` is lower than `left`, a
+ * chain is evaluated from right to left: 2^3^2 is 2^9.
  */
 struct symbol {
     const char *text;

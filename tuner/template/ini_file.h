@@ -1,7 +1,7 @@
 /*
- * An INI file as a list of entries with their lines: what base/ini_reader.h reads, kept. A line that
- * begins with white space continues the value above it. A section, and a key within it, is given
- * once; `constraint` alone may be repeated.
+ * An INI file, read with base/ini_reader.h, as a list of entries with their lines. A line that
+ * begins with white space continues the value above it. Sections, and keys within
+ * them, must not be repeated, except `constraint`.
  */
 #ifndef AUTOTUNE_INI_FILE_H
 #define AUTOTUNE_INI_FILE_H

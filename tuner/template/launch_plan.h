@@ -84,7 +84,7 @@ int launch_plan_metrics(const struct launch_plan *launch_plan, const struct temp
                         const struct scope *scope, double *bytes, double *operations,
                         struct error *error);
 
-/* ERROR_CONFIG if nothing is launched: there is no time to measure. */
+/* Returns 0, or ERROR_CONFIG if nothing is launched, because there is then no time to measure. */
 int launch_plan_check(const struct launch_plan *launch_plan, struct error *error);
 
 void launch_plan_release(struct launch_plan *launch_plan);

@@ -1,7 +1,7 @@
 /*
  * Finds parameters that cannot change anything because the source does not know them. A parameter
  * reaches the compiler as a macro; if neither the source nor its headers name that macro, for
- * example because it is misspelt, all its values are the same kernel.
+ * example because it is misspelt, all its values give the same kernel.
  */
 #ifndef AUTOTUNE_MACRO_CHECK_H
 #define AUTOTUNE_MACRO_CHECK_H
@@ -16,9 +16,9 @@
 const char *macro_check_next_word(const char *text, size_t *length);
 
 /*
- * Returns ERROR_CONFIG at the line of the first parameter whose macro is named nowhere: not in the
- * source, its headers or the compiler options, and, if it is a word, not in the template's
- * expressions either, in which it can choose a launch or a type. Headers that cannot be read count
+ * Returns 0, or ERROR_CONFIG at the line of the first parameter whose macro neither the source nor
+ * its headers nor the compiler options name. A parameter that is a word may instead occur in the
+ * template's expressions, where it can choose a launch or a type. Headers that cannot be read count
  * as empty.
  */
 int macro_check(const struct template *template, struct error *error);

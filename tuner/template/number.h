@@ -1,6 +1,6 @@
 /*
- * What expressions do with a value that is a number. Whole numbers and real numbers compare by what
- * they are worth, exactly: 2^53 + 1 is above the real number 2^53, though it rounds to it.
+ * Numbers in expressions. Whole and real numbers are compared exactly, without rounding: 2^53 + 1
+ * is greater than the real number 2^53, although it would be rounded to that.
  */
 #ifndef AUTOTUNE_NUMBER_H
 #define AUTOTUNE_NUMBER_H
@@ -21,11 +21,11 @@ static inline double number_real(const struct value *number)
     return number->kind == VALUE_INTEGER ? (double)number->as.integer : number->as.real;
 }
 
-/* Whether `value` is a whole number of 64 bits, if only as a real one (4.0), which `*integer` then
- * is. */
+/* Whether `value` is a whole number that fits in 64 bits, possibly written as a real one (4.0);
+ * sets `*integer` to it. */
 bool number_whole(const struct value *value, int64_t *integer);
 
-/* How one value stands to another: bits, for sets of them. */
+/* How two numbers compare; bits, so that they can form sets. */
 enum order { ORDER_LESS = 1, ORDER_EQUAL = 2, ORDER_GREATER = 4, ORDER_NONE = 8 };
 
 /* ORDER_NONE if one of them is not a number (NaN). */

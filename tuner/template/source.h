@@ -34,10 +34,10 @@ struct source {
  * file's folder first, then both kinds in the source's folder and `folders`, which are relative to
  * the source's folder. A header that is not found is taken to be the toolkit's; the NVRTC version
  * identifies its content. The folders are searched for __has_include and #include_next as well.
- * If an #include names a macro, every header that the macro is defined as is taken.
+ * If an #include names a macro, every header that the macro can expand to is read.
  *
  * Returns 0, or ERROR_CONFIG with the file or folder that cannot be read, or with the #include whose
- * file cannot be told; `source` is then empty.
+ * file cannot be determined; `source` is then empty.
  */
 int source_load(struct source *source, const char *path, const char *const *folders,
                 size_t folder_count, struct error *error);

@@ -1,7 +1,7 @@
 /*
  * The preprocessing tokens of a CUDA C++ source, one after another: comments and white space are
  * left out, spliced lines (a backslash before the line's end) are joined, and raw strings are kept
- * as they are. Every text has tokens, also one that does not compile.
+ * as they are. Every text can be split, even one that does not compile.
  *
  *     struct source_lexer lexer;
  *     source_lexer_init(&lexer, text);
@@ -30,9 +30,9 @@ struct source_lexer {
     char *token; /* until the next call */
     size_t length;
     bool spaced; /* white space or a comment is before the token */
-    int line;    /* that the token begins in */
+    int line;    /* on which the token begins */
 
-    /* its own */
+    /* private */
     const char *at;
     int next_line;
     bool line_start, in_directive;

@@ -43,7 +43,8 @@ void source_macros_release(struct source_macros *macros);
 /*
  * Lists what the tokens behind an #include can expand to. A parameter NAME is defined as NAME_WORD,
  * so the macros that begin with NAME_ count as definitions of NAME. Returns false if that cannot be
- * told: macros with arguments, ## or nothing that is a header's name. Release `names` in any case.
+ * determined: there are macros with arguments or ##, or nothing is a header's name. Release `names`
+ * in any case.
  */
 bool source_macros_headers(const struct source_macros *macros, const struct macro_tokens *tokens,
                            struct header_names *names);

@@ -48,7 +48,7 @@ const struct value *space_values(const struct space *space);
 /*
  * Counts the combinations of a new enumeration, without visiting those that differ only in
  * parameters below the last constraint. Stops when there are more than `limit`; `*count` is then
- * more than `limit`, and not the number of all. Returns 0 or ERROR_CONFIG. Then only space_points()
+ * some number above `limit`. Returns 0 or ERROR_CONFIG. Then only space_points()
  * and space_free() may be called.
  */
 int space_count(struct space *space, uint64_t limit, uint64_t *count, struct error *error);

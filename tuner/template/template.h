@@ -159,7 +159,7 @@ struct template
     const char **constraint_names; /* what a constraint may name; ended by NULL */
 };
 
-/* Leaves it empty. */
+/* Frees all members and leaves the template empty. */
 void template_release(struct template *template);
 
 /* The parameter or problem value called `name`; NULL if there is none. */
@@ -193,9 +193,9 @@ int template_element_type(const char *type, const struct scope *scope, enum elem
                           struct error *error);
 
 /*
- * The element type of an expectation's reference: what it says, else double for a floating-point
- * buffer, so that the reference is better than what it judges; but a file has the buffer's own type,
- * and so has what is compared in any order, since that compares bits.
+ * The element type of an expectation's reference: the one that it states; otherwise double for a
+ * floating-point buffer, so that the reference is more accurate than the results that it judges. A
+ * file has the buffer's own type, and so has an unordered comparison, because it compares bits.
  */
 int template_expected_type(const struct template *template, const struct expectation *expectation,
                            const struct scope *scope, enum element_type *element,

@@ -4,7 +4,8 @@
 
 #include "template/loader.h"
 
-/* The rest of a collected expectation; its section's name has the buffer's after the dot. */
+/* Reads the rest of an expectation that loader_collect_members() added; the section's name ends in
+ * the buffer's. */
 int loader_read_expectation(struct loader *loader, const char *section,
                             struct expectation *expectation);
 

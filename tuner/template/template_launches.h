@@ -9,7 +9,7 @@
 int loader_read_geometry(struct loader *loader, const char *section, const struct names *known,
                          struct launch *launch);
 
-/* The rest of a collected launch, which is one of the template's `launches`. */
+/* Reads the rest of a launch that loader_collect_members() added to the template's `launches`. */
 int loader_read_launch(struct loader *loader, const char *section, struct launch *launch);
 
 #endif

@@ -16,19 +16,19 @@ bool template_name_is_reserved(const char *name);
 /* That a name has the form of one: up to 31 lower-case letters, digits and underscores. */
 int loader_check_letters(const struct loader *loader, const char *name, int line);
 
-/* That a new name means nothing else: no figure, device attribute, function or key, and no
- * parameter, problem value or buffer read so far. */
+/* Checks that a new name has no other meaning: as a kernel statistic, device attribute, function or
+ * key, or as a parameter, problem value or buffer read so far. */
 int loader_check_unused(const struct loader *loader, const char *name, int line);
 
-/* Both. */
+/* Both checks. */
 int loader_check_name(const struct loader *loader, const char *name, int line);
 
-/* Appends buffers, launches and expectations in the file's order, with their names and lines alone,
- * since expressions of any of them use these names. */
+/* Appends buffers, launches and expectations in the file's order, with only their names and lines,
+ * because the expressions of all of them use these names. */
 int loader_collect_members(struct loader *loader);
 
-/* Fills the loader's lists of names and the template's `constraint_names`; after parameters, problem
- * and members. */
+/* Fills the loader's lists of names and the template's `constraint_names`. Call it after
+ * parameters, problem and members have been read. */
 int loader_collect_names(struct loader *loader);
 
 #endif
