@@ -3,14 +3,14 @@
  * is crash-safe (write-ahead log) and may be open in several processes at once.
  *
  * Calling sequence of a run:
- *     record_open, record_begin (once a study), record_reopen unless the study is complete,
+ *     record_open, record_begin (once per study), record_reopen unless the study is complete,
  *     record_result (for each variant as it comes in), record_finish when the study is complete,
  *     record_close
  * Readers use record_open_existing and record_studies. Every row has a checksum; a row that does
- * not match it is never believed. The schema has a version (PRAGMA user_version); records of other
+ * not match it is never used. The schema has a version (PRAGMA user_version); records of other
  * versions are not read.
  *
- * People ask it with the sqlite3 shell: tables study, variant and sample, and two views,
+ * People query it with the sqlite3 shell: tables study, variant and sample, and two views,
  *     SELECT * FROM best;          the winner of each study
  *     SELECT * FROM measurement;   each sample with its kernel, problem, GPU, parameters and phase
  *
@@ -51,31 +51,31 @@ int record_open_existing(struct record **record, const char *path, struct error 
 void record_close(struct record *record); /* NULL is allowed */
 
 /*
- * Starts a study (everything but its results), or takes up an earlier one that is about the same:
- * same kernel, template hash, problem, GPU name and architecture, driver, NVRTC version, cache
- * state and mode. Its stored results are then added to study->results, and study->complete,
- * has_winner and winner, and the date and command of a complete one, are as stored. With `afresh`
- * the earlier one is left in the record but not taken up. `*id` names the study from now on.
+ * Starts a study (everything but its results), or continues an earlier one with the same kernel,
+ * template hash, problem, GPU name and architecture, driver, NVRTC version, cache state and mode.
+ * Its stored results are then added to study->results, and study->complete, has_winner and winner
+ * are set as stored, and so are date and command if it is complete. With `afresh`, the earlier
+ * study stays in the record but is not continued. `*id` names the study from now on.
  */
 int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
                  struct error *error);
 
 /*
- * Stores one variant's result with its samples, in one transaction, replacing an earlier one of the
- * same parameters in this study. `phase` is "screening" or "finals". Samples of both phases are
- * kept; what is read back are those of the phase stored last. A screening stored again drops the
- * finals that followed the earlier one.
+ * Stores one variant's result with its samples, in one transaction, replacing an earlier one with
+ * the same parameters in this study. `phase` is "screening" or "finals". Samples of both phases are
+ * kept; reading returns those of the phase stored last. Storing a screening again drops the samples
+ * of the finals that followed the earlier one.
  */
 int record_result(struct record *record, int64_t study_id, const struct result *result,
                   const char *phase, struct error *error);
 
-/* Withdraws the verdict of an earlier run, which judged other variants: the study is not complete,
- * and no variant is judged, a finalist or tied. */
+/* Withdraws the verdict of an earlier run, which judged other variants: the study is no longer
+ * complete, and no variant is judged, a finalist or tied. */
 int record_reopen(struct record *record, int64_t study_id, struct error *error);
 
-/* Marks the study complete with its counts (points, rejected), winner and tie set, by this run's
- * date and command. The verdict is
- * on study->results alone, even if the record has more variants of the study. */
+/* Marks the study complete with its counts (points, rejected), winner and tie set, and with this
+ * run's date and command. The verdict covers only study->results, even if the record has more
+ * variants of the study. */
 int record_finish(struct record *record, int64_t study_id, const struct study *study,
                   struct error *error);
 

@@ -19,14 +19,14 @@ struct record {
 };
 
 /*
- * A statement being given its parameters, one after the other. Binding fails only on misuse or for
+ * A statement whose parameters are bound one after the other. Binding fails only on misuse or for
  * lack of memory; the first failure is kept and reported by the step that follows. Texts are
  * borrowed until query_end().
  */
 struct query {
     struct record *record;
     sqlite3_stmt *statement;
-    int next;   /* parameter to be given */
+    int next;   /* parameter to bind */
     int status; /* SQLite's */
 };
 
@@ -49,8 +49,8 @@ int query_run(struct query *query, int64_t *id, struct error *error);
 /* ERROR_RECORD with the file's name and SQLite's last message. */
 int record_failed(struct record *record, struct error *error);
 
-/* A transaction that writes. record_end() commits it, or takes back everything since its beginning
- * where `result`, or the commit itself, is a failure; it returns that failure. */
+/* A transaction that writes. record_end() commits it, or rolls it back if `result` is a failure or
+ * the commit fails; it returns that failure. */
 int record_start(struct record *record, struct error *error);
 int record_end(struct record *record, int result, struct error *error);
 

@@ -1,6 +1,6 @@
 /*
- * Every SQL statement of the record but its schema. The order of the parameters is that of the
- * calls in record.c which give them.
+ * Every SQL statement of the record except its schema. The parameters are in the order in which
+ * record.c binds them.
  */
 #ifndef AUTOTUNE_RECORD_SQL_H
 #define AUTOTUNE_RECORD_SQL_H

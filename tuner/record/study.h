@@ -44,7 +44,7 @@ struct kernel_stats {
     unsigned limiters; /* bits of enum occupancy_limiter */
 };
 
-/* A limit that every run exceeds: of a variant whose workers were killed from outside. */
+/* The limit_s of a variant whose workers were killed from outside: every run allows more. */
 #define LIMIT_KILLED_S 1e-9
 
 struct result {
@@ -145,7 +145,7 @@ double study_empty_ns(const struct study *study, const struct result *result);
  * and `*single` to the number of variants measured in single runs. */
 size_t study_batched(const struct study *study, int *runs, size_t *single);
 
-/* The winner, or before there is one the measured variant with the shortest median; result_count if
+/* The winner; if there is none yet, the measured variant with the shortest median; result_count if
  * none was measured. */
 size_t study_best(const struct study *study);
 

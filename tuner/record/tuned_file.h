@@ -1,8 +1,8 @@
 /*
  * The tuned INI: the best configuration of each kernel for each GPU and problem, in a file that
- * applications ship. FORMATS.md specifies it. An entry is about one kernel, GPU, problem and cache
- * state. Its section's name is only a name: the kernel and a hash of the rest (the low 32 bits of
- * XXH3 of study_key()).
+ * applications ship. FORMATS.md specifies it. An entry is for one kernel, GPU, problem and cache
+ * state. Its section's name, which readers do not use, is the kernel and a hash of the rest (the
+ * low 32 bits of XXH3 of study_key()).
  *
  * The keys are a table in base/tuned_reader.h, which reading and writing share; to add one, add its
  * line there, its member here and its row to FORMATS.md.
@@ -37,16 +37,16 @@ struct tuned_entry {
     char *date;
     char *command;   /* that made the entry, cut to its line; NULL if not known */
     char *cache;     /* "cold" or "warm" */
-    bool incomplete; /* tuning ended early: the best so far, by what samples it has */
+    bool incomplete; /* tuning ended early: the best so far, judging by its samples */
     struct bindings problem;
     struct bindings parameters;
     double median_ns, low_ns, high_ns; /* of the finals; 95 % interval of the median */
     int64_t samples;
-    int runs;               /* of which each sample is the mean: of a batch, or 0 for single runs */
+    int runs;               /* per sample, if they were batched; 0 for single runs */
     double gb_per_s;        /* 0 if the template does not say */
     double gflop_per_s;     /* likewise */
     double empty_kernel_ns; /* measured as the winner was */
-    /* what NVML saw while the study was made: 0 for each that it did not see, and without NVML */
+    /* what NVML saw during the study; 0 if not known */
     double sm_clock_mhz; /* mean */
     int64_t dropped_samples, throttled_samples, other_processes;
     /* of a search, which did not try all variants of the space; 0: all were tried */
@@ -90,34 +90,34 @@ void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry
  */
 int tuned_file_read(const char *path, struct tuned_file *tuned, struct error *error);
 
-/* Whether both are about the same kernel, GPU and problem. */
+/* Whether both are for the same kernel, GPU and problem. */
 bool tuned_entry_same_kernel(const struct tuned_entry *a, const struct tuned_entry *b);
 
-/* The index of the entry about the same as `entry`, cache state included; tuned->count if there is
- * none. */
+/* The index of the entry for the same kernel, GPU, problem and cache state as `entry`; tuned->count
+ * if there is none. */
 size_t tuned_file_find(const struct tuned_file *tuned, const struct tuned_entry *entry);
 
-/* Replaces the entry about the same or adds it, taking it over (`entry` is zeroed). What is replaced
- * keeps its section's name and the lines in `other`; what is added gets another name if the file has
- * it already. */
+/* Adds `entry`, or replaces the one that tuned_file_find() finds; takes it over (`entry` is
+ * zeroed). A replaced entry keeps its section's name and the lines in `other`; an added one gets
+ * another name if the file already has its name. */
 void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry);
 
-/* Adds what `from` has beside its entries, the heading and the skipped sections, if `tuned` has no
- * such; releases `from`. */
+/* Takes over what `from` has besides its entries: the heading, if `tuned` has none, and the skipped
+ * sections whose names `tuned` lacks. Releases `from`. */
 void tuned_file_take_rest(struct tuned_file *tuned, struct tuned_file *from);
 
 void tuned_file_drop_skipped(struct tuned_file *tuned);
 
-/* Writes beside, flushes to disk, renames. Returns 0 or ERROR_RECORD; the old file is intact then.
- */
+/* Writes the file atomically (base/write_file.h). Returns 0, or ERROR_RECORD with the old file
+ * intact. */
 int tuned_file_write(const char *path, const struct tuned_file *tuned, struct error *error);
 
 /*
  * Reads the file, merges `count` entries (taken over and zeroed, also on failure) and writes it. An
  * incomplete entry does not replace a complete one of the same version of the template; `*taken` is
  * the number of entries that are now in the file. Several processes may do so at once, one for each
- * GPU, say, and no entry is lost: the file's folder is locked (flock) meanwhile, where its file
- * system can. Returns 0, ERROR_CONFIG for a file that tuned_file_read() refuses, which is left
+ * GPU, say, and no entry is lost: the file's folder is locked (flock) meanwhile, if its file system
+ * supports that. Returns 0, ERROR_CONFIG for a file that tuned_file_read() refuses, which is left
  * alone, or ERROR_RECORD.
  */
 int tuned_file_update(const char *path, struct tuned_entry *entries, size_t count, size_t *taken,
