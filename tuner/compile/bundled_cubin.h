@@ -1,6 +1,6 @@
 /*
  * A cubin in a bundle, with a hash in a file beside it (PATH.hash). The hash is of the cubin and of
- * what it was compiled from, so a damaged cubin is noticed, and so is that of another variant.
+ * what it was compiled from, so a damaged cubin, or that of another variant, is noticed.
  */
 #ifndef AUTOTUNE_BUNDLED_CUBIN_H
 #define AUTOTUNE_BUNDLED_CUBIN_H

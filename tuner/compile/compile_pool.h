@@ -1,8 +1,8 @@
 /*
  * The pool of compile workers and the jobs they do. Jobs with the same key are one job; a job whose
  * cubin is in the cache is done at once and needs no worker. A worker that dies, passes its
- * deadline or sends an invalid message is killed and replaced, and its job is done, with that as
- * its failure.
+ * deadline or sends an invalid message is killed and replaced, and its job ends with that as its
+ * failure.
  *
  * The pool has no thread: it moves on whenever the coordinator waits in the event loop, for this
  * pool or for the GPU.
@@ -36,7 +36,7 @@ struct compile_job {
 
 struct compile_pool_options {
     size_t workers;           /* at most; 0: the number of cores */
-    double compile_timeout_s; /* for one job, less what it waits for a processor */
+    double compile_timeout_s; /* for one job, not counting waits for a processor */
     const char *cache_folder;
     const char *arch;  /* "sm_90"; or set later, before the first job: compile_pool_set_arch() */
     bool instructions; /* also count every cubin's instructions (sass.h) */
@@ -58,9 +58,9 @@ int compile_pool_nvrtc_version(struct compile_pool *pool, const char **version,
 int compile_pool_set_arch(struct compile_pool *pool, const char *arch, struct error *error);
 
 /*
- * The job that compiles `text`, called `name` in messages, with `options`, which are copied; new or
- * known. It stays the pool's, until each request for it was dropped. Urgent jobs go before the others. Headers are precompiled if enough
- * jobs have any.
+ * The job that compiles `text`, called `name` in messages, with `options`, which are copied: a new
+ * job, or the earlier one with the same key. The pool owns it; it lives until every request for it
+ * was dropped. Urgent jobs go before the others. Headers are precompiled if enough jobs need them.
  */
 int compile_pool_request(struct compile_pool *pool, const char *name, const char *text,
                          const char *source_hash, const struct options *options, bool urgent,

@@ -1,7 +1,8 @@
 /*
- * The size limit of the cubin cache: the entries used longest ago are removed. Nothing is removed
- * while a run uses the cache; the last run to end does it. A file beside the entries has the
- * cache's size, so that the cache is scanned only if it may be above its limit, or once a day.
+ * The size limit of the cubin cache: the least recently used entries are removed. Nothing is
+ * removed while a run uses the cache; the last run to end removes them. A file beside the entries
+ * has the cache's size, so that the cache is scanned only if it may be above its limit, or once a
+ * day.
  *
  * Calling sequence of a run:
  *     struct cubin_cache_use use;
@@ -10,8 +11,8 @@
  *     cubin_cache_use_end(&use, folder, written_bytes, limit_bytes, error);
  *
  * Only entries and their temporary files are removed, and no symbolic link below FOLDER/cubin is
- * followed. Applications and commands that compile a single variant (single_compile.h) do not say
- * that they use the cache: if an entry is gone, they compile it.
+ * followed. Applications and commands that compile a single variant (single_compile.h) do not
+ * lock the cache: if an entry is gone, they compile it.
  */
 #ifndef AUTOTUNE_CUBIN_CACHE_LIMIT_H
 #define AUTOTUNE_CUBIN_CACHE_LIMIT_H
@@ -28,13 +29,13 @@ struct cubin_cache_use {
     int file; /* -1: none */
 };
 
-/* Does nothing if the folder cannot be written, since nothing can be removed then. */
+/* Does nothing if the folder cannot be written, because nothing can be removed then. */
 void cubin_cache_use_begin(struct cubin_cache_use *use, const char *folder);
 
 /*
- * Ends the use of the cache. If the run has written entries, and no other run uses the cache: if
- * the cache is above its limit, removes entries until it is 10 % below; and removes temporary files
- * older than a day, which killed processes have left. Returns 0 or ERROR_RECORD.
+ * Ends the use of the cache. If the run has written entries and no other run uses the cache,
+ * removes temporary files older than a day, which killed processes have left; and, if the cache is
+ * above its limit, entries until it is 10 % below. Returns 0 or ERROR_RECORD.
  */
 int cubin_cache_use_end(struct cubin_cache_use *use, const char *folder, uint64_t written_bytes,
                         uint64_t limit_bytes, struct error *error);
@@ -42,7 +43,7 @@ int cubin_cache_use_end(struct cubin_cache_use *use, const char *folder, uint64_
 struct cubin_cache_contents {
     size_t entries;
     uint64_t bytes;   /* of the entries */
-    int64_t oldest_s; /* last use of the entry used longest ago, in seconds since 1970 */
+    int64_t oldest_s; /* last use of the least recently used entry, in seconds since 1970 */
 };
 
 /* Scans the cache; a missing folder is an empty cache. Returns 0 or ERROR_RECORD. */

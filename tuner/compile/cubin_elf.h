@@ -1,5 +1,5 @@
 /*
- * Reads what a cubin (an ELF file) says about its kernels and the compiler's log does not. NVIDIA
+ * Reads what a cubin (an ELF file), but not the compiler's log, says about its kernels. NVIDIA
  * does not document the layout of the .nv.info sections; it is the same for compute capabilities
  * 5.0 to 12.1. Safe for damaged cubins: never reads outside the given bytes.
  */

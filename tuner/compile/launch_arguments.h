@@ -1,7 +1,7 @@
 /*
  * Compares the arguments that a template gives to a kernel with the parameters that the compiled
- * kernel has. The driver takes an array of pointers without its length: with an argument too few or
- * too small, it would read whatever lies behind.
+ * kernel has. The driver takes an array of pointers without its length: if an
+ * argument were missing or too small, it would read whatever lies behind the array.
  */
 #ifndef AUTOTUNE_LAUNCH_ARGUMENTS_H
 #define AUTOTUNE_LAUNCH_ARGUMENTS_H
