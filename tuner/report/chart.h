@@ -51,8 +51,8 @@ struct plot_range chart_y_range(const struct chart_point *points, size_t count);
 /* Draws the points: plain ones, then ties, then the winner. */
 void chart_scatter(const struct plot *plot, const struct chart_point *points, size_t count);
 
-/* What the parameters' importance is about, as charts show it: microseconds, or per cent of
- * occupancy. */
+/* The number that the parameters' importance compares, as charts show it: microseconds, or per cent
+ * of occupancy. */
 double chart_number(const struct importance *importance, const struct result *result);
 const char *chart_number_label(const struct importance *importance);
 

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Prints the page. `record` are further studies in which to look for measured roofs
- * (report_roofs.h). Failures of the stream are for the caller to check. */
+/* Prints the page. Looks for measured roofs in `record`, too (report_roofs.h). The caller
+ * checks the stream for errors. */
 void html_print(FILE *stream, const struct study *studies, size_t count, const struct study *record,
                 size_t record_count);
 

@@ -1,5 +1,5 @@
 /*
- * Plots as SVG that stands inline in an HTML page, written to the page as they are drawn.
+ * Plots as inline SVG in an HTML page, written to the page as they are drawn.
  *
  * Calling sequence:
  *     struct plot plot = {.stream = stream, .x = plot_axis_of(…), .y = plot_axis_of(…)};
@@ -8,7 +8,7 @@
  *     plot_line(&plot, …), plot_dots(&plot, …), …   (plot_marks.h; later ones on top)
  *     plot_end(&plot);
  *
- * A plot scales to the width of its place; its text is legible from 300 to 700 pixels.
+ * A plot scales to the width of its container; its text is legible from 300 to 700 pixels.
  */
 #ifndef AUTOTUNE_PLOT_H
 #define AUTOTUNE_PLOT_H
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PLOT_WIDTH = 420, PLOT_HEIGHT = 290 }; /* without keys and turned words, which add to it */
+enum { PLOT_WIDTH = 420, PLOT_HEIGHT = 290 }; /* without keys and rotated words, which add to it */
 
 /* Sizes in pixels. */
 #define PLOT_LINE 18.0       /* the height of a line of text */

@@ -67,7 +67,7 @@ struct plot_tick {
     char text[PLOT_TICK_BYTES]; /* "0.25", "2000", "10⁶", "2²⁰" */
 };
 
-/* The space that the texts of ticks have, in any unit. */
+/* The space for the texts of ticks, in any unit. */
 struct plot_room {
     double length; /* of the axis */
     double text;   /* taken by any text, with the gap to the next one */
@@ -75,7 +75,7 @@ struct plot_room {
 };
 
 /*
- * As many ticks as have room, at round numbers: multiples of 1, 2 or 5 times a power of ten; powers
+ * As many ticks as fit, at round numbers: multiples of 1, 2 or 5 times a power of ten; powers
  * of the base on a logarithmic axis, and some between them if they are few. Returns how many; 0 for
  * an axis of words or one without a length.
  */

@@ -14,7 +14,7 @@ struct plot_point {
     double y;
 };
 
-/* Any number of dots as one path: those of the same pixel are drawn once. */
+/* Any number of dots as one path; several at the same pixel are drawn once. */
 void plot_dots(const struct plot *plot, const struct plot_point *points, size_t count,
                enum colour colour, double radius);
 

@@ -24,8 +24,8 @@ struct report_options {
 };
 
 /*
- * Prints studies. Returns 0, ERROR_RECORD where writing fails, or ERROR_USAGE where
- * the format has nothing to say of these studies (T4 of static mode).
+ * Prints studies. Returns 0, ERROR_RECORD if writing fails, or ERROR_USAGE if the format cannot
+ * represent any of these studies (T4 in static mode).
  *
  * Table: per study a heading (kernel, problem, GPU, versions, cache state, empty kernel), the top
  * variants with time, interval, noise, GB/s, GFLOP/s, registers, spills, shared memory, blocks per
@@ -35,11 +35,12 @@ struct report_options {
  * in nothing but the problem are one table, whose heading names the problems. (The other formats
  * have every study: programs and links look them up by problem.)
  *
- * CSV (RFC 4180's quoting, lines that end in a newline): a line a variant, under one header when
- * all studies share their columns, else one per study. JSON: an array of studies with their
- * variants and raw samples. Both have every variant and leave empty, or null, what is not known.
+ * CSV (RFC 4180's quoting, lines that end in a newline): one line per variant, under one header if
+ * all studies have the same columns, otherwise under one header per study. JSON: an array of
+ * studies with their variants and raw samples. Both have every variant; unknown values are empty or
+ * null.
  *
- * HTML: one page of them all, see html.h. T4: see t4.h.
+ * HTML: one page with all studies, see html.h. T4: see t4.h.
  */
 int report_print(FILE *stream, const struct study *studies, size_t count,
                  const struct report_options *options, struct error *error);
@@ -57,8 +58,8 @@ int report_write(const char *path, const struct study *studies, size_t count,
  * the new one, never a part.
  * `<gpu>` is the GPU's name in lower case with '-' for anything else ("nvidia-h200"), in static
  * mode "static-sm_90". `<problem>` is "n-1024-value_type-float", or "default" if the kernel has no
- * problem values. Kernel and problem names that are too long for a file name, or hold characters
- * that do not belong in one, are shortened and end in a hash.
+ * problem values. Kernel and problem names that are too long for a file name, or have characters
+ * that it should not have, are shortened and end in a hash.
  */
 int report_write_csv(const char *folder, const struct study *study, struct error *error);
 

@@ -1,7 +1,8 @@
 /*
- * The two roofs of a GPU: how many bytes it moves, and how many operations it does, at most. Taken
- * from the record where kernels of the templates roof_copy and roof_fma were tuned on the same GPU,
- * as configs/roofs.ini does (their best, whatever the problem); otherwise from the GPU's attributes:
+ * The two roofs of a GPU: the most bytes that it can move, and the most operations that it can do,
+ * in a given time. Taken from the record if kernels of the templates roof_copy and roof_fma were
+ * tuned on the same GPU, as configs/roofs.ini does (their best, whatever the problem); otherwise
+ * from the GPU's attributes:
  *   bandwidth   memory clock x 2 transfers x bus width
  *   operations  SMs x FP32 lanes of an SM x 2 (a fused multiply-add) x highest clock
  * The lanes are those of the CUDA C++ Programming Guide, "Arithmetic Instructions".

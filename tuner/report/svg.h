@@ -1,5 +1,5 @@
 /*
- * Elements of SVG that stands inline in an HTML page: their attributes, numbers and colours.
+ * Elements of inline SVG in an HTML page: their attributes, numbers and colours.
  *
  * An element's colour is a class, which stands for a variable of the page's style sheet, light or
  * dark: `p-dot` and `--dot` for COLOUR_dot. Whether it fills or strokes depends on the element.
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* X(name); the series are of lines, the heat colours of cells from best to worst. */
+/* X(name). The series colours are for lines, the heat colours for cells, from best to worst. */
 #define SVG_COLOURS(X)                                                                             \
     X(axis)                                                                                        \
     X(grid)                                                                                        \
@@ -61,7 +61,7 @@ void svg_rotate(FILE *stream, int degrees, double x, double y);
 /* A step of a path, "M12.5 40". */
 void svg_step(FILE *stream, char command, double x, double y);
 
-/* Ends an element's attributes; then its text and its end tag. */
+/* Ends the attributes of a <text> element, and writes its text and its end tag. */
 void svg_text(FILE *stream, const char *text);
 
 #endif
