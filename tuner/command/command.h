@@ -91,7 +91,7 @@ bool command_wants_kernel(char *const *kernels, const char *kernel);
 /* tuned_file_read(), with a warning on stderr for each section that was skipped. */
 int command_read_tuned(const char *path, struct tuned_file *tuned, struct error *error);
 
-/* tuned_load(), likewise with a warning for the first one. */
+/* tuned_load(), with a warning for the first section that was skipped. */
 int command_load_table(const char *path, struct tuned_table **table, struct error *error);
 
 /* Whether every name in `kernels` (ended by NULL, or NULL) is among the `count` names; otherwise

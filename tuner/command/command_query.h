@@ -1,5 +1,5 @@
 /*
- * What an application would ask libtuned, from a command line: what `explain` and `export` share.
+ * Asks libtuned what an application would ask, from options that `explain` and `export` share.
  */
 #ifndef AUTOTUNE_COMMAND_QUERY_H
 #define AUTOTUNE_COMMAND_QUERY_H

@@ -36,7 +36,7 @@ struct device_problem {
 
 struct problem_request {
     const char *template_path;
-    const char *template_hash; /* fail if the template no longer has this hash; NULL: any */
+    const char *template_hash; /* opening fails if the template has another hash; NULL: any */
     const struct bindings *problem;
     const struct compilation *reference; /* the source compiled with its defaults; NULL: none */
     bool cold;
@@ -68,12 +68,12 @@ struct device_variant {
 };
 
 /*
- * Loads a variant from its compilation, evaluates its launch plan with the driver's register counts and
- * occupancy, and makes its scratch buffers. If the variant can run, returns 0 with *outcome set to
- * OUTCOME_MEASURED. If it cannot, returns 0 with *outcome set to its failure (OUTCOME_LOAD_ERROR,
- * OUTCOME_NOT_RESIDENT or OUTCOME_LAUNCH_ERROR) and the reason in `error`. Returns ERROR_CONFIG if
- * an expression of the template fails or its arguments are not those of the kernel, and ERROR_DEVICE if the driver does. Call
- * device_variant_unload() in any case.
+ * Loads a variant from its compilation, evaluates its launch plan with the driver's register counts
+ * and occupancy, and makes its scratch buffers. If the variant can run, returns 0 with *outcome set
+ * to OUTCOME_MEASURED. If it cannot, returns 0 with *outcome set to its failure
+ * (OUTCOME_LOAD_ERROR, OUTCOME_NOT_RESIDENT or OUTCOME_LAUNCH_ERROR) and the reason in `error`.
+ * Returns ERROR_CONFIG if an expression of the template fails or its arguments do not match the
+ * kernel's, or ERROR_DEVICE if the driver fails. Call device_variant_unload() in any case.
  */
 int device_variant_load(struct device_variant *variant, struct device_problem *problem,
                         const struct compilation *compilation, const struct bindings *parameters,

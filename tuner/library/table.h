@@ -61,7 +61,7 @@ const char *tuned_template_of(const struct tuned_table *table, const char *kerne
 /* The index of the first configuration of `kernel`, or where it would be. */
 size_t tuned_first_of(const struct tuned_table *table, const char *kernel);
 
-/* The most of anything that a text can contain. */
+/* Upper bounds for what a text contains. */
 struct text_size {
     size_t bytes, lines, brackets;
 };
@@ -87,7 +87,7 @@ void defaults_free(struct defaults *defaults); /* NULL is allowed */
 int tuned_fail(struct tuned_error *error, enum tuned_code code, const char *file, int line,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* The same for what reading `file` returned: TUNED_BAD_FILE or TUNED_NO_MEMORY. */
+/* The same for the status of reading `file`: TUNED_BAD_FILE or TUNED_NO_MEMORY. */
 int tuned_hand_on(struct tuned_error *error, const char *file, const struct ini_reader *reader,
                   int status);
 

@@ -1,7 +1,8 @@
 /*
- * libtuned_kernel gives a tuned kernel ready to launch. It looks up the configuration with
- * libtuned, takes the binary from the bundle, from the cache or, if neither has it, from NVRTC,
- * loads it into the current CUDA context, and evaluates the launches for the caller's problem.
+ * libtuned_kernel provides tuned kernels that are ready to launch. It looks up the configuration
+ * with libtuned, takes the binary from the bundle, from the cache or, if neither has it, from
+ * NVRTC, loads it into the current CUDA context, and evaluates the launches for the caller's
+ * problem.
  *
  *     struct tuned_kernels *kernels;                  (a CUDA context is current, of either API)
  *     tuned_kernels_open(&kernels, "bundle", NULL, &error);

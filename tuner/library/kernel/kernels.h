@@ -41,7 +41,7 @@ bool kernels_load_bundled(struct tuned_kernels *kernels, const char *path,
                           const struct cubin_origin *origin, struct CUmod_st **module, void **cubin,
                           size_t *cubin_bytes, struct error *reason);
 
-/* Puts before the message of a failed compilation why it was necessary. */
+/* Puts the reason why a compilation was necessary before the message of its failure. */
 void kernels_explain_compiling(const struct error *reason, struct error *error);
 
 /* The query, with the context's GPU if it has none. */
