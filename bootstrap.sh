@@ -23,13 +23,13 @@ usage: ./bootstrap.sh run [ARGUMENT…]   set up, build, and tune: build/autotun
        ./bootstrap.sh build             set up and build only
 
 Works on Debian 12 and Ubuntu 22.04 and 24.04. Missing packages are installed with apt-get, as root or through
-sudo; where neither can be had, the commands are printed and the exit status is 2. Where there is no CUDA
+sudo; if neither works, the commands are printed and the exit status is 2. If there is no CUDA
 Toolkit 12.0 or newer (in $CUDA_HOME, /usr/local/cuda or the linker's cache), NVRTC and the CUDA headers come
-from NVIDIA's PyPI wheels, into build/cuda. A second run finds everything in place and starts at once.
+from NVIDIA's PyPI wheels, into build/cuda. A second run has nothing to install and starts at once.
 
 run looks for an NVIDIA driver; without one it adds --arch sm_90: every variant is compiled and its registers
 and occupancy are reported, and nothing is timed. `--config FILE` and `--arch` among the arguments take precedence.
-Relative paths are taken from the project's folder.
+Relative paths start at the project's folder.
 
 Environment:
   CUDA_HOME                        the CUDA Toolkit to use
