@@ -42,8 +42,8 @@ int query_step(struct query *query);
 /* Makes the statement ready for its next use. */
 void query_end(struct query *query);
 
-/* Steps to the end and ends; the first column of the first row goes to `*id` (may be NULL; 0
- * without a row). */
+/* Runs the statement to its end and calls query_end(). Sets `*id` (may be NULL) to the first column
+ * of the first row, or to 0 if there is no row. */
 int query_run(struct query *query, int64_t *id, struct error *error);
 
 /* ERROR_RECORD with the file's name and SQLite's last message. */

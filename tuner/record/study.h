@@ -117,7 +117,7 @@ void result_release(struct result *result);
 /*
  * Gives every duplicate what was measured for it: `twin` becomes the index of the first result with
  * the same run_hash that is not a duplicate, or result_count if there is none, and time, runs,
- * figures, bytes and operations become the twin's. The twin's samples stay its own. `reason` names
+ * figures, bytes and operations become the twin's. The duplicate gets no samples. `reason` names
  * the twin's parameters.
  */
 void study_link_twins(struct study *study);

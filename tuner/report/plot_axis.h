@@ -71,7 +71,7 @@ struct plot_tick {
 struct plot_room {
     double length; /* of the axis */
     double text;   /* taken by any text, with the gap to the next one */
-    double letter; /* taken by each of its letters besides; 0 if texts stand one above the other */
+    double letter; /* taken by each of its letters in addition; 0 if texts are stacked */
 };
 
 /*

@@ -26,7 +26,8 @@ struct expression_names {
 
 /*
  * Fills `names` and `steps`, which must be empty and borrow `text`. Returns 0, or ERROR_CONFIG
- * without a place, with what is wrong and how to write it. The caller releases both either way.
+ * without a place; the message says what is wrong and how to write it. The caller releases both in
+ * any case.
  */
 int expression_parse(const char *text, struct expression_names *names, struct steps *steps,
                      struct error *error);

@@ -1,7 +1,7 @@
 /*
- * A hash of what a variant runs beside its machine code. Variants of one problem with the same
- * machine code and the same hash run the same: every launch with its grid, block, memory and
- * arguments, every scratch buffer, and the work that the metrics state.
+ * A hash of what a variant runs besides its machine code: every launch with its grid, block, memory
+ * and arguments, every scratch buffer, and the work that the metrics state. Variants of one problem
+ * with the same machine code and the same hash do exactly the same.
  */
 #ifndef AUTOTUNE_LAUNCH_HASH_H
 #define AUTOTUNE_LAUNCH_HASH_H
@@ -10,8 +10,8 @@
 #include "base/hash.h"
 #include "template/launch_plan.h"
 
-/* Adds to `hash`. `scope` is what the plan was made with. Returns 0, or ERROR_CONFIG if an expression
- * of a scratch buffer or a metric fails. */
+/* Adds to `hash`. `scope` is the one that the plan was made with. Returns 0, or ERROR_CONFIG if an
+ * expression of a scratch buffer or a metric fails. */
 int launch_hash_add(struct hash *hash, const struct launch_plan *launch_plan,
                     const struct template *template, const struct scope *scope,
                     struct error *error);

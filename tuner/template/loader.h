@@ -46,8 +46,8 @@ int loader_read_expression(struct loader *loader, const char *text, int line,
 int loader_read_key(struct loader *loader, const char *section, const char *key,
                     const struct names *known, struct expression **expression);
 
-/* Splits "word(a, b)" in place into its word, which stays at `text`, and `*inner`, what is between
- * the parentheses; false, with `text` as it was, if it has another shape. */
+/* Splits "word(a, b)" in place into its word, which stays at `text`, and `*inner`, the text
+ * between the parentheses; false, with `text` as it was, if it has another shape. */
 bool split_call(char *text, char **inner);
 
 #endif

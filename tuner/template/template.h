@@ -154,7 +154,7 @@ struct template
     size_t expectation_count;
     struct expression **constraints;
     size_t constraint_count;
-    struct expression *bytes, *operations; /* NULL where not stated */
+    struct expression *bytes, *operations; /* NULL if not stated */
 
     const char **constraint_names; /* what a constraint may name; ended by NULL */
 };
