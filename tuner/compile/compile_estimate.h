@@ -1,6 +1,6 @@
 /*
- * How long the jobs of a compile pool will take, from how long those took that are done. Pure
- * arithmetic; the pool holds the clock.
+ * Estimates how long the jobs of a compile pool will take, from how long the finished ones took.
+ * Pure arithmetic; the pool holds the clock.
  *
  * Jobs of one source are a kind, because sources differ more than the variants of one: some include
  * headers that take a second. A kind's average is right from the start if its first jobs are a
@@ -37,12 +37,12 @@ struct compile_kind {
 
 /* Zeroed is empty. */
 struct compile_estimate {
-    bool counting; /* whatever is compiled is counted afterwards */
+    bool counting; /* the instructions of whatever is compiled are counted afterwards */
     struct compile_kind *kinds;
     size_t count;
 };
 
-/* A step that a worker is at. */
+/* The step that a worker is doing. */
 struct compile_running {
     size_t kind;
     enum compile_step step;
@@ -58,7 +58,7 @@ void compile_estimate_add(struct compile_estimate *estimate, size_t kind, enum c
 void compile_estimate_done(struct compile_estimate *estimate, size_t kind, enum compile_step step,
                            double seconds);
 
-/* Seconds until all that is left is done by `workers` at a time; 0 if nothing has been done yet. */
+/* Seconds until `workers` workers have done all that is left; 0 if nothing has been done yet. */
 double compile_estimate_left_s(const struct compile_estimate *estimate, size_t workers,
                                const struct compile_running *running, size_t running_count);
 

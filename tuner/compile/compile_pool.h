@@ -73,7 +73,7 @@ void compile_pool_drop(struct compile_pool *pool, struct compile_job *job);
 /* The number of jobs that were requested and not dropped. */
 size_t compile_pool_held(const struct compile_pool *pool);
 
-/* The number of jobs that were done so far; it changes whenever another is. */
+/* The number of jobs done so far; it grows with each one. */
 uint64_t compile_pool_done_count(const struct compile_pool *pool);
 
 /* The most workers there can be. */

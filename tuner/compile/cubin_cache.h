@@ -1,11 +1,11 @@
 /*
- * The cubin cache: compiled variants on disk, each under a key that stands for everything that went
- * into it. An entry is one file: a line of JSON (what it is, the kernels' figures and, once they were
- * counted, their instructions, the compiler's log, the cubin's length and checksum), then the cubin
- * itself. Entries are written beside and
- * renamed, so readers in other processes see a whole entry or none; one that is damaged is as good
- * as none, and is removed. A refused program is kept as well, without a cubin, so that it is not
- * tried again. An entry's file has the date of its last use, to the hour, for cubin_cache_limit.h.
+ * The cubin cache: compiled variants on disk, each under a key that depends on everything that went
+ * into it. An entry is one file: a line of JSON (what it is, the kernels' figures and, once they
+ * were counted, their instructions, the compiler's log, the cubin's length and checksum), then the
+ * cubin itself. Entries are written atomically, so readers in other processes see a whole entry or
+ * none; a damaged entry is removed and counts as missing. If the compiler refuses a source, its
+ * entry has no cubin, so that it is not tried again. An entry's file has the date of its last use,
+ * to the hour, for cubin_cache_limit.h.
  */
 #ifndef AUTOTUNE_CUBIN_CACHE_H
 #define AUTOTUNE_CUBIN_CACHE_H

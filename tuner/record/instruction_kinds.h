@@ -2,7 +2,8 @@
 #ifndef AUTOTUNE_INSTRUCTION_KINDS_H
 #define AUTOTUNE_INSTRUCTION_KINDS_H
 
-/* Of the counts in the cubin cache: raise it if the kinds change, or what counts as which. */
+/* The version of the counts in the cubin cache: raise it if the kinds change, or the instructions
+ * that count as each. */
 #define SASS_KINDS_VERSION 1
 
 /* X(constant, name, description) */

@@ -151,7 +151,7 @@ size_t study_best(const struct study *study);
 
 /*
  * Ranks the results, best first: the winner, then the other measured ones by median time, compiled
- * ones by occupancy, and the rest; by their parameters where these are equal. `indices` must have
+ * ones by occupancy, and the rest; equal ones by their parameters. `indices` must have
  * result_count elements.
  */
 void study_rank(const struct study *study, size_t *indices);

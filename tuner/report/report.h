@@ -18,8 +18,8 @@ int report_format_from_name(const char *name);
 struct report_options {
     enum report_format format;
     size_t top;                 /* rows of a table; 0: 10 */
-    const struct study *record; /* every study there is, for what a page compares with: measured
-                                   roofs; NULL: those that are printed */
+    const struct study *record; /* all studies, in which a page looks for measured roofs; NULL:
+                                   those that are printed */
     size_t record_count;
 };
 
@@ -29,11 +29,11 @@ struct report_options {
  *
  * Table: per study a heading (kernel, problem, GPU, versions, cache state, empty kernel), the top
  * variants with time, interval, noise, GB/s, GFLOP/s, registers, spills, shared memory, blocks per
- * SM, occupancy and what limits it, and the parameters that vary; counts of outcomes; of each
- * failure the reasons with how many share them; the winner, and who tied with it. In static mode,
- * where there are no times, variants are in order of occupancy, and studies of a kernel that differ
- * in nothing but the problem are one table, whose heading names the problems. (The other formats
- * have every study: programs and links look them up by problem.)
+ * SM, occupancy and what limits it, and the parameters that vary; counts of outcomes; for each
+ * failure, the reasons and how many variants share them; the winner, and who tied with it. In
+ * static mode, where there are no times, variants are in order of occupancy, and studies of a
+ * kernel that differ only in the problem are one table, whose heading names the problems. (The
+ * other formats have every study: programs and links look them up by problem.)
  *
  * CSV (RFC 4180's quoting, lines that end in a newline): one line per variant, under one header if
  * all studies have the same columns, otherwise under one header per study. JSON: an array of

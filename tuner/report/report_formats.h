@@ -20,7 +20,7 @@ void report_table(FILE *stream, const struct study *studies, size_t count, size_
 void report_csv(FILE *stream, const struct study *studies, size_t count);
 void report_json(FILE *stream, const struct study *studies, size_t count);
 
-/* Whether two studies of static mode differ in nothing that a table shows, except the problem. */
+/* Whether a table shows the same for two studies of static mode, except the problem. */
 bool report_same_figures(const struct study *a, const struct study *b);
 
 /* The head of a table that stands for a group of `count` studies with the same figures: the kernel,
