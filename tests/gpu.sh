@@ -2,9 +2,9 @@
 # The tests that need a GPU, on the machine it stands on:
 #     tests/gpu.sh BUILD [RESULTS [PART…]]
 # BUILD is a build folder, wherever it lies. RESULTS gets what the shipped sweep writes (default: a folder that is
-# removed again). PART is sweep, foreign, downstream, planted (one variant of every kind that hangs, faults or computes
-# nonsense), hangs (50 of them), faults (200) or format (what templates can say about values; `check --compile` and
-# `run`) (default: everything).
+# removed again). PART is sweep, foreign, format (what templates can say about values; `check --compile` and `run`; the
+# keys of templates that the stand-in cannot run), downstream, planted (one variant of every kind that hangs, faults or
+# computes nonsense), hangs (50 of them) or faults (200) (default: everything).
 # Ends with "N passed, N failed"; exit status 77 where there is no GPU.
 set -u
 
@@ -97,6 +97,13 @@ run_is_quick() {
     [ $((($(date +%s%N) - begin) / 1000000)) -lt 1000 ]
 }
 
+# every variant of every template in tests/format_gpu is measured
+format_keys() {
+    sweep "$source/tests/format_gpu/sweep.ini" "$scratch/format_keys" --format csv >"$scratch/format_keys.csv" || return
+    cat "$scratch/format_keys.csv"
+    grep -q ',measured,' "$scratch/format_keys.csv" && ! grep -vE ',measured,|,duplicate,|,outcome,|^$' "$scratch/format_keys.csv"
+}
+
 static_figures() {
     (cd "$source" && sweep configs/sweep.ini "$scratch/static" --arch "$arch")
 }
@@ -183,6 +190,7 @@ if wanted format; then
     test_case "structs, conditions, own macros, tuples, normal numbers, NaN: compiled, checked and tuned" format_sweep
     test_case "run: one variant is right, in less than a second" run_is_quick
     test_case "run: the element that was not written" run_values 1 "not written" --set defect=last
+    test_case "every key of a template works" format_keys
 fi
 if wanted downstream; then
     test_case "an application with a bundle and no compiler sums right, as fast as the tuner said" \

@@ -381,22 +381,41 @@ const struct control *control(void)
     return &settings;
 }
 
-/* "PID CALL" or "PID CALL ERROR", in one write so that processes do not mix. */
-static void log_call(const char *path, enum call call, const struct fault *fault)
+/* In one write, so that processes do not mix. */
+static void log_line(const char *path, const char *text)
 {
     char line[160];
-    const char *what = fault == NULL                  ? ""
-                       : fault->action == FAULT_HANG  ? " hang"
-                       : fault->action == FAULT_KILL  ? " kill"
-                       : fault->action == FAULT_SLEEP ? " sleep"
-                                                      : " error";
-    int length = snprintf(line, sizeof line, "%ld %s%s\n", (long)getpid(), call_names[call], what);
+    int length = snprintf(line, sizeof line, "%ld %s\n", (long)getpid(), text);
     if (length < 0 || (size_t)length >= sizeof line)
         refuse("a line of the log is too long");
     int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0 || write(file, line, (size_t)length) != length)
         refuse("cannot write the log '%s': %s", path, strerror(errno));
     close(file);
+}
+
+void control_note(const char *format, ...)
+{
+    char text[128];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (control()->log[0] != '\0')
+        log_line(control()->log, text);
+}
+
+/* "CALL" or "CALL ERROR". */
+static void log_call(const char *path, enum call call, const struct fault *fault)
+{
+    char text[128];
+    const char *what = fault == NULL                  ? ""
+                       : fault->action == FAULT_HANG  ? " hang"
+                       : fault->action == FAULT_KILL  ? " kill"
+                       : fault->action == FAULT_SLEEP ? " sleep"
+                                                      : " error";
+    (void)snprintf(text, sizeof text, "%s%s", call_names[call], what);
+    log_line(path, text);
 }
 
 CUresult control_call(enum call call)

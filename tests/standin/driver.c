@@ -172,6 +172,8 @@ static const struct {
      "operation not permitted when stream is capturing"},
     {CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
      "operation failed due to a previous error during capture"},
+    {CUDA_ERROR_INVALID_CLUSTER_SIZE, "CUDA_ERROR_INVALID_CLUSTER_SIZE",
+     "a kernel launch error has occurred due to cluster misconfiguration"},
     {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
@@ -607,6 +609,10 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
     BEGIN(cuFuncSetAttribute, NEED_CONTEXT);
     if (!module_has_function(function))
         return CUDA_ERROR_INVALID_HANDLE;
+    if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
+        function->large_clusters = value != 0;
+        return CUDA_SUCCESS;
+    }
     if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
         return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     int64_t most = device_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) -
@@ -759,6 +765,113 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
     if (extent_count(grid) > (uint64_t)blocks * (uint64_t)control()->sm_count)
         return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     return launch(function, grid, block, stream, parameters);
+}
+
+/* What a launch asks for beyond its extents. */
+struct wishes {
+    struct extent cluster;
+    bool cooperative;
+};
+
+#define CARVEOUT ((CUlaunchAttributeID)14) /* in the headers of newer toolkits only */
+
+static CUresult read_wishes(const CUlaunchConfig *config, struct wishes *wishes)
+{
+    *wishes = (struct wishes){.cluster = {1, 1, 1}};
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttributeValue *value = &config->attrs[i].value;
+        unsigned percent;
+        switch ((int)config->attrs[i].id) {
+        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+            wishes->cooperative = value->cooperative != 0;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+            wishes->cluster =
+                (struct extent){value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+            break;
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+            control_note("scheduling %d", (int)value->clusterSchedulingPolicyPreference);
+            break;
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+            control_note("programmatic %d", value->programmaticStreamSerializationAllowed);
+            break;
+        case CARVEOUT:
+            memcpy(&percent, value->pad, sizeof percent);
+            control_note("carveout %u", percent);
+            break;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+/* Clusters need compute capability 9.0, whole clusters, and leave to have more than 8 blocks. */
+static CUresult check_cluster(CUfunction function, struct extent grid, struct extent cluster)
+{
+    uint64_t blocks = extent_count(cluster);
+    if (blocks == 1)
+        return CUDA_SUCCESS;
+    control_note("cluster %u %u %u", cluster.x, cluster.y, cluster.z);
+    if (blocks == 0 || blocks > 16 || control()->compute_capability < 90 || grid.x % cluster.x ||
+        grid.y % cluster.y || grid.z % cluster.z || (blocks > 8 && !function->large_clusters))
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    return CUDA_SUCCESS;
+}
+
+/* A cluster runs on the SMs of one group of 16; the last group has what is left. */
+static CUresult active_clusters(CUfunction function, const CUlaunchConfig *config,
+                                uint64_t cluster_blocks, int *clusters)
+{
+    int blocks = 0;
+    uint64_t threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
+    CUresult counted =
+        module_blocks_per_sm(function, (int)threads, config->sharedMemBytes, &blocks);
+    *clusters = 0;
+    for (int left = control()->sm_count; counted == CUDA_SUCCESS && left > 0; left -= 16)
+        *clusters += (left < 16 ? left : 16) * blocks / (int)cluster_blocks;
+    return counted;
+}
+
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
+                                      const CUlaunchConfig *config)
+{
+    BEGIN(cuOccupancyMaxActiveClusters, NEED_CONTEXT);
+    struct wishes wishes;
+    struct extent grid = {config->gridDimX, config->gridDimY, config->gridDimZ};
+    if (!module_has_function(function))
+        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult checked = read_wishes(config, &wishes);
+    if (checked == CUDA_SUCCESS)
+        checked = check_cluster(function, grid, wishes.cluster);
+    return checked != CUDA_SUCCESS
+               ? checked
+               : active_clusters(function, config, extent_count(wishes.cluster), clusters);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
+                          void **extra)
+{
+    BEGIN(cuLaunchKernelEx, NEED_CONTEXT);
+    struct wishes wishes;
+    struct extent grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                  block = {config->blockDimX, config->blockDimY, config->blockDimZ};
+    CUresult checked = check_launch(function, grid, block, config->sharedMemBytes);
+    if (checked == CUDA_SUCCESS)
+        checked = read_wishes(config, &wishes);
+    if (checked == CUDA_SUCCESS)
+        checked = check_cluster(function, grid, wishes.cluster);
+    if (checked != CUDA_SUCCESS || extra != NULL)
+        return checked != CUDA_SUCCESS ? checked : CUDA_ERROR_NOT_SUPPORTED;
+    int clusters = 0;
+    uint64_t blocks = extent_count(wishes.cluster);
+    if (wishes.cooperative)
+        checked = active_clusters(function, config, blocks, &clusters);
+    if (checked != CUDA_SUCCESS)
+        return checked;
+    if (wishes.cooperative && extent_count(grid) / blocks > (uint64_t)clusters)
+        return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    return launch(function, grid, block, config->hStream, parameters);
 }
 
 /* --- Streams --- */

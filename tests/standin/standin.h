@@ -96,6 +96,9 @@ const struct control *control(void);
 /* Counts and logs the call, and does what a fault asks for: returns the error, or never. */
 CUresult control_call(enum call call);
 
+/* A line "PID TEXT" of the log, if there is one: what a call asks for. */
+void control_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 const char *control_call_name(enum call call);
 
 /*
@@ -156,7 +159,8 @@ struct CUfunc_st { /* the driver's CUfunction */
     int local_bytes;           /* the stack, of a thread */
     int max_threads_per_block; /* the compiler's bound; 0: none */
     int max_dynamic_shared_bytes;
-    bool loaded; /* lazily: by a launch, or a question that needs it */
+    bool large_clusters; /* of more than 8 blocks are allowed */
+    bool loaded;         /* lazily: by a launch, or a question that needs it */
     struct CUfunc_st *next;
 };
 

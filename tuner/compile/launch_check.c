@@ -129,7 +129,7 @@ static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads
 
 struct kernel_lookup launch_check_lookup(struct launch_check *check)
 {
-    return (struct kernel_lookup){check, lookup_info, lookup_blocks_per_sm};
+    return (struct kernel_lookup){check, lookup_info, lookup_blocks_per_sm, NULL};
 }
 
 /* --- checking --- */

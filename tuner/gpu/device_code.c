@@ -23,8 +23,7 @@ int device_code_resolve(struct device_code *code, struct device_context *device,
         const struct step *step = &launch_plan->steps[i];
         status = module_function(&module, step->entry, &code->functions[i], error);
         if (status == 0)
-            status =
-                module_allow_shared(device, code->functions[i], step->dynamic_shared_bytes, error);
+            status = module_prepare(device, code->functions[i], step, error);
         if (status == 0) /* now, so that no timed or captured launch has to */
             status = device_load_function(device, code->functions[i], error);
     }

@@ -26,7 +26,8 @@ struct device_code {
 int device_code_load(struct device_code *code, struct device_context *device, const void *cubin,
                      struct error *error);
 
-/* Looks up each step's function and allows it the shared memory that the step asks for. */
+/* Looks up each step's function and allows it the shared memory and the cluster that the step asks
+ * for. */
 int device_code_resolve(struct device_code *code, struct device_context *device,
                         const struct launch_plan *launch_plan, struct error *error);
 

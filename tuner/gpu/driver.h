@@ -41,8 +41,10 @@
     X(cuFuncGetAttribute, 2020)                                                                    \
     X(cuFuncSetAttribute, 9000)                                                                    \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                           \
+    X(cuOccupancyMaxActiveClusters, 11070)                                                         \
     X(cuLaunchKernel, 4000)                                                                        \
     X(cuLaunchCooperativeKernel, 9000)                                                             \
+    X(cuLaunchKernelEx, 11060)                                                                     \
     X(cuStreamCreate, 2000)                                                                        \
     X(cuStreamSynchronize, 2000)                                                                   \
     X(cuStreamBeginCapture, 10010)                                                                 \

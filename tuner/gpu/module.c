@@ -1,5 +1,7 @@
 #include "gpu/module.h"
 
+#include <string.h>
+
 int module_function(const struct module *module, const char *entry, CUfunction *function,
                     struct error *error)
 {
@@ -19,6 +21,19 @@ int module_allow_shared(struct device_context *device, CUfunction function, int6
         return 0;
     return CUDA(device, cuFuncSetAttribute, function,
                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+}
+
+/* Every GPU with clusters has those of 8 blocks, some have larger ones. */
+enum { PORTABLE_CLUSTER = 8 };
+
+int module_prepare(struct device_context *device, CUfunction function, const struct step *step,
+                   struct error *error)
+{
+    int status = module_allow_shared(device, function, step->dynamic_shared_bytes, error);
+    if (status == 0 && launch_attributes_cluster_blocks(&step->attributes) > PORTABLE_CLUSTER)
+        status = CUDA(device, cuFuncSetAttribute, function,
+                      CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+    return status;
 }
 
 static int lookup_info(void *user, const char *entry, struct kernel_info *info, struct error *error)
@@ -64,14 +79,86 @@ static int lookup_blocks_per_sm(void *user, const char *entry, int block_threads
     return status;
 }
 
+/* --- launches with attributes --- */
+
+/* What toolkits before 12.5 call by no name. */
+#define SHARED_CARVEOUT ((CUlaunchAttributeID)14)
+
+enum { ATTRIBUTES = 5 };
+
+/* `attributes` has the places that the configuration points to. */
+static CUlaunchConfig make_config(const struct step *step, CUstream stream,
+                                  CUlaunchAttribute attributes[ATTRIBUTES])
+{
+    const struct launch_attributes *wanted = &step->attributes;
+    unsigned count = 0;
+    memset(attributes, 0, ATTRIBUTES * sizeof *attributes);
+    if (step->cooperative) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+        attributes[count++].value.cooperative = 1;
+    }
+    if (launch_attributes_cluster_blocks(wanted) > 1) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        attributes[count].value.clusterDim.x = wanted->cluster[0];
+        attributes[count].value.clusterDim.y = wanted->cluster[1];
+        attributes[count++].value.clusterDim.z = wanted->cluster[2];
+    }
+    if (wanted->cluster_scheduling != CLUSTER_SCHEDULING_DEFAULT) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+        attributes[count++].value.clusterSchedulingPolicyPreference =
+            (CUclusterSchedulingPolicy)wanted->cluster_scheduling;
+    }
+    if (wanted->programmatic) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        attributes[count++].value.programmaticStreamSerializationAllowed = 1;
+    }
+    if (wanted->shared_carveout >= 0) {
+        unsigned percent = (unsigned)wanted->shared_carveout;
+        attributes[count].id = SHARED_CARVEOUT;
+        memcpy(attributes[count++].value.pad, &percent, sizeof percent);
+    }
+    return (CUlaunchConfig){.gridDimX = step->grid[0],
+                            .gridDimY = step->grid[1],
+                            .gridDimZ = step->grid[2],
+                            .blockDimX = step->block[0],
+                            .blockDimY = step->block[1],
+                            .blockDimZ = step->block[2],
+                            .sharedMemBytes = step->dynamic_shared_bytes,
+                            .hStream = stream,
+                            .attrs = attributes,
+                            .numAttrs = count};
+}
+
+static int lookup_active_clusters(void *user, const struct step *step, int *clusters,
+                                  struct error *error)
+{
+    const struct module *module = user;
+    CUlaunchAttribute attributes[ATTRIBUTES];
+    CUlaunchConfig config = make_config(step, NULL, attributes);
+    CUfunction function;
+    *clusters = 0;
+    int status = module_function(module, step->entry, &function, error);
+    if (status == 0)
+        status = module_prepare(module->device, function, step, error);
+    if (status == 0)
+        status = CUDA(module->device, cuOccupancyMaxActiveClusters, clusters, function, &config);
+    return status;
+}
+
 struct kernel_lookup module_lookup(struct module *module)
 {
-    return (struct kernel_lookup){module, lookup_info, lookup_blocks_per_sm};
+    return (struct kernel_lookup){module, lookup_info, lookup_blocks_per_sm,
+                                  lookup_active_clusters};
 }
 
 CUresult module_launch(const struct driver *driver, const struct step *step, CUfunction function,
                        CUstream stream, void **arguments)
 {
+    if (launch_attributes_any(&step->attributes)) {
+        CUlaunchAttribute attributes[ATTRIBUTES];
+        CUlaunchConfig config = make_config(step, stream, attributes);
+        return driver->cuLaunchKernelEx(&config, function, arguments, NULL);
+    }
     if (step->cooperative)
         return driver->cuLaunchCooperativeKernel(
             function, step->grid[0], step->grid[1], step->grid[2], step->block[0], step->block[1],
@@ -83,5 +170,7 @@ CUresult module_launch(const struct driver *driver, const struct step *step, CUf
 
 const char *module_launch_call(const struct step *step)
 {
-    return step->cooperative ? "cuLaunchCooperativeKernel" : "cuLaunchKernel";
+    return launch_attributes_any(&step->attributes) ? "cuLaunchKernelEx"
+           : step->cooperative                      ? "cuLaunchCooperativeKernel"
+                                                    : "cuLaunchKernel";
 }

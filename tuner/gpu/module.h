@@ -25,6 +25,10 @@ int module_function(const struct module *module, const char *entry, CUfunction *
 int module_allow_shared(struct device_context *device, CUfunction function, int64_t bytes,
                         struct error *error);
 
+/* Allows the function everything that the step's launch needs: shared memory, large clusters. */
+int module_prepare(struct device_context *device, CUfunction function, const struct step *step,
+                   struct error *error);
+
 /* Queues one launch; `arguments` are those of cuLaunchKernel. Thread-safe: it changes no state of
  * ours. */
 CUresult module_launch(const struct driver *driver, const struct step *step, CUfunction function,

@@ -12,6 +12,12 @@ static void add_step(struct hash *hash, const struct step *step)
                                 step->block[2],
                                 step->dynamic_shared_bytes,
                                 step->cooperative,
+                                step->attributes.cluster[0],
+                                step->attributes.cluster[1],
+                                step->attributes.cluster[2],
+                                step->attributes.programmatic,
+                                (uint32_t)step->attributes.cluster_scheduling,
+                                (uint32_t)step->attributes.shared_carveout,
                                 (uint32_t)step->argument_count};
     hash_add_text(hash, step->entry);
     hash_add(hash, numbers, sizeof numbers);

@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,16 +208,33 @@ int64_t step_blocks(const struct step *step)
     return blocks;
 }
 
-static int find_sm_count(const struct scope *scope, int64_t *sm_count)
+static void refuse_residency(struct launch_plan *launch_plan, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void refuse_residency(struct launch_plan *launch_plan, const char *format, ...)
 {
-    for (; scope != NULL; scope = scope->outer) {
-        const struct value *value = bindings_find(scope->bindings, "sm_count");
-        if (value != NULL) {
-            *sm_count = value->as.integer;
-            return 0;
-        }
-    }
-    return ERROR_CONFIG;
+    va_list arguments;
+    va_start(arguments, format);
+    launch_plan->not_resident = true;
+    (void)vsnprintf(launch_plan->residency, sizeof launch_plan->residency, format, arguments);
+    va_end(arguments);
+}
+
+/* The driver knows how many clusters fit: fewer than the SMs have room for, since a cluster cannot
+ * spread over all of them. */
+static int check_clusters(struct evaluation *evaluation, const struct launch *launch,
+                          const struct step *step)
+{
+    const struct kernel_lookup *lookup = evaluation->lookup;
+    int64_t blocks = launch_attributes_cluster_blocks(&step->attributes);
+    int held = 0;
+    int status = lookup->active_clusters(lookup->user, step, &held, evaluation->error);
+    if (status == 0 && step_blocks(step) / blocks > held)
+        refuse_residency(evaluation->launch_plan,
+                         "launch '%s' has %" PRId64 " clusters of %" PRId64
+                         " blocks, but the GPU holds %d at once",
+                         launch->name, step_blocks(step) / blocks, blocks, held);
+    return status;
 }
 
 static int check_residency(struct evaluation *evaluation, const struct launch *launch,
@@ -226,15 +245,16 @@ static int check_residency(struct evaluation *evaluation, const struct launch *l
     int status = read_flag(evaluation, launch->co_resident, &co_resident);
     if (status != 0 || !(co_resident || step->cooperative))
         return status;
-    if (find_sm_count(&evaluation->local_scope, &sm_count) != 0)
+    if (evaluation->launch_plan->not_resident || step_blocks(step) == 0 || step_threads(step) == 0)
         return 0;
-    struct launch_plan *launch_plan = evaluation->launch_plan;
-    if (step_blocks(step) <= sm_count * blocks_per_sm || launch_plan->not_resident)
-        return 0;
-    launch_plan->not_resident = true;
-    (void)snprintf(launch_plan->residency, sizeof launch_plan->residency,
-                   "launch '%s' has %" PRId64 " blocks, but %" PRId64 " SMs hold %d each",
-                   launch->name, step_blocks(step), sm_count, blocks_per_sm);
+    if (scope_integer(&evaluation->local_scope, "sm_count", &sm_count) &&
+        step_blocks(step) > sm_count * blocks_per_sm)
+        refuse_residency(evaluation->launch_plan,
+                         "launch '%s' has %" PRId64 " blocks, but %" PRId64 " SMs hold %d each",
+                         launch->name, step_blocks(step), sm_count, blocks_per_sm);
+    else if (launch_attributes_cluster_blocks(&step->attributes) > 1 &&
+             evaluation->lookup->active_clusters != NULL)
+        return check_clusters(evaluation, launch, step);
     return 0;
 }
 
@@ -263,6 +283,11 @@ static int make_step(struct evaluation *evaluation, const struct launch *launch,
                               INT64_MAX, step->grid);
     if (status == 0)
         status = read_flag(evaluation, launch->cooperative, &step->cooperative);
+    if (status == 0)
+        status = launch_attributes_read(&step->attributes, launch, step->grid,
+                                        &evaluation->local_scope, evaluation->error);
+    if (evaluation->launch_plan->step_count == 0)
+        step->attributes.programmatic = false; /* the previous run is nothing to overlap with */
     if (status == 0)
         status = read_arguments(evaluation, launch, step);
     return status;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "template/expression.h"
+#include "template/launch_attributes.h"
 #include "template/template.h"
 #include "template/value.h"
 
@@ -25,12 +26,17 @@ struct kernel_info {
     int max_threads_per_block; /* limited by launch bounds and registers; 0: not known */
 };
 
-/* Callbacks that look up a compiled kernel; both get `user`. Both return 0 or an error. */
+struct step;
+
+/* Callbacks that look up a compiled kernel; all get `user`, and return 0 or an error. */
 struct kernel_lookup {
     void *user;
     int (*info)(void *user, const char *entry, struct kernel_info *info, struct error *error);
     int (*blocks_per_sm)(void *user, const char *entry, int block_threads,
                          int64_t dynamic_shared_bytes, int *blocks, struct error *error);
+    /* How many clusters of the step the GPU holds at once. NULL: not known without a GPU, because it
+     * depends on how the SMs are grouped. */
+    int (*active_clusters)(void *user, const struct step *step, int *clusters, struct error *error);
 };
 
 struct step_argument {
@@ -46,6 +52,7 @@ struct step {
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared_bytes;
     bool cooperative;
+    struct launch_attributes attributes;
     struct step_argument *arguments;
     size_t argument_count;
 };

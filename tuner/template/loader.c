@@ -44,6 +44,19 @@ int loader_read_key(struct loader *loader, const char *section, const char *key,
                : loader_read_expression(loader, entry->value, entry->line, known, expression);
 }
 
+int loader_read_word_key(struct loader *loader, const char *section, const char *key,
+                         const char *const *words, const struct names *known,
+                         struct expression **expression)
+{
+    const struct ini_entry *entry = loader_get(loader, section, key);
+    if (entry == NULL || !names_have(words, entry->value))
+        return loader_read_key(loader, section, key, known, expression);
+    char *quoted = alloc_format("\"%s\"", entry->value);
+    int status = loader_read_expression(loader, quoted, entry->line, known, expression);
+    free(quoted);
+    return status;
+}
+
 bool split_call(char *text, char **inner)
 {
     char *open = strchr(text, '(');

@@ -46,8 +46,13 @@ int loader_read_expression(struct loader *loader, const char *text, int line,
 int loader_read_key(struct loader *loader, const char *section, const char *key,
                     const struct names *known, struct expression **expression);
 
-/* Splits "word(a, b)" in place into its word, which stays at `text`, and `*inner`, the text
- * between the parentheses; false, with `text` as it was, if it has another shape. */
+/* The same; a value that is one of `words` (ended by NULL) needs no quotes. */
+int loader_read_word_key(struct loader *loader, const char *section, const char *key,
+                         const char *const *words, const struct names *known,
+                         struct expression **expression);
+
+/* Splits "word(a, b)" in place into its word, which stays at `text`, and `*inner`, what is between
+ * the parentheses; false, with `text` as it was, if it has another shape. */
 bool split_call(char *text, char **inner);
 
 #endif

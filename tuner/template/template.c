@@ -173,6 +173,7 @@ static void launch_release(struct launch *launch)
     for (size_t i = 0; i < 3; i++) {
         expression_free(launch->grid[i]);
         expression_free(launch->block[i]);
+        expression_free(launch->cluster[i]);
     }
     arguments_release(launch->arguments, launch->argument_count);
     source_signature_release(&launch->signature);
@@ -180,6 +181,9 @@ static void launch_release(struct launch *launch)
     expression_free(launch->shared_bytes);
     expression_free(launch->cooperative);
     expression_free(launch->co_resident);
+    expression_free(launch->programmatic);
+    expression_free(launch->cluster_scheduling);
+    expression_free(launch->shared_carveout);
     expression_free(launch->from);
     expression_free(launch->condition);
     expression_free(launch->next);

@@ -88,6 +88,11 @@ struct launch {
     size_t argument_count;
     struct expression *cooperative; /* NULL: no */
     struct expression *co_resident; /* NULL: no */
+    struct expression *cluster[3];
+    size_t cluster_count;                  /* 0: no cluster */
+    struct expression *programmatic;       /* NULL: no */
+    struct expression *cluster_scheduling; /* NULL: default */
+    struct expression *shared_carveout;    /* NULL: the driver's choice */
     bool main;
     const char *loop; /* NULL: once */
     struct expression *from, *condition, *next;

@@ -1,6 +1,7 @@
 #include "template/template_launches.h"
 
 #include "base/alloc.h"
+#include "template/launch_attributes.h"
 #include "template/template_names.h"
 #include "template/value_list.h"
 
@@ -158,6 +159,24 @@ int loader_read_geometry(struct loader *loader, const char *section, const struc
     return status;
 }
 
+/* What cuLaunchKernelEx takes beyond the geometry. */
+static int read_attributes(struct loader *loader, const char *section, const struct names *known,
+                           struct launch *launch)
+{
+    int status =
+        read_extents(loader, section, "cluster", known, launch->cluster, &launch->cluster_count);
+    if (status == 0)
+        status = loader_read_key(loader, section, "programmatic", known, &launch->programmatic);
+    if (status == 0)
+        status =
+            loader_read_word_key(loader, section, "cluster_scheduling", cluster_scheduling_names(),
+                                 known, &launch->cluster_scheduling);
+    if (status == 0)
+        status =
+            loader_read_key(loader, section, "shared_carveout", known, &launch->shared_carveout);
+    return status;
+}
+
 /* The loop variable is a name of its own. */
 static int read_loop_name(struct loader *loader, const char *section, struct launch *launch,
                           struct names *known)
@@ -216,6 +235,8 @@ int loader_read_launch(struct loader *loader, const char *section, struct launch
     if (status == 0)
         status =
             loader_read_key(loader, section, "co_resident", &loader->base, &launch->co_resident);
+    if (status == 0)
+        status = read_attributes(loader, section, &known, launch);
     entry = loader_get(loader, section, "main");
     if (status == 0 && entry != NULL) {
         main = strcmp(entry->value, "yes") == 0;

@@ -24,9 +24,24 @@
 static const char *const kernel_keys[] = {"source", "description", "options", "include",
                                           "define", "constraint",  "cache",   NULL};
 static const char *const buffer_keys[] = {"type", "length", "access", "fill", NULL};
-static const char *const launch_keys[] = {
-    "entry",       "when", "grid", "block", "shared_bytes", "arguments", "cooperative",
-    "co_resident", "main", "loop", "from",  "while",        "next",      NULL};
+static const char *const launch_keys[] = {"entry",
+                                          "when",
+                                          "grid",
+                                          "block",
+                                          "shared_bytes",
+                                          "arguments",
+                                          "cooperative",
+                                          "co_resident",
+                                          "cluster",
+                                          "programmatic",
+                                          "cluster_scheduling",
+                                          "shared_carveout",
+                                          "main",
+                                          "loop",
+                                          "from",
+                                          "while",
+                                          "next",
+                                          NULL};
 static const char *const expect_keys[] = {"reference", "reference_type", "grid",
                                           "block",     "shared_bytes",   "arguments",
                                           "compare",   "nan_equal",      NULL};

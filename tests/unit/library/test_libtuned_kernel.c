@@ -291,6 +291,53 @@ static void test_scratch_buffers_begin_with_any_fill(void **state)
     assert_true(scaled_first("integers(1, 1)") == 1.5F);
 }
 
+/* What the last cuLaunchKernelEx() asked for. */
+static CUlaunchAttribute asked[8];
+static unsigned asked_count;
+
+static CUresult note_launch(const CUlaunchConfig *config, CUfunction function, void **arguments,
+                            void **extra)
+{
+    asked_count = config->numAttrs;
+    memcpy(asked, config->attrs, asked_count * sizeof *asked);
+    return world.driver.cuLaunchKernelEx(config, function, arguments, extra);
+}
+
+static void test_launches_with_the_attributes_of_the_template(void **state)
+{
+    (void)state;
+    struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    CUdeviceptr out;
+    make_bundle();
+    assert_int_equal(system("sed -i '/^\\[buffer.in\\]/,/^fill/s/^access = .*/access = scratch/;"
+                            "/^entry = scale_good/{n;a cluster = 2\\nshared_carveout = 50\\n"
+                            "cluster_scheduling = spread\n}' b/templates/scale.ini"),
+                     0);
+    struct tuned_kernels *kernels = open_bundle();
+    kernels->device.driver.cuLaunchKernelEx = note_launch;
+    if (tuned_kernel_get(kernels, &query, &kernel, &error) != 0)
+        fail_msg("%s:%d: %s", error.file, error.line, error.message);
+    assert_int_equal(kernel->launches[0].cluster[0], 2);
+    assert_int_equal(kernel->launches[0].cluster[1], 1);
+    assert_int_equal(kernel->launches[0].programmatic, 0);
+    assert_int_equal(kernel->launches[0].cluster_scheduling, CU_CLUSTER_SCHEDULING_POLICY_SPREAD);
+    assert_int_equal(kernel->launches[0].shared_carveout, 50);
+    assert_int_equal(world.driver.cuMemAlloc(&out, kernel->buffers[1].bytes), 0);
+    const struct tuned_buffer buffer = {"out", out};
+    assert_int_equal(tuned_kernel_launch(kernel, &buffer, 1, NULL, &error), 0);
+    assert_int_equal(asked_count, 3);
+    assert_int_equal(asked[0].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+    assert_int_equal(asked[0].value.clusterDim.x, 2);
+    assert_int_equal(asked[1].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
+    assert_int_equal(asked[2].id, 14); /* the preferred carve-out */
+    assert_int_equal(asked[2].value.pad[0], 50);
+    (void)world.driver.cuMemFree(out);
+    tuned_kernel_free(kernel);
+    tuned_kernels_close(kernels);
+}
+
 static void test_refuses_other_versions(void **state)
 {
     (void)state;
@@ -501,6 +548,7 @@ int main(void)
         WORLD_TEST(test_a_damaged_or_foreign_binary_is_not_loaded),
         WORLD_TEST(test_without_a_compiler_a_damaged_binary_is_a_clear_error),
         WORLD_TEST(test_scratch_buffers_begin_with_any_fill),
+        WORLD_TEST(test_launches_with_the_attributes_of_the_template),
         WORLD_TEST(test_refuses_other_versions),
         WORLD_TEST(test_arguments_are_the_kernels),
         WORLD_TEST(test_bad_files_are_errors),

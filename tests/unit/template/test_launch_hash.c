@@ -41,18 +41,36 @@ static void write_template(const char *changed)
     static const struct {
         const char *key;
         const char *value;
-    } keys[] = {{"GRID", "4"},     {"BLOCK", "4"},  {"SHARED", "4"}, {"COOPERATIVE", "no"},
-                {"SCALAR", "4"},   {"BUFFER", "a"}, {"ENTRY", "2"},  {"LENGTH", "4"},
-                {"FILL", "4"},     {"SEED", "4"},   {"BYTES", "4"},  {"OPERATIONS", "4"},
-                {"LAUNCHES", "2"}, {"NOTHING", "4"}};
+    } keys[] = {{"GRID", "4"},
+                {"BLOCK", "4"},
+                {"SHARED", "4"},
+                {"COOPERATIVE", "no"},
+                {"SCALAR", "4"},
+                {"BUFFER", "a"},
+                {"ENTRY", "2"},
+                {"LENGTH", "4"},
+                {"FILL", "4"},
+                {"SEED", "4"},
+                {"BYTES", "4"},
+                {"OPERATIONS", "4"},
+                {"LAUNCHES", "2"},
+                {"NOTHING", "4"},
+                {"CLUSTER", "4"},
+                {"PROGRAMMATIC", "no"},
+                {"SCHEDULING", "default"},
+                {"CARVEOUT", "4"}};
     const char *values[sizeof keys / sizeof *keys];
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         values[i] = keys[i].value;
         if (strcmp(keys[i].key, changed) == 0)
-            values[i] = strcmp(changed, "COOPERATIVE") == 0 ? "p == 1"
-                        : strcmp(changed, "BUFFER") == 0    ? "p == 1 ? a : b"
-                                                            : "p";
+            values[i] = strcmp(changed, "COOPERATIVE") == 0 || strcmp(changed, "PROGRAMMATIC") == 0
+                            ? "p == 1"
+                        : strcmp(changed, "SCHEDULING") == 0 ? "p == 1 ? \"spread\" : \"default\""
+                        : strcmp(changed, "BUFFER") == 0     ? "p == 1 ? a : b"
+                                                             : "p";
     }
+    if (strcmp(changed, "PROGRAMMATIC") == 0) /* never the first launch of a run */
+        values[12] = "1";
     char *text =
         alloc_format("[launch_parameters]\np = 1\n[problem]\nn = 16\n"
                      "[buffer.a]\ntype = float\nlength = n\naccess = write\n"
@@ -61,13 +79,16 @@ static void write_template(const char *changed)
                      "fill = uniform(0, %s, %s)\n"
                      "[launch.first]\nentry = one\nwhen = %s == 1\ngrid = 1\nblock = 1\n"
                      "arguments = a, b, scratch\n"
-                     "[launch.second]\nentry = two\nwhen = %s != 0\ngrid = %s\nblock = %s\n"
+                     "[launch.second]\nentry = two\nwhen = %s != 0\ngrid = %s, 1, 4\nblock = %s\n"
                      "shared_bytes = %s\ncooperative = %s\n"
+                     "cluster = 1, 1, %s\nprogrammatic = %s\ncluster_scheduling = %s\n"
+                     "shared_carveout = %s\n"
                      "arguments = %s, b, scratch, uint32 %s\n"
                      "[expect.a]\nreference = constant(0)\ncompare = exact\n"
                      "[metrics]\nbytes = %s\noperations = %s\n",
                      values[7], values[8], values[9], values[12], values[6], values[0], values[1],
-                     values[2], values[3], values[5], values[4], values[10], values[11]);
+                     values[2], values[3], values[14], values[15], values[16], values[17],
+                     values[5], values[4], values[10], values[11]);
     assert_int_equal(scratch_write("t.ini", text), 0);
     assert_int_equal(scratch_write("t.cu", "// kernels\n"), 0);
     free(text);
@@ -111,9 +132,10 @@ static bool are_twins(const char *changed)
 static void what_changes_a_run_changes_its_hash(void **state)
 {
     (void)state;
-    static const char *const changes[] = {"GRID",   "BLOCK",  "SHARED",     "COOPERATIVE",
-                                          "SCALAR", "BUFFER", "LENGTH",     "FILL",
-                                          "SEED",   "BYTES",  "OPERATIONS", "LAUNCHES"};
+    static const char *const changes[] = {"GRID",    "BLOCK",        "SHARED",     "COOPERATIVE",
+                                          "SCALAR",  "BUFFER",       "LENGTH",     "FILL",
+                                          "SEED",    "BYTES",        "OPERATIONS", "LAUNCHES",
+                                          "CLUSTER", "PROGRAMMATIC", "SCHEDULING", "CARVEOUT"};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         if (are_twins(changes[i]))
             fail_msg("%s changes nothing", changes[i]);

@@ -78,6 +78,10 @@ struct tuned_launch {
     unsigned grid[3], block[3];
     unsigned shared_bytes; /* dynamic; more than 48 KB has been allowed */
     int cooperative;
+    unsigned cluster[3];    /* blocks; 1, 1, 1 without clusters */
+    int programmatic;       /* 1: may begin before the launch in front of it has ended */
+    int cluster_scheduling; /* a CUclusterSchedulingPolicy */
+    int shared_carveout;    /* per cent of the SM's memory for shared memory; -1: no preference */
 };
 
 struct tuned_kernel {

@@ -144,9 +144,15 @@ static int make_launches(struct loaded_kernel *kernel, const struct scope *scope
         memcpy(launch->block, step->block, sizeof launch->block);
         launch->shared_bytes = step->dynamic_shared_bytes;
         launch->cooperative = step->cooperative;
+        memcpy(launch->cluster, step->attributes.cluster, sizeof launch->cluster);
+        launch->programmatic = step->attributes.programmatic;
+        launch->cluster_scheduling = (int)step->attributes.cluster_scheduling;
+        launch->shared_carveout = step->attributes.shared_carveout;
         status = check_step(kernel, step, error);
         if (status == 0)
             status = module_function(&module, step->entry, &launch->function, error);
+        if (status == 0)
+            status = module_prepare(module.device, launch->function, step, error);
     }
     kernel->public.launches = kernel->launches;
     kernel->public.launch_count = launch_plan->step_count;

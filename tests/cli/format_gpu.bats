@@ -1,0 +1,12 @@
+#!/usr/bin/env bats
+# The templates of tests/format_gpu, which only a GPU can run: here they are compiled, and their launches are planned.
+shared_cubins=yes
+load helper
+
+@test "every variant of the GPU's test of the format compiles for 9.0" {
+    autotune --config "$SOURCE_DIR/tests/format_gpu/sweep.ini" --arch sm_90 --format csv
+    exits 0
+    sed 's/"[^"]*"//g' out | cut -d, -f1-11 >rows
+    [ "$(grep -c ',compiled,' rows)" -ge 14 ]
+    equal "$(grep -v -e ',compiled,' -e ',outcome,' rows)" ""
+}
