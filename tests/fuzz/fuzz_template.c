@@ -30,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_REQUIRE(parameters.count == template.parameter_count);
         for (size_t i = 0; i < template.problem_count; i++)
             bindings_set(&problem, template.problem[i].name, template.problem[i].fallback);
-        variant_options(&template, &parameters, &problem, &options);
+        status = variant_options(&template, &parameters, &problem, &options, &error);
+        FUZZ_REQUIRE(status == 0 || (status == ERROR_CONFIG && error.message[0] != '\0'));
         for (size_t i = 0; i < options.count; i++)
             FUZZ_REQUIRE(strlen(options.items[i]) > 0);
         status = variant_headers(&template, &parameters, &problem, &options, &error);

@@ -242,8 +242,9 @@ static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry,
         status = single_compile_cubin(&bundle->builder, &build, &compilation, &origin, error);
     if (status == 0) {
         char *path = alloc_format("%s/cubin/%s-%s.cubin", bundle->work, entry->kernel, hash + 1);
-        variant_options(template, &parameters, &problem, &options);
-        status = write_cubin_file(bundle, path, &from, &compilation, error);
+        status = variant_options(template, &parameters, &problem, &options, error);
+        if (status == 0)
+            status = write_cubin_file(bundle, path, &from, &compilation, error);
         options_release(&options);
         bundle->compiled += origin == BUILD_COMPILED;
         bundle->cubins++;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/worker.h"
 #include "compile/compile_estimate.h"
 #include "compile/compile_worker.h"
@@ -265,11 +266,50 @@ static int check_texts(const char *name, const struct options *options, struct e
     return error_set(error, ERROR_CONFIG, "path or option '%s' is not UTF-8; rename the file", bad);
 }
 
+/* The job with that key, which has one user more now; NULL if there is none. */
+static struct queued_job *find_known(struct compile_pool *pool, const char *key)
+{
+    struct compile_job wanted = {0};
+    memcpy(wanted.key, key, sizeof wanted.key);
+    struct queued_job **known = tfind(&wanted, &pool->by_key, compare_keys);
+    if (known == NULL)
+        return NULL;
+    pool->held_count += (*known)->users++ == 0;
+    return *known;
+}
+
+static struct queued_job *add_job(struct compile_pool *pool, const char *key)
+{
+    struct queued_job *new = alloc_zeroed(1, sizeof *new);
+    memcpy(new->job.key, key, sizeof new->job.key);
+    new->job.path = cubin_cache_path(pool->cache_folder, key);
+    new->users = 1;
+    pool->held_count++;
+    if (tsearch(new, &pool->by_key, compare_keys) == NULL)
+        abort();
+    return new;
+}
+
+struct compile_job *compile_pool_refuse(struct compile_pool *pool, const struct error *reason)
+{
+    char key[HASH_BYTES];
+    struct hash *hash = hash_new();
+    hash_add_text(hash, reason->message);
+    hash_finish(hash, key);
+    struct queued_job *job = find_known(pool, key);
+    if (job == NULL) {
+        job = add_job(pool, key);
+        job->job.invalid = true;
+        fail_job(pool, job, reason->message);
+    }
+    return &job->job;
+}
+
 int compile_pool_request(struct compile_pool *pool, const char *name, const char *text,
                          const char *source_hash, const struct options *options, bool urgent,
                          struct compile_job **job, struct error *error)
 {
-    struct compile_job wanted = {0};
+    char key[HASH_BYTES];
     const char *version;
     int status = compile_pool_nvrtc_version(pool, &version, error);
     if (status == 0)
@@ -277,21 +317,12 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     if (status != 0)
         return status;
     cubin_cache_key(source_hash, (const char *const *)options->items, options->count, pool->arch,
-                    version, wanted.key);
-    struct queued_job **known = tfind(&wanted, &pool->by_key, compare_keys);
-    if (known != NULL) {
-        pool->held_count += (*known)->users++ == 0;
-        *job = &(*known)->job;
+                    version, key);
+    struct queued_job *known = find_known(pool, key);
+    struct queued_job *new = known == NULL ? add_job(pool, key) : NULL;
+    *job = known != NULL ? &known->job : &new->job;
+    if (known != NULL)
         return 0;
-    }
-    struct queued_job *new = alloc_zeroed(1, sizeof *new);
-    memcpy(new->job.key, wanted.key, sizeof wanted.key);
-    new->job.path = cubin_cache_path(pool->cache_folder, wanted.key);
-    new->users = 1;
-    pool->held_count++;
-    if (tsearch(new, &pool->by_key, compare_keys) == NULL)
-        abort();
-    *job = &new->job;
     bool compiled = take_from_cache(pool, new);
     new->job.cached = new->job.done;
     if (new->job.cached)

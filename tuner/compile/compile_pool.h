@@ -31,6 +31,7 @@ struct compile_job {
     char failure[256];              /* how its worker was lost; "" if it was not */
     bool timed_out;                 /* the worker missed the deadline */
     bool killed;                    /* from outside, more than once */
+    bool invalid;                   /* its options cannot be computed; no worker had it */
     bool cached;                    /* no worker was needed */
 };
 
@@ -65,6 +66,10 @@ int compile_pool_set_arch(struct compile_pool *pool, const char *arch, struct er
 int compile_pool_request(struct compile_pool *pool, const char *name, const char *text,
                          const char *source_hash, const struct options *options, bool urgent,
                          struct compile_job **job, struct error *error);
+
+/* The job of a variant whose options cannot be computed, for that `reason`: done, without a cubin. It
+ * is dropped as others are. */
+struct compile_job *compile_pool_refuse(struct compile_pool *pool, const struct error *reason);
 
 /* Takes back one request for a job. One that is not done and that nobody else wants is not compiled;
  * a worker that is compiling it is killed. */

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/path.h"
 #include "compile/cubin_elf.h"
+#include "template/compiler_option.h"
 
 #include <dlfcn.h>
 #include <nvrtc.h>
@@ -350,6 +351,32 @@ static int unknown_architecture(const struct nvrtc *nvrtc, const char *arch, str
     return status;
 }
 
+/* --- features of one architecture --- */
+
+enum { FIRST_WITH_FEATURES = 90 };
+
+/* `arch` with the suffix that an option asks for, unless it has one: "sm_90a". Free it. */
+static char *full_arch(const char *arch, const char *const *options, size_t option_count)
+{
+    bool wanted = false;
+    for (size_t i = 0; i < option_count; i++)
+        wanted = wanted || strcmp(options[i], COMPILER_OPTION_ARCHITECTURE_FEATURES) == 0;
+    bool has_suffix = arch[0] != '\0' && strchr("af", arch[strlen(arch) - 1]) != NULL;
+    return alloc_format("%s%s", arch, wanted && !has_suffix ? "a" : "");
+}
+
+/* A new string, as the compiler would say it; NULL if the architecture has the features. */
+static char *refuse_features(const char *arch)
+{
+    const char *digits = arch + strcspn(arch, "0123456789");
+    size_t digit_count = strspn(digits, "0123456789");
+    if (digits[digit_count] == '\0' || strtol(digits, NULL, 10) >= FIRST_WITH_FEATURES)
+        return NULL;
+    return alloc_format("error: 'features = architecture' needs compute capability 9.0 or newer, "
+                        "not %.*s",
+                        (int)(digits + digit_count - arch), arch);
+}
+
 static struct text_list all_options(const struct nvrtc *nvrtc, const char *arch, bool verbose,
                                     const char *const *options, size_t option_count)
 {
@@ -357,6 +384,8 @@ static struct text_list all_options(const struct nvrtc *nvrtc, const char *arch,
     bool standard_given = false;
     *ARRAY_APPEND(list.items, list.count) = alloc_format("-arch=%s", arch);
     for (size_t i = 0; i < option_count; i++) {
+        if (strcmp(options[i], COMPILER_OPTION_ARCHITECTURE_FEATURES) == 0)
+            continue;
         *ARRAY_APPEND(list.items, list.count) = alloc_string(options[i]);
         if (strncmp(options[i], "-std", 4) == 0 || strncmp(options[i], "--std", 5) == 0)
             standard_given = true;
@@ -457,10 +486,21 @@ int nvrtc_compile_ptx(struct nvrtc *nvrtc, const char *name, const char *text, c
     *ptx = NULL;
     if (!knows_architecture(nvrtc, arch))
         return unknown_architecture(nvrtc, arch, error);
+    char *full = full_arch(arch, options, option_count);
+    struct text_list list = all_options(nvrtc, full, false, options, option_count);
+    char *refusal = refuse_features(full);
+    free(full);
+    if (refusal != NULL) {
+        int status = error_set(error, ERROR_CONFIG, "%s", refusal);
+        free(refusal);
+        text_list_release(&list);
+        return status;
+    }
     nvrtcResult result = nvrtc->CreateProgram(&program, text, name, 0, NULL, NULL);
-    if (result != NVRTC_SUCCESS)
+    if (result != NVRTC_SUCCESS) {
+        text_list_release(&list);
         return failed(nvrtc, "nvrtcCreateProgram", result, name, "", error);
-    struct text_list list = all_options(nvrtc, arch, false, options, option_count);
+    }
     result = nvrtc->CompileProgram(program, (int)list.count, (const char *const *)list.items);
     text_list_release(&list);
     int status = 0;
@@ -480,13 +520,16 @@ static bool explains_refusal(const char *log)
     return strstr(log, "error") != NULL || strstr(log, "fatal") != NULL;
 }
 
-int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
-                  const char *const *options, size_t option_count, struct compilation *compilation,
-                  struct error *error)
+/* Compiles for exactly `arch`. */
+static int compile_for(const struct nvrtc *nvrtc, const char *name, const char *text,
+                       const char *arch, const char *const *options, size_t option_count,
+                       struct compilation *compilation, struct error *error)
 {
-    *compilation = (struct compilation){0};
-    if (!knows_architecture(nvrtc, arch))
-        return unknown_architecture(nvrtc, arch, error);
+    char *refusal = refuse_features(arch);
+    if (refusal != NULL) {
+        compilation->log = refusal;
+        return 0;
+    }
     struct text_list list = all_options(nvrtc, arch, true, options, option_count);
     int status = compile_once(nvrtc, name, text, &list, compilation, error);
     text_list_release(&list);
@@ -509,6 +552,19 @@ int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const
     }
     nvrtc_strip_log(compilation->log);
     return 0;
+}
+
+int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
+                  const char *const *options, size_t option_count, struct compilation *compilation,
+                  struct error *error)
+{
+    *compilation = (struct compilation){0};
+    if (!knows_architecture(nvrtc, arch))
+        return unknown_architecture(nvrtc, arch, error);
+    char *full = full_arch(arch, options, option_count);
+    int status = compile_for(nvrtc, name, text, full, options, option_count, compilation, error);
+    free(full);
+    return status;
 }
 
 bool nvrtc_reserve_precompiled(struct nvrtc *nvrtc, size_t bytes)

@@ -131,8 +131,11 @@ int single_compile_entry(struct single_compile *compiler, const struct build *bu
                          struct compilation *compilation, char **path, struct error *error)
 {
     struct options options;
-    variant_options(build->template, build->parameters, build->problem, &options);
-    int status = single_compile_source_entry(compiler, &build->template->source, &options,
+    *path = NULL;
+    int status =
+        variant_options(build->template, build->parameters, build->problem, &options, error);
+    if (status == 0)
+        status = single_compile_source_entry(compiler, &build->template->source, &options,
                                              build->arch, compilation, path, error);
     options_release(&options);
     return status;
@@ -143,8 +146,11 @@ int single_compile_cubin(struct single_compile *compiler, const struct build *bu
                          struct error *error)
 {
     struct options options;
-    variant_options(build->template, build->parameters, build->problem, &options);
-    int status = single_compile_source_cubin(compiler, &build->template->source, &options,
+    *compilation = (struct compilation){0};
+    int status =
+        variant_options(build->template, build->parameters, build->problem, &options, error);
+    if (status == 0)
+        status = single_compile_source_cubin(compiler, &build->template->source, &options,
                                              build->arch, compilation, origin, error);
     options_release(&options);
     return status;
@@ -157,10 +163,11 @@ int single_compile_ptx(struct single_compile *compiler, const struct build *buil
     int status = open_compiler(compiler, error);
     if (status != 0)
         return status;
-    variant_options(build->template, build->parameters, build->problem, &options);
-    status = nvrtc_compile_ptx(compiler->nvrtc, build->template->source.path,
-                               build->template->source.text, build->arch,
-                               (const char *const *)options.items, options.count, ptx, error);
+    status = variant_options(build->template, build->parameters, build->problem, &options, error);
+    if (status == 0)
+        status = nvrtc_compile_ptx(compiler->nvrtc, build->template->source.path,
+                                   build->template->source.text, build->arch,
+                                   (const char *const *)options.items, options.count, ptx, error);
     options_release(&options);
     return status;
 }
@@ -169,7 +176,7 @@ char *single_compile_source(const struct build *build)
 {
     struct options options;
     char *text = alloc_string("");
-    variant_options(build->template, build->parameters, build->problem, &options);
+    (void)variant_options(build->template, build->parameters, build->problem, &options, NULL);
     for (size_t i = 0; i < options.count; i++) {
         const char *name = options.items[i] + 2;
         size_t length = strcspn(name, "=");

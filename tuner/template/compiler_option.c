@@ -27,13 +27,33 @@ static const char *skip(const char *text, const char *prefix)
     return strncmp(text, prefix, length) == 0 ? text + length : text;
 }
 
+/* The option's name without dashes; behind --ptxas-options= or -Xptxas=, that of ptxas's option. */
+static const char *name_of(const char *option)
+{
+    const char *name = skip(option + strspn(option, "-"), "ptxas-options=");
+    name = skip(name, "Xptxas=");
+    return name + strspn(name, "-");
+}
+
+bool compiler_option_takes_value(const char *option)
+{
+    const char *name = name_of(option);
+    size_t length = strcspn(name, "=");
+    return option[0] == '-' && length > 0 && strcmp(name + length, "=") == 0 &&
+           strcmp(name, "ptxas-options=") != 0 && strcmp(name, "Xptxas=") != 0;
+}
+
+const char *const *compiler_feature_names(void)
+{
+    static const char *const names[] = {"portable", "architecture", NULL};
+    return names;
+}
+
 bool compiler_option_writes_files(const char *option)
 {
     if (option[0] != '-')
         return false;
-    const char *name = skip(option + strspn(option, "-"), "ptxas-options=");
-    name = skip(name, "Xptxas=");
-    name += strspn(name, "-");
+    const char *name = name_of(option);
     size_t length = strcspn(name, "=");
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
         if (strlen(writers[i]) == length && strncmp(name, writers[i], length) == 0)

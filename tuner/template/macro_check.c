@@ -115,7 +115,7 @@ static void read_texts(const struct template *template, struct texts *texts)
             *ARRAY_APPEND(texts->items, texts->count) = text;
     }
     for (size_t i = 0; i < template->option_count; i++)
-        *ARRAY_APPEND(texts->items, texts->count) = alloc_string(template->options[i]);
+        *ARRAY_APPEND(texts->items, texts->count) = alloc_string(template->options[i].text);
 }
 
 static bool any_has(const struct texts *texts, const char *word)

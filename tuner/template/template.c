@@ -222,13 +222,19 @@ void template_release(struct template *template)
     for (size_t i = 0; i < template->definition_count; i++)
         free(template->definitions[i].macro);
     free(template->definitions);
-    text_split_release(template->options, template->option_count);
+    for (size_t i = 0; i < template->option_count; i++) {
+        expression_free(template->options[i].value);
+        free(template->options[i].text);
+    }
+    expression_free(template->max_registers);
+    expression_free(template->features);
     source_release(&template->source);
     ini_file_release(&template->ini);
     free(template->buffers);
     free(template->launches);
     free(template->expectations);
     free(template->constraints);
+    free(template->options);
     free(template->precompiled);
     free(template->constraint_names);
     free(template->name);

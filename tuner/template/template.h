@@ -123,6 +123,12 @@ struct definition {
     int line;
 };
 
+/* An option for NVRTC, whose value may depend on the variant. */
+struct template_option {
+    char *text;               /* all of it, or up to the "=" in front of `value` */
+    struct expression *value; /* NULL: none */
+};
+
 /* A header of the toolkit that is precompiled for the variants for which `when` holds. */
 struct precompiled_header {
     const char *name;
@@ -138,10 +144,12 @@ struct template
     struct source source;
     char hash[HASH_BYTES]; /* of what is compiled and run: see template_load.c */
     const char *description;
-    char **options;
+    struct template_option *options;
     size_t option_count;
     struct definition *definitions;
     size_t definition_count;
+    struct expression *max_registers; /* NULL: no limit */
+    struct expression *features;      /* NULL: portable */
     struct precompiled_header *precompiled;
     size_t precompiled_count;
     bool cold;

@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/suggestion.h"
-#include "template/compiler_option.h"
 #include "template/loader.h"
 #include "template/template_buffers.h"
 #include "template/template_definitions.h"
@@ -12,6 +11,7 @@
 #include "template/template_gap.h"
 #include "template/template_launches.h"
 #include "template/template_names.h"
+#include "template/template_options.h"
 #include "template/template_parameters.h"
 #include "template/value_list.h"
 
@@ -21,8 +21,9 @@
 #include <string.h>
 
 /* Every kind of section and its keys (NULL: any). */
-static const char *const kernel_keys[] = {"source", "description", "options", "include",
-                                          "define", "constraint",  "cache",   NULL};
+static const char *const kernel_keys[] = {"source",   "description", "options", "max_registers",
+                                          "features", "include",     "define",  "constraint",
+                                          "cache",    NULL};
 static const char *const buffer_keys[] = {"type", "length", "access", "fill", NULL};
 static const char *const launch_keys[] = {"entry",
                                           "when",
@@ -189,12 +190,8 @@ static int read_constraints(struct loader *loader)
 static int read_precompiled_headers(struct loader *loader)
 {
     struct template *template = loader->template;
-    struct names known = {0}; /* what decides is known before the GPU is */
+    struct names known = loader_compile_names(loader);
     int status = 0;
-    for (size_t i = 0; i < template->parameter_count; i++)
-        names_add(&known, template->parameters[i].name);
-    for (size_t i = 0; i < template->problem_count; i++)
-        names_add(&known, template->problem[i].name);
     for (size_t i = 0; i < template->ini.count && status == 0; i++) {
         const struct ini_entry *entry = &template->ini.entries[i];
         bool included = false;
@@ -219,48 +216,12 @@ static int read_precompiled_headers(struct loader *loader)
     return status;
 }
 
-static int read_options(const struct loader *loader, const struct ini_entry *entry)
-{
-    struct template *template = loader->template;
-    char **parts;
-    size_t count = text_split(entry->value, ' ', &parts);
-    int status = 0;
-    for (size_t i = 0; i < count && status == 0; i++) {
-        if (compiler_option_writes_files(parts[i]))
-            status = loader_fail(loader, entry->line,
-                                 "option '%s' makes the compiler write files; remove it", parts[i]);
-        else if (compiler_option_includes_files(parts[i]))
-            status = loader_fail(loader, entry->line,
-                                 "option '%s' adds headers or their folders; write them as "
-                                 "#include in the source, and as 'include' in [kernel]",
-                                 parts[i]);
-        else if (parts[i][0] != '\0') /* between two blanks */
-            *ARRAY_APPEND(template->options, template->option_count) = alloc_string(parts[i]);
-    }
-    text_split_release(parts, count);
-    return status;
-}
-
-/* A definition among the options could decide what the #include of a macro reads. */
-static int check_computed_includes(const struct loader *loader)
-{
-    const struct template *template = loader->template;
-    for (size_t i = 0; template->source.computed && i < template->option_count; i++)
-        if (compiler_option_defines(template->options[i]))
-            return error_set_at(loader->error, ERROR_CONFIG, template->source.path, 0,
-                                "an #include names a macro, and the template's option '%s' defines "
-                                "one; #define it in the source, or write the header's name",
-                                template->options[i]);
-    return 0;
-}
-
-/* [kernel]: the source with its include folders, options, description, cache state. */
+/* [kernel]: the source with its include folders, description, cache state. */
 static int read_kernel(struct loader *loader)
 {
     struct template *template = loader->template;
     const struct ini_entry *source = loader_get(loader, "kernel", "source");
     const struct ini_entry *include = loader_get(loader, "kernel", "include");
-    const struct ini_entry *options = loader_get(loader, "kernel", "options");
     const struct ini_entry *description = loader_get(loader, "kernel", "description");
     const struct ini_entry *cache = loader_get(loader, "kernel", "cache");
     char *file = alloc_format("%s.cu", template->name);
@@ -269,15 +230,13 @@ static int read_kernel(struct loader *loader)
     size_t folder_count = include != NULL ? text_split(include->value, ',', &folders) : 0;
     template->description = description != NULL ? description->value : "";
     template->cold = cache == NULL || strcmp(cache->value, "warm") != 0;
-    int status = options != NULL ? read_options(loader, options) : 0;
-    if (status == 0 && cache != NULL && template->cold && strcmp(cache->value, "cold") != 0)
+    int status = 0;
+    if (cache != NULL && template->cold && strcmp(cache->value, "cold") != 0)
         status =
             loader_fail(loader, cache->line, "cache '%s' is neither cold nor warm", cache->value);
     if (status == 0)
         status = source_load(&template->source, path, (const char *const *)folders, folder_count,
                              loader->error);
-    if (status == 0)
-        status = check_computed_includes(loader);
     text_split_release(folders, folder_count);
     free(path);
     free(file);
@@ -380,6 +339,8 @@ static int load(struct loader *loader)
         status = loader_collect_members(loader);
     if (status == 0)
         status = loader_collect_names(loader);
+    if (status == 0)
+        status = loader_read_options(loader);
     if (status == 0)
         status = read_precompiled_headers(loader);
     if (status == 0)

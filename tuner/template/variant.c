@@ -1,8 +1,12 @@
 #include "template/variant.h"
 
 #include "base/alloc.h"
+#include "template/compiler_option.h"
+#include "template/name_list.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,15 +65,77 @@ static void add_own_definitions(struct options *options, const struct template *
     }
 }
 
-void variant_options(const struct template *template, const struct bindings *parameters,
-                     const struct bindings *problem, struct options *options)
+static void add_option(struct options *options, const char *text, const char *value)
 {
+    *ARRAY_APPEND(options->items, options->count) = alloc_format("%s%s", text, value);
+}
+
+/* The template's options, with the values of this variant. */
+static int add_template_options(struct options *options, const struct template *template,
+                                const struct scope *scope, struct error *error)
+{
+    for (size_t i = 0; i < template->option_count; i++) {
+        const struct template_option *option = &template->options[i];
+        char text[VALUE_TEXT_BYTES] = "";
+        struct value value;
+        int status =
+            option->value != NULL ? expression_value(option->value, scope, &value, error) : 0;
+        if (status != 0)
+            return status;
+        if (option->value != NULL)
+            value_text(value, text);
+        add_option(options, option->text, text);
+    }
+    return 0;
+}
+
+static int add_max_registers(struct options *options, const struct expression *expression,
+                             const struct scope *scope, struct error *error)
+{
+    char text[32];
+    int64_t registers = 0;
+    int status = expression != NULL ? expression_integer(expression, scope, &registers, error) : 0;
+    if (status == 0 && (registers < 0 || registers > INT32_MAX))
+        status = expression_refuse(expression, scope,
+                                   "max_registers must be a number of registers, or 0 for no limit",
+                                   error);
+    if (status != 0 || registers == 0)
+        return status;
+    (void)snprintf(text, sizeof text, "%" PRId64, registers);
+    add_option(options, "--maxrregcount=", text);
+    return 0;
+}
+
+static int add_features(struct options *options, const struct expression *expression,
+                        const struct scope *scope, struct error *error)
+{
+    struct value value;
+    if (expression == NULL)
+        return 0;
+    int status = expression_value(expression, scope, &value, error);
+    if (status != 0)
+        return status;
+    if (value.kind != VALUE_WORD || !names_have(compiler_feature_names(), value.as.word))
+        return expression_refuse(expression, scope, "features must be portable or architecture",
+                                 error);
+    if (strcmp(value.as.word, "architecture") == 0)
+        add_option(options, COMPILER_OPTION_ARCHITECTURE_FEATURES, "");
+    return 0;
+}
+
+int variant_options(const struct template *template, const struct bindings *parameters,
+                    const struct bindings *problem, struct options *options, struct error *error)
+{
+    const struct scope outer = {problem, NULL};
+    const struct scope scope = {parameters, &outer};
     *options = (struct options){0};
     for (size_t i = 0; i < template->source.include_count; i++)
-        *ARRAY_APPEND(options->items, options->count) =
-            alloc_format("-I%s", template->source.include_folders[i]);
-    for (size_t i = 0; i < template->option_count; i++)
-        *ARRAY_APPEND(options->items, options->count) = alloc_string(template->options[i]);
+        add_option(options, "-I", template->source.include_folders[i]);
+    int status = add_template_options(options, template, &scope, error);
+    if (status == 0)
+        status = add_max_registers(options, template->max_registers, &scope, error);
+    if (status == 0)
+        status = add_features(options, template->features, &scope, error);
     size_t before = options->count;
     add_definitions(options, template->parameters, template->parameter_count, parameters);
     add_definitions(options, template->problem, template->problem_count, problem);
@@ -78,6 +144,7 @@ void variant_options(const struct template *template, const struct bindings *par
     for (size_t i = 0; i < template->source.stamp_count; i++)
         *ARRAY_APPEND(options->stamps, options->stamp_count) =
             alloc_string(template->source.stamps[i]);
+    return status;
 }
 
 int variant_headers(const struct template *template, const struct bindings *parameters,

@@ -76,9 +76,11 @@ bool static_check_variant(struct tuning_job *job, size_t index)
     char text[ERROR_TEXT_BYTES];
     if (!compile->has_cubin) {
         static_check_compile_reason(compile, reason.message, 256);
-        tuning_job_give_up(job, index, OUTCOME_COMPILE_ERROR, reason.message,
-                           compile->timed_out ? job->compile_timeout_s : 0, compile->killed);
-        note_compiled(job, reason.message);
+        tuning_job_give_up(job, index, compile->invalid ? OUTCOME_INVALID : OUTCOME_COMPILE_ERROR,
+                           reason.message, compile->timed_out ? job->compile_timeout_s : 0,
+                           compile->killed);
+        if (!compile->invalid)
+            note_compiled(job, reason.message);
         return false;
     }
     note_compiled(job, NULL);

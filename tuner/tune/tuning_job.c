@@ -77,7 +77,12 @@ static int request(const struct tuning_job *job, struct compile_pool *pool,
 {
     const struct template *template = &job->kernel->template;
     struct options options;
-    variant_options(template, parameters, job->problem, &options);
+    struct error reason;
+    if (variant_options(template, parameters, job->problem, &options, &reason) != 0) {
+        options_release(&options);
+        *compile = compile_pool_refuse(pool, &reason);
+        return 0;
+    }
     int status = variant_headers(template, parameters, job->problem, &options, error);
     if (status == 0)
         status = compile_pool_request(pool, template->source.path, template->source.text,

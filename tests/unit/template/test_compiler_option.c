@@ -39,6 +39,32 @@ static void test_options_that_write_files(void **state)
             fail_msg("'%s' is allowed", options[i]);
 }
 
+/* Where an expression's value can follow, which may be any word. */
+static void test_options_that_take_a_value(void **state)
+{
+    static const char *const options[] = {
+        "--opt-level=", "-Xptxas=--opt-level=", "-maxrregcount=", "--ptxas-options=-dlcm=", "-DN="};
+    static const char *const others[] = {"",
+                                         "--opt-level",
+                                         "-Xptxas=",
+                                         "--ptxas-options=",
+                                         "--",
+                                         "--=",
+                                         "-Xptxas=-Xptxas=",
+                                         "-Xptxas=--",
+                                         "opt-level=",
+                                         "-Xptxas=--opt-level=-",
+                                         "--maxrregcount=1=",
+                                         "="};
+    (void)state;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (!compiler_option_takes_value(options[i]))
+            fail_msg("'%s' takes no value", options[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (compiler_option_takes_value(others[i]))
+            fail_msg("'%s' takes a value", others[i]);
+}
+
 static void test_other_options(void **state)
 {
     static const char *const options[] = {
@@ -85,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_options_that_write_files),
+        cmocka_unit_test(test_options_that_take_a_value),
         cmocka_unit_test(test_other_options),
         cmocka_unit_test(test_options_that_add_headers),
     };

@@ -267,7 +267,7 @@ static void the_example_of_the_readme_loads(void **state)
     assert_string_equal(template->name, "sum");
     assert_string_equal(template->description, "sum of n numbers");
     assert_int_equal(template->option_count, 1);
-    assert_string_equal(template->options[0], "--use_fast_math");
+    assert_string_equal(template->options[0].text, "--use_fast_math");
     assert_true(template->cold);
     assert_int_equal(template->constraint_count, 1);
     assert_text(template->constraints[0], "block_size % 32 == 0");
@@ -345,8 +345,8 @@ static void options_are_separated_by_blanks(void **state)
         alloc_format("[kernel]\noptions = -lineinfo   --use_fast_math\ncache = warm\n%s", right);
     load_well(scene, text);
     assert_int_equal(scene->template.option_count, 2);
-    assert_string_equal(scene->template.options[0], "-lineinfo");
-    assert_string_equal(scene->template.options[1], "--use_fast_math");
+    assert_string_equal(scene->template.options[0].text, "-lineinfo");
+    assert_string_equal(scene->template.options[1].text, "--use_fast_math");
     assert_false(scene->template.cold);
     free(text);
 }
@@ -576,7 +576,8 @@ static void unknown_sections_and_keys(void **state)
         {"entry = k\n", "entrance = k\n", 23,
          "unknown key 'entrance'; expected one of: entry, when, grid, block, shared_bytes, "
          "arguments, "
-         "cooperative, co_resident, main, loop, from, while, next"},
+         "cooperative, co_resident, cluster, programmatic, cluster_scheduling, shared_carveout, "
+         "main, loop, from, while, next"},
         {"compare = relative(1e-5)\n", "compares = exact\n", 35,
          "unknown key 'compares'; did you mean 'compare'?"},
         {"bytes = 4 * n\n", "byte = 4 * n\n", 37, "unknown key 'byte'; did you mean 'bytes'?"},

@@ -81,7 +81,8 @@ static char *text_of(const struct scene *scene)
 {
     struct options options;
     char *text = alloc_string("");
-    variant_options(&scene->template, &scene->parameters, &scene->problem, &options);
+    assert_int_equal(
+        variant_options(&scene->template, &scene->parameters, &scene->problem, &options, NULL), 0);
     for (size_t i = 0; i < options.count; i++) {
         if (strncmp(options.items[i], "-I", 2) == 0)
             continue;
@@ -163,7 +164,8 @@ static void include_folders_come_first(void **state)
 {
     struct scene *scene = *state;
     struct options options;
-    variant_options(&scene->template, &scene->parameters, &scene->problem, &options);
+    assert_int_equal(
+        variant_options(&scene->template, &scene->parameters, &scene->problem, &options, NULL), 0);
     char *folder = realpath(scene->folder, NULL);
     assert_non_null(folder);
     char *expected = alloc_format("-I%s", folder);
@@ -180,7 +182,8 @@ static void headers_are_those_of_the_variant(void **state)
     struct options options;
     struct options copy;
     struct error error = {0};
-    variant_options(&scene->template, &scene->parameters, &scene->problem, &options);
+    assert_int_equal(
+        variant_options(&scene->template, &scene->parameters, &scene->problem, &options, NULL), 0);
     assert_int_equal(
         variant_headers(&scene->template, &scene->parameters, &scene->problem, &options, &error),
         0);
@@ -189,7 +192,8 @@ static void headers_are_those_of_the_variant(void **state)
     options_release(&options);
 
     bindings_set(&scene->parameters, "finish", value_word("atomic"));
-    variant_options(&scene->template, &scene->parameters, &scene->problem, &options);
+    assert_int_equal(
+        variant_options(&scene->template, &scene->parameters, &scene->problem, &options, NULL), 0);
     assert_int_equal(
         variant_headers(&scene->template, &scene->parameters, &scene->problem, &options, &error),
         0);

@@ -73,11 +73,12 @@ static bool load_bundled(struct loaded_kernel *kernel, const struct tuned_query 
     error_set(reason, ERROR_RECORD, "the bundle has no binary for this GPU");
     if (tuned_cubin_path(kernel->kernels->table, query, &public->match, path, sizeof path) != 0)
         return false;
-    variant_options(kernel->template, &kernel->parameters, problem, &options);
+    bool loaded =
+        variant_options(kernel->template, &kernel->parameters, problem, &options, reason) == 0;
     const struct cubin_origin origin = {&kernel->template->source, &options,
                                         public->match.from->gpu->compute_capability};
-    bool loaded = kernels_load_bundled(kernel->kernels, path, &origin, &public->module,
-                                       &kernel->cubin, &kernel->cubin_bytes, reason);
+    loaded = loaded && kernels_load_bundled(kernel->kernels, path, &origin, &public->module,
+                                            &kernel->cubin, &kernel->cubin_bytes, reason);
     options_release(&options);
     public->origin = TUNED_FROM_BUNDLE;
     return loaded;

@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# What [kernel] says to the compiler for each variant: options with expressions, register limits, features of one
+# architecture alone.
+shared_cubins=yes
+load helper
+
+# own LINE…: a template `own` of the source of `scale`, with these lines in [kernel], and a sweep of it
+own() {
+    {
+        sed -n 1p "$sweeps/templates/scale.ini"
+        printf '%s\n' "$@"
+        sed '1d;/^constraint = mode/d' "$sweeps/templates/scale.ini"
+    } | sed 's/^\[problem\]/[launch_parameters]\ncap = 0\n\n&/' | template own
+    printf '[sweep]\ntuned = t.ini\nresults = r\n[own]\nn = 2^10\n' >sweep.ini
+}
+
+@test "a register limit is an expression, and each of its values another variant" {
+    own "max_registers = num_load > 1 ? cap : 0"
+    sed -i 's/__launch_bounds__(BLOCK_SIZE)//' own.cu # which would decide instead
+    printf '%s\n' "num_load = 16" "cap = 0, 24, 28" >>sweep.ini
+    autotune --config sweep.ini --arch sm_90 --format csv
+    exits 0
+    paste -d' ' <(column cap) <(column registers) | sort -n >registers
+    awk '$1 == 0 && $2 <= 28 || $1 > 0 && $2 > $1 { exit 1 }' registers
+    equal "$(wc -l <registers)" 3
+    # and on the GPU, where twins would be left out
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 3
+}
+
+@test "an option's value is an expression, also of ptxas, and with blanks" {
+    own "options = -lineinfo -Xptxas=--opt-level={cap > 0 ? 0 : 3} --fmad={mode == \"good\" ? \"true\" : \"false\"}"
+    for cap in 0 1; do
+        autotune emit --kernel own --templates . --set cap=$cap --cubin --output $cap.cubin
+        exits 0
+    done
+    fails cmp 0.cubin 1.cubin
+    echo "cap = 0, 1" >>sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 2
+}
+
+@test "an expression can complete neither an option's name nor one that writes files" {
+    while IFS='|' read -r option message; do
+        own "options = -lineinfo $option"
+        autotune check --config sweep.ini
+        exits 2
+        has err "own.ini:2" "$message"
+    done <<'END'
+--{mode}=x|must end with one {expression}
+--ti{mode}|only what follows the '=' can be an {expression}
+-Xptxas={mode}|only what follows the '=' can be an {expression}
+--ptxas-options={mode}|only what follows the '=' can be an {expression}
+-Xptxas {mode}|only what follows the '=' can be an {expression}
+{mode}|only what follows the '=' can be an {expression}
+--opt-level={cap}{cap}|must end with one {expression}
+--time={mode}|makes the compiler write files
+-Xptxas=-o={mode}|makes the compiler write files
+-Xptxas=--output-file={mode}|makes the compiler write files
+--pre-include={mode}|adds headers
+--opt-level={cpa}|unknown name 'cpa'
+--opt-level={sm_count}|unknown name 'sm_count'
+END
+}
+
+@test "an expression that fails for one variant makes it invalid; the others are tuned" {
+    own "max_registers = 64 // cap"
+    sed -i 's/^cap = 0/cap = 1/' own.ini # with which the reference is compiled
+    echo "cap = 0, 1, 2" >>sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    paste -d' ' <(column cap) <(column outcome) | sort >outcomes
+    has outcomes "0 invalid"
+    lacks outcomes "1 invalid" "2 invalid"
+    column reason >reasons
+    has reasons "64 // cap"
+    own "max_registers = cap - 1"
+    sed -i 's/^cap = 0/cap = 1/' own.ini
+    echo "cap = 0" >>sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 1
+    column reason >reasons
+    has reasons "max_registers must be a number of registers, or 0 for no limit"
+}
+
+# wgmma: the kernel has an instruction that only sm_90a has, if it is compiled with num_load > 1
+wgmma() {
+    sed -i '/^scale_good\|    scale_good(/{n;s/.*/{\n#if NUM_LOAD > 1 \&\& defined(__CUDA_ARCH__)\n    asm volatile("wgmma.fence.sync.aligned;");\n#endif/}' own.cu
+    grep -q wgmma own.cu
+}
+
+@test "features of one architecture are compiled for where the template wants them" {
+    own "features = num_load > 1 ? \"architecture\" : \"portable\""
+    wgmma
+    autotune emit --kernel own --templates . --ptx --arch sm_90
+    exits 0
+    grep -q '^\.target sm_90$' out
+    autotune emit --kernel own --templates . --set num_load=4 --ptx --arch sm_90
+    exits 0
+    grep -q '^\.target sm_90a$' out
+    autotune emit --kernel own --templates . --set num_load=4 --ptx --arch sm_120
+    fails grep -q sm_90a out
+    echo "num_load = 1, 4" >>sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 2
+    # a plain word needs no quotes; and without the features the same source does not compile
+    own "features = portable"
+    wgmma
+    echo "num_load = 1, 4" >>sweep.ini
+    autotune --config sweep.ini --format csv
+    equal "$(count outcome measured) $(count outcome compile_error)" "1 1"
+    own "features = everything"
+    autotune check --config sweep.ini
+    exits 2
+    has err own.ini:2 everything
+}
+
+@test "an architecture without such features is refused by name, in a sweep and alone" {
+    own "features = architecture"
+    autotune --config sweep.ini --arch sm_86 --format csv
+    equal "$(count outcome compile_error)" 1
+    column reason >reasons
+    has reasons "'features = architecture' needs compute capability 9.0 or newer, not sm_86"
+    for kind in --ptx --cubin; do
+        autotune emit --kernel own --templates . $kind --arch sm_86 --output x
+        exits 2
+        has err "'features = architecture' needs compute capability 9.0 or newer, not sm_86"
+    done
+    # the suffix of --arch says the same
+    autotune emit --kernel own --templates . --ptx --arch sm_90a
+    exits 0
+    grep -q '^\.target sm_90a$' out
+}
+
+@test "a bundle's binary is of the variant's options and features" {
+    own "features = architecture" "max_registers = cap"
+    echo "cap = 40" >>sweep.ini
+    autotune --config sweep.ini
+    exits 0
+    autotune bundle --tuned t.ini --templates . --output b
+    exits 0
+    autotune emit --kernel own --templates . --set cap=40 --set n=1024 --cubin --output x
+    exits 0
+    cmp x b/cubin/own-*.cubin
+}

@@ -1,0 +1,118 @@
+#include "template/template_options.h"
+
+#include "base/alloc.h"
+#include "template/compiler_option.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct names loader_compile_names(const struct loader *loader)
+{
+    const struct template *template = loader->template;
+    struct names names = {0};
+    for (size_t i = 0; i < template->parameter_count; i++)
+        names_add(&names, template->parameters[i].name);
+    for (size_t i = 0; i < template->problem_count; i++)
+        names_add(&names, template->problem[i].name);
+    return names;
+}
+
+/* Splits "--name={expression}" into the part before the brace, which stays at `text`, and `*value`;
+ * NULL if there is no brace. */
+static int split_value(const struct loader *loader, char *text, int line, char **value)
+{
+    char *open = strchr(text, '{');
+    size_t length = strlen(text);
+    *value = NULL;
+    if (open == NULL)
+        return 0;
+    if (text[length - 1] != '}' || strchr(open + 1, '{') != NULL)
+        return loader_fail(loader, line, "option '%s' must end with one {expression}", text);
+    char *whole = alloc_string(text);
+    text[length - 1] = '\0';
+    *open = '\0';
+    *value = open + 1;
+    int status =
+        compiler_option_takes_value(text)
+            ? 0
+            : loader_fail(loader, line,
+                          "in option '%s' only what follows the '=' can be an {expression}", whole);
+    free(whole);
+    return status;
+}
+
+static int read_option(struct loader *loader, char *text, int line, const struct names *known)
+{
+    struct template *template = loader->template;
+    char *value;
+    int status = split_value(loader, text, line, &value);
+    if (status != 0)
+        return status;
+    if (compiler_option_writes_files(text))
+        return loader_fail(loader, line, "option '%s' makes the compiler write files; remove it",
+                           text);
+    if (compiler_option_includes_files(text))
+        return loader_fail(loader, line,
+                           "option '%s' adds headers or their folders; write them as #include in "
+                           "the source, and as 'include' in [kernel]",
+                           text);
+    struct template_option *option = ARRAY_APPEND(template->options, template->option_count);
+    option->text = alloc_string(text);
+    return value != NULL ? loader_read_expression(loader, value, line, known, &option->value) : 0;
+}
+
+/* The length of the option that `text` begins with: up to a blank outside of braces. */
+static size_t option_length(const char *text)
+{
+    int depth = 0;
+    size_t length = 0;
+    for (; text[length] != '\0' && (depth > 0 || strchr(" \t", text[length]) == NULL); length++)
+        depth += text[length] == '{' ? 1 : text[length] == '}' ? -1 : 0;
+    return length;
+}
+
+static int read_options(struct loader *loader, const struct names *known)
+{
+    const struct ini_entry *entry = loader_get(loader, "kernel", "options");
+    int status = 0;
+    for (const char *at = entry != NULL ? entry->value : ""; *at != '\0' && status == 0;) {
+        at += strspn(at, " \t");
+        size_t length = option_length(at);
+        char *text = alloc_string_n(at, length);
+        if (length > 0)
+            status = read_option(loader, text, entry->line, known);
+        free(text);
+        at += length;
+    }
+    return status;
+}
+
+/* A definition among the options could decide what the #include of a macro reads. */
+static int check_computed_includes(const struct loader *loader)
+{
+    const struct template *template = loader->template;
+    for (size_t i = 0; template->source.computed && i < template->option_count; i++)
+        if (compiler_option_defines(template->options[i].text))
+            return error_set_at(loader->error, ERROR_CONFIG, template->source.path, 0,
+                                "an #include names a macro, and the template's option '%s' defines "
+                                "one; #define it in the source, or write the header's name",
+                                template->options[i].text);
+    return 0;
+}
+
+int loader_read_options(struct loader *loader)
+{
+    struct template *template = loader->template;
+    struct names known = loader_compile_names(loader);
+    int status = read_options(loader, &known);
+    if (status == 0)
+        status = check_computed_includes(loader);
+    if (status == 0)
+        status =
+            loader_read_key(loader, "kernel", "max_registers", &known, &template->max_registers);
+    if (status == 0)
+        status = loader_read_word_key(loader, "kernel", "features", compiler_feature_names(),
+                                      &known, &template->features);
+    free(known.items);
+    return status;
+}
