@@ -97,11 +97,11 @@ run_is_quick() {
     [ $((($(date +%s%N) - begin) / 1000000)) -lt 1000 ]
 }
 
-# every variant of every template in tests/format_gpu is measured
+# format_keys NAME: every variant of the sweep tests/format_gpu/NAME.ini is measured
 format_keys() {
-    sweep "$source/tests/format_gpu/sweep.ini" "$scratch/format_keys" --format csv >"$scratch/format_keys.csv" || return
-    cat "$scratch/format_keys.csv"
-    grep -q ',measured,' "$scratch/format_keys.csv" && ! grep -vE ',measured,|,duplicate,|,outcome,|^$' "$scratch/format_keys.csv"
+    sweep "$source/tests/format_gpu/$1.ini" "$scratch/format_$1" --format csv >"$scratch/format_$1.csv" || return
+    cat "$scratch/format_$1.csv"
+    grep -q ',measured,' "$scratch/format_$1.csv" && ! grep -vE ',measured,|,duplicate,|,outcome,|^$' "$scratch/format_$1.csv"
 }
 
 static_figures() {
@@ -190,7 +190,8 @@ if wanted format; then
     test_case "structs, conditions, own macros, tuples, normal numbers, NaN: compiled, checked and tuned" format_sweep
     test_case "run: one variant is right, in less than a second" run_is_quick
     test_case "run: the element that was not written" run_values 1 "not written" --set defect=last
-    test_case "every key of a template works" format_keys
+    test_case "what a template can ask of the GPU alone" format_keys sweep
+    test_case "variables of the source as buffers" format_keys standin
 fi
 if wanted downstream; then
     test_case "an application with a bundle and no compiler sums right, as fast as the tuner said" \

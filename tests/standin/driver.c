@@ -554,7 +554,7 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t bytes, CUstr
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
     BEGIN(cuModuleLoadData, NEED_CONTEXT);
-    return module_load(image, module);
+    return module_load(current->device, image, module);
 }
 
 CUresult cuModuleUnload(CUmodule module)
@@ -568,6 +568,12 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 {
     BEGIN(cuModuleGetFunction, NEED_CONTEXT);
     return module_function(module, name, function);
+}
+
+CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
+{
+    BEGIN(cuModuleGetGlobal, NEED_CONTEXT);
+    return module_global(module, name, address, bytes);
 }
 
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
@@ -684,7 +690,10 @@ static void run_launch(CUfunction function, const struct launch *work, void **pa
     if (stream_stopped())
         return;
     CUresult fault = CUDA_SUCCESS;
-    switch (kernel_run(kernel, parameters, &fault)) {
+    module_swap_globals(function->module, true);
+    enum kernel_end end = kernel_run(kernel, parameters, &fault);
+    module_swap_globals(function->module, false);
+    switch (end) {
     case KERNEL_DONE:
         break;
     case KERNEL_FAULTED:

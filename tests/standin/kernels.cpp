@@ -86,6 +86,7 @@ void on_bad_access(int signal)
 
 #define __global__ __attribute__((visibility("hidden")))
 #define __device__ __attribute__((unused))
+#define __constant__ static
 #define __shared__ static
 #define __launch_bounds__(...)
 #define __restrict__ __restrict
@@ -122,6 +123,10 @@ namespace types
 namespace pack
 {
 #include "templates/pack.cu"
+}
+namespace symbols
+{
+#include "templates/symbols.cu"
 }
 namespace rounds
 {
@@ -272,6 +277,11 @@ const struct kernel kernels[] = {
     KERNEL(pack, pack_short),
     KERNEL(pack, pack_reference),
     KERNEL(rounds, rounds_run),
+    KERNEL(symbols, symbols_apply),
+    KERNEL(symbols, symbols_wrong),
+    KERNEL(symbols, symbols_spoil),
+    KERNEL(symbols, symbols_reference),
+    KERNEL(symbols, symbols_total),
     KERNEL(downstream, reduce),
     KERNEL(downstream, reduce_reference),
     KERNEL(downstream, grid_barrier),
@@ -286,6 +296,28 @@ const struct kernel *kernel_find(const char *entry)
     for (const struct kernel &kernel : kernels)
         if (strcmp(kernel.entry, entry) == 0)
             return &kernel;
+    return nullptr;
+}
+
+void *kernel_variable(const char *name, size_t bytes)
+{
+    static const struct {
+        const char *name;
+        void *address;
+        size_t bytes;
+    } variables[] = {
+#define VARIABLE(source, name)                                                                     \
+    {                                                                                              \
+        #name, &source::name, sizeof source::name                                                  \
+    }
+        VARIABLE(symbols, weights),
+        VARIABLE(symbols, offsets),
+        VARIABLE(symbols, total),
+        VARIABLE(symbols, state),
+    };
+    for (const auto &variable : variables)
+        if (strcmp(variable.name, name) == 0 && variable.bytes == bytes)
+            return variable.address;
     return nullptr;
 }
 

@@ -17,8 +17,17 @@
 enum { INFO_MAX_THREADS = 0x05, INFO_FRAME_SIZE = 0x11, INFO_REGISTERS = 0x2f };
 #define INFO_SIZED 0x04 /* a record with two bytes of length and so many of payload */
 
+/* A variable of the source. */
+struct variable {
+    char *name;
+    CUdeviceptr address;
+    size_t bytes;
+    struct variable *next;
+};
+
 struct CUmod_st {
     struct CUfunc_st *functions;
+    struct variable *variables;
     uint64_t number; /* 1, 2, … in the order loaded */
     struct CUmod_st *next;
 };
@@ -175,8 +184,54 @@ static struct CUfunc_st *read_function(const struct image *image, struct CUmod_s
     return function;
 }
 
+/* Its first contents are those of its section, zeros where that has none. */
+static CUresult read_variable(int device, const struct image *image, struct CUmod_st *module,
+                              const char *name, const Elf64_Sym *symbol)
+{
+    struct variable *variable = calloc(1, sizeof *variable);
+    if (variable == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = memory_allocate(device, &variable->address, symbol->st_size);
+    if (result != CUDA_SUCCESS) {
+        free(variable);
+        return result;
+    }
+    variable->name = strdup(name);
+    variable->bytes = symbol->st_size;
+    variable->next = module->variables;
+    module->variables = variable;
+    const Elf64_Shdr *section = &image->sections[symbol->st_shndx];
+    void *contents = (void *)(uintptr_t)variable->address;
+    memset(contents, 0, variable->bytes);
+    if (section->sh_type == SHT_PROGBITS)
+        memcpy(contents, image->bytes + section->sh_offset + symbol->st_value, variable->bytes);
+    return variable->name != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult read_variables(int device, const struct image *image, struct CUmod_st *module)
+{
+    CUresult result = CUDA_SUCCESS;
+    const Elf64_Shdr *table = find_section(image, ".symtab", "");
+    if (table == NULL || table->sh_link >= image->header->e_shnum)
+        return CUDA_SUCCESS;
+    const Elf64_Sym *symbols = (const Elf64_Sym *)(image->bytes + table->sh_offset);
+    const char *names = (const char *)image->bytes + image->sections[table->sh_link].sh_offset;
+    for (uint32_t i = 1; i < table->sh_size / sizeof *symbols && result == CUDA_SUCCESS; i++)
+        if (ELF64_ST_TYPE(symbols[i].st_info) == STT_OBJECT && symbols[i].st_size > 0 &&
+            symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_shndx < image->header->e_shnum)
+            result = read_variable(device, image, module, names + symbols[i].st_name, &symbols[i]);
+    return result;
+}
+
 static void release(struct CUmod_st *module)
 {
+    while (module->variables != NULL) {
+        struct variable *variable = module->variables;
+        module->variables = variable->next;
+        (void)memory_free(variable->address);
+        free(variable->name);
+        free(variable);
+    }
     while (module->functions != NULL) {
         struct CUfunc_st *function = module->functions;
         module->functions = function->next;
@@ -186,7 +241,7 @@ static void release(struct CUmod_st *module)
     free(module);
 }
 
-CUresult module_load(const void *bytes, CUmodule *module)
+CUresult module_load(int device, const void *bytes, CUmodule *module)
 {
     struct image image;
     CUresult result = image_open(&image, bytes);
@@ -207,6 +262,11 @@ CUresult module_load(const void *bytes, CUmodule *module)
         }
         function->next = made->functions;
         made->functions = function;
+    }
+    result = read_variables(device, &image, made);
+    if (result != CUDA_SUCCESS) {
+        release(made);
+        return result;
     }
     made->next = modules;
     modules = made;
@@ -251,6 +311,33 @@ CUresult module_function(CUmodule module, const char *name, CUfunction *function
         }
     }
     return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult module_global(CUmodule module, const char *name, CUdeviceptr *address, size_t *bytes)
+{
+    const struct CUmod_st *known = modules;
+    while (known != NULL && known != module)
+        known = known->next;
+    if (known == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    for (const struct variable *v = known->variables; v != NULL; v = v->next) {
+        if (strcmp(v->name, name) == 0) {
+            *address = v->address;
+            *bytes = v->bytes;
+            return CUDA_SUCCESS;
+        }
+    }
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+void module_swap_globals(const struct CUmod_st *module, bool in)
+{
+    for (const struct variable *v = module->variables; v != NULL; v = v->next) {
+        void *host = kernel_variable(v->name, v->bytes);
+        void *own = (void *)(uintptr_t)v->address;
+        if (host != NULL)
+            memcpy(in ? host : own, in ? own : host, v->bytes);
+    }
 }
 
 bool module_has_function(CUfunction function)

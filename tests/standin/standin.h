@@ -169,9 +169,13 @@ uint64_t module_number(const struct CUmod_st *module);
 
 /* Reads the kernels of a cubin. CUDA_ERROR_INVALID_IMAGE where it is none,
  * CUDA_ERROR_NO_BINARY_FOR_GPU where it is for another architecture. */
-CUresult module_load(const void *image, CUmodule *module);
+CUresult module_load(int device, const void *image, CUmodule *module);
 CUresult module_unload(CUmodule module);
 CUresult module_function(CUmodule module, const char *name, CUfunction *function);
+/* The memory of a variable of the source. */
+CUresult module_global(CUmodule module, const char *name, CUdeviceptr *address, size_t *bytes);
+/* Copies the module's variables to those of the host's kernels, or back. */
+void module_swap_globals(const struct CUmod_st *module, bool in);
 /* True where the handle is of a loaded module. */
 bool module_has_function(CUfunction function);
 /* Threads of a block that the function allows. */

@@ -1,6 +1,7 @@
 #include "gpu/batch.h"
 
 #include "base/alloc.h"
+#include "gpu/device_symbols.h"
 
 #include <stdlib.h>
 
@@ -68,7 +69,7 @@ static int copy_buffers(struct device_problem *problem, const struct device_buff
         return status;
     struct device_buffer *made = alloc_zeroed(problem->template.buffer_count, sizeof *made);
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
-        if (buffers[i].bytes > 0)
+        if (buffers[i].bytes > 0 && problem->template.buffers[i].symbol == NULL)
             status = copy_buffer(problem, &buffers[i], arena, &made[i], error);
     if (status == 0)
         *copies = made;
@@ -171,8 +172,9 @@ static int share_copies(struct batches *batches, struct device_problem *problem,
     if (batches->problem != NULL)
         return 0;
     batches->problem = problem;
-    batches->impossible = !problem->cold && has_read_write(&problem->template);
-    if (!problem->cold)
+    batches->impossible = (!problem->cold && has_read_write(&problem->template)) ||
+                          device_symbols_change(&problem->template);
+    if (!problem->cold || batches->impossible)
         return 0;
     int status = copy_buffers(problem, problem->buffers, NULL, &batches->copies, error);
     batches->impossible = batches->copies == NULL;
@@ -201,7 +203,7 @@ static int run_first(struct device_problem *problem, const struct device_variant
 {
     if (variant == NULL)
         return device_launch_single(problem->device, SUPPORT_empty, NULL, error);
-    int status = device_problem_restore(problem, error);
+    int status = device_variant_restore(variant, problem, error);
     return status != 0 ? status : device_variant_run(variant, problem, error);
 }
 

@@ -11,6 +11,8 @@
  * - Cold cache: each run has its own copy of every buffer, scratch included. One flush before the
  *   batch makes all copies cold, and no run touches another's. (Only the code stays warm from one
  *   run to the next.) Read_write buffers are restored for every run before the flush.
+ * - A variable of the source that is a buffer belongs to the code, so the runs share it. A problem
+ *   with a read_write one is not batched.
  * - Warm cache: the runs share all buffers. A problem with read_write buffers is not batched,
  *   because the first run would change the input of the second.
  *

@@ -33,6 +33,7 @@ int device_code_resolve(struct device_code *code, struct device_context *device,
 void device_code_unload(struct device_code *code, struct device_context *device)
 {
     free(code->functions);
+    free(code->symbols);
     if (code->module != NULL)
         (void)device->driver.cuModuleUnload(code->module);
     *code = (struct device_code){0};

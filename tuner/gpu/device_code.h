@@ -20,6 +20,7 @@ struct device_code {
     CUmodule module;
     CUfunction *functions; /* one per step */
     size_t count;
+    CUdeviceptr *symbols; /* one per buffer of the template: its variable's address, or 0 */
 };
 
 /* Loads the cubin. Returns 0 or ERROR_DEVICE; call device_code_unload() in either case. */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "compile/launch_arguments.h"
+#include "gpu/device_symbols.h"
 #include "gpu/module.h"
 #include "record/gpu.h"
 #include "template/template_load.h"
@@ -43,6 +44,12 @@ static int launch_step(struct device_problem *problem, const struct step *step, 
     struct device_context *device = problem->device;
     CUresult result = module_launch(&device->driver, step, function, device->stream, arguments);
     return device_check(device, result, module_launch_call(step), error);
+}
+
+/* The symbol_buffers of a problem. */
+static struct symbol_buffers symbols_of(const struct device_problem *problem)
+{
+    return (struct symbol_buffers){problem->device, &problem->template, problem->buffers};
 }
 
 /* --- opening a problem --- */
@@ -199,6 +206,8 @@ static int make_expectations(struct device_problem *problem, const struct compil
         alloc_zeroed(problem->template.expectation_count, sizeof *problem->expected);
     if (compilation != NULL)
         status = CUDA(device, cuModuleLoadData, &module, compilation->cubin);
+    if (status == 0 && module != NULL)
+        status = device_symbols_fill(symbols_of(problem), module, error);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
         status = make_expectation(problem, i, compilation, module, scope, error);
     if (module != NULL)
@@ -312,6 +321,26 @@ int device_problem_restore(struct device_problem *problem, struct error *error)
     return status;
 }
 
+int device_variant_push(const struct device_variant *variant, struct device_problem *problem,
+                        bool outputs, struct error *error)
+{
+    return device_symbols_push(&variant->copies[variant->copy], symbols_of(problem), outputs,
+                               error);
+}
+
+int device_variant_pull(const struct device_variant *variant, struct device_problem *problem,
+                        struct error *error)
+{
+    return device_symbols_pull(&variant->copies[variant->copy], symbols_of(problem), error);
+}
+
+int device_variant_restore(const struct device_variant *variant, struct device_problem *problem,
+                           struct error *error)
+{
+    int status = device_problem_restore(problem, error);
+    return status != 0 ? status : device_variant_push(variant, problem, false, error);
+}
+
 /* --- loading a variant --- */
 
 static int make_scratch(struct device_variant *variant, struct device_problem *problem,
@@ -351,6 +380,8 @@ static int make_steps(struct device_variant *variant, struct device_problem *pro
     }
     if (status == 0)
         status = device_code_resolve(&variant->copies[0], problem->device, launch_plan, error);
+    if (status == 0)
+        status = device_symbols_resolve(&variant->copies[0], symbols_of(problem), error);
     return status;
 }
 
@@ -423,6 +454,8 @@ int device_variant_choose_copy(struct device_variant *variant, struct device_pro
         status = device_code_load(code, device, variant->cubin, error);
         if (status == 0)
             status = device_code_resolve(code, device, &variant->launch_plan, error);
+        if (status == 0)
+            status = device_symbols_resolve(code, symbols_of(problem), error);
         if (status == 0)
             variant->copy_count++;
         else

@@ -88,13 +88,23 @@ void device_variant_unload(struct device_variant *variant, struct device_problem
 int device_variant_choose_copy(struct device_variant *variant, struct device_problem *problem,
                                size_t number, struct error *error);
 
+/* Queues the copies from the problem's buffers to the variables of the current copy of the code, and
+ * from all variables back: see device_symbols.h. */
+int device_variant_push(const struct device_variant *variant, struct device_problem *problem,
+                        bool outputs, struct error *error);
+int device_variant_pull(const struct device_variant *variant, struct device_problem *problem,
+                        struct error *error);
+
 /* Queues one run: all launches of the plan, in order. Returns 0, or ERROR_DEVICE at the first
  * launch that the driver refuses. */
 int device_variant_run(const struct device_variant *variant, struct device_problem *problem,
                        struct error *error);
 
-/* Queues the copies that restore read_write buffers to their initial contents; needed before each
- * run. */
+/* Queues the copies that restore read_write buffers to their initial contents, with
+ * device_variant_restore() also those that are variables of the current copy of the code; needed
+ * before each run. */
+int device_variant_restore(const struct device_variant *variant, struct device_problem *problem,
+                           struct error *error);
 int device_problem_restore(struct device_problem *problem, struct error *error);
 
 #endif

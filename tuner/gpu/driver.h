@@ -38,6 +38,7 @@
     X(cuModuleLoadData, 2000)                                                                      \
     X(cuModuleUnload, 2000)                                                                        \
     X(cuModuleGetFunction, 2000)                                                                   \
+    X(cuModuleGetGlobal, 3020)                                                                     \
     X(cuFuncGetAttribute, 2020)                                                                    \
     X(cuFuncSetAttribute, 9000)                                                                    \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                           \

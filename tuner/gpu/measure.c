@@ -53,7 +53,9 @@ static int queue_restore(const struct subject *subject, struct error *error)
 {
     if (subject->batch != NULL)
         return batches_restore(subject->batches, error);
-    return subject->variant != NULL ? device_problem_restore(subject->problem, error) : 0;
+    return subject->variant != NULL
+               ? device_variant_restore(subject->variant, subject->problem, error)
+               : 0;
 }
 
 static int queue_run(const struct subject *subject, struct error *error)
@@ -97,7 +99,7 @@ static size_t sample_calls(const struct subject *subject)
         return OWN + BATCH_RUNS + batches_restore_calls(subject->batches);
     size_t calls = OWN + (subject->variant != NULL ? subject->variant->launch_plan.step_count : 1);
     for (size_t i = 0; i < problem->template.buffer_count; i++)
-        calls += problem->pristine[i].base != 0;
+        calls += problem->pristine[i].base != 0 ? 2 : 0; /* its variable, too */
     return calls;
 }
 

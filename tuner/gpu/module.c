@@ -1,5 +1,6 @@
 #include "gpu/module.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 int module_function(const struct module *module, const char *entry, CUfunction *function,
@@ -12,6 +13,27 @@ int module_function(const struct module *module, const char *entry, CUfunction *
     device->last = result;
     return error_set(error, ERROR_DEVICE, "cannot load entry '%s': %s; is it extern \"C\"?", entry,
                      driver_error_name(&device->driver, result));
+}
+
+int module_symbol(const struct module *module, const struct buffer *buffer, uint64_t bytes,
+                  CUdeviceptr *address, struct error *error)
+{
+    struct device_context *device = module->device;
+    size_t size = 0;
+    CUresult result =
+        device->driver.cuModuleGetGlobal(address, &size, module->handle, buffer->symbol);
+    device->last = result;
+    if (result == CUDA_ERROR_NOT_FOUND)
+        return error_set(error, ERROR_CONFIG,
+                         "the source has no variable '%s'; is it at namespace scope, in no named "
+                         "namespace unless extern \"C\", and not static?",
+                         buffer->symbol);
+    int status = device_check(device, result, "cuModuleGetGlobal", error);
+    if (status == 0 && size != bytes)
+        status = error_set(error, ERROR_CONFIG,
+                           "its length takes %" PRIu64 " bytes, but the variable '%s' has %zu",
+                           bytes, buffer->symbol, size);
+    return status;
 }
 
 int module_allow_shared(struct device_context *device, CUfunction function, int64_t bytes,

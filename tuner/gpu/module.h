@@ -20,6 +20,13 @@ struct kernel_lookup module_lookup(struct module *module);
 int module_function(const struct module *module, const char *entry, CUfunction *function,
                     struct error *error);
 
+/*
+ * The address of the variable that `buffer` is, which must have `bytes`. Returns ERROR_CONFIG if the
+ * code has no such variable, with CUDA_ERROR_NOT_FOUND in device->last, or if it has another size.
+ */
+int module_symbol(const struct module *module, const struct buffer *buffer, uint64_t bytes,
+                  CUdeviceptr *address, struct error *error);
+
 /* Allows the function `bytes` of dynamic shared memory. A launch needs this if static and dynamic
  * shared memory together exceed 48 KB. */
 int module_allow_shared(struct device_context *device, CUfunction function, int64_t bytes,

@@ -304,6 +304,8 @@ static int queue_run(struct device_problem *problem, struct device_variant *vari
         if (problem->template.buffers[i].access == ACCESS_WRITE)
             status = device_buffer_poison(problem->device, &problem->buffers[i], error);
     if (status == 0)
+        status = device_variant_push(variant, problem, true, error);
+    if (status == 0)
         status = device_variant_run(variant, problem, error);
     return status;
 }
@@ -312,6 +314,8 @@ static int queue_checks(struct device_problem *problem, const struct device_vari
                         bool inputs, struct error *error)
 {
     int status = clear_slots(problem, error);
+    if (status == 0)
+        status = device_variant_pull(variant, problem, error);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
         status = queue_expectation(problem, i, error);
     if (status == 0)

@@ -55,6 +55,7 @@ struct buffer {
     struct expression *length;
     enum buffer_access access;
     struct fill fill;
+    const char *symbol; /* the variable of the source that is this buffer; NULL: none */
     int line;
 };
 

@@ -99,6 +99,43 @@ static int read_access(struct loader *loader, const char *section, struct buffer
                               loader->error);
 }
 
+static int read_symbol(struct loader *loader, const char *section, struct buffer *buffer)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    const struct ini_entry *entry = loader_get(loader, section, "symbol");
+    if (entry == NULL)
+        return 0;
+    buffer->symbol = entry->value;
+    if (buffer->symbol[strspn(buffer->symbol, letters)] != '\0' || buffer->symbol[0] == '\0')
+        return loader_fail(loader, entry->line,
+                           "symbol '%s' is not the name of a variable at namespace scope",
+                           buffer->symbol);
+    if (buffer->access == ACCESS_SCRATCH)
+        return loader_fail(loader, entry->line,
+                           "buffer '%s' is a variable that only the kernel uses: it needs no "
+                           "section, since it begins anew with every load of the code",
+                           buffer->name);
+    return 0;
+}
+
+/* The kernel reaches a variable by its name. A reference gets the problem's own copy. */
+int loader_check_symbols(const struct loader *loader)
+{
+    const struct template *template = loader->template;
+    for (size_t i = 0; i < template->launch_count; i++)
+        for (size_t j = 0; j < template->launches[i].argument_count; j++)
+            for (size_t k = 0; k < template->buffer_count; k++)
+                if (template->buffers[k].symbol != NULL &&
+                    template->launches[i].arguments[j].is_buffer &&
+                    expression_uses(template->launches[i].arguments[j].expression,
+                                    template->buffers[k].name))
+                    return loader_fail(loader, template->launches[i].line,
+                                       "buffer '%s' is a variable of the source, which the kernel "
+                                       "reaches by its name; it cannot be an argument",
+                                       template->buffers[k].name);
+    return 0;
+}
+
 int loader_read_buffer(struct loader *loader, const char *section, struct buffer *buffer)
 {
     struct ini_entry *type;
@@ -114,6 +151,9 @@ int loader_read_buffer(struct loader *loader, const char *section, struct buffer
     if (status != 0)
         return status;
     buffer->type = type->value;
+    status = read_symbol(loader, section, buffer);
+    if (status != 0)
+        return status;
     const struct names *known = scratch ? &loader->grids : &loader->fixed;
     status = loader_read_expression(loader, length->value, length->line, known, &buffer->length);
     const struct ini_entry *fill = loader_get(loader, section, "fill");

@@ -17,4 +17,7 @@ int loader_read_fill(struct loader *loader, const char *text, int line, const st
 /* Reads the rest of a buffer that loader_collect_members() added. */
 int loader_read_buffer(struct loader *loader, const char *section, struct buffer *buffer);
 
+/* Call after all launches and buffers are read. */
+int loader_check_symbols(const struct loader *loader);
+
 #endif

@@ -24,7 +24,7 @@
 static const char *const kernel_keys[] = {"source",   "description", "options", "max_registers",
                                           "features", "include",     "define",  "constraint",
                                           "cache",    NULL};
-static const char *const buffer_keys[] = {"type", "length", "access", "fill", NULL};
+static const char *const buffer_keys[] = {"type", "length", "access", "fill", "symbol", NULL};
 static const char *const launch_keys[] = {"entry",
                                           "when",
                                           "grid",
@@ -345,6 +345,8 @@ static int load(struct loader *loader)
         status = read_precompiled_headers(loader);
     if (status == 0)
         status = read_members(loader);
+    if (status == 0)
+        status = loader_check_symbols(loader);
     if (status == 0)
         status = read_constraints(loader);
     if (status == 0)

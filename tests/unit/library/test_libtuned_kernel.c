@@ -338,6 +338,47 @@ static void test_launches_with_the_attributes_of_the_template(void **state)
     tuned_kernels_close(kernels);
 }
 
+static void test_variables_of_the_source_are_the_callers_to_fill(void **state)
+{
+    (void)state;
+    struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    make_bundle();
+    assert_int_equal(system("printf '\\n[buffer.weights]\\nsymbol = weights\\ntype = float\\n"
+                            "length = 3\\naccess = read\\nfill = constant(1)\\n' "
+                            ">>b/templates/scale.ini && "
+                            "echo '__device__ float weights[4];' >>b/templates/scale.cu"),
+                     0);
+    struct tuned_kernels *kernels = open_bundle();
+    assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), TUNED_BAD_FILE);
+    assert_non_null(strstr(error.message, "buffer 'weights': its length takes 12 bytes, but the "
+                                          "variable 'weights' has 16"));
+    tuned_kernels_close(kernels);
+    assert_int_equal(system("sed -i 's/^length = 3/length = 4/' b/templates/scale.ini"), 0);
+    kernels = open_bundle();
+    if (tuned_kernel_get(kernels, &query, &kernel, &error) != 0)
+        fail_msg("%s:%d: %s", error.file, error.line, error.message);
+    const struct tuned_kernel_buffer *weights = tuned_kernel_buffer(kernel, "weights");
+    const float values[4] = {1, 2, 3, 4};
+    CUdeviceptr address;
+    size_t bytes;
+    assert_int_equal(world.driver.cuModuleGetGlobal(&address, &bytes, kernel->module, "weights"),
+                     0);
+    assert_int_equal(weights->address, address);
+    assert_int_equal(world.driver.cuMemcpyHtoD(address, values, sizeof values), 0);
+    CUdeviceptr memory;
+    assert_int_equal(world.driver.cuMemAlloc(&memory, 2 * kernel->buffers[1].bytes), 0);
+    const struct tuned_buffer buffers[] = {
+        {"in", memory}, {"out", memory + kernel->buffers[1].bytes}, {"weights", memory}};
+    assert_int_equal(tuned_kernel_launch(kernel, buffers, 2, NULL, &error), 0);
+    assert_int_equal(tuned_kernel_launch(kernel, buffers, 3, NULL, &error), TUNED_INVALID);
+    assert_string_equal(error.message, "'weights' is not a buffer that the caller provides");
+    (void)world.driver.cuMemFree(memory);
+    tuned_kernel_free(kernel);
+    tuned_kernels_close(kernels);
+}
+
 static void test_refuses_other_versions(void **state)
 {
     (void)state;
@@ -549,6 +590,7 @@ int main(void)
         WORLD_TEST(test_without_a_compiler_a_damaged_binary_is_a_clear_error),
         WORLD_TEST(test_scratch_buffers_begin_with_any_fill),
         WORLD_TEST(test_launches_with_the_attributes_of_the_template),
+        WORLD_TEST(test_variables_of_the_source_are_the_callers_to_fill),
         WORLD_TEST(test_refuses_other_versions),
         WORLD_TEST(test_arguments_are_the_kernels),
         WORLD_TEST(test_bad_files_are_errors),

@@ -62,13 +62,18 @@ const char *tuned_origin_text(enum tuned_origin origin);
 
 enum tuned_access { TUNED_READ, TUNED_WRITE, TUNED_READ_WRITE, TUNED_SCRATCH };
 
-/* A buffer of the kernel. The caller passes all that are not TUNED_SCRATCH. */
+/*
+ * A buffer of the kernel. The caller passes all that are not TUNED_SCRATCH and have no address. One
+ * with an address is a variable of the loaded module (`symbol` in the template): the caller copies to
+ * it before a launch and from it afterwards, as its access says.
+ */
 struct tuned_kernel_buffer {
     const char *name;
     const char *type; /* "float", "int64", … */
     uint64_t length;  /* elements */
     uint64_t bytes;
     enum tuned_access access;
+    uint64_t address; /* of a variable on the GPU; 0 for all others */
 };
 
 /* One launch of a run, for callers that launch it themselves. */

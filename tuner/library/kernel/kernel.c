@@ -28,7 +28,7 @@ struct loaded_kernel {
     struct launch_plan launch_plan;
     struct tuned_launch *launches;
     struct tuned_kernel_buffer *buffers;
-    CUdeviceptr scratch[BUFFERS]; /* of buffers[i]; 0 if the caller provides it */
+    CUdeviceptr scratch[BUFFERS]; /* of buffers[i]; 0 if it is a variable or the caller's */
 };
 
 /* --- values --- */
@@ -180,8 +180,9 @@ static int describe_buffer(struct loaded_kernel *kernel, size_t index, const str
         status = error_set(error, ERROR_CONFIG, "impossible length '%s'",
                            expression_text(buffer->length));
     if (status == 0)
-        kernel->buffers[index] = (struct tuned_kernel_buffer){
-            buffer->name, element_name(*type), (uint64_t)length, bytes, accesses[buffer->access]};
+        kernel->buffers[index] =
+            (struct tuned_kernel_buffer){buffer->name, element_name(*type),      (uint64_t)length,
+                                         bytes,        accesses[buffer->access], 0};
     return status;
 }
 
@@ -206,6 +207,18 @@ static int make_scratch(struct loaded_kernel *kernel, size_t index, enum element
     return status;
 }
 
+/* The variable of the loaded module; what it holds is the caller's affair. */
+static int find_symbol(struct loaded_kernel *kernel, size_t index, struct error *error)
+{
+    const struct module module = {&kernel->kernels->device, kernel->public.module};
+    struct tuned_kernel_buffer *buffer = &kernel->buffers[index];
+    CUdeviceptr address = 0;
+    int status =
+        module_symbol(&module, &kernel->template->buffers[index], buffer->bytes, &address, error);
+    buffer->address = address;
+    return status;
+}
+
 static int make_buffers(struct loaded_kernel *kernel, const struct scope *scope,
                         struct error *error)
 {
@@ -222,6 +235,8 @@ static int make_buffers(struct loaded_kernel *kernel, const struct scope *scope,
         status = describe_buffer(kernel, i, scratch ? &names : scope, &type, error);
         if (status == 0 && scratch)
             status = make_scratch(kernel, i, type, &names, error);
+        if (status == 0 && template->buffers[i].symbol != NULL)
+            status = find_symbol(kernel, i, error);
         status = template_in_buffer(template, i, status, error);
     }
     kernel->public.buffers = kernel->buffers;
@@ -319,14 +334,14 @@ static int take_buffers(const struct loaded_kernel *kernel, const struct tuned_b
     for (size_t i = 0; i < count; i++) {
         const struct tuned_kernel_buffer *known =
             buffers[i].name != NULL ? tuned_kernel_buffer(&kernel->public, buffers[i].name) : NULL;
-        if (known == NULL || known->access == TUNED_SCRATCH)
+        if (known == NULL || known->access == TUNED_SCRATCH || known->address != 0)
             return kernels_refuse(error, TUNED_INVALID,
                                   "'%s' is not a buffer that the caller provides",
                                   buffers[i].name != NULL ? buffers[i].name : "");
         pointers[known - kernel->buffers] = buffers[i].address;
     }
     for (size_t i = 0; i < kernel->public.buffer_count; i++)
-        if (pointers[i] == 0)
+        if (pointers[i] == 0 && kernel->buffers[i].address == 0)
             return kernels_refuse(error, TUNED_INVALID, "buffer '%s' is missing",
                                   kernel->buffers[i].name);
     return 0;

@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# __constant__ and __device__ variables of the source as buffers: filled, restored and verified like others, in every
+# loaded copy of the code. In the stand-in each load has variables of its own, as on a GPU.
+shared_cubins=yes
+load helper
+
+@test "variables are filled for every copy of the code, restored before every run, and verified" {
+    stand_in "log = $scratch/calls" base_ns=2000
+    sweep <<'INI'
+[symbols]
+n = 2^10, 2^12
+block_size = 64, 128, 256
+INI
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 6
+    # each of the 16 copies of each finalist asks for its four
+    [ "$(grep -c cuModuleGetGlobal calls)" -gt 100 ]
+    # a variable that a run changes cannot be shared by the runs of a batch
+    equal "$(count runs 1)" 6
+}
+
+@test "short kernels whose variables no run changes are batched" {
+    stand_in base_ns=2000
+    sweep <<'INI'
+[symbols]
+block_size = 64, 128
+INI
+    sed -i '/^\[buffer.state\]/,/^fill/d;/^\[expect.total\]/,/^compare/d;/^\[expect.state\]/,/^compare/d' templates/symbols.ini
+    sed -i '/^\[buffer.total\]/,/^access/d' templates/symbols.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count runs 32)" 2
+}
+
+@test "wrong results in a variable, and changes to one that is only read, are found" {
+    sweep <<'INI'
+[symbols]
+mode = good, wrong, spoil
+INI
+    autotune --config sweep.ini --format csv
+    exits 0
+    paste -d: <(column mode) <(column outcome) <(column reason) >outcomes
+    has outcomes "good:measured:" "wrong:wrong_result:total[1] is" "spoil:wrong_result:input 'offsets' was changed"
+}
+
+@test "a variable of another size, a missing or unreachable one is named, at the buffer's line" {
+    sweep <<<'[symbols]'
+    sed -i 's/^taps = 4/taps = 5/' templates/symbols.ini
+    autotune --config sweep.ini
+    exits 2
+    has err "symbols.ini:18: buffer 'weights': its length takes 20 bytes, but the variable 'weights' has 16"
+    for edit in 's/float weights/float weihgts/' 's/^__constant__ float.*/namespace own\n{\n&\n}\nusing own::weights;/'; do
+        sweep <<<'[symbols]'
+        cp "$sweeps/templates/symbols.ini" templates
+        sed -i "$edit" templates/symbols.cu
+        sed -i 's/weights\[k\]/(k + 1.0f)/' templates/symbols.cu
+        autotune --config sweep.ini --format csv
+        exits 1
+        equal "$(column outcome)" invalid
+        column reason >reasons
+        has reasons "buffer 'weights': the source has no variable 'weights'; is it at namespace scope"
+    done
+}
+
+@test "what a variable cannot be is refused" {
+    while IFS='|' read -r edit message; do
+        sweep <<<'[symbols]'
+        cp "$sweeps/templates/symbols.ini" templates
+        sed -i "$edit" templates/symbols.ini
+        autotune check --config sweep.ini
+        exits 2
+        has err symbols.ini: "$message"
+    done <<'END'
+s/^symbol = weights/symbol = own::weights/|symbol 'own::weights' is not the name of a variable at namespace scope
+/^symbol = total/,/^access/s/^access.*/access = scratch/|it needs no section
+0,/^arguments = in, out/s//arguments = weights, out/|buffer 'weights' is a variable of the source, which the kernel reaches by its name
+END
+}
