@@ -20,9 +20,9 @@ own() {
     printf '%s\n' "num_load = 16" "cap = 0, 24, 28" >>sweep.ini
     autotune --config sweep.ini --arch sm_90 --format csv
     exits 0
-    paste -d' ' <(column cap) <(column registers) | sort -n >registers
-    awk '$1 == 0 && $2 <= 28 || $1 > 0 && $2 > $1 { exit 1 }' registers
-    equal "$(wc -l <registers)" 3
+    paste -d' ' <(column cap) <(column registers) | sort -n >rows
+    awk '$1 == 0 && $2 <= 28 || $1 > 0 && $2 > $1 { exit 1 }' rows
+    equal "$(wc -l <rows)" 3
     # and on the GPU, where twins would be left out
     autotune --config sweep.ini --format csv
     exits 0

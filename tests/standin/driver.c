@@ -576,6 +576,53 @@ CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *bytes, CUmodule module,
     return module_global(module, name, address, bytes);
 }
 
+static struct texture *textures;
+
+CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *memory,
+                           const CUDA_TEXTURE_DESC *view, const CUDA_RESOURCE_VIEW_DESC *resource)
+{
+    BEGIN(cuTexObjectCreate, NEED_CONTEXT);
+    bool linear = memory->resType == CU_RESOURCE_TYPE_LINEAR;
+    if ((!linear && memory->resType != CU_RESOURCE_TYPE_PITCH2D) || resource != NULL)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    CUdeviceptr address = linear ? memory->res.linear.devPtr : memory->res.pitch2D.devPtr;
+    size_t bytes = linear ? memory->res.linear.sizeInBytes
+                          : memory->res.pitch2D.pitchInBytes * memory->res.pitch2D.height;
+    if (address % 512 != 0 || !memory_holds(address, bytes) ||
+        (!linear && memory->res.pitch2D.pitchInBytes % 32 != 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    struct texture *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *made = (struct texture){*memory, *view, textures};
+    textures = made;
+    *object = (CUtexObject)(uintptr_t)made;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexObjectDestroy(CUtexObject object)
+{
+    BEGIN(cuTexObjectDestroy, NEED_CONTEXT);
+    for (struct texture **link = &textures; *link != NULL; link = &(*link)->next) {
+        if ((CUtexObject)(uintptr_t)*link == object) {
+            struct texture *destroyed = *link;
+            *link = destroyed->next;
+            free(destroyed);
+            return CUDA_SUCCESS;
+        }
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+__attribute__((destructor)) static void forget_textures(void)
+{
+    while (textures != NULL) {
+        struct texture *next = textures->next;
+        free(textures);
+        textures = next;
+    }
+}
+
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
 {
     BEGIN(cuFuncGetAttribute, NEED_CONTEXT);

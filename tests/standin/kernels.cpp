@@ -68,6 +68,40 @@ inline void __threadfence()
     return 0;
 }
 
+/* Textures of float, in linear memory and with unnormalised coordinates, clamped or with a border. */
+typedef unsigned long long cudaTextureObject_t;
+
+template <typename T> T tex1Dfetch(cudaTextureObject_t object, int i)
+{
+    const texture *texture = reinterpret_cast<const struct texture *>(object);
+    return reinterpret_cast<const T *>(texture->memory.res.linear.devPtr)[i];
+}
+
+template <typename T> T texel(const texture *texture, long x, long y)
+{
+    const auto &memory = texture->memory.res.pitch2D;
+    long width = static_cast<long>(memory.width), height = static_cast<long>(memory.height);
+    bool outside = x < 0 || y < 0 || x >= width || y >= height;
+    if (outside && texture->view.addressMode[0] == CU_TR_ADDRESS_MODE_BORDER)
+        return 0;
+    x = x < 0 ? 0 : x >= width ? width - 1 : x;
+    y = y < 0 ? 0 : y >= height ? height - 1 : y;
+    return reinterpret_cast<const T *>(memory.devPtr +
+                                       static_cast<size_t>(y) * memory.pitchInBytes)[x];
+}
+
+template <typename T> T tex2D(cudaTextureObject_t object, float x, float y)
+{
+    const texture *texture = reinterpret_cast<const struct texture *>(object);
+    if (texture->view.filterMode == CU_TR_FILTER_MODE_POINT)
+        return texel<T>(texture, static_cast<long>(floorf(x)), static_cast<long>(floorf(y)));
+    float left = floorf(x - 0.5f), top = floorf(y - 0.5f);
+    float right = x - 0.5f - left, bottom = y - 0.5f - top;
+    long i = static_cast<long>(left), j = static_cast<long>(top);
+    return (1 - bottom) * ((1 - right) * texel<T>(texture, i, j) + right * texel<T>(texture, i + 1, j)) +
+           bottom * ((1 - right) * texel<T>(texture, i, j + 1) + right * texel<T>(texture, i + 1, j + 1));
+}
+
 sigjmp_buf kernel_start;
 volatile sig_atomic_t kernel_error;
 
@@ -123,6 +157,10 @@ namespace types
 namespace pack
 {
 #include "templates/pack.cu"
+}
+namespace blur
+{
+#include "templates/blur.cu"
 }
 namespace symbols
 {
@@ -277,6 +315,11 @@ const struct kernel kernels[] = {
     KERNEL(pack, pack_short),
     KERNEL(pack, pack_reference),
     KERNEL(rounds, rounds_run),
+    KERNEL(blur, blur_memory),
+    KERNEL(blur, blur_fetch),
+    KERNEL(blur, blur_point),
+    KERNEL(blur, blur_linear),
+    KERNEL(blur, blur_reference),
     KERNEL(symbols, symbols_apply),
     KERNEL(symbols, symbols_wrong),
     KERNEL(symbols, symbols_spoil),

@@ -16,6 +16,13 @@ extern "C" {
 
 struct kernel;
 
+/* What the handle of a texture points to. */
+struct texture {
+    CUDA_RESOURCE_DESC memory;
+    CUDA_TEXTURE_DESC view;
+    struct texture *next;
+};
+
 /* The host version of an entry; NULL where there is none. */
 const struct kernel *kernel_find(const char *entry);
 

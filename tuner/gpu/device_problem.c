@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "compile/launch_arguments.h"
 #include "gpu/device_symbols.h"
+#include "gpu/device_texture.h"
 #include "gpu/module.h"
 #include "record/gpu.h"
 #include "template/template_load.h"
@@ -31,7 +32,7 @@ static void **step_pointers(struct device_problem *problem, struct device_buffer
     void **pointers = alloc_zeroed(step->argument_count, sizeof *pointers);
     for (size_t i = 0; i < step->argument_count; i++) {
         struct step_argument *argument = &step->arguments[i];
-        pointers[i] = argument->is_buffer
+        pointers[i] = argument->is_buffer && !argument->is_texture
                           ? (void *)buffer_pointer(problem, scratch, reference, argument->buffer)
                           : (void *)argument->bytes;
     }
@@ -363,6 +364,22 @@ static int make_scratch(struct device_variant *variant, struct device_problem *p
     return 0;
 }
 
+/* The textures of a step's arguments, over the problem's buffers or the variant's own. */
+static int make_textures(struct device_variant *variant, struct device_problem *problem,
+                         struct step *step, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < step->argument_count && status == 0; i++) {
+        struct step_argument *argument = &step->arguments[i];
+        if (!argument->is_texture)
+            continue;
+        bool own = problem->template.buffers[argument->buffer].access == ACCESS_SCRATCH;
+        const struct device_buffer *buffers = own ? variant->scratch : problem->buffers;
+        status = device_texture_new(problem->device, &buffers[argument->buffer], argument, error);
+    }
+    return status;
+}
+
 static int make_steps(struct device_variant *variant, struct device_problem *problem,
                       struct error *error)
 {
@@ -377,6 +394,8 @@ static int make_steps(struct device_variant *variant, struct device_problem *pro
                 status =
                     error_set(error, ERROR_CONFIG,
                               "launch of '%s': only a reference can use 'reference'", step->entry);
+        if (status == 0)
+            status = make_textures(variant, problem, step, error);
     }
     if (status == 0)
         status = device_code_resolve(&variant->copies[0], problem->device, launch_plan, error);
@@ -436,6 +455,7 @@ void device_variant_unload(struct device_variant *variant, struct device_problem
     for (size_t i = 0; variant->arguments != NULL && i < variant->launch_plan.step_count; i++)
         free(variant->arguments[i]);
     free(variant->arguments);
+    device_textures_free(problem->device, &variant->launch_plan);
     launch_plan_release(&variant->launch_plan);
     for (size_t i = 0; i < variant->copy_count; i++)
         device_code_unload(&variant->copies[i], problem->device);

@@ -39,6 +39,8 @@
     X(cuModuleUnload, 2000)                                                                        \
     X(cuModuleGetFunction, 2000)                                                                   \
     X(cuModuleGetGlobal, 3020)                                                                     \
+    X(cuTexObjectCreate, 5000)                                                                     \
+    X(cuTexObjectDestroy, 5000)                                                                    \
     X(cuFuncGetAttribute, 2020)                                                                    \
     X(cuFuncSetAttribute, 9000)                                                                    \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                           \

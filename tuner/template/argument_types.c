@@ -10,6 +10,7 @@ struct given {
     bool known;
     enum element_type type; /* of the scalar, or of the buffer's elements */
     const char *buffer;     /* NULL: a scalar */
+    bool texture;           /* an object over the buffer */
 };
 
 /* The launch or reference whose arguments are checked. */
@@ -36,6 +37,7 @@ static struct given describe(const struct checked *checked, const struct argumen
         return given;
     const char *text = expression_text(argument->expression);
     given.buffer = text;
+    given.texture = argument->is_texture;
     size_t index = find_buffer(template, text);
     if (checked->expectation != NULL && strcmp(text, "reference") == 0)
         given.known = template_expected_type(template, checked->expectation, checked->scope,
@@ -76,6 +78,8 @@ static bool fits(const struct source_parameter *declared, const struct given *gi
     bool address = element_bytes(given->type) == 8 && !element_is_floating(given->type);
     if (given->buffer == NULL && declared->pointer)
         return address; /* uint64 0, a null pointer */
+    if (given->texture && declared->pointer)
+        return false;
     if (!declared->known || !given->known)
         return true;
     if (given->buffer == NULL)
@@ -92,7 +96,7 @@ static int refuse(const struct checked *checked, size_t index,
     const struct launch *launch = checked->launch;
     const struct argument *argument = &launch->arguments[index];
     const char *path = checked->template->path;
-    if (given->buffer != NULL && given->known)
+    if (given->buffer != NULL && given->known && !given->texture)
         return error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
                             "parameter %zu of kernel '%s' is '%s', but buffer '%s' has elements of "
                             "type %s",

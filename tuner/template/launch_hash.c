@@ -24,7 +24,15 @@ static void add_step(struct hash *hash, const struct step *step)
     for (size_t i = 0; i < step->argument_count; i++) {
         const struct step_argument *argument = &step->arguments[i];
         const uint64_t kind[] = {argument->is_buffer, argument->buffer, argument->size};
+        const uint64_t texture[] = {argument->is_texture,
+                                    argument->width,
+                                    argument->height,
+                                    argument->texture.linear,
+                                    (uint64_t)argument->texture.address,
+                                    argument->texture.normalized,
+                                    argument->texture.as_float};
         hash_add(hash, kind, sizeof kind);
+        hash_add(hash, texture, sizeof texture);
         hash_add(hash, argument->bytes, sizeof argument->bytes);
     }
 }

@@ -122,6 +122,27 @@ static int read_buffer_argument(struct evaluation *evaluation, const struct laun
                         expression_text(argument->expression), launch->name);
 }
 
+static int read_texture_argument(struct evaluation *evaluation, const struct launch *launch,
+                                 const struct argument *argument, struct step_argument *result)
+{
+    uint64_t *const extents[] = {&result->width, &result->height};
+    result->is_texture = true;
+    result->texture = argument->texture;
+    for (size_t i = 0; i < 2 && argument->extents[i] != NULL; i++) {
+        int64_t value = 0;
+        int status = expression_integer(argument->extents[i], &evaluation->local_scope, &value,
+                                        evaluation->error);
+        if (status != 0)
+            return status;
+        if (value < 1 || value > INT32_MAX)
+            return out_of_range(evaluation, argument->extents[i],
+                                i == 0 ? "a texture's width" : "a texture's height", value,
+                                launch->name);
+        *extents[i] = (uint64_t)value;
+    }
+    return 0;
+}
+
 static int read_scalar(struct evaluation *evaluation, const struct launch *launch,
                        const struct argument *argument, unsigned char *bytes)
 {
@@ -172,6 +193,8 @@ static int read_arguments(struct evaluation *evaluation, const struct launch *la
         int status = argument->is_buffer
                          ? read_buffer_argument(evaluation, launch, argument, &step->arguments[i])
                          : read_value_argument(evaluation, launch, argument, &step->arguments[i]);
+        if (status == 0 && argument->is_texture)
+            status = read_texture_argument(evaluation, launch, argument, &step->arguments[i]);
         if (status != 0)
             return status;
     }

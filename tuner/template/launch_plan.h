@@ -44,6 +44,9 @@ struct step_argument {
     size_t buffer;                       /* index; SIZE_MAX: the reference's output */
     unsigned char bytes[ARGUMENT_BYTES]; /* a scalar or struct as the kernel has it */
     size_t size;                         /* in bytes; 8 for a buffer */
+    bool is_texture;        /* over the buffer; whoever launches puts the object into `bytes` */
+    uint64_t width, height; /* elements; 0 for linear memory */
+    struct texture_options texture;
 };
 
 struct step {

@@ -111,6 +111,8 @@ static char *scalar_text(const struct argument *argument)
 {
     const char *text = expression_text(argument->expression);
     const char *type = argument->is_condition ? "bool" : element_name(argument->type);
+    if (argument->is_texture)
+        return alloc_format("texture(%s)", text);
     return argument->is_buffer ? alloc_string(text) : alloc_format("%s %s", type, text);
 }
 
@@ -157,6 +159,8 @@ static void arguments_release(struct argument *arguments, size_t count)
             expression_free(arguments[i].fields[j].expression);
         free(arguments[i].fields);
         expression_free(arguments[i].expression);
+        expression_free(arguments[i].extents[0]);
+        expression_free(arguments[i].extents[1]);
     }
     free(arguments);
 }

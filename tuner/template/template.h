@@ -59,6 +59,16 @@ struct buffer {
     int line;
 };
 
+/* As CUaddress_mode numbers them. */
+enum texture_address { TEXTURE_WRAP, TEXTURE_CLAMP, TEXTURE_MIRROR, TEXTURE_BORDER };
+
+struct texture_options {
+    bool linear; /* filtered; otherwise the nearest point */
+    enum texture_address address;
+    bool normalized; /* coordinates from 0 to 1 */
+    bool as_float;   /* integers of 8 and 16 bits are read as numbers from 0 or -1 to 1 */
+};
+
 struct argument {
     bool is_buffer;                /* the expression yields a buffer's name */
     bool is_condition;             /* a bool; the expression yields true or false */
@@ -66,6 +76,9 @@ struct argument {
     struct expression *expression; /* NULL: a struct */
     struct argument *fields;       /* of a struct: scalars */
     size_t field_count;
+    bool is_texture;               /* over the buffer */
+    struct expression *extents[2]; /* its width and height; NULL: linear memory */
+    struct texture_options texture;
 };
 
 enum { ARGUMENT_BYTES = 64 }; /* the most that a struct has */

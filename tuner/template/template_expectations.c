@@ -130,5 +130,10 @@ int loader_read_expectation(struct loader *loader, const char *section,
     if (status == 0)
         status = loader_read_geometry(loader, section, &loader->fixed, &expectation->reference);
     expectation->reference.lines.entry = reference->line;
+    for (size_t i = 0; i < expectation->reference.argument_count && status == 0; i++)
+        if (expectation->reference.arguments[i].is_texture)
+            status = loader_fail(loader, expectation->reference.lines.arguments,
+                                 "reference '%s' has a texture; give it the buffer itself",
+                                 expectation->reference.entry);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "template/launch_attributes.h"
 #include "template/template_names.h"
+#include "template/template_textures.h"
 #include "template/value_list.h"
 
 #include <ctype.h>
@@ -79,6 +80,8 @@ static int read_fields(struct loader *loader, const char *text, int line, const 
 static int read_argument(struct loader *loader, const char *text, int line,
                          const struct names *known, struct argument *argument)
 {
+    if (texture_is_one(text))
+        return loader_read_texture(loader, text, line, known, argument);
     if (strncmp(text, "struct(", strlen("struct(")) != 0)
         return read_plain(loader, text, line, known, argument);
     char *copy = alloc_string(text);

@@ -379,6 +379,21 @@ static void test_variables_of_the_source_are_the_callers_to_fill(void **state)
     tuned_kernels_close(kernels);
 }
 
+static void test_a_texture_is_refused(void **state)
+{
+    (void)state;
+    struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    make_bundle();
+    assert_int_equal(
+        system("sed -i 's/= in, out, float/= texture(in), out, float/' b/templates/scale.ini"), 0);
+    struct tuned_kernels *kernels = open_bundle();
+    assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), TUNED_BAD_FILE);
+    assert_non_null(strstr(error.message, "has a texture, which libtuned_kernel does not make"));
+    tuned_kernels_close(kernels);
+}
+
 static void test_refuses_other_versions(void **state)
 {
     (void)state;
@@ -590,6 +605,7 @@ int main(void)
         WORLD_TEST(test_without_a_compiler_a_damaged_binary_is_a_clear_error),
         WORLD_TEST(test_scratch_buffers_begin_with_any_fill),
         WORLD_TEST(test_launches_with_the_attributes_of_the_template),
+        WORLD_TEST(test_a_texture_is_refused),
         WORLD_TEST(test_variables_of_the_source_are_the_callers_to_fill),
         WORLD_TEST(test_refuses_other_versions),
         WORLD_TEST(test_arguments_are_the_kernels),

@@ -115,6 +115,12 @@ static int check_step(const struct loaded_kernel *kernel, const struct step *ste
         return error_set(error, ERROR_CONFIG, "launch of '%s' has more than %d arguments",
                          step->entry, ARGUMENTS);
     for (size_t i = 0; i < step->argument_count; i++)
+        if (step->arguments[i].is_texture)
+            return error_set(error, ERROR_CONFIG,
+                             "launch of '%s' has a texture, which libtuned_kernel does not make; "
+                             "load your source with tuned_module_get() and make the texture there",
+                             step->entry);
+    for (size_t i = 0; i < step->argument_count; i++)
         if (step->arguments[i].is_buffer &&
             step->arguments[i].buffer >= kernel->template->buffer_count)
             return error_set(error, ERROR_CONFIG,
