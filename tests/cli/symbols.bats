@@ -14,7 +14,7 @@ INI
     autotune --config sweep.ini --format csv
     exits 0
     equal "$(count outcome measured)" 6
-    # each of the 16 copies of each finalist asks for its four
+    # every copy of a finalist's code asks for its four
     [ "$(grep -c cuModuleGetGlobal calls)" -gt 100 ]
     # a variable that a run changes cannot be shared by the runs of a batch
     equal "$(count runs 1)" 6
