@@ -98,8 +98,10 @@ template <typename T> T tex2D(cudaTextureObject_t object, float x, float y)
     float left = floorf(x - 0.5f), top = floorf(y - 0.5f);
     float right = x - 0.5f - left, bottom = y - 0.5f - top;
     long i = static_cast<long>(left), j = static_cast<long>(top);
-    return (1 - bottom) * ((1 - right) * texel<T>(texture, i, j) + right * texel<T>(texture, i + 1, j)) +
-           bottom * ((1 - right) * texel<T>(texture, i, j + 1) + right * texel<T>(texture, i + 1, j + 1));
+    return (1 - bottom) *
+               ((1 - right) * texel<T>(texture, i, j) + right * texel<T>(texture, i + 1, j)) +
+           bottom * ((1 - right) * texel<T>(texture, i, j + 1) +
+                     right * texel<T>(texture, i + 1, j + 1));
 }
 
 sigjmp_buf kernel_start;
@@ -349,10 +351,7 @@ void *kernel_variable(const char *name, size_t bytes)
         void *address;
         size_t bytes;
     } variables[] = {
-#define VARIABLE(source, name)                                                                     \
-    {                                                                                              \
-        #name, &source::name, sizeof source::name                                                  \
-    }
+#define VARIABLE(source, name) {#name, &source::name, sizeof source::name}
         VARIABLE(symbols, weights),
         VARIABLE(symbols, offsets),
         VARIABLE(symbols, total),
