@@ -893,7 +893,7 @@ CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
                                       const CUlaunchConfig *config)
 {
     BEGIN(cuOccupancyMaxActiveClusters, NEED_CONTEXT);
-    struct wishes wishes;
+    struct wishes wishes = {0};
     struct extent grid = {config->gridDimX, config->gridDimY, config->gridDimZ};
     if (!module_has_function(function))
         return CUDA_ERROR_INVALID_HANDLE;
@@ -909,7 +909,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
                           void **extra)
 {
     BEGIN(cuLaunchKernelEx, NEED_CONTEXT);
-    struct wishes wishes;
+    struct wishes wishes = {0};
     struct extent grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
                   block = {config->blockDimX, config->blockDimY, config->blockDimZ};
     CUresult checked = check_launch(function, grid, block, config->sharedMemBytes);

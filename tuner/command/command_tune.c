@@ -152,6 +152,37 @@ static int tune(const struct command_options *options, const struct run_options 
     return status;
 }
 
+/* Runs the sweep as `options` say. */
+static int tune_as_asked(int argc, const char **argv, const struct command_options *options,
+                         const struct sweep_limits *limits, struct report_options *report,
+                         struct error *error)
+{
+    char *command = join_arguments(argc, argv);
+    const struct run_options run_options = {
+        .command = command,
+        .arch = options->arch,
+        .tuned = options->tuned,
+        .results = options->results,
+        .device = options->device,
+        .workers = options->jobs != JOBS_ALL ? (size_t)options->jobs : 0,
+        .limits = *limits,
+        .exhaustive = options->exhaustive > 0 ? (unsigned)options->exhaustive : 0,
+        .remeasure = options->remeasure != 0,
+        .no_wait = options->no_wait != 0,
+        .instructions = options->sass != 0,
+        .quiet = options->quiet != 0,
+        .history = options->progress != 0,
+        .notice = print_notice,
+        .doubted = report_doubt,
+        .study_done = write_csv,
+    };
+    report->top = (size_t)options->top;
+    interrupt_install();
+    int status = tune(options, &run_options, report, error);
+    free(command);
+    return status;
+}
+
 int command_tune(int argc, const char **argv, struct error *error)
 {
     struct command_options options = {.jobs = JOBS_ALL, .evaluations = EVALUATIONS_ALL};
@@ -208,31 +239,8 @@ int command_tune(int argc, const char **argv, struct error *error)
         status = check_options(&options, &report.format, error);
     if (status == 0)
         status = read_limits(&options, &limits, error);
-    if (status == 0) {
-        char *command = join_arguments(argc, argv);
-        const struct run_options run_options = {
-            .command = command,
-            .arch = options.arch,
-            .tuned = options.tuned,
-            .results = options.results,
-            .device = options.device,
-            .workers = options.jobs != JOBS_ALL ? (size_t)options.jobs : 0,
-            .limits = limits,
-            .exhaustive = options.exhaustive > 0 ? (unsigned)options.exhaustive : 0,
-            .remeasure = options.remeasure != 0,
-            .no_wait = options.no_wait != 0,
-            .instructions = options.sass != 0,
-            .quiet = options.quiet != 0,
-            .history = options.progress != 0,
-            .notice = print_notice,
-            .doubted = report_doubt,
-            .study_done = write_csv,
-        };
-        report.top = (size_t)options.top;
-        interrupt_install();
-        status = tune(&options, &run_options, &report, error);
-        free(command);
-    }
+    if (status == 0)
+        status = tune_as_asked(argc, argv, &options, &limits, &report, error);
     command_options_release(&options);
     return status < 0 ? status : 0;
 }

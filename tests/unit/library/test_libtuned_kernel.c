@@ -292,14 +292,14 @@ static void test_scratch_buffers_begin_with_any_fill(void **state)
 }
 
 /* What the last cuLaunchKernelEx() asked for. */
-static CUlaunchAttribute asked[8];
-static unsigned asked_count;
+static CUlaunchAttribute noted[8];
+static unsigned noted_count;
 
 static CUresult note_launch(const CUlaunchConfig *config, CUfunction function, void **arguments,
                             void **extra)
 {
-    asked_count = config->numAttrs;
-    memcpy(asked, config->attrs, asked_count * sizeof *asked);
+    noted_count = config->numAttrs;
+    memcpy(noted, config->attrs, noted_count * sizeof *noted);
     return world.driver.cuLaunchKernelEx(config, function, arguments, extra);
 }
 
@@ -327,12 +327,12 @@ static void test_launches_with_the_attributes_of_the_template(void **state)
     assert_int_equal(world.driver.cuMemAlloc(&out, kernel->buffers[1].bytes), 0);
     const struct tuned_buffer buffer = {"out", out};
     assert_int_equal(tuned_kernel_launch(kernel, &buffer, 1, NULL, &error), 0);
-    assert_int_equal(asked_count, 3);
-    assert_int_equal(asked[0].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-    assert_int_equal(asked[0].value.clusterDim.x, 2);
-    assert_int_equal(asked[1].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
-    assert_int_equal(asked[2].id, 14); /* the preferred carve-out */
-    assert_int_equal(asked[2].value.pad[0], 50);
+    assert_int_equal(noted_count, 3);
+    assert_int_equal(noted[0].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+    assert_int_equal(noted[0].value.clusterDim.x, 2);
+    assert_int_equal(noted[1].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
+    assert_int_equal(noted[2].id, 14); /* the preferred carve-out */
+    assert_int_equal(noted[2].value.pad[0], 50);
     (void)world.driver.cuMemFree(out);
     tuned_kernel_free(kernel);
     tuned_kernels_close(kernels);

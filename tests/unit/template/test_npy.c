@@ -44,8 +44,9 @@ static size_t make_npy(unsigned char *bytes, unsigned char version, const char *
 static void write_npy(unsigned char version, const char *header, const void *data,
                       size_t data_bytes)
 {
-    unsigned char bytes[1024];
-    write_bytes(bytes, make_npy(bytes, version, header, data, data_bytes));
+    unsigned char bytes[1024] = {0};
+    size_t count = make_npy(bytes, version, header, data, data_bytes);
+    write_bytes(bytes, count);
 }
 
 static void assert_refused(const char *message)
