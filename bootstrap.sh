@@ -184,7 +184,7 @@ set_up() {
     echo "$purpose $state" >build/bootstrap.stamp
 }
 
-# What is installed: autotune and the libraries; in silence where it has been built before and still builds.
+# Builds what is installed: autotune and the libraries. Prints nothing if they were built before and still build.
 build_autotune() {
     local output
     if [[ ! -e build/autotune ]]; then

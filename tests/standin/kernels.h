@@ -26,7 +26,7 @@ struct texture {
 /* The host version of an entry; NULL where there is none. */
 const struct kernel *kernel_find(const char *entry);
 
-/* A variable of the templates' sources; NULL where there is none of the name and size. */
+/* A variable of the templates' sources; NULL if none has this name and size. */
 void *kernel_variable(const char *name, size_t bytes);
 
 /* The largest whole number below 2^32 among the arguments: as many elements are counted as work. */

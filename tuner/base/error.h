@@ -56,12 +56,12 @@ int error_set_errno(struct error *error, enum error_code code, const char *forma
 /* Prints "autotune: FILE:LINE: MESSAGE" to `stream`. */
 void error_print(const struct error *error, FILE *stream);
 
-/* "FILE:LINE: MESSAGE" with the file's name without its folder, or "MESSAGE" if there is no file, as
- * the reason of an outcome. Returns `text`. */
+/* Writes the error as the reason of an outcome: "FILE:LINE: MESSAGE", the file without its folder; or
+ * "MESSAGE" if there is no file. Returns `text`. */
 enum { ERROR_TEXT_BYTES = 1024 };
 char *error_text(const struct error *error, char text[ERROR_TEXT_BYTES]);
 
-/* The exit status for `code`, as documented in the README. */
+/* The exit status for `code`, as documented in the man page. */
 int error_exit_status(int code);
 
 #endif

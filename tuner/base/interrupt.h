@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Installs the handlers. A SIGHUP that is ignored (nohup) stays ignored. System calls resume after
- * a signal, except those that wait: poll(), nanosleep(), and send() with a timeout. */
+/* Installs the handlers. A SIGHUP that is ignored (nohup) stays ignored. A signal interrupts
+ * the system calls that wait: poll(), nanosleep(), and send() with a timeout. All others resume. */
 void interrupt_install(void);
 
 /* Call when everything is stored: from now on, the first signal terminates the process. */

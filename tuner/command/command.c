@@ -55,6 +55,20 @@ struct poptOption option_kernels(struct command_options *options)
                        "NAME");
 }
 
+struct poptOption option_templates(char **templates)
+{
+    return option_text("templates", 0, templates,
+                       "the templates' folder (default: kernel_templates, or the installed ones)",
+                       "DIR");
+}
+
+struct poptOption option_variant(char ***settings)
+{
+    return option_list("set", 's', settings,
+                       "a parameter or problem value; may be repeated (default: the template's)",
+                       "NAME=VALUE");
+}
+
 struct poptOption option_format(struct command_options *options)
 {
     return option_text("format", 'f', &options->format,

@@ -70,6 +70,11 @@ struct poptOption option_kernels(struct command_options *options);
 struct poptOption option_format(struct command_options *options);
 struct poptOption option_top(struct command_options *options);
 
+/* The same, for commands with options of their own: where templates are looked for, and the values of
+ * one variant and its problem. */
+struct poptOption option_templates(char **templates);
+struct poptOption option_variant(char ***settings);
+
 /*
  * Parses a command's arguments. `help` is what --help prints between "Usage: autotune " and the
  * options: the usage, an empty line, what the command does, and an example. Returns 0; 1 if the

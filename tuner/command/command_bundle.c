@@ -486,9 +486,7 @@ int command_bundle(int argc, const char **argv, struct error *error)
         option_text("tuned", 't', &bundle.tuned_path, "the tuned INI (default: results/tuned.ini)",
                     "FILE"),
         option_list("kernel", 'k', &bundle.kernels, "only this kernel; may be repeated", "NAME"),
-        option_text("templates", 0, &bundle.templates,
-                    "the templates' folder (default: kernel_templates, or the installed ones)",
-                    "DIR"),
+        option_templates(&bundle.templates),
         option_list("source", 0, &bundle.sources,
                     "also compile this source of the application with the tuned parameters of "
                     "KERNEL; may be repeated",

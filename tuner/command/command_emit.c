@@ -139,9 +139,7 @@ int command_emit(int argc, const char **argv, struct error *error)
     struct emission emission = {0};
     const struct poptOption table[] = {
         option_text("kernel", 'k', &emission.kernel, "the template", "NAME"),
-        option_list("set", 's', &emission.settings,
-                    "a parameter or problem value; may be repeated (default: the template's)",
-                    "NAME=VALUE"),
+        option_variant(&emission.settings),
         option_flag("source", 0, &emission.source,
                     "its source, preceded by its definitions (the default)"),
         option_flag("ptx", 0, &emission.ptx, "its PTX"),
@@ -150,9 +148,7 @@ int command_emit(int argc, const char **argv, struct error *error)
                     "its machine code, followed by the number of instructions of each kind; needs "
                     "nvdisasm or cuobjdump"),
         option_text("arch", 'a', &emission.arch, "the architecture (default: sm_90)", "sm_XX"),
-        option_text("templates", 0, &emission.templates,
-                    "the templates' folder (default: kernel_templates, or the installed ones)",
-                    "DIR"),
+        option_templates(&emission.templates),
         option_text("output", 'o', &emission.output, "write to this file (default: stdout)",
                     "FILE"),
         POPT_TABLEEND};

@@ -182,17 +182,13 @@ int command_run(int argc, const char **argv, struct error *error)
     const struct poptOption table[] = {
         option_text("kernel", 'k', &variant.kernel, "the template, by its name", "NAME"),
         option_text("template", 0, &variant.path, "the template, by its file", "FILE"),
-        option_list("set", 's', &variant.settings,
-                    "a parameter or problem value; may be repeated (default: the template's)",
-                    "NAME=VALUE"),
+        option_variant(&variant.settings),
         option_number("differences", 0, &variant.differences,
                       "how many elements of a wrong result to print (default: 10, at most 100)"),
         option_number("device", 'd', &variant.device, "the GPU, counted from 0 (default: 0)"),
         option_flag("no-wait", 0, &variant.no_wait,
                     "fail if another run is using the GPU (default: wait for it)"),
-        option_text("templates", 0, &variant.templates,
-                    "the templates' folder (default: kernel_templates, or the installed ones)",
-                    "DIR"),
+        option_templates(&variant.templates),
         POPT_TABLEEND};
     struct command_values taken;
     int status = command_values_take(&taken, argc, argv, table, error);

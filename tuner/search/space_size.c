@@ -1,7 +1,7 @@
 #include "search/space_size.h"
 
 #include "base/interrupt.h"
-#include "base/statistics.h"
+#include "search/random_number.h"
 
 #include <stdbool.h>
 
@@ -11,11 +11,6 @@ enum {
     PROBES = 2000,
     PROBED_VALUES = 1000000 /* by all probes together */
 };
-
-static size_t random_below(uint64_t *random, size_t count)
-{
-    return (size_t)((statistics_random(random) >> 8) % count);
-}
 
 /* Whether a combination at random satisfies the constraints. */
 static int draw(struct space *space, const struct value_list *values, size_t dimensions,
