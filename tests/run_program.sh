@@ -6,7 +6,8 @@
 set -u
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
-"$@" 2>&1 | tee "$output"
+# As from a terminal, whatever the caller ignores: nohup, for one, ignores SIGHUP.
+env --default-signal=HUP,INT,QUIT,PIPE,TERM,CHLD "$@" 2>&1 | tee "$output"
 status=${PIPESTATUS[0]}
 
 # The kernel may spread addresses further than gcc 12's thread sanitizer can handle; then the program does not begin.

@@ -1,13 +1,13 @@
 #!/bin/sh
 # usage: run.sh BUILD_DIR NAME: replays the corpus of fuzzer NAME, then runs it for AUTOTUNE_FUZZ_S seconds (default 2).
 # An input may take AUTOTUNE_FUZZ_TIMEOUT_S seconds (10: of the wall clock, so a loaded machine needs room).
-# New inputs go to AUTOTUNE_FUZZ_CORPUS/NAME where that is set. Exits with 77 (skipped) where it was not built.
+# New inputs go to AUTOTUNE_FUZZ_CORPUS/NAME where that is set. `cmake --build BUILD_DIR --target fuzz` makes it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 fuzzer=$(cd "$1" && pwd)/tests/fuzz/fuzz_$2
 if [ ! -x "$fuzzer" ]; then
-    echo "no $fuzzer: clang with libFuzzer (clang-14, libclang-rt-14-dev) was not found" >&2
-    exit 77
+    echo "no $fuzzer: cmake --build $1 --target fuzz, with clang and libFuzzer (clang-14, libclang-rt-14-dev)" >&2
+    exit 1
 fi
 seconds=${AUTOTUNE_FUZZ_S:-2}
 scratch=$(mktemp -d)

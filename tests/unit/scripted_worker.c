@@ -379,6 +379,18 @@ static json_t *refuse(struct player *player)
     return write_entry(player, NULL, player->argument, NULL);
 }
 
+static size_t count_requests(const char *request, size_t bytes);
+
+static json_t *be_after(struct player *player)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    char *request;
+    size_t wanted = strtoul(player->argument, &request, 10);
+    while (count_requests(request + 1, SIZE_MAX) < wanted)
+        (void)nanosleep(&pause, NULL);
+    return answer(player);
+}
+
 /* To add an action: a function above, which returns the reply or NULL, and a line here. */
 static const struct {
     const char *name;
@@ -392,6 +404,7 @@ static const struct {
     {"interrupt", interrupt},   /* sends the coordinator a Ctrl-C */
     {"deaf", answer_and_hang},  /* answers, and then reads no more */
     {"late", be_late},          /* MS, below 1000: answers then */
+    {"after", be_after},        /* COUNT REQUEST: answers once there were so many of that */
     {"busy", be_busy},          /* MS: answers after so much CPU time */
     {"say", say},               /* TEXT: that line is the reply */
     {"half", say_half},         /* STATUS: exits in the middle of the reply */

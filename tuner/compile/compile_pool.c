@@ -640,12 +640,12 @@ static int expire(struct event_source *source, struct error *error)
 static void begin_job(struct compile_pool *pool, struct compile_worker *worker)
 {
     worker->job = dequeue(pool);
-    worker->began_ns = clock_ns();
-    worker->source.deadline_ns =
-        worker->began_ns + (int64_t)(job_timeout_s(pool, worker->job) * 1e9);
     (void)worker_starved_ns(&worker->worker);
     /* a worker that is gone shows at the next reading */
     (void)channel_send(&worker->worker.channel, job_message(pool, worker->job), NULL);
+    worker->began_ns = clock_ns(); /* not before: sending may take long on a busy machine */
+    worker->source.deadline_ns =
+        worker->began_ns + (int64_t)(job_timeout_s(pool, worker->job) * 1e9);
 }
 
 /* Gives queued jobs to idle workers, and starts workers for the rest. */

@@ -119,8 +119,8 @@ static void the_hopeless_get_one_sample(void **state)
 {
     (void)state;
     struct tuning_fixture fixture;
-    /* the fast one is compiled, and so tried, first */
-    fixture_start(&fixture, "compile:us=50 * late 200\n", "us = 20, 50", 10);
+    /* when the second trial is requested, the first is over */
+    fixture_start(&fixture, "compile:us=50 * after 2 trial\n", "us = 20, 21, 50", 10);
     screen(&fixture);
     assert_int_equal(fixture_result(&fixture, 20)->sample_count, 3);
     assert_int_equal(fixture_result(&fixture, 50)->sample_count, 1);
@@ -145,7 +145,9 @@ static void a_variant_may_fail_when_it_is_tried_again(void **state)
 {
     (void)state;
     struct tuning_fixture fixture;
-    fixture_start(&fixture, "trial:us=15 2 die 3\n", "us = 6, 15", 10);
+    /* the short one comes second, so that the other one is sampled singly first */
+    fixture_start(&fixture, "compile:us=6 * after 1 trial:us=15\ntrial:us=15 2 die 3\n",
+                  "us = 6, 15", 10);
     screen(&fixture);
     fixture_assert_outcome(&fixture, 15, OUTCOME_FAULT, "ended with status 3");
     fixture_assert_measured(&fixture, 6);
