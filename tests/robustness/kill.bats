@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SIGKILL of the coordinator or of a worker at random instants: nothing that was in the record is lost, what is
 # measured in the end is what an undisturbed run finds, and no process outlives its coordinator.
-# AUTOTUNE_KILLS (40) and AUTOTUNE_SEED (1) say how many and which.
+# AUTOTUNE_KILLS (20) and AUTOTUNE_SEED (1) say how many and which.
 load ../cli/helper
 
 # Lines of a tuned INI in which two runs differ: a timer's ticks fall otherwise on an interrupted run.
@@ -63,7 +63,7 @@ a_worker() {
     kills=0
     of_workers=0
     completed=0
-    while [ $kills -lt "${AUTOTUNE_KILLS:-40}" ]; do
+    while [ $kills -lt "${AUTOTUNE_KILLS:-20}" ]; do
         rm -rf results
         within_ms=$cached_ms
         [ $((RANDOM % 3)) -gt 0 ] || { rm -rf cache && within_ms=$cold_ms; }

@@ -17,7 +17,7 @@ begin() {
 
 # steps TOTAL: the N of the walk, the first and the last among them
 steps() {
-    local wanted=${AUTOTUNE_WALK:-8} i
+    local wanted=${AUTOTUNE_WALK:-5} i
     [ "$wanted" != all ] && [ "$wanted" -lt "$1" ] || wanted=$1
     for i in $(seq "$wanted"); do
         echo $((wanted > 1 ? 1 + (i - 1) * ($1 - 1) / (wanted - 1) : $1))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The Nth call of the driver fails, for N over a whole small sweep: either the right outcomes or a clear error; the record
 # readable, the tuned INI whole, no process left; the next run finds everything.
-# AUTOTUNE_WALK says how many N of each kind (8), evenly spread; `all`: every one.
+# AUTOTUNE_WALK says how many N of each kind (5), evenly spread; `all`: every one.
 load ../cli/helper
 load walk
 
