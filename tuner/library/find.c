@@ -62,32 +62,6 @@ static size_t find_wanted(const struct wanted *wanted, const char *name, size_t 
     return i;
 }
 
-/*
- * The distance of the configuration's problem from the wanted one; negative if it cannot be used.
- * `*whole` says whether all of its values were asked for, or are known defaults.
- */
-static double size_distance(const struct tuned_configuration *configuration, const double *scales,
-                            const struct wanted *wanted, bool *whole)
-{
-    double distance = 0;
-    size_t given = 0;
-    *whole = true;
-    for (size_t i = 0; i < configuration->problem_count; i++) {
-        const struct tuned_value *value = &configuration->problem[i];
-        size_t at = find_wanted(wanted, value->name, i);
-        if (at == wanted->count) {
-            *whole = false;
-            continue;
-        }
-        given += at < wanted->given;
-        if ((value->kind == TUNED_WORD) != (wanted->items[at]->kind == TUNED_WORD) ||
-            (value->kind == TUNED_WORD && strcmp(value->text, wanted->items[at]->text) != 0))
-            return -1;
-        distance += fabs(scales[i] - wanted->scales[at]);
-    }
-    return given == wanted->given && !isnan(distance) ? distance : -1;
-}
-
 static bool add_ratio(double a, double b, double *sum)
 {
     if (!(a > 0) || !(b > 0))
@@ -125,7 +99,7 @@ static bool has_cache(const struct tuned_query *query, const struct tuned_match 
     return match->from->cache != NULL && strcmp(match->from->cache, wanted) == 0;
 }
 
-/* Whether `a` is strictly nearer than `b`, which may be nothing. */
+/* Whether `a` is nearer than `b`, which may be nothing; the first in the table if both are as near. */
 static bool is_nearer(const struct tuned_query *query, const struct tuned_match *a,
                       const struct tuned_match *b)
 {
@@ -139,58 +113,129 @@ static bool is_nearer(const struct tuned_query *query, const struct tuned_match 
         return a->gpu_distance < b->gpu_distance;
     if (a->size_distance < b->size_distance || a->size_distance > b->size_distance)
         return a->size_distance < b->size_distance;
-    return has_cache(query, a) && !has_cache(query, b);
+    bool has = has_cache(query, a);
+    return has != has_cache(query, b) ? has : a->from < b->from;
 }
 
 struct search {
     const struct tuned_query *query;
     enum tuned_rule limit;
     struct wanted wanted;
-    const struct tuned_gpu *gpu; /* that has this rule and distance */
-    enum tuned_rule rule;
-    double gpu_distance;
+    /* the group that is considered */
+    bool fits;  /* problems of its names and words may answer the query */
+    bool whole; /* all values of its problem were asked for, or are known defaults */
+    /* the numbers of its problem that were asked for: their places, and the wanted s(x) */
+    struct {
+        size_t at;
+        double scale;
+    } targets[TUNED_PROBLEM_VALUES];
+    size_t target_count;
 };
 
-static void measure_gpu(struct search *search, const struct tuned_gpu *gpu)
+/* Returns `fits` of a group, and sets `whole` and the targets. */
+static bool set_targets(struct search *search, const struct tuned_configuration *model)
 {
-    if (gpu == search->gpu)
-        return;
-    search->gpu = gpu;
-    search->rule = gpu_rule(search->query->gpu, gpu);
-    search->gpu_distance = search->rule == TUNED_NOTHING || search->rule == TUNED_NEAREST_SIZE
-                               ? 0
-                               : gpu_distance(search->query->gpu, gpu);
+    const struct wanted *wanted = &search->wanted;
+    size_t given = 0;
+    search->whole = true;
+    search->target_count = 0;
+    for (size_t i = 0; i < model->problem_count; i++) {
+        const struct tuned_value *value = &model->problem[i];
+        size_t at = find_wanted(wanted, value->name, i);
+        if (at == wanted->count) {
+            search->whole = false;
+            continue;
+        }
+        given += at < wanted->given;
+        if ((value->kind == TUNED_WORD) != (wanted->items[at]->kind == TUNED_WORD) ||
+            (value->kind == TUNED_WORD && strcmp(value->text, wanted->items[at]->text) != 0) ||
+            isnan(wanted->scales[at]))
+            return false;
+        if (value->kind == TUNED_WORD)
+            continue;
+        search->targets[search->target_count].at = i;
+        search->targets[search->target_count++].scale = wanted->scales[at];
+    }
+    return given == wanted->given;
 }
 
-/* Takes the configuration if it is nearer than the match so far; counts it if it cannot be used. */
-static void consider(struct search *search, const struct tuned_configuration *configuration,
-                     const double *scales, struct tuned_match *match)
+static double size_distance(const struct search *search, const struct member *member)
 {
-    const char *hash = search->query->template_hash;
-    struct tuned_match candidate; /* of it, only what is_nearer() reads is set */
-    bool whole;
-    candidate.from = configuration;
-    candidate.other_version = hash != NULL && strcmp(configuration->template_hash, hash) != 0;
-    candidate.size_distance = size_distance(configuration, scales, &search->wanted, &whole);
-    measure_gpu(search, configuration->gpu);
-    candidate.rule = search->rule;
-    candidate.gpu_distance = search->gpu_distance;
-    if (candidate.rule == TUNED_NEAREST_SIZE && whole && !(candidate.size_distance > 0))
-        candidate.rule = TUNED_EXACT;
-    match->candidates++;
-    if (candidate.other_version && !search->query->accept_other_versions) {
-        match->refused_versions++;
-    } else if (candidate.size_distance < 0) {
-        match->refused_problems++;
-    } else if (candidate.rule == TUNED_NOTHING || candidate.rule > search->limit) {
-        match->refused_gpus++;
-    } else if (is_nearer(search->query, &candidate, match)) {
-        match->rule = candidate.rule;
-        match->from = configuration;
-        match->gpu_distance = candidate.gpu_distance;
-        match->size_distance = candidate.size_distance;
-        match->other_version = candidate.other_version;
+    double distance = 0;
+    for (size_t i = 0; i < search->target_count; i++)
+        distance += fabs(member->scales[search->targets[i].at] - search->targets[i].scale);
+    return distance;
+}
+
+/* Takes the group's members that are nearer than the match so far. `shared` has what they share. */
+static void consider_members(const struct search *search, const struct member *members,
+                             size_t count, const struct tuned_match *shared,
+                             struct tuned_match *match)
+{
+    struct tuned_match candidate = *shared;
+    for (size_t i = 0; i < count; i++) {
+        candidate.from = members[i].configuration;
+        candidate.size_distance = size_distance(search, &members[i]);
+        bool exact =
+            shared->rule == TUNED_NEAREST_SIZE && search->whole && !(candidate.size_distance > 0);
+        candidate.rule = exact ? TUNED_EXACT : shared->rule;
+        if (candidate.rule > search->limit) {
+            match->refused_gpus++;
+        } else if (is_nearer(search->query, &candidate, match)) {
+            match->rule = candidate.rule;
+            match->from = candidate.from;
+            match->gpu_distance = candidate.gpu_distance;
+            match->size_distance = candidate.size_distance;
+            match->other_version = candidate.other_version;
+        }
     }
+}
+
+/* Whether no configuration with this rule and distance can be nearer than the match so far. */
+static bool is_behind(const struct tuned_match *match, const struct tuned_match *candidate)
+{
+    if (match->rule == TUNED_NOTHING || match->other_version > candidate->other_version)
+        return false;
+    return match->other_version < candidate->other_version || match->rule < candidate->rule ||
+           (match->rule == candidate->rule && match->gpu_distance < candidate->gpu_distance);
+}
+
+/* Takes the nearest configuration of a group on another GPU. */
+static void consider_other_gpu(const struct search *search, const struct tuned_table *table,
+                               const struct group *group, struct tuned_match *candidate,
+                               struct tuned_match *match)
+{
+    if (is_behind(match, candidate))
+        return;
+    candidate->gpu_distance = gpu_distance(search->query->gpu, group->model->gpu);
+    if (!is_behind(match, candidate))
+        consider_members(search, &table->members[group->first], group->count, candidate, match);
+}
+
+/* Takes the group's nearest configuration if it is nearer than the match so far; counts those that
+ * cannot be used. */
+static void consider(struct search *search, const struct tuned_table *table,
+                     const struct group *group, struct tuned_match *match)
+{
+    const struct tuned_query *query = search->query;
+    const struct tuned_configuration *model = group->model;
+    struct tuned_match candidate = {0};
+    candidate.other_version =
+        query->template_hash != NULL && strcmp(model->template_hash, query->template_hash) != 0;
+    candidate.rule = gpu_rule(query->gpu, model->gpu);
+    if (!group->like_last)
+        search->fits = set_targets(search, model);
+    match->candidates += group->count;
+    if (candidate.other_version && !query->accept_other_versions)
+        match->refused_versions += group->count;
+    else if (!search->fits)
+        match->refused_problems += group->count;
+    else if (candidate.rule == TUNED_NEAREST_SIZE)
+        consider_members(search, &table->members[group->first], group->count, &candidate, match);
+    else if (candidate.rule == TUNED_NOTHING || candidate.rule > search->limit)
+        match->refused_gpus += group->count;
+    else
+        consider_other_gpu(search, table, group, &candidate, match);
 }
 
 static void take_defaults(const struct defaults *defaults, struct tuned_match *match)
@@ -211,9 +256,9 @@ int tuned_find(const struct tuned_table *table, const struct tuned_query *query,
     const struct defaults *defaults =
         tuned_defaults_of(table, tuned_template_of(table, query->kernel));
     make_wanted(&search.wanted, query, defaults);
-    for (size_t i = tuned_first_of(table, query->kernel);
-         i < table->count && strcmp(table->configurations[i].kernel, query->kernel) == 0; i++)
-        consider(&search, &table->configurations[i], table->scales[i], match);
+    const struct kernel *kernel = tuned_kernel_of(table, query->kernel);
+    for (size_t i = 0; kernel != NULL && i < kernel->group_count; i++)
+        consider(&search, table, &table->groups[kernel->first_group + i], match);
     if (match->from != NULL) {
         match->parameters = match->from->parameters;
         match->parameter_count = match->from->parameter_count;

@@ -156,12 +156,11 @@ static bool make_room(struct tuned_table *table, struct text_size size)
 {
     table->room = size.brackets;
     table->configurations = calloc(table->room + 1, sizeof *table->configurations);
-    table->scales = calloc(table->room + 1, sizeof *table->scales);
     table->gpus = calloc(table->room + 1, sizeof *table->gpus);
     /* "k=v" is one byte shorter than "k" and "v" with their zeros; its line end is that byte */
     return pool_init(&table->pool, size.bytes + 4) && values_init(&table->parameters, size.lines) &&
            values_init(&table->problems, size.lines) && table->configurations != NULL &&
-           table->scales != NULL && table->gpus != NULL;
+           table->gpus != NULL;
 }
 
 static int read_table(struct tuned_table *table, const char *name, const char *text, size_t length,
@@ -183,10 +182,7 @@ static int read_table(struct tuned_table *table, const char *name, const char *t
         (void)tuned_fail(error, TUNED_OK, name, reader.skipped_line, "%s", reader.skipped_message);
     qsort(table->configurations, table->count, sizeof *table->configurations,
           compare_configurations);
-    for (size_t i = 0; i < table->count; i++)
-        table->scales[i] =
-            table->problems.scales + (table->configurations[i].problem - table->problems.items);
-    return 0;
+    return tuned_group(table) ? 0 : tuned_fail(error, TUNED_NO_MEMORY, name, 0, "out of memory");
 }
 
 int tuned_load_text(struct tuned_table **table, const char *name, const char *text, size_t length,

@@ -111,7 +111,9 @@ void tuned_free(struct tuned_table *table)
     values_release(&table->parameters);
     values_release(&table->problems);
     free(table->configurations);
-    free(table->scales);
+    free(table->kernels);
+    free(table->groups);
+    free(table->members);
     free(table->gpus);
     free(table->pool.strings);
     free(table->folder);
@@ -128,20 +130,6 @@ const struct tuned_configuration *tuned_at(const struct tuned_table *table, size
     return index < table->count ? &table->configurations[index] : NULL;
 }
 
-size_t tuned_first_of(const struct tuned_table *table, const char *kernel)
-{
-    size_t low = 0;
-    size_t high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(table->configurations[middle].kernel, kernel) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 const struct defaults *tuned_defaults_of(const struct tuned_table *table, const char *name)
 {
     const struct defaults *defaults = table->templates;
@@ -152,7 +140,6 @@ const struct defaults *tuned_defaults_of(const struct tuned_table *table, const 
 
 const char *tuned_template_of(const struct tuned_table *table, const char *kernel)
 {
-    size_t first = tuned_first_of(table, kernel);
-    bool known = first < table->count && strcmp(table->configurations[first].kernel, kernel) == 0;
-    return known ? table->configurations[first].template_name : kernel;
+    const struct kernel *known = tuned_kernel_of(table, kernel);
+    return known != NULL ? known->first->template_name : kernel;
 }

@@ -36,10 +36,37 @@ struct defaults {
     struct pool pool;
 };
 
+/*
+ * Configurations of a kernel that differ in the numbers of their problem and in their answers only:
+ * the GPU, the version of the template, and the problem's names and words are those of `model`. So
+ * a look-up asks most of its questions once per group.
+ */
+struct group {
+    const struct tuned_configuration *model; /* the first of them */
+    size_t first, count;                     /* in tuned_table.members */
+    bool like_last; /* names and words are those of the kernel's group before this one */
+};
+
+/* A configuration, as a member of its group. */
+struct member {
+    const struct tuned_configuration *configuration;
+    const double *scales; /* of configuration->problem */
+};
+
+struct kernel {
+    const char *name;
+    const struct tuned_configuration *first; /* of its configurations */
+    size_t first_group, group_count;
+};
+
 struct tuned_table {
     struct tuned_configuration *configurations; /* by kernel, GPU and place in the file */
-    const double **scales;                      /* of configurations[i].problem */
     size_t count, room;
+    struct kernel *kernels; /* by name */
+    size_t kernel_count;
+    struct group *groups; /* by kernel; see groups.c */
+    size_t group_count;
+    struct member *members; /* by group, then as `configurations` */
     struct tuned_gpu *gpus; /* each once */
     size_t gpu_count;
     struct values parameters; /* of all configurations, one after the other */
@@ -58,8 +85,11 @@ const struct defaults *tuned_defaults_of(const struct tuned_table *table, const 
 /* The name of `kernel`'s template: from its configurations, or else the kernel's own name. */
 const char *tuned_template_of(const struct tuned_table *table, const char *kernel);
 
-/* The index of the first configuration of `kernel`, or where it would be. */
-size_t tuned_first_of(const struct tuned_table *table, const char *kernel);
+/* The kernel of this name; NULL if it has no configuration. */
+const struct kernel *tuned_kernel_of(const struct tuned_table *table, const char *name);
+
+/* Makes kernels, groups and members of `configurations`, which are sorted. False: out of memory. */
+bool tuned_group(struct tuned_table *table);
 
 /* Upper bounds for what a text contains. */
 struct text_size {

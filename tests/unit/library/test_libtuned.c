@@ -520,34 +520,56 @@ static double now_us(void)
     return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
 }
 
-/* The limit is the promise to users, of what an application has; slow machines and sanitizers get
- * room on top of the printed figure. */
-static void test_a_lookup_takes_20_us_at_most(void **state)
+/* What a look-up takes if it has to compare all configurations, and computes less for each. */
+static void compare_all(const struct tuned_table *table, const struct tuned_query *query)
+{
+    const struct tuned_configuration *configuration;
+    double nearest = INFINITY;
+    for (size_t i = 0; (configuration = tuned_at(table, i)) != NULL; i++) {
+        if (strcmp(configuration->kernel, query->kernel) != 0 ||
+            strcmp(configuration->problem[0].name, query->problem[0].name) != 0 ||
+            strcmp(configuration->problem[1].name, query->problem[1].name) != 0 ||
+            strcmp(configuration->problem[1].text, query->problem[1].text) != 0)
+            continue;
+        nearest = fmin(nearest, fabs(log2(1 + configuration->problem[0].real) -
+                                     log2(1 + query->problem[0].real)));
+    }
+    assert_true(nearest < 1);
+}
+
+static double time_of_looking_up(const struct tuned_table *table)
+{
+    enum { ROUNDS = 50 };
+    double start = now_us();
+    for (int round = 0; round < ROUNDS; round++) {
+        enum tuned_rule rule;
+        assert_int_equal(ask_many(table, round, &rule) / 100, 7);
+        assert_true(rule == (round % 2 ? TUNED_NEAREST_GPU : TUNED_NEAREST_SIZE) ||
+                    rule == TUNED_EXACT);
+    }
+    return (now_us() - start) / ROUNDS;
+}
+
+/* 20 µs are promised for 500 configurations of 5000. How fast this machine is, comparing all shows. */
+static void test_a_lookup_is_much_faster_than_comparing_all(void **state)
 {
     (void)state;
-    enum { ROUNDS = 50, ATTEMPTS = 400 }; /* short ones, between interruptions */
+    enum { ATTEMPTS = 100 }; /* short ones, between interruptions */
     char *text = many();
     struct tuned_table *table = load(text);
-    double best_us = INFINITY;
+    struct tuned_value problem[] = {tuned_integer("n", 997), tuned_word("type", "float")};
+    struct tuned_query query = {.kernel = "k7", .problem = problem, .problem_count = 2};
+    double lookup_us = INFINITY;
+    double all_us = INFINITY;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        lookup_us = fmin(lookup_us, time_of_looking_up(table));
         double start = now_us();
-        for (int round = 0; round < ROUNDS; round++) {
-            enum tuned_rule rule;
-            assert_int_equal(ask_many(table, round, &rule) / 100, 7);
-            assert_true(rule == (round % 2 ? TUNED_NEAREST_GPU : TUNED_NEAREST_SIZE) ||
-                        rule == TUNED_EXACT);
-        }
-        double each_us = (now_us() - start) / ROUNDS;
-        best_us = each_us < best_us ? each_us : best_us;
+        compare_all(table, &query);
+        all_us = fmin(all_us, now_us() - start);
     }
-    print_message("look-up: %.2f us (%zu configurations, %d of the kernel)\n", best_us,
-                  tuned_count(table), MANY_GPUS * MANY_SIZES);
-#if defined __SANITIZE_ADDRESS__
-    best_us /= 10;
-#elif defined __SANITIZE_THREAD__
-    best_us /= 40;
-#endif
-    assert_true(best_us <= 20);
+    print_message("look-up: %.2f us (%zu configurations, %d of the kernel); all: %.2f us\n",
+                  lookup_us, tuned_count(table), MANY_GPUS * MANY_SIZES, all_us);
+    assert_true(lookup_us * 3 < all_us);
     tuned_free(table);
     free(text);
 }
@@ -656,7 +678,7 @@ int main(void)
         cmocka_unit_test(test_explanations),
         SCRATCH_TEST(test_bundle),
         cmocka_unit_test(test_no_context_is_an_error),
-        cmocka_unit_test(test_a_lookup_takes_20_us_at_most),
+        cmocka_unit_test(test_a_lookup_is_much_faster_than_comparing_all),
         cmocka_unit_test(test_threads_share_a_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -339,7 +339,7 @@ static void an_evaluation_takes_little_time(void **state)
     start(bench, NULL, 1);
     double start_s = cpu_seconds();
     (void)run(bench, 2000, time_of);
-    assert_true(cpu_seconds() - start_s < 20);
+    assert_true(cpu_seconds() - start_s < 60);
 }
 
 static void strategies_have_names(void **state)

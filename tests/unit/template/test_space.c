@@ -415,8 +415,8 @@ static double enumerate(struct space *space, uint64_t points, uint64_t *count)
     return (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec);
 }
 
-/* 10^7 points and five constraints. The times are printed; the limit leaves room for sanitizers and
- * slow machines (the goal, on a quiet one, is a second). */
+/* 10^7 points and five constraints. The times are printed; the limit is for slow and busy
+ * machines and sanitizers (the goal, on a quiet one, is a second). */
 static void ten_million_points(void **state)
 {
     struct field *field = *state;
@@ -436,7 +436,7 @@ static void ten_million_points(void **state)
     assert_int_equal(space_rejected_by(space, 2), 10000);
     assert_int_equal(space_rejected_by(space, 3), 9900);
     assert_int_equal(space_rejected_by(space, 4), 0);
-    assert_true(seconds < 10);
+    assert_true(seconds < 30);
     space_free(space);
 }
 
@@ -457,7 +457,7 @@ static void ten_million_points_and_a_constraint_on_all(void **state)
     print_message("10^7 points, 5 constraints, one on all: %.3f s\n", seconds);
     assert_int_equal(count, 5000000 - 5000 - 1);
     assert_int_equal(space_rejected_by(space, 0), 1);
-    assert_true(seconds < 20);
+    assert_true(seconds < 30);
     space_free(space);
 }
 
@@ -489,7 +489,7 @@ static void large_spaces_are_counted_at_once(void **state)
     assert_int_equal(count_up_to(field, UINT64_MAX - 1), 3 * 96);
     assert_int_equal(count_up_to(field, 10), 11); /* there are more */
     assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &ended), 0);
-    assert_true(ended.tv_sec - began.tv_sec < 10);
+    assert_true(ended.tv_sec - began.tv_sec < 30);
 }
 
 static void counting_agrees_with_visiting(void **state)

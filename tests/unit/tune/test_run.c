@@ -101,7 +101,7 @@ static struct end run(const char *script, const char *rest, struct observed *obs
     return run_with((struct run_options){.quiet = false}, observed);
 }
 
-/* Within a budget; `*took_s` is how long it took. */
+/* Within a budget, and with a deadline of a minute for a compilation; `*took_s` is how long it took. */
 static struct end run_within(double budget_s, const char *script, const char *rest,
                              struct observed *observed, double *took_s)
 {
@@ -109,6 +109,8 @@ static struct end run_within(double budget_s, const char *script, const char *re
     *observed = (struct observed){0};
     scripted_worker_script(script);
     fixture_files(rest, 0.5);
+    assert_int_equal(system("sed -i 's/^compile_timeout_s.*/compile_timeout_s = 60/' sweep.ini"),
+                     0);
     struct end end =
         run_with((struct run_options){.quiet = true, .limits.budget_s = budget_s}, observed);
     *took_s = (double)(clock_ns() - begin_ns) * 1e-9;
@@ -497,7 +499,7 @@ static void results_that_cannot_be_kept_end_the_run(void **state)
 
 /* --- budgets --- */
 
-/* From the sixth on, the compiler does not end before its deadline of 5 s. */
+/* From the sixth on, the compiler does not end before its deadline. */
 static void compilations_under_way_are_given_up_at_the_end_of_the_budget(void **state)
 {
     (void)state;
@@ -505,7 +507,7 @@ static void compilations_under_way_are_given_up_at_the_end_of_the_budget(void **
     double took_s;
     struct end end = run_within(2, "compile 6- hang\n", "us = 20..60", &observed, &took_s);
     check_end(&end, &observed);
-    assert_true(took_s > 1.5 && took_s < 4);
+    assert_true(took_s > 1.5 && took_s < 40);
     assert_true(end.study.has_winner);
     assert_int_equal(end.study.result_count, 4); /* the first was the tuner's own kernels */
     assert_int_equal(study_count(&end.study, OUTCOME_MEASURED), 4);
@@ -524,7 +526,7 @@ static void a_budget_without_a_variant_says_so(void **state)
     assert_int_equal(end.winners, ERROR_NOTHING_VALID);
     assert_non_null(strstr(observed.error.message,
                            "the budget ended before a valid variant of 'scripted' was found"));
-    assert_true(took_s > 0.7 && took_s < 3);
+    assert_true(took_s > 0.7 && took_s < 40);
     assert_int_equal(end.study.result_count, 0);
     release(&end);
 }

@@ -219,8 +219,8 @@ struct tuned_match {
 };
 
 /*
- * Finds the configuration for `query`. Takes some hundred nanoseconds if the kernel has ten
- * configurations, some microseconds if it has a thousand. Does not allocate. Returns 0;
+ * Finds the configuration for `query`. Takes less than a microsecond if the kernel has ten
+ * configurations, and at most 20 if it has 500 on 20 GPUs. Does not allocate. Returns 0;
  * TUNED_NOT_FOUND with `match->rule` TUNED_NOTHING and the counts set; or TUNED_INVALID if the
  * query has no kernel, GPU or compute capability, an unknown limit or kind, or too many values.
  */
