@@ -194,7 +194,7 @@ project() {
 # waits_not ARGUMENTS: autotune, which must not wait for the writer of a pipe
 waits_not() {
     code=0
-    timeout -k 1 10 "$AUTOTUNE" "$@" >out 2>err </dev/null || code=$?
+    timeout -k 1 60 "$AUTOTUNE" "$@" >out 2>err </dev/null || code=$?
     [ "$code" -lt 124 ] || echo "waited: $*"
     [ "$code" -lt 124 ]
 }
