@@ -149,7 +149,7 @@ test_sums() {
     if [ -e "$build/tests/downstream/libcub_sum.so" ]; then
         cub=(--cub "$build/tests/downstream/libcub_sum.so")
     else
-        echo "NOT COMPARED with CUB: no libcub_sum.so, for which the build needs nvcc"
+        echo "NOT COMPARED with CUB: no libcub_sum.so, which 'cmake --build $build --target cub' makes with nvcc"
     fi
     sum_without_compiler "$work/bundle" "$here/kernels.cu" "${cub[@]}" "$@" >"$work/sums" || status=$?
     tee "$results/downstream.txt" <"$work/sums"
