@@ -21,6 +21,7 @@ static const char usual_evaluations[] = "50,100,200,400";
 struct simulate_options {
     char *evaluations;
     char *strategy;
+    char *known;
     char *format;
     int repeat;
     int seed;
@@ -194,12 +195,19 @@ static int simulate(char *const *files, const struct simulate_options *options, 
         return status;
     }
     const char *strategy = options->strategy != NULL ? options->strategy : search_strategy_name(0);
+    struct measured_space known = {0};
+    if (options->known != NULL) {
+        status = measured_space_read(options->known, &known, error);
+        simulation.known = &known;
+        simulation.known_count = 1;
+    }
     struct text_table *table = begin_output(options->format);
     for (; *files != NULL && status == 0; files++)
         status = simulate_file(*files, strategy, &simulation, table, error);
     if (table != NULL && status == 0)
         text_table_print(table, WIDTH, stdout);
     text_table_free(table);
+    measured_space_release(&known);
     free(budgets);
     return status;
 }
@@ -213,6 +221,8 @@ int command_simulate(int argc, const char **argv, struct error *error)
         option_number("repeat", '\0', &options.repeat, "searches per file (default: 25)"),
         option_number("seed", '\0', &options.seed, "of the random numbers (default: 1)"),
         option_number("batch", '\0', &options.batch, "points proposed at a time (default: 1)"),
+        option_text("known", '\0', &options.known,
+                    "a T4 results file that searches begin with, of another GPU or problem", "FILE"),
         option_text("strategy", '\0', &options.strategy, "model or random (default: model)",
                     "NAME"),
         option_text("format", 'f', &options.format, "table or csv (default: table)", "FORMAT"),
@@ -234,6 +244,7 @@ int command_simulate(int argc, const char **argv, struct error *error)
     command_arguments_release(files);
     free(options.evaluations);
     free(options.strategy);
+    free(options.known);
     free(options.format);
     return status < 0 ? status : 0;
 }

@@ -11,6 +11,7 @@ void candidates_init(struct candidates *candidates, size_t dimensions, size_t ca
     *candidates = (struct candidates){.points.dimensions = dimensions, .capacity = capacity};
     candidates->shares = alloc_zeroed(capacity * row_capacity, sizeof *candidates->shares);
     candidates->means = alloc_zeroed(capacity, sizeof *candidates->means);
+    candidates->expected = alloc_zeroed(capacity, sizeof *candidates->expected);
     candidates->variances = alloc_zeroed(capacity, sizeof *candidates->variances);
     candidates->closed = alloc_zeroed(capacity, sizeof *candidates->closed);
     candidates->expanded = alloc_zeroed(capacity, sizeof *candidates->expanded);
@@ -21,6 +22,7 @@ void candidates_release(struct candidates *candidates)
     point_table_release(&candidates->points);
     free(candidates->shares);
     free(candidates->means);
+    free(candidates->expected);
     free(candidates->variances);
     free(candidates->closed);
     free(candidates->expanded);
@@ -39,6 +41,7 @@ void candidates_add(struct candidates *candidates, const uint32_t *point)
         return;
     size_t index = point_table_add(&candidates->points, point);
     candidates->means[index] = 0;
+    candidates->expected[index] = 0;
     candidates->variances[index] = 1;
     candidates->closed[index] = candidates->expanded[index] = false;
 }

@@ -20,6 +20,7 @@ struct candidates {
     size_t solved;    /* candidates with predictions */
     float *shares;    /* for each row, and each candidate: the factor's inverse times covariances */
     float *means;     /* predicted targets */
+    double *expected; /* from elsewhere (known_results.h); for the model to set */
     float *variances; /* of the predictions, relative to the process's */
     bool *closed;     /* not to be proposed */
     bool *expanded;   /* its neighbours are candidates too */

@@ -40,4 +40,16 @@ const double *gaussian_process_row(const struct gaussian_process *process, size_
  * (Ginsbourger, Le Riche and Carraro, Kriging is well-suited to parallelize optimization, 2010). */
 void gaussian_process_tell(struct gaussian_process *process, const double *targets);
 
+/* The same with a known number for each row that its target may grow with: kriging with external
+ * drift (Chiles and Delfiner, Geostatistics, 1999). Returns the slope, which is not below 0. What is
+ * predicted from then on is what the drift leaves: add slope times the point's own number. */
+double gaussian_process_tell_drift(struct gaussian_process *process, const double *targets,
+                                   const double *drift);
+
+/* For many predictions from the same rows: their covariances' inverse times the targets, one number
+ * for each row, and with these the predicted target of a point. */
+void gaussian_process_solve(const struct gaussian_process *process, double *solution);
+double gaussian_process_mean(const struct gaussian_process *process, const double *solution,
+                             const uint32_t *point);
+
 #endif

@@ -19,6 +19,7 @@ enum {
     CANDIDATES = 1600,      /* at most */
     CANDIDATES_DRAWN = 500, /* at random */
     FASTEST = 3,            /* points whose neighbours are candidates */
+    KNOWN = 100,            /* the fastest of those known from elsewhere */
     EXPANSIONS = 12         /* most promising candidates whose neighbours become candidates */
 };
 
@@ -34,6 +35,7 @@ void model_init(struct model *model, const struct search_space *space)
     model->positions = alloc_zeroed(ROWS, sizeof *model->positions);
     model->times = alloc_zeroed(ROWS, sizeof *model->times);
     model->targets = alloc_zeroed(ROWS, sizeof *model->targets);
+    model->expected = alloc_zeroed(ROWS, sizeof *model->expected);
     model->point = alloc_zeroed(dimensions, sizeof *model->point);
 }
 
@@ -44,10 +46,42 @@ void model_release(struct model *model)
     free(model->positions);
     free(model->times);
     free(model->targets);
+    free(model->expected);
     free(model->point);
 }
 
 /* --- candidates --- */
+
+double model_mean(const struct model *model, size_t index)
+{
+    const struct candidates *candidates = &model->candidates;
+    return (double)candidates->means[index] + model->slope * candidates->expected[index];
+}
+
+/* Makes predictions for new candidates, and for new rows. */
+static void predict(struct model *model, const struct strategy_context *context)
+{
+    struct candidates *candidates = &model->candidates;
+    for (size_t i = candidates->solved; i < candidates->points.count; i++)
+        candidates->expected[i] =
+            known_results_expect(context->known, point_table_at(&candidates->points, i));
+    candidates_predict(candidates, &model->process);
+}
+
+/* Makes candidates of the points that are fastest elsewhere. */
+static int add_known(struct model *model, struct strategy_context *context, struct error *error)
+{
+    const struct known_source *source = context->known->chosen;
+    int status = 0;
+    for (size_t i = 0; source != NULL && i < KNOWN && i < source->points.count && status >= 0;
+         i++) {
+        const uint32_t *point = point_table_at(&source->points, source->ranking[i]);
+        status = search_space_has(context->space, point, error);
+        if (status == 1 && !history_has(context->history, point))
+            candidates_add(&model->candidates, point);
+    }
+    return status < 0 ? status : 0;
+}
 
 static int add_around(struct model *model, struct strategy_context *context, size_t position,
                       struct error *error)
@@ -66,8 +100,7 @@ static ptrdiff_t find_most_promising(const struct model *model)
     for (size_t i = 0; i < candidates->solved; i++) {
         if (candidates->expanded[i])
             continue;
-        double bound =
-            (double)candidates->means[i] - candidates_deviation(candidates, &model->process, i);
+        double bound = model_mean(model, i) - candidates_deviation(candidates, &model->process, i);
         if (bound < lowest) {
             lowest = bound;
             found = (ptrdiff_t)i;
@@ -92,7 +125,7 @@ static int expand(struct model *model, struct strategy_context *context, int cou
         status = neighbourhood_add_near(context, model->point, candidates, error);
     }
     if (status == 0)
-        candidates_predict(candidates, &model->process);
+        predict(model, context);
     return status;
 }
 
@@ -133,9 +166,12 @@ static struct ranked *rank_told(struct strategy_context *context, size_t most)
 
 static void add_row(struct model *model, const struct strategy_context *context, size_t position)
 {
-    model->positions[model->process.count] = position;
-    model->targets[model->process.count] = NAN;
-    gaussian_process_add(&model->process, point_table_at(&context->history->points, position));
+    const uint32_t *point = point_table_at(&context->history->points, position);
+    size_t row = model->process.count;
+    model->positions[row] = position;
+    model->targets[row] = NAN;
+    model->expected[row] = known_results_expect(context->known, point);
+    gaussian_process_add(&model->process, point);
 }
 
 static void refresh_targets(struct model *model, const struct strategy_context *context)
@@ -144,7 +180,11 @@ static void refresh_targets(struct model *model, const struct strategy_context *
     for (size_t i = 0; i < count; i++)
         model->times[i] = context->history->times[model->positions[i]];
     targets_from_times(model->times, count, model->targets);
-    gaussian_process_tell(&model->process, model->targets);
+    if (context->known->chosen != NULL)
+        model->slope =
+            gaussian_process_tell_drift(&model->process, model->targets, model->expected);
+    else
+        gaussian_process_tell(&model->process, model->targets);
     model->tellings = context->history->tellings;
 }
 
@@ -159,6 +199,8 @@ static void learn(struct model *model, struct strategy_context *context)
         model->times[count] = ranked[count].time;
     }
     targets_from_times(model->times, count, targets);
+    for (size_t i = 0; i < count; i++)
+        targets[i] -= model->slope * known_results_expect(context->known, points[i]);
     likelihood_learn(&model->process.covariance, points, targets, count);
     free(ranked);
 }
@@ -186,6 +228,8 @@ static int begin_anew(struct model *model, struct strategy_context *context, str
 {
     size_t told = context->history->told_count;
     int status = 1;
+    known_results_choose(context->known, context->history, context->space);
+    model->slope = context->known->chosen != NULL ? model->slope : 0;
     if (told >= model->next_learning) {
         learn(model, context);
         model->next_learning = (size_t)((double)told * learning_growth) + 1;
@@ -201,8 +245,10 @@ static int begin_anew(struct model *model, struct strategy_context *context, str
     for (size_t i = 0; i < FASTEST && i < told && status == 0; i++)
         status = add_around(model, context, fastest[i].position, error);
     free(fastest);
+    if (status == 0)
+        status = add_known(model, context, error);
     refresh_targets(model, context);
-    candidates_predict(&model->candidates, &model->process);
+    predict(model, context);
     for (int i = 0; i < EXPANSIONS && status == 0; i += FASTEST)
         status = expand(model, context, FASTEST, error);
     model->best = context->history->best;
@@ -229,7 +275,7 @@ int model_update(struct model *model, struct strategy_context *context, struct e
     bool told = history->tellings != model->tellings;
     if (told)
         refresh_targets(model, context);
-    candidates_predict(&model->candidates, &model->process);
+    predict(model, context);
     if (told)
         candidates_weigh(&model->candidates, &model->process);
     if (status == 0 && random_fraction(&context->random) < expansion_rate)

@@ -23,6 +23,8 @@ struct model {
     size_t *positions; /* of each row in the history */
     double *times;     /* of each row */
     double *targets;
+    double *expected;     /* of each row, from elsewhere (known_results.h), … */
+    double slope;         /* and how much a target grows with it */
     size_t taken;         /* points of the history that are rows, or were considered for it */
     size_t tellings;      /* that the targets include */
     size_t next_learning; /* points told until then */
@@ -32,6 +34,9 @@ struct model {
 
 void model_init(struct model *model, const struct search_space *space);
 void model_release(struct model *model);
+
+/* The predicted target of a candidate. */
+double model_mean(const struct model *model, size_t index);
 
 /* Takes what was proposed and told since the last update; at least one point has a time. Returns 0,
  * or an error as search_propose() does. */

@@ -16,6 +16,7 @@ struct search {
     const struct search_strategy *strategy;
     struct strategy_context context;
     struct history history;
+    struct known_results known;
     void *state; /* the strategy's */
 };
 
@@ -52,6 +53,7 @@ struct search *search_new(struct search_space *space, const struct search_option
     history_init(&search->history, search_space_dimensions(space));
     search->context = (struct strategy_context){.space = space,
                                                 .history = &search->history,
+                                                .known = &search->known,
                                                 .evaluations = options->evaluations,
                                                 .random = random_state(options->seed)};
     search_space_rewind(space);
@@ -67,7 +69,15 @@ void search_free(struct search *search)
     if (search->strategy->free != NULL)
         search->strategy->free(search->state);
     history_release(&search->history);
+    known_results_release(&search->known);
     free(search);
+}
+
+void search_know(struct search *search, const uint32_t *points, const double *times_ns,
+                 size_t count)
+{
+    known_results_add(&search->known, search_space_dimensions(search->context.space), points,
+                      times_ns, count);
 }
 
 int search_propose(struct search *search, size_t count, uint32_t *points, struct error *error)

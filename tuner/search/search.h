@@ -41,6 +41,12 @@ struct search_options {
 struct search *search_new(struct search_space *space, const struct search_options *options);
 void search_free(struct search *search); /* NULL is allowed */
 
+/* Results of the same parameters elsewhere: on another GPU, of another problem, of an older version of
+ * the kernel. `points` and `times_ns` are copied. To be called once per source, before anything is
+ * proposed; the search goes by them only as far as they agree with what it is told. */
+void search_know(struct search *search, const uint32_t *points, const double *times_ns,
+                 size_t count);
+
 /*
  * Proposes up to `count` points into `points` (count * dimensions indices). They differ from each
  * other, and from all that were proposed or told before. Returns how many; fewer than `count` only

@@ -77,6 +77,27 @@ static int replay_search(const struct measured_space *measured,
     return 0;
 }
 
+/* Tells the search what is known of those points of `known` that `measured` has. */
+static void tell_known(const struct measured_space *measured, const struct measured_space *known,
+                       struct search *search)
+{
+    uint32_t *points =
+        alloc_zeroed(known->points.count * measured->points.dimensions, sizeof *points);
+    double *times_ns = alloc_zeroed(known->points.count, sizeof *times_ns);
+    struct bindings parameters = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < known->points.count; i++) {
+        search_space_bindings(known->space, point_table_at(&known->points, i), &parameters);
+        if (search_space_point(measured->space, &parameters,
+                               points + count * measured->points.dimensions))
+            times_ns[count++] = known->times_ns[i];
+    }
+    search_know(search, points, times_ns, count);
+    bindings_release(&parameters);
+    free(points);
+    free(times_ns);
+}
+
 static int repeat(const struct measured_space *measured, const struct simulation_options *options,
                   struct simulation_result *results, double *shares, struct error *error)
 {
@@ -90,6 +111,8 @@ static int repeat(const struct measured_space *measured, const struct simulation
             .evaluations = options->budgets[options->budget_count - 1],
         };
         replay.search = search_new(measured->space, &search);
+        for (size_t j = 0; j < options->known_count; j++)
+            tell_known(measured, &options->known[j], replay.search);
         replay.evaluations = 0;
         replay.best_ns = INFINITY;
         replay.cpu_s = 0;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "search/history.h"
+#include "search/known_results.h"
 #include "search/search_space.h"
 
 #include <stddef.h>
@@ -17,8 +18,9 @@
 struct strategy_context {
     struct search_space *space;
     const struct history *history;
-    size_t evaluations; /* planned; 0: unknown */
-    uint64_t random;    /* the state of statistics_random() */
+    struct known_results *known; /* elsewhere */
+    size_t evaluations;          /* planned; 0: unknown */
+    uint64_t random;             /* the state of statistics_random() */
 };
 
 struct search_strategy {

@@ -1,7 +1,7 @@
 /*
  * Bayesian optimisation: a Gaussian process predicts, for a choice of candidates, how fast they may
- * be and how sure that is; the most promising one is proposed. It begins with points far from each
- * other.
+ * be and how sure that is; the most promising one is proposed. It begins with what was fastest
+ * elsewhere, if anything is known, and with points far from each other.
  */
 #include "search/strategy.h"
 
@@ -55,6 +55,23 @@ static double isolation(const struct model *model, const struct strategy_context
         nearest = fmin(nearest, covariance_distance(&model->process.covariance, point,
                                                     point_table_at(&context->history->points, i)));
     return nearest;
+}
+
+/* The fastest one elsewhere that the space has and the history does not. Returns 1, 0 if there is
+ * none, or an error. */
+static int choose_known(struct strategy_context *context, uint32_t *point, struct error *error)
+{
+    const uint32_t *known;
+    while ((known = known_results_suggest(context->known)) != NULL) {
+        int status = search_space_has(context->space, known, error);
+        if (status < 0)
+            return status;
+        if (status == 0 || history_has(context->history, known))
+            continue;
+        memcpy(point, known, context->history->points.dimensions * sizeof *point);
+        return 1;
+    }
+    return 0;
 }
 
 /* Of some random points, the one farthest from the history (Johnson, Moore and Ylvisaker, Minimax
@@ -111,7 +128,7 @@ static ptrdiff_t find_best_candidate(const struct model *model, struct strategy_
     for (size_t i = 0; i < candidates->solved; i++) {
         if (candidates->closed[i])
             continue;
-        double mean = (double)candidates->means[i];
+        double mean = model_mean(model, i);
         double deviation = candidates_deviation(candidates, &model->process, i);
         double score =
             by_bound ? width * deviation - mean : expected_improvement(lowest, mean, deviation);
@@ -128,8 +145,10 @@ static int choose(void *state, struct strategy_context *context, uint32_t *point
 {
     struct model *model = state;
     const struct history *history = context->history;
-    if (history->points.count < first_points(context))
-        return choose_first(model, context, point, error);
+    if (history->points.count < first_points(context)) {
+        int status = choose_known(context, point, error);
+        return status != 0 ? status : choose_first(model, context, point, error);
+    }
     if (history->told_count < history->failed_count + 2) /* nothing to predict from */
         return strategy_draw(context, point, error);
     int status = model_update(model, context, error);
