@@ -25,24 +25,6 @@ static int damaged(struct record *record, const char *what, int64_t id, struct e
                         id);
 }
 
-static char *json_of(const struct bindings *bindings)
-{
-    json_t *object = bindings_to_json(bindings);
-    char *text = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER);
-    json_decref(object);
-    if (text == NULL)
-        abort(); /* jansson's own way of saying out of memory */
-    return text;
-}
-
-static bool bindings_from_text(struct bindings *bindings, const char *text)
-{
-    json_t *object = text != NULL ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
-    bool good = json_is_object(object) && bindings_from_json(bindings, object, NULL) == 0;
-    json_decref(object);
-    return good;
-}
-
 static bool gpu_from_text(struct gpu *gpu, const char *text)
 {
     json_t *object = text != NULL ? json_loads(text, 0, NULL) : NULL;

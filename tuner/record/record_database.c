@@ -2,7 +2,7 @@
 
 #include "base/interrupt.h"
 
-#include <stdbool.h>
+#include <stdlib.h>
 
 static const char *const statement_sql[] = {
 #define X(name, sql) [STATEMENT_##name] = sql,
@@ -110,4 +110,22 @@ int record_end(struct record *record, int result, struct error *error)
     if (result != 0 && !sqlite3_get_autocommit(record->database))
         (void)sqlite3_exec(record->database, "ROLLBACK", NULL, NULL, NULL);
     return result;
+}
+
+char *json_of(const struct bindings *bindings)
+{
+    json_t *object = bindings_to_json(bindings);
+    char *text = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_decref(object);
+    if (text == NULL)
+        abort(); /* jansson's own way of saying out of memory */
+    return text;
+}
+
+bool bindings_from_text(struct bindings *bindings, const char *text)
+{
+    json_t *object = text != NULL ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    bool good = json_is_object(object) && bindings_from_json(bindings, object, NULL) == 0;
+    json_decref(object);
+    return good;
 }

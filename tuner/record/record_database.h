@@ -7,8 +7,10 @@
 
 #include "base/error.h"
 #include "record/record_sql.h"
+#include "template/value.h"
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct record {
@@ -53,5 +55,10 @@ int record_failed(struct record *record, struct error *error);
  * the commit fails; it returns that failure. */
 int record_start(struct record *record, struct error *error);
 int record_end(struct record *record, int result, struct error *error);
+
+/* How bindings are stored: as a JSON object, a new string. The reverse is false if `text` is not one;
+ * it may be NULL. */
+char *json_of(const struct bindings *bindings);
+bool bindings_from_text(struct bindings *bindings, const char *text);
 
 #endif

@@ -84,6 +84,15 @@
       " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
       " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s FROM variant"        \
       " WHERE study = ? AND judged >= ? ORDER BY id")                                              \
+    X(FIND_NEAR, "SELECT id FROM study WHERE (kernel = ?1 OR template = ?2) AND mode = 'measured'" \
+                 " AND id <> ?3 AND id >= ?4 AND EXISTS"                                           \
+                 " (SELECT 1 FROM variant WHERE study = study.id AND outcome = 'measured')"        \
+                 " ORDER BY (kernel = ?1) + (gpu = ?5) + (problem = ?6) DESC, id DESC LIMIT ?7")   \
+    X(GET_NEAR_VARIANTS,                                                                           \
+      "SELECT parameters, outcome, median_ns, run_hash FROM variant WHERE study = ?1 AND (id IN"   \
+      " (SELECT id FROM variant WHERE study = ?1 AND outcome = 'measured'"                         \
+      " ORDER BY median_ns LIMIT ?2) OR id IN (SELECT id FROM variant WHERE study = ?1"            \
+      " ORDER BY id * 2654435761 % 4294967296 LIMIT ?3)) ORDER BY id")                             \
     X(SET_FINAL,                                                                                   \
       "UPDATE variant SET finalist = ?, tied = ?, judged = 1 WHERE study = ? AND parameters = ?"   \
       " RETURNING id")                                                                             \

@@ -95,6 +95,11 @@ int search_propose(struct search *search, size_t count, uint32_t *points, struct
     return (int)count;
 }
 
+bool search_has(const struct search *search, const uint32_t *point)
+{
+    return history_has(&search->history, point);
+}
+
 void search_tell(struct search *search, const uint32_t *point, double time_ns)
 {
     history_tell(&search->history, point, time_ns);

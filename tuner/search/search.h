@@ -16,6 +16,7 @@
 #include "search/search_space.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +55,9 @@ void search_know(struct search *search, const uint32_t *points, const double *ti
  * ERROR_INTERRUPTED.
  */
 int search_propose(struct search *search, size_t count, uint32_t *points, struct error *error);
+
+/* Whether the point was proposed or told. */
+bool search_has(const struct search *search, const uint32_t *point);
 
 /* The time of a point in nanoseconds, above 0, or SEARCH_FAILED. The point need not have been
  * proposed; one told before gets the new time. */

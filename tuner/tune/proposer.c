@@ -1,11 +1,10 @@
 #include "tune/proposer.h"
 
 #include "base/alloc.h"
-#include "search/point_table.h"
 #include "search/search.h"
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SEED = 1 };
 
@@ -13,10 +12,9 @@ struct proposer {
     struct search_space *space;
     struct search *search;
     size_t dimensions;
-    uint32_t *point;         /* of the call at hand */
-    struct point_table seen; /* proposed, suggested or told */
-    size_t *first;           /* positions in `seen` of those that go before the search's own */
-    size_t first_count;      /* the last is the next */
+    uint32_t *point;          /* of the call at hand */
+    struct bindings *untried; /* proposed and taken back; the last is proposed next */
+    size_t untried_count;
 };
 
 struct proposer *proposer_new(const struct sweep_kernel *kernel, const struct bindings *fixed,
@@ -29,7 +27,6 @@ struct proposer *proposer_new(const struct sweep_kernel *kernel, const struct bi
     proposer->search = search_new(proposer->space, &options);
     proposer->dimensions = search_space_dimensions(proposer->space);
     proposer->point = alloc_zeroed(proposer->dimensions, sizeof *proposer->point);
-    proposer->seen.dimensions = proposer->dimensions;
     return proposer;
 }
 
@@ -39,9 +36,10 @@ void proposer_free(struct proposer *proposer)
         return;
     search_free(proposer->search);
     search_space_free(proposer->space);
-    point_table_release(&proposer->seen);
+    for (size_t i = 0; i < proposer->untried_count; i++)
+        bindings_release(&proposer->untried[i]);
+    free(proposer->untried);
     free(proposer->point);
-    free(proposer->first);
     free(proposer);
 }
 
@@ -52,53 +50,56 @@ int proposer_has(struct proposer *proposer, const struct bindings *parameters, s
                : 0;
 }
 
-static void put_first(struct proposer *proposer, size_t position)
+/* INFINITY: it failed; NAN: nothing is known of it. */
+static double time_of(const struct study *study, const struct result *result)
 {
-    *ARRAY_APPEND(proposer->first, proposer->first_count) = position;
+    const struct result *run = study_run(study, result);
+    if (run->outcome == OUTCOME_MEASURED)
+        return run->time.median_ns > 0 ? run->time.median_ns : NAN;
+    return run->outcome == OUTCOME_DUPLICATE || run->outcome == OUTCOME_COMPILED ? NAN
+                                                                                 : SEARCH_FAILED;
 }
 
-void proposer_suggest(struct proposer *proposer, const struct bindings *parameters)
+void proposer_know(struct proposer *proposer, const struct study *study)
 {
-    if (proposer_has(proposer, parameters, NULL) != 1 ||
-        point_table_find(&proposer->seen, proposer->point) != POINT_NONE)
-        return;
-    put_first(proposer, point_table_add(&proposer->seen, proposer->point));
+    uint32_t *points = alloc_zeroed(study->result_count * proposer->dimensions, sizeof *points);
+    double *times_ns = alloc_zeroed(study->result_count, sizeof *times_ns);
+    size_t count = 0;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        times_ns[count] = time_of(study, result);
+        count +=
+            !isnan(times_ns[count]) && search_space_point(proposer->space, &result->parameters,
+                                                          points + count * proposer->dimensions);
+    }
+    search_know(proposer->search, points, times_ns, count);
+    free(points);
+    free(times_ns);
 }
 
 void proposer_take_back(struct proposer *proposer, const struct bindings *parameters)
 {
-    if (!search_space_point(proposer->space, parameters, proposer->point))
-        return;
-    ptrdiff_t position = point_table_find(&proposer->seen, proposer->point);
-    if (position != POINT_NONE)
-        put_first(proposer, (size_t)position);
+    if (search_space_point(proposer->space, parameters, proposer->point) &&
+        search_has(proposer->search, proposer->point))
+        bindings_copy(ARRAY_APPEND(proposer->untried, proposer->untried_count), parameters);
 }
 
 int proposer_next(struct proposer *proposer, struct bindings *parameters, struct error *error)
 {
-    if (proposer->first_count > 0) {
-        size_t position = proposer->first[--proposer->first_count];
-        search_space_bindings(proposer->space, point_table_at(&proposer->seen, position),
-                              parameters);
+    if (proposer->untried_count > 0) {
+        bindings_release(parameters);
+        *parameters = proposer->untried[--proposer->untried_count];
         return 1;
     }
-    for (;;) { /* the search does not know of suggestions that are under way */
-        int status = search_propose(proposer->search, 1, proposer->point, error);
-        if (status != 1)
-            return status;
-        if (point_table_find(&proposer->seen, proposer->point) != POINT_NONE)
-            continue;
-        (void)point_table_add(&proposer->seen, proposer->point);
+    int status = search_propose(proposer->search, 1, proposer->point, error);
+    if (status == 1)
         search_space_bindings(proposer->space, proposer->point, parameters);
-        return 1;
-    }
+    return status;
 }
 
 void proposer_tell(struct proposer *proposer, const struct bindings *parameters, double time_ns)
 {
     if (!search_space_point(proposer->space, parameters, proposer->point))
         return;
-    if (point_table_find(&proposer->seen, proposer->point) == POINT_NONE)
-        (void)point_table_add(&proposer->seen, proposer->point);
     search_tell(proposer->search, proposer->point, time_ns > 0 ? time_ns : SEARCH_FAILED);
 }

@@ -1,9 +1,8 @@
 /*
- * The search of a job by its variants' parameters: proposes what to try next, after what was
- * suggested to begin with.
+ * The search of a job by its variants' parameters: proposes what to try next.
  *
  *     proposer_new
- *     proposer_tell for what is known already, proposer_suggest
+ *     proposer_tell for what is known already, proposer_know
  *     proposer_next, proposer_tell, until there is nothing left or time is up
  *     proposer_free
  */
@@ -11,6 +10,7 @@
 #define AUTOTUNE_PROPOSER_H
 
 #include "base/error.h"
+#include "record/study.h"
 #include "template/sweep.h"
 #include "template/value.h"
 
@@ -26,8 +26,8 @@ void proposer_free(struct proposer *proposer); /* NULL is allowed */
 /* Whether the space has this variant: 1, 0, or ERROR_CONFIG if a constraint cannot be evaluated. */
 int proposer_has(struct proposer *proposer, const struct bindings *parameters, struct error *error);
 
-/* A variant of the space to propose before the search's own, unless it was proposed or told. */
-void proposer_suggest(struct proposer *proposer, const struct bindings *parameters);
+/* What another study has of the space's variants: search_know(). */
+void proposer_know(struct proposer *proposer, const struct study *study);
 
 /* One that was proposed and not tried: it is proposed again, before anything else. */
 void proposer_take_back(struct proposer *proposer, const struct bindings *parameters);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/write_file.h"
 #include "compile/cubin_cache.h"
+#include "record/record_near.h"
 #include "record/tuned_file.h"
 #include "template/problem_check.h"
 #include "tune/gpu_cache.h"
@@ -391,38 +392,41 @@ static size_t count_left(const struct run *run, size_t index, size_t *of_kernel)
     return left;
 }
 
-/* The compiler begins with the first job from `index` on. */
-static int prepare_next(struct run *run, size_t index, struct error *error)
+/* Tells a job's search what the record has of the kernel's other problems, of other GPUs and of older
+ * versions. Results that are to be measured again are not asked. */
+static int tell_near(struct run *run, struct tuning_job *job, struct error *error)
+{
+    struct study studies[RECORD_NEAR_STUDIES];
+    size_t count;
+    int64_t since = run->options.remeasure ? run->jobs[0].record_id : 0;
+    timings_stage(&run->timings, TIMING_RECORD);
+    int status =
+        record_near(run->record, &job->study, job->record_id, since, studies, &count, error);
+    for (size_t i = 0; i < count; i++) {
+        if (status == 0)
+            proposer_know(job->proposer, &studies[i]);
+        study_release(&studies[i]);
+    }
+    return status;
+}
+
+/* Has the first proposals compiled of the next search from job `index` on. */
+static int prepare_from(struct run *run, size_t index, struct error *error)
 {
     while (index < run->job_count && !is_to_do(&run->jobs[index]))
         index++;
     if (index == run->job_count || run->jobs[index].proposer == NULL)
         return 0;
-    return tune_job_prepare(&run->jobs[index], run->pool, error);
-}
-
-/* Suggests the best variants of `from`, the best of all to be tried first. */
-static void suggest(const struct tuning_job *from, struct tuning_job *job)
-{
-    enum { SUGGESTIONS = 4 };
-    const struct study *study = &from->study;
-    size_t *ranking = alloc_zeroed(study->result_count, sizeof *ranking);
-    size_t count = study_count(study, OUTCOME_MEASURED);
-    study_rank(study, ranking);
-    for (size_t i = count < SUGGESTIONS ? count : SUGGESTIONS; i-- > 0;)
-        proposer_suggest(job->proposer, &study->results[ranking[i]].parameters);
-    free(ranking);
-}
-
-/* What was good for the kernel's problems beside this one may be good for it, too. */
-static void suggest_neighbours(struct run *run, size_t index)
-{
     struct tuning_job *job = &run->jobs[index];
-    if (index + 1 < run->job_count && run->jobs[index + 1].kernel == job->kernel)
-        suggest(&run->jobs[index + 1], job);
-    for (size_t i = index > 2 ? index - 2 : 0; i < index; i++)
-        if (run->jobs[i].kernel == job->kernel)
-            suggest(&run->jobs[i], job);
+    int status = job->prepared ? 0 : tell_near(run, job, error);
+    return status != 0 ? status : tune_job_prepare(job, run->pool, error);
+}
+
+/* So that the compile workers are busy during a job's finals. */
+static int prepare_next(void *user, const struct tuning_job *job, struct error *error)
+{
+    struct run *run = user;
+    return prepare_from(run, (size_t)(job - run->jobs) + 1, error);
 }
 
 static int tune_one(struct run *run, struct tuning *tuning, size_t index, struct error *error)
@@ -436,9 +440,8 @@ static int tune_one(struct run *run, struct tuning *tuning, size_t index, struct
         run_limits_end_ns(&run->limits, job->kernel, now_ns, (left + 1) / 2, (of_kernel + 1) / 2);
     allowance_begin(&tuning->allowance, now_ns, end_ns, last_ns);
     run->progress.end_ns = end_ns;
-    if (job->proposer != NULL)
-        suggest_neighbours(run, index);
-    return tune_job(tuning, job, error);
+    int status = prepare_from(run, index, error);
+    return status != 0 ? status : tune_job(tuning, job, error);
 }
 
 static int tune_jobs(struct run *run, struct error *error)
@@ -449,7 +452,9 @@ static int tune_jobs(struct run *run, struct error *error)
                             .record = run->record,
                             .progress = &run->progress,
                             .timings = &run->timings,
-                            .launch_timeout_s = run->sweep->launch_timeout_s};
+                            .launch_timeout_s = run->sweep->launch_timeout_s,
+                            .before_finals = prepare_next,
+                            .user = run};
     if (run->options.exhaustive > 0)
         tuning.rules = (struct race_rules){.everyone = true,
                                            .minimum_rounds = run->options.exhaustive,
@@ -458,7 +463,7 @@ static int tune_jobs(struct run *run, struct error *error)
     if (!nothing_to_do(run)) {
         status = tune_job_request_support(run->pool, &tuning.support, error);
         if (status == 0)
-            status = prepare_next(run, 0, error);
+            status = prepare_from(run, 0, error);
         if (status == 0)
             status = confirm_gpu(run, error);
     }

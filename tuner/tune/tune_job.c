@@ -115,6 +115,8 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
     do {
         if (status == 0)
             status = screening_hold(tuning, job, error);
+        if (status == 0 && tuning->before_finals != NULL)
+            status = tuning->before_finals(tuning->user, job, error);
         finals_ns = clock_ns();
         if (status == 0)
             status = hold_finals(tuning, job, error);
@@ -130,6 +132,7 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
 int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, struct error *error)
 {
     int status = 1;
+    job->prepared = true;
     while (status == 1 && job->order_count < 2 * compile_pool_workers(pool)) {
         size_t index;
         status = tuning_job_propose(job, &index, error);

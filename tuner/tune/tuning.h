@@ -31,6 +31,9 @@ struct tuning {
     struct race_rules rules;
     double launch_timeout_s;
     struct allowance allowance; /* of the job at hand */
+    /* Called before its finals, during which the compiler has nothing to do for it; NULL: nothing is */
+    int (*before_finals)(void *user, const struct tuning_job *job, struct error *error);
+    void *user;
 };
 
 /*

@@ -25,8 +25,8 @@ static void the_longer_in_vain_the_nearer(void **state)
     size_t in_vain;
     assert_true(isnan(estimate_after(10, 50, &in_vain)));
     assert_int_equal(in_vain, 39);
-    assert_true(estimate_after(10, 91, &in_vain) == 0.1);
-    assert_true(estimate_after(10, 111, &in_vain) == 0.03);
+    assert_true(estimate_after(10, 111, &in_vain) == 0.1);
+    assert_true(estimate_after(10, 161, &in_vain) == 0.03);
     assert_true(estimate_after(10, 211, &in_vain) == 0.01);
     assert_int_equal(in_vain, 200);
     assert_true(isnan(estimate_after(390, 400, &in_vain)));
