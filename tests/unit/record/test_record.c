@@ -1,4 +1,6 @@
 #include "record/record.h"
+
+#include "record/record_near.h"
 #include "unit/scratch.h"
 #include "unit/study_fixture.h"
 
@@ -184,6 +186,56 @@ static void test_imported_results_are_kept_apart(void **state)
     record_close(record);
     study_release(&own);
     study_release(&foreign);
+}
+
+/* The median of the result with that block size; 0: there is none. */
+static double near_median(const struct study *study, int64_t block_size)
+{
+    for (size_t i = 0; i < study->result_count; i++)
+        if (bindings_find(&study->results[i].parameters, "block_size")->as.integer == block_size)
+            return study->results[i].time.median_ns;
+    return 0;
+}
+
+/* A search asks for what was measured of the kernel elsewhere: the nearest first, its own left out. */
+static void test_near_studies_are_of_other_problems_and_gpus(void **state)
+{
+    (void)state;
+    struct error error;
+    struct study study;
+    struct study own;
+    struct study near[RECORD_NEAR_STUDIES];
+    size_t count = 0;
+    int64_t id = 0;
+    struct record *record = open_record("record.sqlite");
+    fixture_subject(&own);
+    check(record_begin(record, &own, false, &id, &error), &error);
+    check(record_near(record, &own, id, 0, near, &count, &error), &error);
+    assert_int_equal(count, 0);
+
+    fixture_study(&study);
+    double median_ns = study.results[study.winner].time.median_ns;
+    int64_t block_size =
+        bindings_find(&study.results[study.winner].parameters, "block_size")->as.integer;
+    for (int i = 0; i < 6; i++) {
+        bindings_set(&study.problem, "n", value_integer(1000 + i));
+        (void)snprintf(study.environment.gpu.name, sizeof study.environment.gpu.name, "%s",
+                       i < 5 ? "NVIDIA B200" : "NVIDIA H200");
+        store(record, &study);
+    }
+    check(record_near(record, &own, id, 0, near, &count, &error), &error);
+    assert_int_equal(count, RECORD_NEAR_STUDIES);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(near[i].result_count, study.result_count);
+        assert_true(near_median(&near[i], block_size) == median_ns);
+        study_release(&near[i]);
+    }
+    check(record_near(record, &own, id, id + 6, near, &count, &error), &error);
+    assert_int_equal(count, 1);
+    study_release(&near[0]);
+    record_close(record);
+    study_release(&own);
+    study_release(&study);
 }
 
 static void test_takes_up_an_interrupted_study(void **state)
@@ -814,6 +866,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(test_studies_read_back_as_they_were),
         SCRATCH_TEST(test_imported_results_are_kept_apart),
+        SCRATCH_TEST(test_near_studies_are_of_other_problems_and_gpus),
         SCRATCH_TEST(test_takes_up_an_interrupted_study),
         SCRATCH_TEST(test_a_verdict_is_on_the_variants_that_it_judged),
         SCRATCH_TEST(test_takes_up_the_same_subject_only),

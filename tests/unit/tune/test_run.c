@@ -545,6 +545,21 @@ static void failures_cost_what_they_cost(void **state)
     release(&end);
 }
 
+/* The finals' first answer waits for the second section's only variant to be compiled. */
+static void the_next_problem_is_compiled_during_the_finals(void **state)
+{
+    (void)state;
+    struct observed observed = {0};
+    scripted_worker_script("measure 1 after 1 compile:us=50\n");
+    fixture_files("us = 20..28\n[next]\ntemplate = scripted\nus = 50", 2);
+    struct end end =
+        run_with((struct run_options){.quiet = true, .limits.evaluations = 8}, &observed);
+    check_end(&end, &observed);
+    assert_int_equal(observed.studies, 2);
+    assert_int_equal(study_count(&end.study, OUTCOME_MEASURED), 8);
+    release(&end);
+}
+
 /* The second problem's search begins with what was best for the first. */
 static void what_one_problem_taught_begins_the_next(void **state)
 {
@@ -595,6 +610,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(compilations_under_way_are_given_up_at_the_end_of_the_budget),
         SCRATCH_TEST(a_budget_without_a_variant_says_so),
         SCRATCH_TEST(failures_cost_what_they_cost),
+        SCRATCH_TEST(the_next_problem_is_compiled_during_the_finals),
         SCRATCH_TEST(what_one_problem_taught_begins_the_next),
     };
     if (argc > 1)

@@ -1,0 +1,188 @@
+/* Results of another GPU or problem: of use where they agree, and no harm where they do not. */
+#include "search/known_results.h"
+
+#include "base/alloc.h"
+#include "base/statistics.h"
+#include "search/search.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { DIMENSIONS = 4, VALUES = 8, POINTS = 400 };
+
+/* A space of 4,096 points, and results for some of them, of somewhere else. */
+struct bench {
+    struct value_list values[DIMENSIONS];
+    struct search_space *space;
+    uint32_t points[POINTS * DIMENSIONS];
+    double times_ns[POINTS];
+};
+
+static int make_bench(void **state)
+{
+    static const char *const names[DIMENSIONS] = {"pa", "pb", "pc", "pd"};
+    struct bench *bench = alloc_zeroed(1, sizeof *bench);
+    struct error error;
+    uint64_t random = 3;
+    for (size_t i = 0; i < DIMENSIONS; i++)
+        assert_int_equal(value_list_parse(&bench->values[i], "1..8", "s.ini", 1, &error), 0);
+    for (size_t i = 0; i < (size_t)POINTS * DIMENSIONS; i++)
+        bench->points[i] = (uint32_t)((statistics_random(&random) >> 8) % VALUES);
+    uint32_t *all = alloc_zeroed(VALUES * VALUES * VALUES * VALUES * DIMENSIONS, sizeof *all);
+    for (uint32_t i = 0; i < VALUES * VALUES * VALUES * VALUES; i++)
+        for (uint32_t j = 0; j < DIMENSIONS; j++)
+            all[i * DIMENSIONS + j] = i >> (3 * j) & (VALUES - 1);
+    bench->space = search_space_of_points(DIMENSIONS, names, bench->values, all,
+                                          VALUES * VALUES * VALUES * VALUES);
+    free(all);
+    *state = bench;
+    return 0;
+}
+
+static int free_bench(void **state)
+{
+    struct bench *bench = *state;
+    search_space_free(bench->space);
+    for (size_t i = 0; i < DIMENSIONS; i++)
+        value_list_release(&bench->values[i]);
+    free(bench);
+    return 0;
+}
+
+/* What the search measures: fastest at (6, 1, 2, 5). */
+static double time_of(const uint32_t *point)
+{
+    static const double best[DIMENSIONS] = {6, 1, 2, 5};
+    double slow = 0;
+    for (size_t i = 0; i < DIMENSIONS; i++)
+        slow += 0.1 * (double)(i + 1) * fabs((double)point[i] - best[i]);
+    return 1000 * exp(slow);
+}
+
+/* Elsewhere everything takes three times as long, and the fastest is another. */
+static double near_time(const uint32_t *point)
+{
+    uint32_t moved[DIMENSIONS];
+    memcpy(moved, point, sizeof moved);
+    moved[0] = moved[0] < VALUES - 1 ? moved[0] + 1 : moved[0];
+    return 3 * time_of(moved);
+}
+
+static double contrary_time(const uint32_t *point)
+{
+    return 1e6 / time_of(point);
+}
+
+static void tell_elsewhere(struct bench *bench, struct search *search,
+                           double (*time)(const uint32_t *))
+{
+    for (size_t i = 0; i < POINTS; i++)
+        bench->times_ns[i] = time(bench->points + i * DIMENSIONS);
+    search_know(search, bench->points, bench->times_ns, POINTS);
+}
+
+/* The best of `count` evaluations, a mean over some searches; `elsewhere` may be NULL. */
+static double best_of(struct bench *bench, size_t count, double (*elsewhere)(const uint32_t *))
+{
+    enum { SEARCHES = 6 };
+    double sum = 0;
+    for (uint64_t seed = 0; seed < SEARCHES; seed++) {
+        const struct search_options options = {.seed = seed};
+        struct search *search = search_new(bench->space, &options);
+        double best = INFINITY;
+        if (elsewhere != NULL)
+            tell_elsewhere(bench, search, elsewhere);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t point[DIMENSIONS];
+            assert_int_equal(search_propose(search, 1, point, NULL), 1);
+            search_tell(search, point, time_of(point));
+            best = fmin(best, time_of(point));
+        }
+        search_free(search);
+        sum += best / SEARCHES;
+    }
+    return sum;
+}
+
+static void what_was_fastest_elsewhere_is_tried_first(void **state)
+{
+    struct bench *bench = *state;
+    const struct search_options options = {.seed = 1};
+    struct search *search = search_new(bench->space, &options);
+    uint32_t point[DIMENSIONS];
+    double fastest = INFINITY;
+    tell_elsewhere(bench, search, near_time);
+    for (size_t i = 0; i < POINTS; i++)
+        fastest = fmin(fastest, bench->times_ns[i]);
+    assert_int_equal(search_propose(search, 1, point, NULL), 1);
+    assert_true(near_time(point) == fastest);
+    search_free(search);
+}
+
+static void results_that_agree_save_evaluations(void **state)
+{
+    struct bench *bench = *state;
+    assert_true(best_of(bench, 16, near_time) < 0.8 * best_of(bench, 16, NULL));
+}
+
+static void results_that_disagree_do_no_harm(void **state)
+{
+    struct bench *bench = *state;
+    assert_true(best_of(bench, 40, contrary_time) < 1.1 * best_of(bench, 40, NULL));
+}
+
+/* Which source is chosen, if any, after evaluations of the bench's first points. */
+static void the_source_that_agrees_is_chosen(void **state)
+{
+    struct bench *bench = *state;
+    static double (*const sources[])(const uint32_t *) = {contrary_time, near_time};
+    struct known_results known = {0};
+    struct history history;
+    history_init(&history, DIMENSIONS);
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t j = 0; j < POINTS; j++)
+            bench->times_ns[j] = sources[i](bench->points + j * DIMENSIONS);
+        known_results_add(&known, DIMENSIONS, bench->points, bench->times_ns, POINTS);
+        for (size_t j = 0; j < 12; j++)
+            history_tell(&history, bench->points + j * DIMENSIONS,
+                         time_of(bench->points + j * DIMENSIONS));
+        known_results_choose(&known, &history, bench->space);
+        assert_ptr_equal(known.chosen, i == 0 ? NULL : &known.sources[1]);
+    }
+    /* the faster, the lower; measured or not */
+    assert_true(known_results_expect(&known, (const uint32_t[]){5, 1, 2, 5}) <
+                known_results_expect(&known, (const uint32_t[]){1, 7, 7, 0}));
+    known_results_release(&known);
+    history_release(&history);
+}
+
+static void a_few_results_are_not_enough(void **state)
+{
+    struct bench *bench = *state;
+    struct known_results known = {0};
+    for (size_t i = 0; i < POINTS; i++)
+        bench->times_ns[i] = i < 7 ? 1000 : SEARCH_FAILED;
+    known_results_add(&known, DIMENSIONS, bench->points, bench->times_ns, POINTS);
+    assert_int_equal(known.count, 0);
+    assert_null(known_results_suggest(&known));
+    known_results_release(&known);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_fastest_elsewhere_is_tried_first),
+        cmocka_unit_test(results_that_agree_save_evaluations),
+        cmocka_unit_test(results_that_disagree_do_no_harm),
+        cmocka_unit_test(the_source_that_agrees_is_chosen),
+        cmocka_unit_test(a_few_results_are_not_enough),
+    };
+    return cmocka_run_group_tests(tests, make_bench, free_bench);
+}
