@@ -338,6 +338,23 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     return 0;
 }
 
+bool compile_pool_has(struct compile_pool *pool, const char *source_hash,
+                      const struct options *options)
+{
+    struct compile_job wanted;
+    const char *version;
+    if (compile_pool_nvrtc_version(pool, &version, NULL) != 0)
+        return false;
+    cubin_cache_key(source_hash, (const char *const *)options->items, options->count, pool->arch,
+                    version, wanted.key);
+    if (tfind(&wanted, &pool->by_key, compare_keys) != NULL)
+        return true;
+    char *path = cubin_cache_path(pool->cache_folder, wanted.key);
+    bool cached = access(path, R_OK) == 0;
+    free(path);
+    return cached;
+}
+
 /* Takes the job out of the queue; false if it is not there. */
 static bool unqueue(struct compile_pool *pool, const struct queued_job *job)
 {

@@ -67,6 +67,10 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
                          const char *source_hash, const struct options *options, bool urgent,
                          struct compile_job **job, struct error *error);
 
+/* Whether a request for these would find an earlier job, or the cubin in the cache. */
+bool compile_pool_has(struct compile_pool *pool, const char *source_hash,
+                      const struct options *options);
+
 /* The job of a variant whose options cannot be computed, for that `reason`: done, without a cubin. It
  * is dropped as others are. */
 struct compile_job *compile_pool_refuse(struct compile_pool *pool, const struct error *reason);

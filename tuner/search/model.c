@@ -36,6 +36,7 @@ void model_init(struct model *model, const struct search_space *space)
     model->times = alloc_zeroed(ROWS, sizeof *model->times);
     model->targets = alloc_zeroed(ROWS, sizeof *model->targets);
     model->expected = alloc_zeroed(ROWS, sizeof *model->expected);
+    model->scores = alloc_zeroed(CANDIDATES, sizeof *model->scores);
     model->point = alloc_zeroed(dimensions, sizeof *model->point);
 }
 
@@ -47,6 +48,7 @@ void model_release(struct model *model)
     free(model->times);
     free(model->targets);
     free(model->expected);
+    free(model->scores);
     free(model->point);
 }
 

@@ -30,6 +30,7 @@ struct model {
     size_t next_learning; /* points told until then */
     ptrdiff_t best;       /* position of the point whose neighbours are candidates */
     uint32_t *point;      /* working storage */
+    double *scores;       /* of each candidate, likewise */
 };
 
 void model_init(struct model *model, const struct search_space *space);

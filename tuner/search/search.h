@@ -48,6 +48,11 @@ void search_free(struct search *search); /* NULL is allowed */
 void search_know(struct search *search, const uint32_t *points, const double *times_ns,
                  size_t count);
 
+/* Of points that promise about the same, those for which `is_cheap` is true are proposed first: they
+ * cost less to try, for example because they are compiled already. `user` is passed to it. */
+void search_prefer(struct search *search, bool (*is_cheap)(void *user, const uint32_t *point),
+                   void *user);
+
 /*
  * Proposes up to `count` points into `points` (count * dimensions indices). They differ from each
  * other, and from all that were proposed or told before. Returns how many; fewer than `count` only

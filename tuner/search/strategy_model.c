@@ -17,11 +17,13 @@
 enum {
     FIRST_POINTS = 12,      /* chosen before anything is predicted, … */
     FIRST_POINTS_LEAST = 4, /* or a third of what is planned, but at least so many */
-    FIRST_DRAWS = 20        /* to choose each of them from */
+    FIRST_DRAWS = 20,       /* to choose each of them from */
+    ASKED = 16              /* candidates per proposal, at most, whether they are cheap */
 };
 
 static const double bound_rate = 0.25; /* of the proposals: by confidence bound */
 static const double bound_most = 3;    /* standard deviations */
+static const double about = 0.1;       /* of a score: makes no difference */
 
 static void *new_model(struct strategy_context *context)
 {
@@ -115,29 +117,49 @@ static double lowest_target(const struct model *model)
     return lowest;
 }
 
-/* The best candidate, or POINT_NONE. The criterion is the expected improvement, or at times a
- * confidence bound of a random width. */
-static ptrdiff_t find_best_candidate(const struct model *model, struct strategy_context *context)
+/* Scores all candidates. Returns the best one, or POINT_NONE. The criterion is the expected
+ * improvement, or at times a confidence bound of a random width. */
+static ptrdiff_t score_candidates(struct model *model, struct strategy_context *context)
 {
     const struct candidates *candidates = &model->candidates;
     bool by_bound = random_fraction(&context->random) < bound_rate;
     double width = bound_most * random_fraction(&context->random);
     double lowest = lowest_target(model);
-    double highest_score = -INFINITY;
     ptrdiff_t found = POINT_NONE;
     for (size_t i = 0; i < candidates->solved; i++) {
         if (candidates->closed[i])
             continue;
         double mean = model_mean(model, i);
         double deviation = candidates_deviation(candidates, &model->process, i);
-        double score =
+        model->scores[i] =
             by_bound ? width * deviation - mean : expected_improvement(lowest, mean, deviation);
-        if (score > highest_score) {
-            highest_score = score;
+        if (found == POINT_NONE || model->scores[i] > model->scores[found])
             found = (ptrdiff_t)i;
-        }
     }
     return found;
+}
+
+/* The best of the cheap candidates that score about as well as `best`; `best` if there is none. */
+static ptrdiff_t prefer_cheap(const struct model *model, const struct strategy_context *context,
+                              ptrdiff_t best)
+{
+    const struct candidates *candidates = &model->candidates;
+    double most = model->scores[best];
+    double least = most - about * fabs(most);
+    ptrdiff_t found = POINT_NONE;
+    size_t asked = 1;
+    if (context->is_cheap == NULL ||
+        context->is_cheap(context->user, point_table_at(&candidates->points, (size_t)best)))
+        return best;
+    for (size_t i = 0; i < candidates->solved && asked < ASKED; i++) {
+        if (candidates->closed[i] || model->scores[i] < least ||
+            (found != POINT_NONE && model->scores[i] <= model->scores[found]))
+            continue;
+        asked++;
+        if (context->is_cheap(context->user, point_table_at(&candidates->points, i)))
+            found = (ptrdiff_t)i;
+    }
+    return found != POINT_NONE ? found : best;
 }
 
 static int choose(void *state, struct strategy_context *context, uint32_t *point,
@@ -154,9 +176,10 @@ static int choose(void *state, struct strategy_context *context, uint32_t *point
     int status = model_update(model, context, error);
     if (status < 0)
         return status;
-    ptrdiff_t found = find_best_candidate(model, context);
+    ptrdiff_t found = score_candidates(model, context);
     if (found == POINT_NONE)
         return strategy_draw(context, point, error);
+    found = prefer_cheap(model, context, found);
     memcpy(point, point_table_at(&model->candidates.points, (size_t)found),
            model->process.dimensions * sizeof *point);
     return 1;

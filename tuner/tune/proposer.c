@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "search/search.h"
+#include "template/variant.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,12 +10,15 @@
 enum { SEED = 1 };
 
 struct proposer {
+    const struct sweep_kernel *kernel;
     struct search_space *space;
     struct search *search;
     size_t dimensions;
     uint32_t *point;          /* of the call at hand */
     struct bindings *untried; /* proposed and taken back; the last is proposed next */
     size_t untried_count;
+    struct compile_pool *pool; /* NULL: what is compiled does not matter */
+    const struct bindings *problem;
 };
 
 struct proposer *proposer_new(const struct sweep_kernel *kernel, const struct bindings *fixed,
@@ -22,6 +26,7 @@ struct proposer *proposer_new(const struct sweep_kernel *kernel, const struct bi
 {
     struct proposer *proposer = alloc_zeroed(1, sizeof *proposer);
     const struct search_options options = {.seed = SEED, .evaluations = evaluations};
+    proposer->kernel = kernel;
     proposer->space = search_space_new(&kernel->template, kernel->values, kernel->constraints,
                                        kernel->constraint_count, fixed);
     proposer->search = search_new(proposer->space, &options);
@@ -75,6 +80,29 @@ void proposer_know(struct proposer *proposer, const struct study *study)
     search_know(proposer->search, points, times_ns, count);
     free(points);
     free(times_ns);
+}
+
+static bool is_compiled(void *user, const uint32_t *point)
+{
+    struct proposer *proposer = user;
+    const struct template *template = &proposer->kernel->template;
+    struct bindings parameters = {0};
+    struct options options;
+    search_space_bindings(proposer->space, point, &parameters);
+    bool compiled =
+        variant_options(template, &parameters, proposer->problem, &options, NULL) == 0 &&
+        compile_pool_has(proposer->pool, template->source.text_hash, &options);
+    options_release(&options);
+    bindings_release(&parameters);
+    return compiled;
+}
+
+void proposer_prefer_compiled(struct proposer *proposer, struct compile_pool *pool,
+                              const struct bindings *problem)
+{
+    proposer->pool = pool;
+    proposer->problem = problem;
+    search_prefer(proposer->search, is_compiled, proposer);
 }
 
 void proposer_take_back(struct proposer *proposer, const struct bindings *parameters)

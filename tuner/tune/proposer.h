@@ -10,6 +10,7 @@
 #define AUTOTUNE_PROPOSER_H
 
 #include "base/error.h"
+#include "compile/compile_pool.h"
 #include "record/study.h"
 #include "template/sweep.h"
 #include "template/value.h"
@@ -28,6 +29,11 @@ int proposer_has(struct proposer *proposer, const struct bindings *parameters, s
 
 /* What another study has of the space's variants: search_know(). */
 void proposer_know(struct proposer *proposer, const struct study *study);
+
+/* Of variants that promise about the same, those that need no compiling go first: their cubins are in
+ * the pool's cache, or will be. */
+void proposer_prefer_compiled(struct proposer *proposer, struct compile_pool *pool,
+                              const struct bindings *problem);
 
 /* One that was proposed and not tried: it is proposed again, before anything else. */
 void proposer_take_back(struct proposer *proposer, const struct bindings *parameters);

@@ -132,6 +132,8 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
 int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, struct error *error)
 {
     int status = 1;
+    if (!job->prepared)
+        proposer_prefer_compiled(job->proposer, pool, job->problem);
     job->prepared = true;
     while (status == 1 && job->order_count < 2 * compile_pool_workers(pool)) {
         size_t index;

@@ -129,14 +129,30 @@ static void requests_with_the_same_key_are_one_job(void **state)
     end(&fixture);
 }
 
+/* Whether a request for this variant needs no compiling that is not under way. */
+static bool has(struct fixture *fixture, int us)
+{
+    char definition[32];
+    char *items[] = {definition};
+    const struct options options = {.items = items, .count = 1, .definition_count = 1};
+    (void)snprintf(definition, sizeof definition, "-DUS=%d", us);
+    assert_int_equal(compile_pool_set_arch(fixture->pool, "sm_90", &fixture->error), 0);
+    return compile_pool_has(fixture->pool, "hash", &options);
+}
+
 static void what_is_in_the_cache_needs_no_worker(void **state)
 {
     (void)state;
     struct fixture fixture;
     start(&fixture, "", 1, 10);
-    assert_compiled(&fixture, request(&fixture, 20, false));
+    assert_false(has(&fixture, 20));
+    struct compile_job *first = request(&fixture, 20, false);
+    assert_true(has(&fixture, 20)); /* under way */
+    assert_compiled(&fixture, first);
     end(&fixture);
     start(&fixture, "", 1, 10);
+    assert_true(has(&fixture, 20));
+    assert_false(has(&fixture, 21));
     struct compile_job *job = request(&fixture, 20, false);
     assert_true(job->done && job->cached);
     assert_compiled(&fixture, job);
