@@ -405,6 +405,28 @@ static void an_interrupted_run_is_taken_up_where_it_ended(void **state)
 
 /* --- what a run refuses, and what ends it --- */
 
+/* Whenever a run is interrupted, it has tried about as many of each quarter of the values. */
+static void what_was_tried_is_a_fair_sample_at_any_time(void **state)
+{
+    enum { FIRST = 20, QUARTER = 15, MOST_APART = 7 };
+    (void)state;
+    struct observed observed;
+    struct end end = run("", "us = 20..79", &observed);
+    check_end(&end, &observed);
+    char *order = scripted_worker_order("trial");
+    char *rest = NULL;
+    size_t tried[4] = {0};
+    for (char *us = strtok_r(order, " ", &rest); us != NULL; us = strtok_r(NULL, " ", &rest)) {
+        tried[(strtoul(us, NULL, 10) - FIRST) / QUARTER]++;
+        for (size_t i = 0; i < 4; i++)
+            for (size_t j = 0; j < 4; j++)
+                assert_true(tried[i] < tried[j] + MOST_APART);
+    }
+    assert_int_equal(tried[0], QUARTER);
+    free(order);
+    release(&end);
+}
+
 static void a_problem_without_memory_is_refused_and_the_others_go_on(void **state)
 {
     (void)state;
@@ -601,6 +623,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_failed_run_is_taken_up_where_it_ended),
         SCRATCH_TEST(failures_are_known_to_the_second_run),
         SCRATCH_TEST(an_interrupted_run_is_taken_up_where_it_ended),
+        SCRATCH_TEST(what_was_tried_is_a_fair_sample_at_any_time),
         SCRATCH_TEST(a_problem_without_memory_is_refused_and_the_others_go_on),
         SCRATCH_TEST(a_problem_larger_than_the_gpu_is_not_even_compiled),
         SCRATCH_TEST(memory_that_is_gone_later_refuses_the_problem),
