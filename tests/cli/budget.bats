@@ -106,6 +106,27 @@ tried() {
     has out "9 variants of 60 points"
 }
 
+@test "what another tool measured on another GPU is tried first" {
+    large_sweep
+    awk 'BEGIN {
+        printf "{\"metadata\": {\"timeunit\": \"milliseconds\"}, \"results\": ["
+        for (i = 1; i <= 16; i++) {
+            printf "%s{\"configuration\": {\"block_size\": 96, \"num_load\": %d}, \"invalidity\": \"correct\", ", i - 1 ? ",\n" : "", i
+            printf "\"times\": {\"runtimes\": [%d]}, \"correctness\": 1, \"measurements\": []}", i < 9 ? 9 - i : i - 8
+        }
+        print "]}"
+    }' >other.t4.json # fastest with 8 and 9
+    autotune import other.t4.json --kernel scale --tool "Kernel Tuner" --gpu "NVIDIA A100"
+    exits 0
+    autotune --config sweep.ini --evaluations 4 --format csv
+    exits 0
+    equal "$(column block_size out | sort -u)" 96
+    equal "$(column num_load out | sort -n | paste -s)" "$(printf '7\t8\t9\t10')"
+    autotune --config sweep.ini --evaluations 4 --format csv --remeasure
+    exits 0
+    lacks out ",96,"
+}
+
 @test "limits in the sweep file: of the run and of a kernel; options replace them" {
     sweep <<'INI'
 [scale]

@@ -53,6 +53,21 @@ measured() {
     done
 }
 
+@test "results of another GPU are a good beginning" {
+    measured a.t4.json
+    sed 's/"value": \([0-9.]*\),/"value": 3\1,/' a.t4.json >b.t4.json # slower, in the same order or nearly
+    autotune simulate a.t4.json --evaluations 12 --repeat 5 --known b.t4.json --format csv
+    exits 0
+    near=$(tail -n 1 out | cut -d , -f 5)
+    autotune simulate a.t4.json --evaluations 12 --repeat 5 --format csv
+    exits 0
+    awk -F , -v near="$near" 'NR == 2 { exit !(near > $5) }' out
+    autotune simulate a.t4.json --known nothing.json --format csv
+    exits 2
+    has err "nothing.json"
+    [ ! -s out ]
+}
+
 @test "wrong options and files are refused with one message" {
     measured a.t4.json
     autotune simulate

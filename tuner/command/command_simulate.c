@@ -181,32 +181,36 @@ static int simulate_file(const char *path, const char *strategy,
     return status;
 }
 
+static int simulate_files(char *const *files, const struct simulate_options *options,
+                          const struct simulation_options *simulation, struct error *error)
+{
+    const char *strategy = options->strategy != NULL ? options->strategy : search_strategy_name(0);
+    struct text_table *table = begin_output(options->format);
+    int status = 0;
+    for (; *files != NULL && status == 0; files++)
+        status = simulate_file(*files, strategy, simulation, table, error);
+    if (table != NULL && status == 0)
+        text_table_print(table, WIDTH, stdout);
+    text_table_free(table);
+    return status;
+}
+
 static int simulate(char *const *files, const struct simulate_options *options, struct error *error)
 {
     struct simulation_options simulation = {0};
+    struct measured_space known = {0};
     size_t *budgets = NULL;
     if (files[0] == NULL)
         return error_set(error, ERROR_USAGE,
                          "no T4 results file; name one, for example `autotune simulate "
                          "conv.t4.json`");
     int status = read_options(options, &simulation, &budgets, error);
-    if (status != 0) {
-        free(budgets);
-        return status;
-    }
-    const char *strategy = options->strategy != NULL ? options->strategy : search_strategy_name(0);
-    struct measured_space known = {0};
-    if (options->known != NULL) {
+    if (status == 0 && options->known != NULL) {
         status = measured_space_read(options->known, &known, error);
         simulation.known = &known;
-        simulation.known_count = 1;
     }
-    struct text_table *table = begin_output(options->format);
-    for (; *files != NULL && status == 0; files++)
-        status = simulate_file(*files, strategy, &simulation, table, error);
-    if (table != NULL && status == 0)
-        text_table_print(table, WIDTH, stdout);
-    text_table_free(table);
+    if (status == 0)
+        status = simulate_files(files, options, &simulation, error);
     measured_space_release(&known);
     free(budgets);
     return status;
@@ -222,7 +226,7 @@ int command_simulate(int argc, const char **argv, struct error *error)
         option_number("seed", '\0', &options.seed, "of the random numbers (default: 1)"),
         option_number("batch", '\0', &options.batch, "points proposed at a time (default: 1)"),
         option_text("known", '\0', &options.known,
-                    "a T4 results file that searches begin with, of another GPU or problem", "FILE"),
+                    "results of another GPU or problem to begin with: a T4 file", "FILE"),
         option_text("strategy", '\0', &options.strategy, "model or random (default: model)",
                     "NAME"),
         option_text("format", 'f', &options.format, "table or csv (default: table)", "FORMAT"),

@@ -111,8 +111,8 @@ static int repeat(const struct measured_space *measured, const struct simulation
             .evaluations = options->budgets[options->budget_count - 1],
         };
         replay.search = search_new(measured->space, &search);
-        for (size_t j = 0; j < options->known_count; j++)
-            tell_known(measured, &options->known[j], replay.search);
+        if (options->known != NULL)
+            tell_known(measured, options->known, replay.search);
         replay.evaluations = 0;
         replay.best_ns = INFINITY;
         replay.cpu_s = 0;

@@ -16,8 +16,7 @@ struct simulation_options {
     size_t repeats; /* searches, each with a seed of its own */
     size_t batch;   /* proposals at a time; their times are told together */
     uint32_t seed;
-    const struct measured_space *known; /* spaces whose results are told beforehand */
-    size_t known_count;
+    const struct measured_space *known; /* results of elsewhere to begin with; NULL: none */
 };
 
 /*

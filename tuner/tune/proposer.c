@@ -65,19 +65,35 @@ static double time_of(const struct study *study, const struct result *result)
                                                                                  : SEARCH_FAILED;
 }
 
+/* Whether the space has the result's point. What an older version of the template did not have as a
+ * parameter had its default. */
+static bool find_point(const struct proposer *proposer, const struct bindings *defaults,
+                       const struct result *result, uint32_t *point)
+{
+    struct bindings all = {0};
+    bindings_copy(&all, defaults);
+    for (size_t i = 0; i < result->parameters.count; i++)
+        bindings_set(&all, result->parameters.items[i].name, result->parameters.items[i].value);
+    bool found = search_space_point(proposer->space, &all, point);
+    bindings_release(&all);
+    return found;
+}
+
 void proposer_know(struct proposer *proposer, const struct study *study)
 {
     uint32_t *points = alloc_zeroed(study->result_count * proposer->dimensions, sizeof *points);
     double *times_ns = alloc_zeroed(study->result_count, sizeof *times_ns);
+    struct bindings defaults = {0};
     size_t count = 0;
+    variant_defaults(&proposer->kernel->template, &defaults);
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
+        uint32_t *point = points + count * proposer->dimensions;
         times_ns[count] = time_of(study, result);
-        count +=
-            !isnan(times_ns[count]) && search_space_point(proposer->space, &result->parameters,
-                                                          points + count * proposer->dimensions);
+        count += !isnan(times_ns[count]) && find_point(proposer, &defaults, result, point);
     }
     search_know(proposer->search, points, times_ns, count);
+    bindings_release(&defaults);
     free(points);
     free(times_ns);
 }

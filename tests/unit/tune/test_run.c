@@ -408,7 +408,7 @@ static void an_interrupted_run_is_taken_up_where_it_ended(void **state)
 /* Whenever a run is interrupted, it has tried about as many of each quarter of the values. */
 static void what_was_tried_is_a_fair_sample_at_any_time(void **state)
 {
-    enum { FIRST = 20, QUARTER = 15, MOST_APART = 7 };
+    enum { FIRST = 20, QUARTER = 15, MOST_APART = 9 };
     (void)state;
     struct observed observed;
     struct end end = run("", "us = 20..79", &observed);
