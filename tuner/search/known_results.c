@@ -1,12 +1,14 @@
 #include "search/known_results.h"
 
 #include "base/alloc.h"
+#include "base/statistics.h"
 #include "search/likelihood.h"
-#include "search/random_number.h"
+#include "search/ranking.h"
 #include "search/targets.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     POINTS_LEAST = 8, /* that succeeded, for a source to be of use */
@@ -39,33 +41,6 @@ void known_results_release(struct known_results *known)
 
 /* --- adding --- */
 
-struct ranked {
-    double time_ns;
-    size_t position;
-};
-
-static int compare_ranked(const void *a, const void *b)
-{
-    const struct ranked *left = a;
-    const struct ranked *right = b;
-    if (left->time_ns != right->time_ns)
-        return left->time_ns < right->time_ns ? -1 : 1;
-    return (left->position > right->position) - (left->position < right->position);
-}
-
-static size_t *rank(const double *times_ns, size_t count)
-{
-    struct ranked *ranked = alloc_zeroed(count, sizeof *ranked);
-    size_t *ranking = alloc_zeroed(count, sizeof *ranking);
-    for (size_t i = 0; i < count; i++)
-        ranked[i] = (struct ranked){times_ns[i], i};
-    qsort(ranked, count, sizeof *ranked, compare_ranked);
-    for (size_t i = 0; i < count; i++)
-        ranking[i] = ranked[i].position;
-    free(ranked);
-    return ranking;
-}
-
 void known_results_add(struct known_results *known, size_t dimensions, const uint32_t *points,
                        const double *times_ns, size_t count)
 {
@@ -82,7 +57,7 @@ void known_results_add(struct known_results *known, size_t dimensions, const uin
     if (finite >= POINTS_LEAST) {
         source.targets = alloc_zeroed(source.points.count, sizeof *source.targets);
         targets_from_times(times, source.points.count, source.targets);
-        source.ranking = rank(times, source.points.count);
+        source.ranking = ranking_new(times, source.points.count);
         known->chosen = NULL;
         *ARRAY_APPEND(known->sources, known->count) = source;
     } else {
@@ -108,39 +83,41 @@ const uint32_t *known_results_suggest(struct known_results *known)
 
 /* --- predicting --- */
 
-/* Half of what it learns from are the fastest, the rest a sample of the others. */
-static void learn(struct known_source *source, const struct search_space *space)
+/* Chooses the rows of a source's process, half of them the fastest, in random order, since the first
+ * ones are learnt from. Returns how many. */
+static size_t choose_rows(const struct known_source *source, const uint32_t *points[ROWS],
+                          double targets[ROWS])
 {
     size_t count = source->points.count < ROWS ? source->points.count : ROWS;
     uint64_t random = 1;
-    size_t *chosen = source->ranking;
-    const uint32_t *points[ROWS];
-    double targets[ROWS];
     size_t *order = alloc_zeroed(source->points.count, sizeof *order);
-    for (size_t i = 0; i < source->points.count; i++)
-        order[i] = chosen[i];
-    for (size_t i = count / 2; i < count && count < source->points.count; i++) {
-        size_t other = i + random_below(&random, source->points.count - i);
-        size_t moved = order[i];
-        order[i] = order[other];
-        order[other] = moved;
-    }
+    memcpy(order, source->ranking, source->points.count * sizeof *order);
+    ranking_sample(order, source->points.count, ROWS, &random);
     statistics_shuffle(order, count, &random);
     for (size_t i = 0; i < count; i++) {
         points[i] = point_table_at(&source->points, order[i]);
         targets[i] = source->targets[order[i]];
     }
-    gaussian_process_init(&source->process, space, count);
-    likelihood_learn(&source->process.covariance, points, targets,
-                     count < LEARNT_FROM ? count : LEARNT_FROM);
-    gaussian_process_clear(&source->process);
-    for (size_t i = 0; i < count; i++)
-        gaussian_process_add(&source->process, points[i]);
-    gaussian_process_tell(&source->process, targets);
-    source->weights = alloc_zeroed(count, sizeof *source->weights);
-    gaussian_process_solve(&source->process, source->weights);
-    source->learnt = true;
     free(order);
+    return count;
+}
+
+static void learn(struct known_source *source, const struct search_space *space)
+{
+    const uint32_t *points[ROWS];
+    double targets[ROWS];
+    size_t count = choose_rows(source, points, targets);
+    struct gaussian_process *process = &source->process;
+    gaussian_process_init(process, space, count);
+    likelihood_learn(&process->covariance, points, targets,
+                     count < LEARNT_FROM ? count : LEARNT_FROM);
+    gaussian_process_clear(process);
+    for (size_t i = 0; i < count; i++)
+        gaussian_process_add(process, points[i]);
+    gaussian_process_tell(process, targets);
+    source->weights = alloc_zeroed(count, sizeof *source->weights);
+    gaussian_process_solve(process, source->weights);
+    source->learnt = true;
 }
 
 static double expect(const struct known_source *source, const uint32_t *point)

@@ -4,6 +4,7 @@
 #include "search/likelihood.h"
 #include "search/neighbourhood.h"
 #include "search/random_number.h"
+#include "search/ranking.h"
 #include "search/targets.h"
 
 #include <math.h>
@@ -133,37 +134,21 @@ static int expand(struct model *model, struct strategy_context *context, int cou
 
 /* --- rows --- */
 
-struct ranked {
-    double time;
-    size_t position;
-};
-
-static int compare_ranked(const void *a, const void *b)
-{
-    const struct ranked *left = a;
-    const struct ranked *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
-    return (left->position > right->position) - (left->position < right->position);
-}
-
-/* Everything told, the fastest first; a new array. If there is more than `most`, the numbers from
- * half of `most` on are a random sample of the rest. */
-static struct ranked *rank_told(struct strategy_context *context, size_t most)
+/* Positions in the history of everything told, the fastest first; a new array. If there is more than
+ * `most`, the numbers from half of `most` on are a random sample of the rest. */
+static size_t *rank_told(struct strategy_context *context, size_t most)
 {
     const struct history *history = context->history;
     size_t count = history->told_count;
-    struct ranked *ranked = alloc_zeroed(count, sizeof *ranked);
+    double *times = alloc_zeroed(count, sizeof *times);
     for (size_t i = 0; i < count; i++)
-        ranked[i] = (struct ranked){history->times[history->told[i]], history->told[i]};
-    qsort(ranked, count, sizeof *ranked, compare_ranked);
-    for (size_t i = most / 2; i < most && most < count; i++) {
-        size_t other = i + random_below(&context->random, count - i);
-        struct ranked moved = ranked[i];
-        ranked[i] = ranked[other];
-        ranked[other] = moved;
-    }
-    return ranked;
+        times[i] = history->times[history->told[i]];
+    size_t *ranking = ranking_new(times, count);
+    ranking_sample(ranking, count, most, &context->random);
+    for (size_t i = 0; i < count; i++)
+        ranking[i] = history->told[ranking[i]];
+    free(times);
+    return ranking;
 }
 
 static void add_row(struct model *model, const struct strategy_context *context, size_t position)
@@ -192,13 +177,13 @@ static void refresh_targets(struct model *model, const struct strategy_context *
 
 static void learn(struct model *model, struct strategy_context *context)
 {
-    struct ranked *ranked = rank_told(context, LEARNT_FROM);
+    size_t *ranked = rank_told(context, LEARNT_FROM);
     const uint32_t *points[LEARNT_FROM];
     double targets[LEARNT_FROM];
     size_t count = 0;
     for (; count < LEARNT_FROM && count < context->history->told_count; count++) {
-        points[count] = point_table_at(&context->history->points, ranked[count].position);
-        model->times[count] = ranked[count].time;
+        points[count] = point_table_at(&context->history->points, ranked[count]);
+        model->times[count] = context->history->times[ranked[count]];
     }
     targets_from_times(model->times, count, targets);
     for (size_t i = 0; i < count; i++)
@@ -208,13 +193,13 @@ static void learn(struct model *model, struct strategy_context *context)
 }
 
 /* New rows, from what was told and what is outstanding. Returns the fastest told. */
-static struct ranked *replace_rows(struct model *model, struct strategy_context *context)
+static size_t *replace_rows(struct model *model, struct strategy_context *context)
 {
     const struct history *history = context->history;
-    struct ranked *ranked = rank_told(context, ROWS_KEPT);
+    size_t *ranked = rank_told(context, ROWS_KEPT);
     gaussian_process_clear(&model->process);
     for (size_t i = 0; i < history->told_count && i < ROWS_KEPT; i++)
-        add_row(model, context, ranked[i].position);
+        add_row(model, context, ranked[i]);
     size_t pending = 0;
     for (size_t i = history->points.count; i-- > 0 && pending < PENDING_KEPT;)
         if (isnan(history->times[i])) {
@@ -236,7 +221,7 @@ static int begin_anew(struct model *model, struct strategy_context *context, str
         learn(model, context);
         model->next_learning = (size_t)((double)told * learning_growth) + 1;
     }
-    struct ranked *fastest = replace_rows(model, context);
+    size_t *fastest = replace_rows(model, context);
     candidates_clear(&model->candidates);
     for (int i = 0; i < CANDIDATES_DRAWN && status == 1; i++) {
         status = search_space_draw(context->space, &context->random, model->point, error);
@@ -245,7 +230,7 @@ static int begin_anew(struct model *model, struct strategy_context *context, str
     }
     status = status < 0 ? status : 0;
     for (size_t i = 0; i < FASTEST && i < told && status == 0; i++)
-        status = add_around(model, context, fastest[i].position, error);
+        status = add_around(model, context, fastest[i], error);
     free(fastest);
     if (status == 0)
         status = add_known(model, context, error);
