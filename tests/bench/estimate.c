@@ -1,17 +1,19 @@
 /*
- * usage: estimate [--calibrate] FILE.t4.json... [REPEATS]
+ * usage: estimate [--calibrate | --known FILE.t4.json] FILE.t4.json... [REPEATS]
  *
- * Whether what search_estimate() says holds: replays searches of 400 evaluations on T4 results files
+ * Whether what search_estimate() says holds: replays searches of 600 evaluations on T4 results files
  * in which every point was measured, four proposals at a time, and asks after every tenth. Prints
  * for each file and in all how many of the statements "within 1 %", "3 %" and "10 %" held.
  *
  * With --calibrate it says after how many evaluations in vain each of these would have held in 97 %
- * of the cases on every one of the files.
+ * of the cases on every one of the files. With --known, searches begin with the results of another
+ * GPU.
  */
 #include "base/alloc.h"
 #include "search/measured_space.h"
 #include "search/search.h"
 #include "search/search_estimate.h"
+#include "search/simulation.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -19,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVALUATIONS = 400, BATCH = 4, STEP = 10, LEVELS = 3, REPEATS = 12, SEED = 2000 };
+enum { EVALUATIONS = 600, BATCH = 4, STEP = 10, LEVELS = 3, REPEATS = 12, SEED = 2000 };
 
 static const double levels[LEVELS] = {0.01, 0.03, 0.1};
 static const double wanted = 0.97;
@@ -50,13 +52,16 @@ static void ask(const double *times_ns, size_t count, double optimum_ns, struct 
         counts->cases[tens]++;
 }
 
-static void replay(const struct measured_space *measured, uint64_t seed, struct count *counts)
+static void replay(const struct measured_space *measured, const struct measured_space *known,
+                   uint64_t seed, struct count *counts)
 {
     const struct search_options options = {.seed = seed};
     size_t dimensions = measured->points.dimensions;
     uint32_t *points = alloc_zeroed(BATCH * dimensions, sizeof *points);
     double times_ns[EVALUATIONS];
     struct search *search = search_new(measured->space, &options);
+    if (known != NULL)
+        simulation_know(search, measured, known);
     for (size_t count = 0; count < EVALUATIONS;) {
         int proposed = search_propose(search, BATCH, points, NULL);
         if (proposed < BATCH)
@@ -102,28 +107,39 @@ static void add_counts(struct count *all, size_t *in_vain, const struct count *c
     }
 }
 
+static void read_or_exit(const char *path, struct measured_space *measured)
+{
+    struct error error;
+    if (measured_space_read(path, measured, &error) != 0) {
+        error_print(&error, stderr);
+        exit(2);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct count all = {0};
+    struct measured_space known;
     size_t in_vain[LEVELS] = {0};
     bool calibrating = argc > 1 && strcmp(argv[1], "--calibrate") == 0;
+    bool knowing = argc > 2 && strcmp(argv[1], "--known") == 0;
     long repeats = argc > 2 ? strtol(argv[argc - 1], NULL, 10) : 0;
     int files = repeats > 0 ? argc - 1 : argc;
-    for (int i = calibrating ? 2 : 1; i < files; i++) {
+    if (knowing)
+        read_or_exit(argv[2], &known);
+    for (int i = calibrating ? 2 : knowing ? 3 : 1; i < files; i++) {
         struct measured_space measured;
-        struct error error;
         struct count counts = {0};
-        if (measured_space_read(argv[i], &measured, &error) != 0) {
-            error_print(&error, stderr);
-            return 2;
-        }
+        read_or_exit(argv[i], &measured);
         for (long j = 0; j < (repeats > 0 ? repeats : REPEATS); j++)
-            replay(&measured, SEED + (uint64_t)j, &counts);
+            replay(&measured, knowing ? &known : NULL, SEED + (uint64_t)j, &counts);
         measured_space_release(&measured);
         const char *slash = strrchr(argv[i], '/');
         print_counts(slash != NULL ? slash + 1 : argv[i], &counts);
         add_counts(&all, in_vain, &counts);
     }
+    if (knowing)
+        measured_space_release(&known);
     print_counts("all", &all);
     for (size_t i = 0; i < LEVELS && calibrating; i++)
         printf("within %2.0f %% after %zu in vain\n", levels[i] * 100, in_vain[i]);

@@ -66,13 +66,14 @@ static int find_near(struct record *record, const struct study *study, int64_t i
 }
 
 int record_near(struct record *record, const struct study *study, int64_t id, int64_t since,
-                struct study studies[RECORD_NEAR_STUDIES], size_t *count, struct error *error)
+                struct study **studies, size_t *count, struct error *error)
 {
     int64_t ids[RECORD_NEAR_STUDIES];
     size_t found;
     int status = find_near(record, study, id, since, ids, &found, error);
+    *studies = NULL;
     *count = 0;
     for (size_t i = 0; i < found && status == 0; i++)
-        status = read_results(record, ids[i], &studies[(*count)++], error);
+        status = read_results(record, ids[i], ARRAY_APPEND(*studies, *count), error);
     return status;
 }

@@ -9,12 +9,13 @@ enum { RECORD_NEAR_STUDIES = 4, RECORD_NEAR_RESULTS = 4000 };
 
 /*
  * Reads the studies nearest to `study`, which is number `id`: of the same kernel or template, with
- * anything measured; the same sweep section, GPU and problem count, then which is latest. Studies
- * before `since` are left out. There are at most RECORD_NEAR_STUDIES, and of each at most
+ * anything measured. Those of the same kernel, GPU or problem come first, then the latest. Studies
+ * before number `since` are left out. There are at most RECORD_NEAR_STUDIES, and of each at most
  * RECORD_NEAR_RESULTS results: the fastest and a sample of the others, with their parameters, outcome
- * and median alone. `studies` has room for all: release each. Returns 0 or ERROR_RECORD.
+ * and median alone. `*studies` is a new array: release each and free it, also after an error. Returns
+ * 0 or ERROR_RECORD.
  */
 int record_near(struct record *record, const struct study *study, int64_t id, int64_t since,
-                struct study studies[RECORD_NEAR_STUDIES], size_t *count, struct error *error);
+                struct study **studies, size_t *count, struct error *error);
 
 #endif

@@ -8,7 +8,7 @@ static const double improvement = 0.001;
 static const struct {
     size_t in_vain;
     double within;
-} levels[] = {{200, 0.01}, {150, 0.03}, {100, 0.1}};
+} levels[] = {{400, 0.01}, {150, 0.03}, {100, 0.1}};
 
 double search_estimate(const double *times_ns, size_t count, size_t *in_vain)
 {

@@ -77,9 +77,8 @@ static int replay_search(const struct measured_space *measured,
     return 0;
 }
 
-/* Tells the search what is known of those points of `known` that `measured` has. */
-static void tell_known(const struct measured_space *measured, const struct measured_space *known,
-                       struct search *search)
+void simulation_know(struct search *search, const struct measured_space *measured,
+                     const struct measured_space *known)
 {
     uint32_t *points =
         alloc_zeroed(known->points.count * measured->points.dimensions, sizeof *points);
@@ -112,7 +111,7 @@ static int repeat(const struct measured_space *measured, const struct simulation
         };
         replay.search = search_new(measured->space, &search);
         if (options->known != NULL)
-            tell_known(measured, options->known, replay.search);
+            simulation_know(replay.search, measured, options->known);
         replay.evaluations = 0;
         replay.best_ns = INFINITY;
         replay.cpu_s = 0;

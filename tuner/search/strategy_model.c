@@ -125,6 +125,7 @@ static ptrdiff_t score_candidates(struct model *model, struct strategy_context *
     bool by_bound = random_fraction(&context->random) < bound_rate;
     double width = bound_most * random_fraction(&context->random);
     double lowest = lowest_target(model);
+    double most = -INFINITY;
     ptrdiff_t found = POINT_NONE;
     for (size_t i = 0; i < candidates->solved; i++) {
         if (candidates->closed[i])
@@ -133,8 +134,10 @@ static ptrdiff_t score_candidates(struct model *model, struct strategy_context *
         double deviation = candidates_deviation(candidates, &model->process, i);
         model->scores[i] =
             by_bound ? width * deviation - mean : expected_improvement(lowest, mean, deviation);
-        if (found == POINT_NONE || model->scores[i] > model->scores[found])
+        if (model->scores[i] > most) {
+            most = model->scores[i];
             found = (ptrdiff_t)i;
+        }
     }
     return found;
 }

@@ -396,17 +396,18 @@ static size_t count_left(const struct run *run, size_t index, size_t *of_kernel)
  * versions. Results that are to be measured again are not asked. */
 static int tell_near(struct run *run, struct tuning_job *job, struct error *error)
 {
-    struct study studies[RECORD_NEAR_STUDIES];
+    struct study *studies;
     size_t count;
     int64_t since = run->options.remeasure ? run->jobs[0].record_id : 0;
     timings_stage(&run->timings, TIMING_RECORD);
     int status =
-        record_near(run->record, &job->study, job->record_id, since, studies, &count, error);
+        record_near(run->record, &job->study, job->record_id, since, &studies, &count, error);
     for (size_t i = 0; i < count; i++) {
         if (status == 0)
             proposer_know(job->proposer, &studies[i]);
         study_release(&studies[i]);
     }
+    free(studies);
     return status;
 }
 

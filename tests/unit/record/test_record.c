@@ -204,14 +204,15 @@ static void test_near_studies_are_of_other_problems_and_gpus(void **state)
     struct error error;
     struct study study;
     struct study own;
-    struct study near[RECORD_NEAR_STUDIES];
+    struct study *near;
     size_t count = 0;
     int64_t id = 0;
     struct record *record = open_record("record.sqlite");
     fixture_subject(&own);
     check(record_begin(record, &own, false, &id, &error), &error);
-    check(record_near(record, &own, id, 0, near, &count, &error), &error);
+    check(record_near(record, &own, id, 0, &near, &count, &error), &error);
     assert_int_equal(count, 0);
+    free(near);
 
     fixture_study(&study);
     double median_ns = study.results[study.winner].time.median_ns;
@@ -223,16 +224,18 @@ static void test_near_studies_are_of_other_problems_and_gpus(void **state)
                        i < 5 ? "NVIDIA B200" : "NVIDIA H200");
         store(record, &study);
     }
-    check(record_near(record, &own, id, 0, near, &count, &error), &error);
+    check(record_near(record, &own, id, 0, &near, &count, &error), &error);
     assert_int_equal(count, RECORD_NEAR_STUDIES);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(near[i].result_count, study.result_count);
         assert_true(near_median(&near[i], block_size) == median_ns);
         study_release(&near[i]);
     }
-    check(record_near(record, &own, id, id + 6, near, &count, &error), &error);
+    free(near);
+    check(record_near(record, &own, id, id + 6, &near, &count, &error), &error);
     assert_int_equal(count, 1);
     study_release(&near[0]);
+    free(near);
     record_close(record);
     study_release(&own);
     study_release(&study);
