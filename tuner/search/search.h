@@ -1,13 +1,14 @@
 /*
  * Chooses which points of a space to measure next, from the times measured so far.
  *
- *     search_new
+ *     search_new, search_know, search_prefer
  *     search_tell for everything already known
  *     search_propose, search_tell in any order, until the budget ends or nothing is proposed
  *     search_free
  *
  * Proposals may stay outstanding while others are told; tell each of them in the end, if only as
- * failed. The same space, seed and sequence of calls give the same proposals.
+ * failed. The same space, seed and sequence of calls give the same proposals, if `is_cheap` gives
+ * the same answers.
  */
 #ifndef AUTOTUNE_SEARCH_H
 #define AUTOTUNE_SEARCH_H
