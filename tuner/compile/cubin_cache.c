@@ -103,10 +103,6 @@ static int read_entry(struct entry *entry)
     if (fstat(entry->file, &information) != 0)
         return -1;
     entry->used = information.st_mtime;
-    if (S_ISDIR(information.st_mode)) {
-        errno = EISDIR;
-        return -1;
-    }
     if (!S_ISREG(information.st_mode) || information.st_size > ENTRY_BYTES_MAX)
         return 0; /* empty: damaged */
     size_t wanted = (size_t)information.st_size;
@@ -215,6 +211,22 @@ static void mark_used(const struct entry *entry)
         (void)futimens(entry->file, NULL);
 }
 
+/* Makes way for the next write. Where that fails, the write replaces a file, or says why it cannot. */
+static void discard_entry(const char *path)
+{
+    if (remove(path) == 0 || errno == ENOENT)
+        return;
+    char *aside = alloc_format("%s.damaged", path); /* a folder that is not empty */
+    (void)rename(path, aside);
+    free(aside);
+}
+
+/* Whether open() failed because of what is at the path: a socket, or a link to itself. */
+static bool is_no_file(int code)
+{
+    return code == ENXIO || code == ELOOP;
+}
+
 int cubin_cache_read(const char *path, struct compilation *compilation, bool *found,
                      struct error *error)
 {
@@ -223,6 +235,10 @@ int cubin_cache_read(const char *path, struct compilation *compilation, bool *fo
     struct entry entry = {.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (entry.file < 0 && (errno == ENOENT || errno == ENOTDIR))
         return 0;
+    if (entry.file < 0 && is_no_file(errno)) {
+        discard_entry(path);
+        return 0;
+    }
     if (entry.file < 0)
         return error_set_errno(error, ERROR_RECORD, "cannot open cache entry '%s'", path);
     int status = 0;
@@ -233,7 +249,7 @@ int cubin_cache_read(const char *path, struct compilation *compilation, bool *fo
         mark_used(&entry);
     } else {
         compilation_release(compilation);
-        (void)unlink(path); /* where that fails, the next write replaces it */
+        discard_entry(path);
     }
     (void)close(entry.file); /* only read from */
     free(entry.bytes);

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -193,10 +195,11 @@ static void an_entry_that_cannot_be_read_is_an_error(void **state)
     struct error error = {0};
     bool found = true;
     (void)state;
-    assert_int_equal(mkdir("folder", 0700), 0);
-    assert_int_equal(cubin_cache_read("folder", &read, &found, &error), ERROR_RECORD);
+    char *path = alloc_format("%0300d", 0); /* too long a name */
+    assert_int_equal(cubin_cache_read(path, &read, &found, &error), ERROR_RECORD);
     assert_false(found);
-    assert_non_null(strstr(error.message, "'folder'"));
+    assert_non_null(strstr(error.message, path));
+    free(path);
 }
 
 /* --- damage ----------------------------------------------------------------------------------- */
@@ -234,6 +237,42 @@ static void expect_damaged(const char *what, size_t where)
     assert_null(read.log);
     if (access(ENTRY, F_OK) == 0)
         fail_msg("%s at %zu: entry not removed", what, where);
+}
+
+static void plant_socket(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = ENTRY};
+    int made = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_true(made >= 0);
+    assert_int_equal(bind(made, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(close(made), 0);
+}
+
+/* Not a file: it is compiled again, and the entry written. */
+static void what_cannot_be_an_entry_is_replaced(void **state)
+{
+    static const char *const plants[] = {
+        "mkdir " ENTRY,           "mkdir -p " ENTRY "/full/of/folders",
+        "mkfifo " ENTRY,          "ln -s abcd " ENTRY, /* a link to itself */
+        "ln -s /dev/null " ENTRY, "true",              /* a socket, made below */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof plants / sizeof *plants; i++) {
+        struct compilation written = sample();
+        struct compilation read;
+        struct error error = {0};
+        write_entry(&written);
+        char *command = alloc_format("rm -rf %s* && %s", ENTRY, plants[i]);
+        assert_int_equal(system(command), 0);
+        if (strcmp(plants[i], "true") == 0)
+            plant_socket();
+        if (cubin_cache_read(ENTRY, &read, &(bool){true}, &error) != 0 ||
+            cubin_cache_write(ENTRY, &written, &error) != 0)
+            fail_msg("%s: %s", plants[i], error.message);
+        assert_true(read_entry(&read));
+        compilation_release(&read);
+        free(command);
+    }
 }
 
 static void every_truncation_is_noticed(void **state)
@@ -332,6 +371,7 @@ int main(void)
         IN_FOLDER(a_second_write_replaces_the_first),
         IN_FOLDER(what_is_not_there_is_not_found),
         IN_FOLDER(an_entry_that_cannot_be_read_is_an_error),
+        IN_FOLDER(what_cannot_be_an_entry_is_replaced),
         IN_FOLDER(every_truncation_is_noticed),
         IN_FOLDER(every_flipped_bit_is_noticed),
         cmocka_unit_test(the_key_stands_for_everything_that_went_in),
