@@ -43,6 +43,12 @@ bool compiler_option_takes_value(const char *option)
            strcmp(name, "ptxas-options=") != 0 && strcmp(name, "Xptxas=") != 0;
 }
 
+const char *compiler_option_value(const char *option, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return strncmp(option, prefix, length) == 0 ? option + length : NULL;
+}
+
 const char *const *compiler_feature_names(void)
 {
     static const char *const names[] = {"portable", "architecture", NULL};
@@ -74,7 +80,8 @@ static bool is_one_of(const char *option, const char *const *names, size_t count
 
 bool compiler_option_includes_files(const char *option)
 {
-    static const char *const names[] = {"include-path", "include", "pre-include"};
+    static const char *const names[] = {"include-path", "include", "pre-include", "autotune-unit",
+                                        "autotune-header"};
     return strncmp(option, "-I", 2) == 0 || is_one_of(option, names, sizeof names / sizeof *names);
 }
 

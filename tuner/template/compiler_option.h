@@ -1,6 +1,6 @@
 /*
  * Options that a template may not pass to NVRTC: those that make it write files, and those that add
- * headers or include folders, because autotune must know which files are compiled. Use the
+ * headers, include folders or sources, because autotune must know which files are compiled. Use the
  * template's `include` or an #include in the source instead.
  */
 #ifndef AUTOTUNE_COMPILER_OPTION_H
@@ -17,11 +17,21 @@ bool compiler_option_includes_files(const char *option);
 bool compiler_option_takes_value(const char *option);
 
 /*
- * An option of ours: compile for sm_90a instead of sm_90, and so on, for the features of one
- * architecture alone. Beside the options for NVRTC so that it counts wherever they do: in the key
- * of the cubin cache, in bundles, in messages to workers.
+ * Options of ours, which compile/nvrtc.c carries out. They are beside the options for NVRTC so that
+ * they count wherever those do: in the key of the cubin cache, in bundles, in messages to workers.
  */
-#define COMPILER_OPTION_ARCHITECTURE_FEATURES "--autotune-features=architecture"
+#define COMPILER_OPTION_PREFIX "--autotune-"
+/* Compile for sm_90a instead of sm_90, and so on, for the features of one architecture alone. */
+#define COMPILER_OPTION_ARCHITECTURE_FEATURES COMPILER_OPTION_PREFIX "features=architecture"
+/* Before a C++ name: the kernel is instantiated, and the compilation says what its symbol is. */
+#define COMPILER_OPTION_ENTRY COMPILER_OPTION_PREFIX "entry="
+/* Before the path of a further translation unit, which is compiled and linked as well. */
+#define COMPILER_OPTION_UNIT COMPILER_OPTION_PREFIX "unit="
+/* Before NAME and the hash of its text: a header of template/standard_header.h. */
+#define COMPILER_OPTION_HEADER COMPILER_OPTION_PREFIX "header="
+
+/* What follows `prefix`, one of the above, in `option`; NULL if that is another option. */
+const char *compiler_option_value(const char *option, const char *prefix);
 
 /* The words of the template's `features`, ended by NULL. */
 const char *const *compiler_feature_names(void);
