@@ -19,3 +19,10 @@ json_t *json_text(const char *text)
     free(ascii);
     return json;
 }
+
+bool json_text_is_utf8(const char *text)
+{
+    json_t *string = json_string(text);
+    json_decref(string);
+    return string != NULL;
+}

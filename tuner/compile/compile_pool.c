@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/json_text.h"
 #include "base/worker.h"
 #include "compile/compile_estimate.h"
 #include "compile/compile_worker.h"
@@ -248,19 +249,12 @@ static struct queued_job *dequeue(struct compile_pool *pool)
     return job;
 }
 
-static bool is_utf8(const char *text)
-{
-    json_t *string = json_string(text);
-    json_decref(string);
-    return string != NULL;
-}
-
 /* What goes into a message must be UTF-8. */
 static int check_texts(const char *name, const struct options *options, struct error *error)
 {
-    const char *bad = is_utf8(name) ? NULL : name;
+    const char *bad = json_text_is_utf8(name) ? NULL : name;
     for (size_t i = 0; i < options->count && bad == NULL; i++)
-        bad = is_utf8(options->items[i]) ? NULL : options->items[i];
+        bad = json_text_is_utf8(options->items[i]) ? NULL : options->items[i];
     if (bad == NULL)
         return 0;
     return error_set(error, ERROR_CONFIG, "path or option '%s' is not UTF-8; rename the file", bad);

@@ -7,7 +7,7 @@
 #include "compile/nvrtc.h"
 #include "compile/precompiler.h"
 #include "compile/sass.h"
-#include "template/source.h"
+#include "template/source_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "compile/cubin_cache.h"
 #include "template/installed.h"
 #include "template/template_load.h"
+#include "template/source_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,20 +1,16 @@
 #include "template/source.h"
 
 #include "base/alloc.h"
+#include "base/json_text.h"
 #include "base/path.h"
 #include "base/read_file.h"
+#include "template/source_file.h"
 #include "template/source_lexer.h"
 #include "template/source_macros.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* An #include of a macro. */
 struct computed_include {
@@ -47,21 +43,6 @@ struct scan {
 };
 
 /* --- finding --- */
-
-/* The real path of FOLDER/NAME if that is a file, otherwise NULL; free it. A pipe or a device is one
- * here, so that reading it fails: the compiler would wait for the pipe. */
-static char *find_in(const char *folder, const char *name)
-{
-    char *joined = name[0] == '/' ? alloc_string(name) : alloc_format("%s/%s", folder, name);
-    char *path = realpath(joined, NULL);
-    free(joined);
-    struct stat information;
-    if (path != NULL && (stat(path, &information) != 0 || S_ISDIR(information.st_mode))) {
-        free(path);
-        path = NULL;
-    }
-    return path;
-}
 
 static bool is_known(const struct source *source, const char *path)
 {
@@ -108,11 +89,11 @@ static bool find_header(struct loading *loading, const char *including_file, con
     bool found = false;
     if (quoted || all_folders) {
         char *folder = path_folder(including_file);
-        found = add_header(loading, name, find_in(folder, name));
+        found = add_header(loading, name, source_find_file(folder, name));
         free(folder);
     }
     for (size_t i = 0; (!found || all_folders) && i < loading->source->include_count; i++) {
-        char *path = find_in(loading->source->include_folders[i], name);
+        char *path = source_find_file(loading->source->include_folders[i], name);
         found = add_header(loading, name, path) || found;
     }
     return found;
@@ -245,14 +226,15 @@ static int load_file(struct loading *loading, const char *path, char **text, str
     return 0;
 }
 
-/* "HASH PATH"; free it. */
-static char *new_stamp(const char *path, const char *text)
+/* Keeps the text of a further unit; frees that of a header. */
+static void keep_text(struct source *source, const char *path, char *text)
 {
-    char digits[HASH_BYTES];
-    struct hash *hash = hash_new();
-    hash_add_text(hash, text);
-    hash_finish(hash, digits);
-    return alloc_format("%s %s", digits, path);
+    for (size_t i = 0; i < source->unit_count && text != NULL; i++)
+        if (strcmp(source->units[i].path, path) == 0) {
+            source->units[i].text = text;
+            return;
+        }
+    free(text);
 }
 
 /* Loads the headers from `*loaded` on, and those that they include. */
@@ -261,12 +243,12 @@ static int load_headers(struct loading *loading, size_t *loaded, struct error *e
     struct source *source = loading->source;
     int status = 0;
     for (; status == 0 && *loaded < source->header_count; ++*loaded) { /* grows */
+        const char *path = source->headers[*loaded];
         char *text = NULL;
-        status = load_file(loading, source->headers[*loaded], &text, error);
+        status = load_file(loading, path, &text, error);
         if (status == 0)
-            *ARRAY_APPEND(source->stamps, source->stamp_count) =
-                new_stamp(source->headers[*loaded], text);
-        free(text);
+            *ARRAY_APPEND(source->stamps, source->stamp_count) = source_stamp_new(path, text);
+        keep_text(source, path, text);
     }
     return status;
 }
@@ -288,6 +270,9 @@ static int load_all(struct loading *loading, struct error *error)
     struct source *source = loading->source;
     size_t loaded = 0;
     int status = load_file(loading, source->path, &source->text, error);
+    if (status == 0 && !json_text_is_utf8(source->text)) /* no message can hold it */
+        *ARRAY_APPEND(source->stamps, source->stamp_count) =
+            source_stamp_new(source->path, source->text);
     do {
         if (status == 0)
             status = load_headers(loading, &loaded, error);
@@ -341,18 +326,44 @@ static int resolve_folders(struct source *source, const char *const *folders, si
     return 0;
 }
 
+/* The units behind the first. Their names count, as those of headers do. */
+static int find_units(struct loading *loading, const char *const *paths, size_t count,
+                      struct error *error)
+{
+    struct source *source = loading->source;
+    for (size_t i = 0; i < count; i++) {
+        char *path = realpath(paths[i], NULL);
+        if (path == NULL)
+            return error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", paths[i]);
+        bool known = is_known(source, path);
+        ARRAY_APPEND(source->units, source->unit_count)->path = alloc_string(path);
+        (void)add_header(loading, strrchr(path, '/') + 1, path);
+        if (known)
+            return error_set(error, ERROR_CONFIG, "'%s' is listed twice", paths[i]);
+    }
+    return 0;
+}
+
 int source_load(struct source *source, const char *path, const char *const *folders,
                 size_t folder_count, struct error *error)
+{
+    return source_load_units(source, &path, 1, folders, folder_count, error);
+}
+
+int source_load_units(struct source *source, const char *const *paths, size_t path_count,
+                      const char *const *folders, size_t folder_count, struct error *error)
 {
     *source = (struct source){0};
     struct loading loading = {
         .source = source, .text = hash_new(), .tokens = hash_new(), .spaced_tokens = hash_new()};
     int status = 0;
-    source->path = realpath(path, NULL);
+    source->path = realpath(paths[0], NULL);
     if (source->path == NULL)
-        status = error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", path);
+        status = error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", paths[0]);
     if (status == 0)
         status = resolve_folders(source, folders, folder_count, error);
+    if (status == 0)
+        status = find_units(&loading, paths + 1, path_count - 1, error);
     if (status == 0)
         status = load_all(&loading, error);
     loading_release(&loading);
@@ -372,28 +383,14 @@ void source_release(struct source *source)
 {
     free(source->path);
     free(source->text);
+    for (size_t i = 0; i < source->unit_count; i++) {
+        free(source->units[i].path);
+        free(source->units[i].text);
+    }
+    free(source->units);
     release_texts(source->include_folders, source->include_count);
     release_texts(source->headers, source->header_count);
     release_texts(source->stamps, source->stamp_count);
     release_texts(source->toolkit_headers, source->toolkit_count);
     *source = (struct source){0};
-}
-
-int source_check(const char *const *stamps, size_t count, struct error *error)
-{
-    int status = 0;
-    for (size_t i = 0; i < count && status == 0; i++) {
-        const char *path = stamps[i] + HASH_BYTES;
-        char *text;
-        status = read_file(path, &text, NULL, error);
-        if (status != 0)
-            break;
-        char *stamp = new_stamp(path, text);
-        if (strcmp(stamp, stamps[i]) != 0)
-            status = error_set(error, ERROR_CONFIG,
-                               "'%s' has changed since the run started; run again", path);
-        free(stamp);
-        free(text);
-    }
-    return status;
 }

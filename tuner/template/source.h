@@ -13,14 +13,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct source {
-    char *path; /* absolute */
+/* A further translation unit. */
+struct source_unit {
+    char *path; /* absolute; it is among the headers, too */
     char *text;
+};
+
+struct source {
+    char *path; /* absolute; of the first unit */
+    char *text;
+    struct source_unit *units; /* the others */
+    size_t unit_count;
     char **include_folders; /* absolute: the source's own folder, then the caller's */
     size_t include_count;
-    char **headers; /* absolute: the included files found in those, and files they include */
+    char **headers; /* absolute: the other units, the included files found in those folders, and
+                     * files they include */
     size_t header_count;
-    char **stamps; /* of each header: source_check() */
+    char **stamps; /* of each file that the compiler reads again: source_check() */
     size_t stamp_count;
     char **toolkit_headers; /* names of the included files not found */
     size_t toolkit_count;
@@ -42,13 +51,10 @@ struct source {
 int source_load(struct source *source, const char *path, const char *const *folders,
                 size_t folder_count, struct error *error);
 
-void source_release(struct source *source);
+/* The same for the units `paths`, of which there is at least one. */
+int source_load_units(struct source *source, const char *const *paths, size_t path_count,
+                      const char *const *folders, size_t folder_count, struct error *error);
 
-/*
- * Call after a compilation, which reads the headers again, and before its result is kept under the
- * source's hash. Returns 0 if the `count` headers are as they were when source_load() read them, or
- * ERROR_CONFIG with the one that is not.
- */
-int source_check(const char *const *stamps, size_t count, struct error *error);
+void source_release(struct source *source);
 
 #endif

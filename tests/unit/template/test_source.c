@@ -1,6 +1,7 @@
 #include "base/alloc.h"
 #include "base/read_file.h"
 #include "template/source.h"
+#include "template/source_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,6 +66,58 @@ static void expect_header(const struct source *source, size_t index, const char 
     assert_true(index < source->header_count);
     assert_string_equal(source->headers[index], real);
     free(real);
+}
+
+static void what_no_message_can_hold_is_checked_after_compiling(void **state)
+{
+    struct error error = {0};
+    (void)state;
+    write_text("k.cu", "// caf\xe9\n");
+    struct source source = load("k.cu", NULL, 0);
+    const char *const *stamps = (const char *const *)source.stamps;
+    assert_int_equal(source.stamp_count, 1);
+    assert_int_equal(source_check(stamps, 1, &error), 0);
+    write_text("k.cu", "// caf\xe8\n");
+    assert_int_equal(source_check(stamps, 1, &error), ERROR_CONFIG);
+    assert_non_null(strstr(error.message, "k.cu' has changed"));
+    source_release(&source);
+    write_text("k.cu", "// caf\xc3\xa9\n"); /* UTF-8 goes to the worker itself */
+    source = load("k.cu", NULL, 0);
+    assert_int_equal(source.stamp_count, 0);
+    source_release(&source);
+}
+
+static void units_count_as_the_source_does(void **state)
+{
+    static const char *const paths[] = {"a.cu", "sub/b.cu"};
+    static const char *const swapped[] = {"sub/b.cu", "a.cu"};
+    char hashes[4][HASH_BYTES];
+    (void)state;
+    assert_int_equal(mkdir("sub", 0700), 0);
+    write_text("a.cu", "int a;\n");
+    write_text("sub/b.cu", "#include \"b.h\"\n");
+    write_text("sub/b.h", "#include <cstdint>\n");
+    for (size_t i = 0; i < 4; i++) {
+        struct source source;
+        struct error error = {0};
+        if (i == 2)
+            write_text("sub/b.cu", "#include \"b.h\" // a comment\n");
+        if (i == 3)
+            write_text("sub/b.h", "#include <cstdint>\nint c;\n");
+        if (source_load_units(&source, i == 1 ? swapped : paths, 2, NULL, 0, &error) != 0)
+            fail_msg("%s", error.message);
+        assert_int_equal(source.unit_count, 1);
+        assert_int_equal(source.header_count, 2);
+        assert_int_equal(source.stamp_count, 2);
+        assert_int_equal(source.toolkit_count, 1);
+        assert_non_null(strstr(source.units[0].path, i == 1 ? "/a.cu" : "/sub/b.cu"));
+        assert_non_null(strstr(source.units[0].text, i == 1 ? "int a" : "b.h"));
+        memcpy(hashes[i], source.hash, HASH_BYTES);
+        source_release(&source);
+    }
+    assert_string_not_equal(hashes[0], hashes[1]);
+    assert_string_equal(hashes[0], hashes[2]);
+    assert_string_not_equal(hashes[0], hashes[3]);
 }
 
 static void headers_are_followed_once_each(void **state)
@@ -424,6 +477,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(headers_are_followed_once_each),
+        IN_FOLDER(what_no_message_can_hold_is_checked_after_compiling),
+        IN_FOLDER(units_count_as_the_source_does),
         IN_FOLDER(a_header_is_found_however_it_is_included),
         IN_FOLDER(what_is_no_directive_includes_nothing),
         IN_FOLDER(every_header_that_include_next_can_mean_counts),
