@@ -11,6 +11,7 @@
 #include <cmath>
 #include <csetjmp>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <math.h>
@@ -336,10 +337,19 @@ const struct kernel kernels[] = {
 };
 } // namespace
 
+/* Whether `entry` is the name itself, or a C++ name of it, as in _ZN2ns10scale_goodIfLi2EEEvPKT_PS1_S1_y. */
+static bool is_named(const char *entry, const char *name)
+{
+    char counted[128];
+    (void)snprintf(counted, sizeof counted, "%zu%s", strlen(name), name);
+    return strcmp(entry, name) == 0 ||
+           (strncmp(entry, "_Z", 2) == 0 && strstr(entry, counted) != nullptr);
+}
+
 const struct kernel *kernel_find(const char *entry)
 {
     for (const struct kernel &kernel : kernels)
-        if (strcmp(kernel.entry, entry) == 0)
+        if (is_named(entry, kernel.entry))
             return &kernel;
     return nullptr;
 }

@@ -113,6 +113,11 @@ static int compile(struct checking *checking, const struct subject *subject,
     struct error fault;
     enum build_origin origin;
     int status = single_compile_cubin(&checking->compiler, &build, compilation, &origin, &fault);
+    if (status == ERROR_CONFIG &&
+        launch_check_refusal(build.template, compilation->log, NULL) != 0) {
+        report(checking, &fault);
+        return 1;
+    }
     if (compilation->log != NULL && compilation->log[0] != '\0' &&
         is_new(checking, compilation->log))
         fprintf(stderr, "%s\n", compilation->log);

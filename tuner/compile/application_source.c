@@ -22,6 +22,7 @@ void application_source_options(const struct source *source, const char *const *
     for (size_t i = 0; i < source->include_count; i++)
         *ARRAY_APPEND(options->items, options->count) =
             alloc_format("-I%s", source->include_folders[i]);
+    options_add_headers(options, source);
     for (size_t i = 0; i < count; i++)
         *ARRAY_APPEND(options->items, options->count) = alloc_string(definitions[i]);
 }

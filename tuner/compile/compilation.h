@@ -9,7 +9,8 @@
 /* Resource usage of one kernel as ptxas reports it. Spills of the __noinline__ functions that it
  * calls are not included. */
 struct compiled_kernel {
-    char *entry;
+    char *entry;  /* as the template names it: "scale", "ns::scale<float, TILE>" */
+    char *symbol; /* its name in the cubin, if that is another; otherwise NULL */
     int registers;
     long spill_store_bytes;
     long spill_load_bytes;
@@ -20,6 +21,10 @@ struct compiled_kernel {
     size_t *instructions;      /* by enum sass_kind; NULL: not counted */
 };
 
+/* A log begins with this if the compiler has refused an entry; its C++ name, "': " and the reason
+ * follow. */
+#define COMPILATION_ENTRY_REFUSED "error: entry '"
+
 struct compilation {
     void *cubin; /* NULL if the source did not compile */
     size_t cubin_bytes;
@@ -28,6 +33,13 @@ struct compilation {
     struct compiled_kernel *kernels; /* NULL if there is no cubin */
     size_t kernel_count;
 };
+
+/* The kernel called `entry`; NULL if there is none. */
+const struct compiled_kernel *compilation_kernel(const struct compilation *compilation,
+                                                 const char *entry);
+
+/* The name that `entry` has in the cubin. `compilation` may be NULL, and need not know the entry. */
+const char *compilation_symbol(const struct compilation *compilation, const char *entry);
 
 /* Frees the members and zeroes the struct. */
 void compilation_release(struct compilation *compilation);

@@ -157,7 +157,9 @@ static size_t *read_instructions(const json_t *object)
 static bool read_kernel(const json_t *object, struct compiled_kernel *kernel)
 {
     const char *entry = json_string_value(json_object_get(object, "entry"));
+    const char *symbol = json_string_value(json_object_get(object, "symbol"));
     kernel->entry = alloc_string(entry);
+    kernel->symbol = alloc_string(symbol);
     bool good = entry != NULL;
     long long value = 0;
 #define X(member, type, most)                                                                      \
@@ -262,6 +264,8 @@ static json_t *kernel_to_json(const struct compiled_kernel *kernel)
 {
     json_t *object = json_object();
     json_object_set_new(object, "entry", json_text(kernel->entry));
+    if (kernel->symbol != NULL)
+        json_object_set_new(object, "symbol", json_text(kernel->symbol));
 #define X(member, type, most) json_object_set_new(object, #member, json_integer(kernel->member));
     KERNEL_FIGURES(X)
 #undef X

@@ -58,16 +58,21 @@ static bool names_info_of(struct bytes strings, uint64_t offset, const char *ent
            memcmp(name.at + prefix_length, entry, entry_length + 1) == 0;
 }
 
+/* Reads the header; false if the bytes are not an ELF file of 64 bits. */
+static bool read_header(struct bytes file, Elf64_Ehdr *header)
+{
+    if (file.count < sizeof *header)
+        return false;
+    memcpy(header, file.at, sizeof *header);
+    return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_shentsize == sizeof(Elf64_Shdr);
+}
+
 static struct bytes find_info(struct bytes file, const char *entry)
 {
     Elf64_Ehdr header;
     Elf64_Shdr names;
-    if (file.count < sizeof header)
-        return (struct bytes){0};
-    memcpy(&header, file.at, sizeof header);
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_shentsize != sizeof(Elf64_Shdr) ||
-        !section_at(file, &header, header.e_shstrndx, &names))
+    if (!read_header(file, &header) || !section_at(file, &header, header.e_shstrndx, &names))
         return (struct bytes){0};
     struct bytes strings = slice(file, names.sh_offset, names.sh_size);
     for (unsigned i = 0; i < header.e_shnum; i++) {
@@ -78,6 +83,70 @@ static struct bytes find_info(struct bytes file, const char *entry)
     }
     return (struct bytes){0};
 }
+
+/* --- symbols --- */
+
+struct symbols {
+    struct bytes table, names;
+};
+
+static struct symbols find_symbols(struct bytes file)
+{
+    Elf64_Ehdr header;
+    if (!read_header(file, &header))
+        return (struct symbols){0};
+    for (unsigned i = 0; i < header.e_shnum; i++) {
+        Elf64_Shdr table;
+        Elf64_Shdr names;
+        if (section_at(file, &header, i, &table) && table.sh_type == SHT_SYMTAB &&
+            section_at(file, &header, table.sh_link, &names))
+            return (struct symbols){slice(file, table.sh_offset, table.sh_size),
+                                    slice(file, names.sh_offset, names.sh_size)};
+    }
+    return (struct symbols){0};
+}
+
+/* The name of symbol `index` if it is defined for others, and only once; otherwise NULL. */
+static const char *defined_symbol(const struct symbols *symbols, size_t index)
+{
+    Elf64_Sym symbol;
+    struct bytes bytes = slice(symbols->table, index * sizeof symbol, sizeof symbol);
+    if (bytes.at == NULL)
+        return NULL;
+    memcpy(&symbol, bytes.at, sizeof symbol);
+    int type = ELF64_ST_TYPE(symbol.st_info);
+    if (ELF64_ST_BIND(symbol.st_info) != STB_GLOBAL || symbol.st_shndx == SHN_UNDEF ||
+        (type != STT_FUNC && type != STT_OBJECT) || symbol.st_name >= symbols->names.count ||
+        memchr(symbols->names.at + symbol.st_name, 0, symbols->names.count - symbol.st_name) ==
+            NULL)
+        return NULL;
+    return (const char *)symbols->names.at + symbol.st_name;
+}
+
+static bool defines(const struct symbols *symbols, const char *wanted)
+{
+    for (size_t i = 0; i < symbols->table.count / sizeof(Elf64_Sym); i++) {
+        const char *name = defined_symbol(symbols, i);
+        if (name != NULL && strcmp(name, wanted) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *cubin_elf_common_symbol(const void *first, size_t first_bytes, const void *second,
+                                    size_t second_bytes)
+{
+    const struct symbols in_first = find_symbols((struct bytes){first, first_bytes});
+    const struct symbols in_second = find_symbols((struct bytes){second, second_bytes});
+    for (size_t i = 0; i < in_first.table.count / sizeof(Elf64_Sym); i++) {
+        const char *name = defined_symbol(&in_first, i);
+        if (name != NULL && defines(&in_second, name))
+            return name;
+    }
+    return NULL;
+}
+
+/* --- attributes --- */
 
 /* Product of the three dimensions at `at`; 0 if it overflows. */
 static int threads_of(const unsigned char *at)

@@ -16,6 +16,10 @@
  */
 int cubin_elf_max_threads(const void *cubin, size_t cubin_bytes, const char *entry);
 
+/* A function or variable that both define for others to use; NULL if there is none. In `first`. */
+const char *cubin_elf_common_symbol(const void *first, size_t first_bytes, const void *second,
+                                    size_t second_bytes);
+
 enum { CUBIN_PARAMETERS = 128 };
 
 /* The parameters of an entry, and the size of each of the first CUBIN_PARAMETERS. */

@@ -103,12 +103,13 @@ static int compare(const struct comparison *comparison, struct error *error)
 }
 
 int launch_arguments_check(const struct launch_plan *launch_plan, const struct template *template,
-                           const void *cubin, size_t cubin_bytes, struct error *error)
+                           const struct compilation *compilation, struct error *error)
 {
     int status = 0;
     for (size_t i = 0; i < launch_plan->step_count && status == 0; i++) {
         struct comparison comparison = {.template = template, .step = &launch_plan->steps[i]};
-        if (cubin_elf_parameters(cubin, cubin_bytes, comparison.step->entry,
+        const char *symbol = compilation_symbol(compilation, comparison.step->entry);
+        if (cubin_elf_parameters(compilation->cubin, compilation->cubin_bytes, symbol,
                                  &comparison.parameters))
             status = compare(&comparison, error);
     }

@@ -7,6 +7,7 @@
 #define AUTOTUNE_LAUNCH_ARGUMENTS_H
 
 #include "base/error.h"
+#include "compile/compilation.h"
 #include "template/launch_plan.h"
 #include "template/template.h"
 
@@ -14,6 +15,6 @@
  * number or size from the kernel's parameters. Says nothing about a cubin of an unknown format
  * (cubin_elf.h). */
 int launch_arguments_check(const struct launch_plan *launch_plan, const struct template *template,
-                           const void *cubin, size_t cubin_bytes, struct error *error);
+                           const struct compilation *compilation, struct error *error);
 
 #endif

@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct compiled_kernel *launch_check_kernel(const struct compilation *compilation,
-                                                  const char *entry)
-{
-    for (size_t i = 0; i < compilation->kernel_count; i++)
-        if (strcmp(compilation->kernels[i].entry, entry) == 0)
-            return &compilation->kernels[i];
-    return NULL;
-}
-
 /* --- entries that are not there --- */
 
 /* The line of the first launch or reference of `entry`. */
@@ -29,6 +20,25 @@ static int entry_line(const struct template *template, const char *entry)
         if (template->expectations[i].kind == EXPECT_REFERENCE &&
             strcmp(template->expectations[i].reference.entry, entry) == 0)
             return template->expectations[i].reference.lines.entry;
+    return 0;
+}
+
+/* `text` behind `prefix`; NULL if it does not begin so, or is NULL itself. */
+static const char *skip(const char *text, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return text != NULL && strncmp(text, prefix, length) == 0 ? text + length : NULL;
+}
+
+int launch_check_refusal(const struct template *template, const char *log, struct error *error)
+{
+    for (size_t i = 0; i < template->name_expression_count; i++) {
+        const char *entry = template->name_expressions[i];
+        const char *reason = skip(skip(skip(log, COMPILATION_ENTRY_REFUSED), entry), "': ");
+        if (reason != NULL)
+            return error_set_at(error, ERROR_CONFIG, template->path, entry_line(template, entry),
+                                "entry '%s': %.*s", entry, (int)strcspn(reason, "\n"), reason);
+    }
     return 0;
 }
 
@@ -59,8 +69,8 @@ static int refuse_entry(struct launch_check *check, const char *entry, struct er
     if (mangled)
         status = error_set_at(error, ERROR_CONFIG, check->template->path, line,
                               "kernel '%s' is not extern \"C\", so that it has another name; write "
-                              "extern \"C\" __global__ void %s(...)",
-                              entry, entry);
+                              "extern \"C\" __global__ void %s(...), or ::%s here",
+                              entry, entry, entry);
     else if (count == 0)
         status = error_set_at(error, ERROR_CONFIG, check->template->path, line,
                               "the source has no kernel '%s', and no other; is it extern \"C\" "
@@ -77,7 +87,7 @@ static int refuse_entry(struct launch_check *check, const char *entry, struct er
 static int find_kernel(struct launch_check *check, const char *entry,
                        const struct compiled_kernel **kernel, struct error *error)
 {
-    *kernel = launch_check_kernel(check->compilation, entry);
+    *kernel = compilation_kernel(check->compilation, entry);
     return *kernel != NULL ? 0 : refuse_entry(check, entry, error);
 }
 
@@ -140,8 +150,7 @@ enum outcome launch_check_variant(struct launch_check *check, const struct launc
     const struct compilation *compilation = check->compilation;
     const struct kernel_lookup lookup = launch_check_lookup(check);
     if (compilation->cubin != NULL &&
-        launch_arguments_check(launch_plan, check->template, compilation->cubin,
-                               compilation->cubin_bytes, reason) != 0)
+        launch_arguments_check(launch_plan, check->template, compilation, reason) != 0)
         return OUTCOME_INVALID;
     if (launch_limits_check(launch_plan, check->template, check->gpu, &lookup, reason) != 0)
         return OUTCOME_LAUNCH_ERROR;

@@ -15,6 +15,10 @@
 
 #include <stdbool.h>
 
+/* If the compiler's log says that it has refused an entry's C++ name: ERROR_CONFIG at the template's
+ * line, with the reason; otherwise 0. `log` may be NULL. */
+int launch_check_refusal(const struct template *template, const char *log, struct error *error);
+
 struct launch_check {
     const struct template *template;
     const struct gpu *gpu;
@@ -24,10 +28,6 @@ struct launch_check {
 
 /* Looks kernels up in the compiler's log; an entry that is not there is ERROR_CONFIG at its line. */
 struct kernel_lookup launch_check_lookup(struct launch_check *check);
-
-/* The kernel of that name; NULL if there is none. */
-const struct compiled_kernel *launch_check_kernel(const struct compilation *compilation,
-                                                  const char *entry);
 
 /* Returns 0 or an error of occupancy_compute(); a block without threads has no occupancy. */
 int launch_check_occupancy(const struct gpu *gpu, const struct compiled_kernel *kernel,

@@ -33,13 +33,15 @@ const char *nvrtc_path(const struct nvrtc *nvrtc);
 const int *nvrtc_architectures(const struct nvrtc *nvrtc, size_t *count);
 
 /*
- * Compiles `text` (called `name` in messages) for `arch` ("sm_90", "sm_90a") with `options`, and
- * adds the options for the architecture, C++17 (unless one of `options` starts with -std), the
+ * Compiles `text` (called `name` in messages) for `arch` ("sm_90", "sm_90a") with `options`, those of
+ * ours included (template/compiler_option.h): links the units that they name. Adds the options for
+ * the architecture, C++17 (unless one of `options` starts with -std), the
  * toolkit's header folders (searched after the caller's) and --ptxas-options=-v.
  *
  * Returns 0 with a cubin. If the source or an option is wrong, returns 0 with a log and no cubin.
  * Returns ERROR_USAGE if NVRTC does not support the architecture (the message lists those it
- * supports), and ERROR_WORKER if NVRTC itself fails. Release `compilation` in any case.
+ * supports), ERROR_CONFIG if a unit cannot be read, ERROR_DEVICE if several units need a linker and
+ * there is none, and ERROR_WORKER if NVRTC or the linker itself fails. Release `compilation` in any case.
  */
 int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
                   const char *const *options, size_t option_count, struct compilation *compilation,

@@ -51,7 +51,7 @@ static void read_item(const char *item, struct compiled_kernel *kernel)
     else if (begins_with(what, " bytes spill loads"))
         kernel->spill_load_bytes = count;
     else if (begins_with(what, " bytes stack frame") ||
-             begins_with(what, " bytes cumulative stack size"))
+             begins_with(what, " bytes cumulative stack size") || begins_with(what, " stack"))
         kernel->stack_bytes = count > kernel->stack_bytes ? count : kernel->stack_bytes;
 }
 
@@ -74,39 +74,72 @@ static bool is_ptxas_info(const char *line)
     return begins_with(line, "ptxas info ") || begins_with(line, "ptxas         .");
 }
 
+/* As the linker has it. */
+static bool is_link_info(const char *line)
+{
+    return begins_with(line, "info    : ") || begins_with(line, "nvlink info");
+}
+
+struct parsing {
+    struct compiled_kernel *kernels;
+    size_t count;
+    struct compiled_kernel *current; /* that the lines describe; NULL: none of them */
+};
+
+static void parse_ptxas_line(struct parsing *parsing, char *line)
+{
+    char *name = NULL;
+    if ((name = after(line, "Compiling entry function '")) != NULL) {
+        parsing->current = ARRAY_APPEND(parsing->kernels, parsing->count);
+        parsing->current->entry = alloc_string_n(name, strcspn(name, "'"));
+    } else if (parsing->count > 0 && (name = after(line, "Function properties for ")) != NULL) {
+        struct compiled_kernel *last = &parsing->kernels[parsing->count - 1];
+        parsing->current = strcmp(name, last->entry) == 0 ? last : NULL;
+    } else if (parsing->current != NULL) {
+        char *items = begins_with(line, "ptxas info ") ? after(line, ": ") : after(line, ".");
+        if (items != NULL)
+            read_items(items, parsing->current);
+    }
+}
+
+static void parse_link_line(struct parsing *parsing, char *line)
+{
+    char *name = after(line, "Function properties for '");
+    if (name == NULL && parsing->current != NULL)
+        read_items(after(line, ": "), parsing->current);
+    if (name == NULL)
+        return;
+    parsing->current = NULL;
+    name[strcspn(name, "'")] = '\0';
+    for (size_t i = 0; i < parsing->count; i++)
+        if (strcmp(parsing->kernels[i].entry, name) == 0)
+            parsing->current = &parsing->kernels[i];
+}
+
 /*
  * For each entry function ptxas writes
  *     ptxas info    : Compiling entry function 'NAME' for 'sm_90'
  *     ptxas info    : Function properties for NAME
  *     ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
  *     ptxas info    : Used 10 registers, used 1 barriers, 4096 bytes smem, 364 bytes cmem[0]
- * and then the properties of each function that was not inlined; these are ignored.
+ * and then the properties of each function that was not inlined; these are ignored. For a source of
+ * several units nvJitLink writes behind that, for each entry function,
+ *     info    : Function properties for 'NAME':
+ *     info    : used 46 registers, used 1 barriers, 32 stack, 1152 bytes smem, 536 bytes cmem[0]
  */
 void nvrtc_parse_log(const char *log, struct compiled_kernel **kernels, size_t *count)
 {
-    *kernels = NULL;
-    *count = 0;
-    bool own_properties = false; /* the lines describe the last kernel */
+    struct parsing parsing = {0};
     char *copy = alloc_string(log);
     char *rest = NULL;
-    for (char *line = strtok_r(copy, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
-        char *name = NULL;
-        if (!is_ptxas_info(line))
-            continue;
-        if ((name = after(line, "Compiling entry function '")) != NULL) {
-            struct compiled_kernel *kernel = ARRAY_APPEND(*kernels, *count);
-            kernel->entry = alloc_string_n(name, strcspn(name, "'"));
-            own_properties = true;
-        } else if (*count > 0 && (name = after(line, "Function properties for ")) != NULL) {
-            own_properties = strcmp(name, (*kernels)[*count - 1].entry) == 0;
-        } else if (own_properties) {
-            char *items = begins_with(line, "ptxas info ") ? after(line, ": ") : after(line, ".");
-            if (items != NULL)
-                read_items(items, &(*kernels)[*count - 1]);
-        }
-    }
+    for (char *line = strtok_r(copy, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+        if (is_link_info(line))
+            parse_link_line(&parsing, line);
+        else if (is_ptxas_info(line))
+            parse_ptxas_line(&parsing, line);
     free(copy);
+    *kernels = parsing.kernels;
+    *count = parsing.count;
 }
 
 /* Cuts a log after LOG_BYTES, between two characters, and says so in its last line. */
@@ -129,7 +162,7 @@ void nvrtc_strip_log(char *log)
     for (char *line = log; *line != '\0';) {
         size_t length = strcspn(line, "\n");
         length += line[length] == '\n';
-        if (!is_ptxas_info(line)) {
+        if (!is_ptxas_info(line) && !is_link_info(line)) {
             memmove(to, line, length);
             to += length;
         }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/write_file.h"
+#include "template/compiler_option.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -69,8 +70,8 @@ static char *whole_text(const struct precompilation *job)
     return text;
 }
 
-/* True if whole_text() works for the job: it has headers, its last options are definitions, and its
- * name needs no escapes in a #line. */
+/* True if whole_text() works for the job: it has headers, its last options are definitions, its name
+ * needs no escapes in a #line, and it is one unit, since the others would lack the definitions. */
 static bool can_precompile(const struct precompilation *job)
 {
     if (job->header_count == 0 || job->definition_count > job->option_count ||
@@ -78,6 +79,9 @@ static bool can_precompile(const struct precompilation *job)
         return false;
     for (size_t i = job->option_count - job->definition_count; i < job->option_count; i++)
         if (strncmp(job->options[i], "-D", 2) != 0)
+            return false;
+    for (size_t i = 0; i < job->option_count - job->definition_count; i++)
+        if (compiler_option_value(job->options[i], COMPILER_OPTION_UNIT) != NULL)
             return false;
     return true;
 }

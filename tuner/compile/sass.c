@@ -233,8 +233,9 @@ void sass_release(struct sass *sass)
 /* Copies the counts of the kernel in the listing to the kernel of the cubin. */
 static int take_counts(const struct sass *sass, struct compiled_kernel *kernel, struct error *error)
 {
+    const char *symbol = kernel->symbol != NULL ? kernel->symbol : kernel->entry;
     for (size_t i = 0; i < sass->count; i++) {
-        if (strcmp(sass->kernels[i].entry, kernel->entry) != 0)
+        if (strcmp(sass->kernels[i].entry, symbol) != 0)
             continue;
         if (kernel->instructions == NULL)
             kernel->instructions = alloc_zeroed(SASS_KIND_COUNT, sizeof *kernel->instructions);

@@ -3,9 +3,10 @@
 #include "base/alloc.h"
 #include "base/suggestion.h"
 #include "compile/cubin_cache.h"
+#include "compile/launch_check.h"
 #include "template/installed.h"
-#include "template/template_load.h"
 #include "template/source_file.h"
+#include "template/template_load.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,15 @@ int single_compile_source_entry(struct single_compile *compiler, const struct so
     return status;
 }
 
+/* Says at the template's line if it is an entry that was refused. */
+static int explain(int status, const struct build *build, const struct compilation *compilation,
+                   struct error *error)
+{
+    if (status == ERROR_CONFIG)
+        (void)launch_check_refusal(build->template, compilation->log, error);
+    return status;
+}
+
 int single_compile_entry(struct single_compile *compiler, const struct build *build,
                          struct compilation *compilation, char **path, struct error *error)
 {
@@ -139,7 +149,7 @@ int single_compile_entry(struct single_compile *compiler, const struct build *bu
         status = single_compile_source_entry(compiler, &build->template->source, &options,
                                              build->arch, compilation, path, error);
     options_release(&options);
-    return status;
+    return explain(status, build, compilation, error);
 }
 
 int single_compile_cubin(struct single_compile *compiler, const struct build *build,
@@ -154,7 +164,7 @@ int single_compile_cubin(struct single_compile *compiler, const struct build *bu
         status = single_compile_source_cubin(compiler, &build->template->source, &options,
                                              build->arch, compilation, origin, error);
     options_release(&options);
-    return status;
+    return explain(status, build, compilation, error);
 }
 
 int single_compile_ptx(struct single_compile *compiler, const struct build *build, char **ptx,
@@ -173,15 +183,14 @@ int single_compile_ptx(struct single_compile *compiler, const struct build *buil
     return status;
 }
 
-char *single_compile_source(const struct build *build)
+/* The definitions among the options as #define lines; a new string. */
+static char *definition_lines(const struct options *options)
 {
-    struct options options;
     char *text = alloc_string("");
-    (void)variant_options(build->template, build->parameters, build->problem, &options, NULL);
-    for (size_t i = 0; i < options.count; i++) {
-        const char *name = options.items[i] + 2;
+    for (size_t i = 0; i < options->count; i++) {
+        const char *name = options->items[i] + 2;
         size_t length = strcspn(name, "=");
-        if (strncmp(options.items[i], "-D", 2) != 0)
+        if (strncmp(options->items[i], "-D", 2) != 0)
             continue;
         bool valued = name[length] == '=';
         char *longer = alloc_format("%s#define %.*s %s\n", text, (int)length, name,
@@ -189,9 +198,23 @@ char *single_compile_source(const struct build *build)
         free(text);
         text = longer;
     }
-    char *whole = alloc_format("%s#line 1 \"%s\"\n%s", text, build->template->source.path,
-                               build->template->source.text);
-    free(text);
+    return text;
+}
+
+char *single_compile_source(const struct build *build)
+{
+    const struct source *source = &build->template->source;
+    struct options options;
+    (void)variant_options(build->template, build->parameters, build->problem, &options, NULL);
+    char *definitions = definition_lines(&options);
+    char *whole = alloc_format("%s#line 1 \"%s\"\n%s", definitions, source->path, source->text);
+    for (size_t i = 0; i < source->unit_count; i++) {
+        char *longer = alloc_format("%s\n// another translation unit\n%s#line 1 \"%s\"\n%s", whole,
+                                    definitions, source->units[i].path, source->units[i].text);
+        free(whole);
+        whole = longer;
+    }
+    free(definitions);
     options_release(&options);
     return whole;
 }

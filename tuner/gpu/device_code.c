@@ -13,9 +13,10 @@ int device_code_load(struct device_code *code, struct device_context *device, co
 }
 
 int device_code_resolve(struct device_code *code, struct device_context *device,
+                        const struct compilation *compilation,
                         const struct launch_plan *launch_plan, struct error *error)
 {
-    const struct module module = {device, code->module};
+    const struct module module = {device, code->module, compilation};
     int status = 0;
     code->functions = alloc_zeroed(launch_plan->step_count, sizeof *code->functions);
     code->count = launch_plan->step_count;

@@ -9,6 +9,7 @@
 #define AUTOTUNE_DEVICE_CODE_H
 
 #include "base/error.h"
+#include "compile/compilation.h"
 #include "gpu/device_context.h"
 #include "template/launch_plan.h"
 
@@ -30,6 +31,7 @@ int device_code_load(struct device_code *code, struct device_context *device, co
 /* Looks up each step's function and allows it the shared memory and the cluster that the step asks
  * for. */
 int device_code_resolve(struct device_code *code, struct device_context *device,
+                        const struct compilation *compilation,
                         const struct launch_plan *launch_plan, struct error *error);
 
 /* Unloads and zeroes `code`, which may be zero already. */

@@ -128,8 +128,7 @@ static int plan_reference(struct launch_plan *launch_plan, const struct device_p
     int status = launch_plan_reference(launch_plan, &problem->template, expectation, scope, error);
     if (status != 0)
         return status;
-    status = launch_arguments_check(launch_plan, &problem->template, compilation->cubin,
-                                    compilation->cubin_bytes, error);
+    status = launch_arguments_check(launch_plan, &problem->template, compilation, error);
     if (status != 0)
         launch_plan_release(launch_plan);
     return status;
@@ -155,7 +154,8 @@ static int run_reference(struct device_problem *problem, const struct expectatio
         if (arguments[i] == NULL)
             status = error_set(error, ERROR_CONFIG, "a reference cannot use a scratch buffer");
     if (status == 0)
-        status = CUDA(device, cuModuleGetFunction, &function, module, step->entry);
+        status = CUDA(device, cuModuleGetFunction, &function, module,
+                      compilation_symbol(compilation, step->entry));
     if (status == 0)
         status = module_allow_shared(device, function, step->dynamic_shared_bytes, error);
     if (status == 0)
@@ -398,28 +398,30 @@ static int make_steps(struct device_variant *variant, struct device_problem *pro
             status = make_textures(variant, problem, step, error);
     }
     if (status == 0)
-        status = device_code_resolve(&variant->copies[0], problem->device, launch_plan, error);
+        status = device_code_resolve(&variant->copies[0], problem->device, &variant->compilation,
+                                     launch_plan, error);
     if (status == 0)
         status = device_symbols_resolve(&variant->copies[0], symbols_of(problem), error);
     return status;
 }
 
 int device_variant_load(struct device_variant *variant, struct device_problem *problem,
-                        const struct compilation *compilation, const struct bindings *parameters,
+                        struct compilation *compilation, const struct bindings *parameters,
                         enum outcome *outcome, struct error *error)
 {
     struct device_context *device = problem->device;
-    struct module module = {.device = device};
-    const struct kernel_lookup functions = module_lookup(&module);
     bindings_copy(&variant->parameters, parameters);
+    variant->compilation = *compilation;
+    *compilation = (struct compilation){0};
     problem->loaded++;
     variant->counted = true;
     *outcome = OUTCOME_LOAD_ERROR;
     variant->copy_count = 1;
-    int status = device_code_load(&variant->copies[0], device, compilation->cubin, error);
+    int status = device_code_load(&variant->copies[0], device, variant->compilation.cubin, error);
     if (status != 0)
         return device_is_lost(device->last) ? status : 0;
-    module.handle = variant->copies[0].module;
+    struct module module = {device, variant->copies[0].module, &variant->compilation};
+    const struct kernel_lookup functions = module_lookup(&module);
     struct scope fixed = {&problem->fixed, NULL};
     struct scope scope = {&variant->parameters, &fixed};
     device->last = CUDA_SUCCESS;
@@ -428,7 +430,7 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
         return 0;
     if (status == 0)
         status = launch_arguments_check(&variant->launch_plan, &problem->template,
-                                        compilation->cubin, compilation->cubin_bytes, error);
+                                        &variant->compilation, error);
     if (status != 0)
         return status;
     if (variant->launch_plan.not_resident) {
@@ -460,7 +462,7 @@ void device_variant_unload(struct device_variant *variant, struct device_problem
     for (size_t i = 0; i < variant->copy_count; i++)
         device_code_unload(&variant->copies[i], problem->device);
     bindings_release(&variant->parameters);
-    free(variant->cubin);
+    compilation_release(&variant->compilation);
     *variant = (struct device_variant){0};
 }
 
@@ -471,9 +473,10 @@ int device_variant_choose_copy(struct device_variant *variant, struct device_pro
     int status = 0;
     if (number % CODE_COPIES >= variant->copy_count) {
         struct device_code *code = &variant->copies[variant->copy_count];
-        status = device_code_load(code, device, variant->cubin, error);
+        status = device_code_load(code, device, variant->compilation.cubin, error);
         if (status == 0)
-            status = device_code_resolve(code, device, &variant->launch_plan, error);
+            status = device_code_resolve(code, device, &variant->compilation, &variant->launch_plan,
+                                         error);
         if (status == 0)
             status = device_symbols_resolve(code, symbols_of(problem), error);
         if (status == 0)

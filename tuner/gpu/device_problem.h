@@ -55,8 +55,8 @@ struct batch;
 
 struct device_variant {
     int64_t id;
-    void *cubin;  /* its image, for more copies; freed with the variant */
-    bool counted; /* in problem->loaded */
+    struct compilation compilation; /* its cubin, for more copies, and the names in it */
+    bool counted;                   /* in problem->loaded */
     struct device_code copies[CODE_COPIES];
     size_t copy_count; /* number of copies loaded */
     size_t copy;       /* the one that runs */
@@ -68,7 +68,7 @@ struct device_variant {
 };
 
 /*
- * Loads a variant from its compilation, evaluates its launch plan with the driver's register counts
+ * Loads a variant from its compilation, which it takes over, evaluates its launch plan with the driver's register counts
  * and occupancy, and makes its scratch buffers. If the variant can run, returns 0 with *outcome set
  * to OUTCOME_MEASURED. If it cannot, returns 0 with *outcome set to its failure
  * (OUTCOME_LOAD_ERROR, OUTCOME_NOT_RESIDENT or OUTCOME_LAUNCH_ERROR) and the reason in `error`.
@@ -76,13 +76,13 @@ struct device_variant {
  * kernel's, or ERROR_DEVICE if the driver fails. Call device_variant_unload() in any case.
  */
 int device_variant_load(struct device_variant *variant, struct device_problem *problem,
-                        const struct compilation *compilation, const struct bindings *parameters,
+                        struct compilation *compilation, const struct bindings *parameters,
                         enum outcome *outcome, struct error *error);
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem);
 
 /*
  * Selects copy `number` modulo CODE_COPIES of the code for the runs that follow, and loads it from
- * variant->cubin if it is new. If GPU memory is short, reuses a copy that is loaded. Returns 0 or
+ * variant->compilation if it is new. If GPU memory is short, reuses a copy that is loaded. Returns 0 or
  * ERROR_DEVICE.
  */
 int device_variant_choose_copy(struct device_variant *variant, struct device_problem *problem,

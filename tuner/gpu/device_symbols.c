@@ -14,7 +14,7 @@ static int copy(struct symbol_buffers buffers, CUdeviceptr to, CUdeviceptr from,
 static int find(struct symbol_buffers buffers, CUmodule handle, size_t index, CUdeviceptr *address,
                 struct error *error)
 {
-    const struct module module = {buffers.device, handle};
+    const struct module module = {buffers.device, handle, NULL};
     const struct device_buffer *own = &buffers.buffers[index];
     int status =
         module_symbol(&module, &buffers.template->buffers[index], own->bytes, address, error);

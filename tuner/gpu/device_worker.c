@@ -229,9 +229,6 @@ static int load_variant(struct device_worker *worker, struct device_variant *var
         return status;
     status = device_variant_load(variant, &worker->problem, &compilation, parameters,
                                  &answer->outcome, error);
-    variant->cubin = compilation.cubin;
-    compilation.cubin = NULL;
-    compilation_release(&compilation);
     status = to_outcome(worker, status, OUTCOME_LOAD_ERROR, answer);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = describe_variant(worker, variant, &answer->reply, error);

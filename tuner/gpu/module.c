@@ -7,7 +7,8 @@ int module_function(const struct module *module, const char *entry, CUfunction *
                     struct error *error)
 {
     struct device_context *device = module->device;
-    CUresult result = device->driver.cuModuleGetFunction(function, module->handle, entry);
+    CUresult result = device->driver.cuModuleGetFunction(
+        function, module->handle, compilation_symbol(module->compilation, entry));
     if (result == CUDA_SUCCESS)
         return 0;
     device->last = result;

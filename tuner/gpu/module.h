@@ -5,12 +5,15 @@
 #ifndef AUTOTUNE_MODULE_H
 #define AUTOTUNE_MODULE_H
 
+#include "compile/compilation.h"
 #include "gpu/device_context.h"
 #include "template/launch_plan.h"
 
 struct module {
     struct device_context *device;
     CUmodule handle;
+    const struct compilation
+        *compilation; /* knows the entries' symbols; NULL: they are the entries */
 };
 
 /* The lookup for launch_plan_make(); `module` must outlive it. If the module lacks an entry, the

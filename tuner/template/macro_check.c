@@ -99,7 +99,7 @@ static bool has_word(const char *text, const char *word)
 
 /* --- the check -------------------------------------------------------------------------------- */
 
-/* The source, its headers and the compiler options. */
+/* The source, its headers, the compiler options and the C++ names of entries. */
 struct texts {
     char **items;
     size_t count;
@@ -116,6 +116,8 @@ static void read_texts(const struct template *template, struct texts *texts)
     }
     for (size_t i = 0; i < template->option_count; i++)
         *ARRAY_APPEND(texts->items, texts->count) = alloc_string(template->options[i].text);
+    for (size_t i = 0; i < template->name_expression_count; i++)
+        *ARRAY_APPEND(texts->items, texts->count) = alloc_string(template->name_expressions[i]);
 }
 
 static bool any_has(const struct texts *texts, const char *word)

@@ -209,14 +209,39 @@ static bool find_declaration(struct reading *reading, const char *entry)
     return false;
 }
 
+/* "scale" of "ns::scale<float, TILE>"; a new string. */
+static char *function_name(const char *entry)
+{
+    char *name = alloc_string_n(entry, strcspn(entry, "<"));
+    for (char *at; (at = strstr(name, "::")) != NULL;)
+        memmove(name, at + 2, strlen(at + 2) + 1);
+    size_t blanks = strspn(name, " ");
+    size_t length = strcspn(name + blanks, " ");
+    memmove(name, name + blanks, length);
+    name[length] = '\0';
+    return name;
+}
+
+bool source_signature_declares(const char *text, const char *entry)
+{
+    struct reading reading;
+    char *name = function_name(entry);
+    source_lexer_init(&reading.lexer, text);
+    bool found = find_declaration(&reading, name);
+    source_lexer_release(&reading.lexer);
+    free(name);
+    return found;
+}
+
 bool source_signature_read(const char *text, const char *entry, struct source_signature *signature)
 {
     struct reading reading;
     size_t found = 0;
     bool plain = true;
+    char *name = function_name(entry);
     *signature = (struct source_signature){0};
     source_lexer_init(&reading.lexer, text);
-    while (plain && find_declaration(&reading, entry)) {
+    while (plain && find_declaration(&reading, name)) {
         struct source_signature other = {0};
         plain = read_parameters(&reading, found == 0 ? signature : &other) &&
                 (found == 0 || is_same(signature, &other));
@@ -224,6 +249,7 @@ bool source_signature_read(const char *text, const char *entry, struct source_si
         found++;
     }
     source_lexer_release(&reading.lexer);
+    free(name);
     if (!plain)
         source_signature_release(signature);
     return plain && found > 0;

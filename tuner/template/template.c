@@ -240,6 +240,7 @@ void template_release(struct template *template)
     free(template->constraints);
     free(template->options);
     free(template->precompiled);
+    free(template->name_expressions);
     free(template->constraint_names);
     free(template->name);
     free(template->path);

@@ -81,6 +81,8 @@ struct argument {
     struct texture_options texture;
 };
 
+enum { ENTRY_BYTES = 256 }; /* the most that an entry's name has, with the null character */
+
 enum { ARGUMENT_BYTES = 64 }; /* the most that a struct has */
 
 /* The lines of a launch's keys; the section's for a key that is left out. */
@@ -166,6 +168,8 @@ struct template
     struct expression *features;      /* NULL: portable */
     struct precompiled_header *precompiled;
     size_t precompiled_count;
+    const char **name_expressions; /* the entries that are C++ names: "ns::scale<float, TILE>" */
+    size_t name_expression_count;
     bool cold;
 
     struct parameter

@@ -111,7 +111,7 @@ int loader_read_expectation(struct loader *loader, const char *section,
         expectation->reference_type = type->value;
         status = loader_check_type(loader, type->value, type->line, false);
     }
-    if (status == 0 && strchr(reference->value, '(') != NULL) {
+    if (status == 0 && reference->value[strcspn(reference->value, "(<:")] == '(') {
         status = loader_read_fill(loader, reference->value, reference->line, &loader->fixed,
                                   &expectation->fill);
         if (status == 0 && expectation->fill.kind != FILL_CONSTANT &&

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "template/launch_attributes.h"
+#include "template/template_kernel.h"
 #include "template/template_names.h"
 #include "template/template_textures.h"
 #include "template/value_list.h"
@@ -137,6 +138,14 @@ static int line_of(struct loader *loader, const char *section, const char *key, 
     return entry != NULL ? entry->line : otherwise;
 }
 
+/* Of the first unit that declares the entry. */
+static void read_signature(const struct source *source, struct launch *launch)
+{
+    bool found = source_signature_read(source->text, launch->entry, &launch->signature);
+    for (size_t i = 0; i < source->unit_count && !found; i++)
+        found = source_signature_read(source->units[i].text, launch->entry, &launch->signature);
+}
+
 int loader_read_geometry(struct loader *loader, const char *section, const struct names *known,
                          struct launch *launch)
 {
@@ -147,8 +156,10 @@ int loader_read_geometry(struct loader *loader, const char *section, const struc
         .shared_bytes = line_of(loader, section, "shared_bytes", launch->line),
         .arguments = line_of(loader, section, "arguments", launch->line),
     };
-    (void)source_signature_read(loader->template->source.text, launch->entry, &launch->signature);
-    int status = read_extents(loader, section, "grid", known, launch->grid, &launch->grid_count);
+    read_signature(&loader->template->source, launch);
+    int status = loader_take_entry(loader, launch);
+    if (status == 0)
+        status = read_extents(loader, section, "grid", known, launch->grid, &launch->grid_count);
     if (status == 0)
         status = read_extents(loader, section, "block", known, launch->block, &launch->block_count);
     if (status == 0)

@@ -2,13 +2,13 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/path.h"
 #include "base/suggestion.h"
 #include "template/loader.h"
 #include "template/template_buffers.h"
 #include "template/template_definitions.h"
 #include "template/template_expectations.h"
 #include "template/template_gap.h"
+#include "template/template_kernel.h"
 #include "template/template_launches.h"
 #include "template/template_names.h"
 #include "template/template_options.h"
@@ -216,33 +216,6 @@ static int read_precompiled_headers(struct loader *loader)
     return status;
 }
 
-/* [kernel]: the source with its include folders, description, cache state. */
-static int read_kernel(struct loader *loader)
-{
-    struct template *template = loader->template;
-    const struct ini_entry *source = loader_get(loader, "kernel", "source");
-    const struct ini_entry *include = loader_get(loader, "kernel", "include");
-    const struct ini_entry *description = loader_get(loader, "kernel", "description");
-    const struct ini_entry *cache = loader_get(loader, "kernel", "cache");
-    char *file = alloc_format("%s.cu", template->name);
-    char *path = path_beside(template->path, source != NULL ? source->value : file);
-    char **folders = NULL;
-    size_t folder_count = include != NULL ? text_split(include->value, ',', &folders) : 0;
-    template->description = description != NULL ? description->value : "";
-    template->cold = cache == NULL || strcmp(cache->value, "warm") != 0;
-    int status = 0;
-    if (cache != NULL && template->cold && strcmp(cache->value, "cold") != 0)
-        status =
-            loader_fail(loader, cache->line, "cache '%s' is neither cold nor warm", cache->value);
-    if (status == 0)
-        status = source_load(&template->source, path, (const char *const *)folders, folder_count,
-                             loader->error);
-    text_split_release(folders, folder_count);
-    free(path);
-    free(file);
-    return status;
-}
-
 /* --- the hash: of what is compiled and run --- */
 
 static bool is_word_character(char character)
@@ -326,7 +299,7 @@ static int load(struct loader *loader)
     struct names *grids = &loader->grids;
     int status = check_entries(loader);
     if (status == 0)
-        status = read_kernel(loader);
+        status = loader_read_kernel(loader);
     if (status == 0)
         status = loader_read_parameters(loader, "parameters", true);
     if (status == 0)

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "template/compiler_option.h"
 #include "template/name_list.h"
+#include "template/standard_header.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -68,6 +69,27 @@ static void add_own_definitions(struct options *options, const struct template *
 static void add_option(struct options *options, const char *text, const char *value)
 {
     *ARRAY_APPEND(options->items, options->count) = alloc_format("%s%s", text, value);
+}
+
+/* Whether the user has a header of that name, which the compiler would not see beside ours. */
+static bool has_own(const struct source *source, const char *name)
+{
+    for (size_t i = 0; i < source->header_count; i++) {
+        const char *slash = strrchr(source->headers[i], '/');
+        if (slash != NULL && strcmp(slash + 1, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+void options_add_headers(struct options *options, const struct source *source)
+{
+    for (size_t i = 0; i < source->toolkit_count; i++) {
+        const char *name = source->toolkit_headers[i];
+        char *option = has_own(source, name) ? NULL : standard_header_option(name);
+        if (option != NULL)
+            *ARRAY_APPEND(options->items, options->count) = option;
+    }
 }
 
 /* The template's options, with the values of this variant. */
@@ -136,6 +158,11 @@ int variant_options(const struct template *template, const struct bindings *para
         status = add_max_registers(options, template->max_registers, &scope, error);
     if (status == 0)
         status = add_features(options, template->features, &scope, error);
+    options_add_headers(options, &template->source);
+    for (size_t i = 0; i < template->source.unit_count; i++)
+        add_option(options, COMPILER_OPTION_UNIT, template->source.units[i].path);
+    for (size_t i = 0; i < template->name_expression_count; i++)
+        add_option(options, COMPILER_OPTION_ENTRY, template->name_expressions[i]);
     size_t before = options->count;
     add_definitions(options, template->parameters, template->parameter_count, parameters);
     add_definitions(options, template->problem, template->problem_count, problem);
@@ -147,21 +174,17 @@ int variant_options(const struct template *template, const struct bindings *para
     return status;
 }
 
-int variant_headers(const struct template *template, const struct bindings *parameters,
-                    const struct bindings *problem, struct options *options, struct error *error)
+void variant_headers(const struct template *template, const struct bindings *parameters,
+                     const struct bindings *problem, struct options *options)
 {
     const struct scope outer = {problem, NULL};
     const struct scope scope = {parameters, &outer};
     for (size_t i = 0; i < template->precompiled_count; i++) {
         const struct precompiled_header *header = &template->precompiled[i];
         bool wanted = false;
-        int status = expression_boolean(header->when, &scope, &wanted, error);
-        if (status != 0)
-            return status;
-        if (wanted)
+        if (expression_boolean(header->when, &scope, &wanted, NULL) == 0 && wanted)
             *ARRAY_APPEND(options->headers, options->header_count) = alloc_string(header->name);
     }
-    return 0;
 }
 
 void options_copy(struct options *copy, const struct options *options)

@@ -18,7 +18,8 @@ struct options {
 };
 
 /*
- * The NVRTC options of a variant: the template's include folders and options, and a definition of
+ * The NVRTC options of a variant: the template's include folders and options; those of ours
+ * (compiler_option.h) that name units, standard headers and C++ entries; and a definition of
  * every compiled parameter and problem word: -DBLOCK_SIZE=256, -DFINISH=FINISH_ATOMIC. A real
  * number stays real in C: -DSCALE=2.0. What 'define' in [kernel] names has that name instead, with
  * a word as it is: -Dblock_size_x=256, -Dreal=float. Other launch parameters and numbers of the
@@ -28,10 +29,13 @@ struct options {
 int variant_options(const struct template *template, const struct bindings *parameters,
                     const struct bindings *problem, struct options *options, struct error *error);
 
-/* Adds the toolkit headers that the template wants precompiled for this variant. Returns 0, or
- * ERROR_CONFIG if an expression in [precompiled_headers] fails. */
-int variant_headers(const struct template *template, const struct bindings *parameters,
-                    const struct bindings *problem, struct options *options, struct error *error);
+/* Adds the toolkit headers that the template wants precompiled for this variant: not those whose
+ * expression fails, since that changes nothing but the time. */
+void variant_headers(const struct template *template, const struct bindings *parameters,
+                     const struct bindings *problem, struct options *options);
+
+/* Adds an option for every standard header that the source includes and its folders do not have. */
+void options_add_headers(struct options *options, const struct source *source);
 
 void options_copy(struct options *copy, const struct options *options);
 void options_release(struct options *options);

@@ -23,6 +23,7 @@
 #include "record/gpu.h"
 #include "record/outcome.h"
 #include "record/study.h"
+#include "template/template.h"
 #include "template/value.h"
 #include "tune/gpu_problem.h"
 
@@ -51,7 +52,7 @@ int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem
 struct gpu_client_answer {
     enum outcome outcome; /* OUTCOME_MEASURED: nothing wrong so far */
     char reason[1024];
-    char entry[128];  /* of the main launch, after gpu_client_load() */
+    char entry[ENTRY_BYTES]; /* of the main launch, after gpu_client_load() */
     double single_ns; /* median of a trial's single samples, also where batches took their place */
     bool killed;      /* the worker was, from outside and more than once; OUTCOME_FAULT */
     bool again;       /* nothing came of it, because the worker was killed from outside, the GPU

@@ -16,7 +16,7 @@ static struct launch_check begin_check(const struct kernel_stats_source *source)
 void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
                         struct kernel_stats *stats)
 {
-    const struct compiled_kernel *kernel = launch_check_kernel(source->compilation, entry);
+    const struct compiled_kernel *kernel = compilation_kernel(source->compilation, entry);
     struct occupancy occupancy;
     int64_t most = source->gpu->attributes[GPU_max_threads_per_sm];
     int64_t warp = source->gpu->attributes[GPU_warp_size];
@@ -46,6 +46,18 @@ static void take_main(const struct kernel_stats_source *source,
     kernel_stats_limit(source, step->entry, stats);
 }
 
+/* Of the kernels whose C++ names can stand for others in other variants of the same code. */
+static void hash_symbols(struct hash *hash, const struct compilation *compilation,
+                         const struct launch_plan *launch_plan)
+{
+    for (size_t i = 0; i < launch_plan->step_count; i++) {
+        const char *entry = launch_plan->steps[i].entry;
+        const char *symbol = compilation_symbol(compilation, entry);
+        if (symbol != entry)
+            hash_add_text(hash, symbol);
+    }
+}
+
 /* Without a hash the variant is nobody's twin; what is wrong with it the GPU worker says. */
 static void fill_hash(const struct kernel_stats_source *source,
                       const struct launch_plan *launch_plan, const struct scope *scope,
@@ -53,6 +65,7 @@ static void fill_hash(const struct kernel_stats_source *source,
 {
     struct hash *hash = hash_new();
     hash_add_text(hash, source->compilation->cubin_hash);
+    hash_symbols(hash, source->compilation, launch_plan);
     bool whole = launch_hash_add(hash, launch_plan, source->template, scope, NULL) == 0 &&
                  source->compilation->cubin_hash[0] != '\0';
     hash_finish(hash, run_hash);

@@ -171,7 +171,8 @@ static int compile_variant(const struct steps *steps)
     char text[ERROR_TEXT_BYTES];
     int status =
         single_compile_entry(&run->compiler, &build, &compilation, &run->variant, &refusal);
-    if (compilation.log != NULL)
+    if (compilation.log != NULL &&
+        launch_check_refusal(request->template, compilation.log, NULL) == 0)
         run->compiler_log = alloc_string(compilation.log);
     if (status == 0)
         check_variant(steps, &compilation);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "compile/device_kernels.h"
+#include "compile/launch_check.h"
 #include "template/source.h"
 #include "tune/finals.h"
 #include "tune/screening.h"
@@ -28,6 +29,8 @@ static int wait_for(struct tuning *tuning, const struct tuning_job *job,
         compile_pool_wait_until(tuning->pool, compile, allowance_end(&tuning->allowance), error);
     if (status != 0 || compile->has_cubin || !compile->done)
         return status;
+    if (launch_check_refusal(&job->kernel->template, compile->compilation.log, error) != 0)
+        return ERROR_CONFIG;
     static_check_compile_reason(compile, reason, sizeof reason);
     return error_set_at(error, ERROR_CONFIG, job->kernel->template.source.path, 0,
                         "%s does not compile: %s", what, reason);

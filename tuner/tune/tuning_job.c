@@ -83,9 +83,8 @@ static int request(const struct tuning_job *job, struct compile_pool *pool,
         *compile = compile_pool_refuse(pool, &reason);
         return 0;
     }
-    int status = variant_headers(template, parameters, job->problem, &options, error);
-    if (status == 0)
-        status = compile_pool_request(pool, template->source.path, template->source.text,
+    variant_headers(template, parameters, job->problem, &options);
+    int status = compile_pool_request(pool, template->source.path, template->source.text,
                                       template->source.text_hash, &options, urgent, compile, error);
     options_release(&options);
     return status;
@@ -179,8 +178,10 @@ int tuning_job_check_references(const struct tuning_job *job, struct error *erro
     struct scope scope = {&job->fixed, NULL};
     struct compilation image = {0};
     bool found = false;
-    if (compile == NULL || !compile->has_cubin)
+    if (compile == NULL)
         return 0;
+    if (!compile->has_cubin)
+        return launch_check_refusal(&job->kernel->template, compile->compilation.log, error);
     int status = cubin_cache_read(compile->path, &image, &found, error);
     struct launch_check check = {.template = &job->kernel->template,
                                  .gpu = &job->study.environment.gpu,

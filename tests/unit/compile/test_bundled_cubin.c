@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -33,16 +34,15 @@ static void write_first(void)
 static void expect(const struct cubin_origin *from, const char *message)
 {
     struct error error = {0};
-    void *bytes;
-    size_t count;
-    int status = bundled_cubin_read("b/k.cubin", from, &bytes, &count, &error);
+    struct compilation compilation;
+    int status = bundled_cubin_read("b/k.cubin", from, &compilation, &error);
     assert_int_equal(status, message == NULL ? 0 : ERROR_RECORD);
     if (message == NULL)
-        assert_memory_equal(bytes, cubin, sizeof cubin - 1);
+        assert_memory_equal(compilation.cubin, cubin, sizeof cubin - 1);
     else
         assert_non_null(strstr(error.message, message));
-    assert_true((bytes != NULL) == (message == NULL));
-    free(bytes);
+    assert_true((compilation.cubin != NULL) == (message == NULL));
+    compilation_release(&compilation);
 }
 
 static void test_it_is_read_for_what_it_was_compiled_from(void **state)
@@ -54,6 +54,26 @@ static void test_it_is_read_for_what_it_was_compiled_from(void **state)
     expect(&(struct cubin_origin){&source, &other, 90}, "compiled from something else");
     expect(&(struct cubin_origin){&other_source, &first, 90}, "compiled from something else");
     expect(&(struct cubin_origin){&source, &first, 80}, "compiled from something else");
+}
+
+static void test_its_cpp_names_come_with_it(void **state)
+{
+    static char entry[] = "ns::scale<float, TILE>";
+    static char symbol[] = "_ZN2ns5scaleIfLi64EEEvPT_";
+    static char plain[] = "plain";
+    struct compiled_kernel kernels[] = {{.entry = plain}, {.entry = entry, .symbol = symbol}};
+    const struct compilation written = {
+        .cubin = cubin, .cubin_bytes = sizeof cubin - 1, .kernels = kernels, .kernel_count = 2};
+    struct compilation read;
+    (void)state;
+    assert_int_equal(bundled_cubin_write("b/k.cubin", &origin, &written, NULL), 0);
+    assert_int_equal(bundled_cubin_read("b/k.cubin", &origin, &read, NULL), 0);
+    assert_int_equal(read.kernel_count, 1);
+    assert_string_equal(compilation_symbol(&read, entry), symbol);
+    assert_string_equal(compilation_symbol(&read, plain), plain);
+    compilation_release(&read);
+    assert_int_equal(system("sed -i s/scaleIf/scaleId/ b/k.cubin.hash"), 0);
+    expect(&origin, "damaged");
 }
 
 static void test_a_damaged_one_is_not_read(void **state)
@@ -85,6 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(test_it_is_read_for_what_it_was_compiled_from),
+        SCRATCH_TEST(test_its_cpp_names_come_with_it),
         SCRATCH_TEST(test_a_damaged_one_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

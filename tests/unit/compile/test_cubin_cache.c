@@ -42,6 +42,7 @@ static struct compilation sample(void)
                           "ELF\0\n\n{}\0\xff cubin";
     static char log[] = "k.cu(3): warning: \"x\" is never used\n  int x; // \xc3\xa9";
     static char first[] = "partial", second[] = "_Z6finishIfEvPT_";
+    static char name[] = "finish<float>";
     static struct compiled_kernel kernels[] = {
         {.entry = first,
          .registers = 32,
@@ -51,7 +52,7 @@ static struct compilation sample(void)
          .shared_bytes = 4096,
          .barriers = 1,
          .max_threads_per_block = 256},
-        {.entry = second, .registers = 255},
+        {.entry = name, .symbol = second, .registers = 255},
     };
     return (struct compilation){.cubin = image,
                                 .cubin_bytes = sizeof image - 1,
@@ -84,6 +85,7 @@ static void expect_same_figures(const struct compilation *read, const struct com
     for (size_t i = 0; i < read->kernel_count; i++) {
         const struct compiled_kernel *a = &read->kernels[i], *b = &written->kernels[i];
         assert_string_equal(a->entry, b->entry);
+        assert_string_equal(a->symbol != NULL ? a->symbol : "", b->symbol != NULL ? b->symbol : "");
         assert_int_equal(a->registers, b->registers);
         assert_int_equal(a->spill_store_bytes, b->spill_store_bytes);
         assert_int_equal(a->spill_load_bytes, b->spill_load_bytes);

@@ -1,6 +1,10 @@
 #include "compile/nvrtc.h"
 
 #include "base/alloc.h"
+#include "compile/linker.h"
+#include "template/compiler_option.h"
+
+#include "unit/scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -348,6 +352,132 @@ static void refusals_give_the_reason(void **state)
                    NULL, 0, "too much shared");
 }
 
+static void entries_with_cpp_names_are_found_under_them(void **state)
+{
+    static const char text[] =
+        "namespace ns { template <typename T, int N> __global__ void __launch_bounds__(N)\n"
+        "scale(T *x) { *x *= N; } }\n"
+        "__global__ void plain(float *x) { *x = 1; }\n"
+        "extern \"C\" __global__ void other(float *x) { *x = 2; }\n";
+    static const char *const options[] = {
+        "-DTILE=64", COMPILER_OPTION_ENTRY "ns::scale<float, TILE>",
+        COMPILER_OPTION_ENTRY "ns::scale<float, 64>", COMPILER_OPTION_ENTRY "::plain"};
+    (void)state;
+    struct compilation compilation = compile_good(text, "sm_75", options, 4);
+    assert_int_equal(compilation.kernel_count, 4);
+    for (size_t i = 1; i < 3; i++) {
+        const char *entry = compiler_option_value(options[i], COMPILER_OPTION_ENTRY);
+        const struct compiled_kernel *kernel = compilation_kernel(&compilation, entry);
+        assert_non_null(kernel);
+        assert_string_equal(kernel->symbol, "_ZN2ns5scaleIfLi64EEEvPT_");
+        assert_int_equal(kernel->max_threads_per_block, 64);
+        assert_true(kernel->registers > 0);
+    }
+    assert_string_equal(compilation_symbol(&compilation, "::plain"), "_Z5plainPf");
+    assert_string_equal(compilation_symbol(&compilation, "other"), "other");
+    compilation_release(&compilation);
+}
+
+static void an_entry_that_is_not_there_is_the_first_message(void **state)
+{
+    static const char *const option[] = {COMPILER_OPTION_ENTRY "ns::scala<float>"};
+    static const char *const damaged[] = {COMPILER_OPTION_ENTRY "scale<float", "-DBROKEN"};
+    static const char text[] = "template <typename T> __global__ void scale(T *x) { *x *= 2; }\n"
+                               "#ifdef BROKEN\nint x = undeclared;\n#endif\n";
+    (void)state;
+    struct compilation compilation = compile(text, "sm_75", option, 1);
+    assert_null(compilation.cubin);
+    assert_ptr_equal(strstr(compilation.log, COMPILATION_ENTRY_REFUSED
+                            "ns::scala<float>': name followed by \"::\" must be"),
+                     compilation.log);
+    compilation_release(&compilation);
+    compilation = compile(text, "sm_75", damaged, 1);
+    assert_non_null(strstr(compilation.log, COMPILATION_ENTRY_REFUSED "scale<float': expected"));
+    compilation_release(&compilation);
+    compilation = compile(text, "sm_75", damaged, 2); /* the source's own error comes first */
+    assert_non_null(strstr(compilation.log, "undeclared"));
+    compilation_release(&compilation);
+}
+
+#ifdef __SANITIZE_ADDRESS__
+/* nvJitLink 13.0 does not free everything if it refuses its input. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libnvJitLink.so";
+}
+#endif
+
+/* --- several units ---------------------------------------------------------------------------- */
+
+static const char first_unit[] = "__device__ float twice(float x);\n"
+                                 "extern \"C\" __global__ void first(float *x) {\n"
+                                 "    __shared__ float shared[32];\n"
+                                 "    shared[threadIdx.x] = twice(*x);\n"
+                                 "    __syncthreads();\n"
+                                 "    *x = shared[31 - threadIdx.x]; }\n";
+
+static void write_unit(const char *text)
+{
+    assert_int_equal(scratch_write("unit.cu", text), 0);
+}
+
+static const char *const second_unit[] = {COMPILER_OPTION_UNIT "unit.cu",
+                                          COMPILER_OPTION_ENTRY "second<float>"};
+
+static void units_are_linked(void **state)
+{
+    static const char *const architectures[] = {"sm_75", "sm_90", "sm_100"};
+    (void)state;
+    write_unit("__device__ float twice(float x)\n"
+               "{ for (int i = 0; i < 8; i++) x += __sinf(x) * clock(); return x; }\n"
+               "template <typename T> __global__ void second(T *x) { *x = twice(*x); }\n");
+    for (size_t i = 0; i < 3; i++) {
+        struct compilation compilation = compile_good(first_unit, architectures[i], second_unit, 2);
+        assert_int_equal(compilation.kernel_count, 2);
+        assert_string_equal(compilation.kernels[0].entry, "first");
+        assert_int_equal(compilation.kernels[0].shared_bytes, 128);
+        assert_int_equal(compilation.kernels[0].barriers, 1);
+        assert_string_equal(compilation.kernels[1].entry, "second<float>");
+        assert_string_equal(compilation.kernels[1].symbol, "_Z6secondIfEvPT_");
+        assert_true(compilation.kernels[1].registers > 0);
+        assert_string_equal(compilation.log, "");
+        compilation_release(&compilation);
+    }
+}
+
+static void what_cannot_be_linked_is_a_refusal(void **state)
+{
+    (void)state;
+    write_unit("template <typename T> __global__ void second(T *x) { *x = 2; }\n");
+    struct compilation compilation = compile(first_unit, "sm_90", second_unit, 2);
+    assert_null(compilation.cubin);
+    assert_non_null(strstr(compilation.log, "Undefined reference to '_Z5twicef' in 'k.cu'"));
+    compilation_release(&compilation);
+    write_unit("__device__ float twice(float x) { return x; }\n"
+               "extern \"C\" __global__ void first(float *x) { *x = 2; }\n"
+               "template <typename T> __global__ void second(T *x) { *x = 2; }\n");
+    compilation = compile(first_unit, "sm_90", second_unit, 2);
+    assert_null(compilation.cubin);
+    assert_non_null(strstr(compilation.log, "'first' is defined in 'k.cu' and in 'unit.cu'"));
+    compilation_release(&compilation);
+    write_unit("__device__ float twice(float x) { return y; }\n");
+    compilation = compile(first_unit, "sm_90", second_unit, 1);
+    assert_null(compilation.cubin);
+    assert_non_null(strstr(compilation.log, "unit.cu(1): error: identifier \"y\""));
+    compilation_release(&compilation);
+}
+
+static void without_the_linker_it_says_what_to_install(void **state)
+{
+    struct linker *linker;
+    struct error error;
+    (void)state;
+    assert_int_equal(linker_open(&linker, "/nowhere/libnvrtc.so.13", "13.0", &error), ERROR_DEVICE);
+    assert_null(linker);
+    assert_non_null(strstr(error.message, "libnvJitLink.so.13 is not in '/nowhere'"));
+}
+
 static void unknown_architectures_are_refused_with_the_known_ones(void **state)
 {
     static const char *const wrong[] = {"sm_12", "sm_90b", "sm_9", "sm_900", "compute_90", ""};
@@ -408,6 +538,11 @@ int main(void)
         cmocka_unit_test(warnings_stay_in_the_log),
         cmocka_unit_test(refusals_give_the_reason),
         cmocka_unit_test(unknown_architectures_are_refused_with_the_known_ones),
+        cmocka_unit_test(entries_with_cpp_names_are_found_under_them),
+        cmocka_unit_test(an_entry_that_is_not_there_is_the_first_message),
+        SCRATCH_TEST(units_are_linked),
+        SCRATCH_TEST(what_cannot_be_linked_is_a_refusal),
+        cmocka_unit_test(without_the_linker_it_says_what_to_install),
         cmocka_unit_test(the_variable_names_the_library),
     };
     int failures = cmocka_run_group_tests(log_tests, NULL, NULL);

@@ -1,4 +1,6 @@
 #include "compile/precompiler.h"
+#include "template/compiler_option.h"
+#include "template/standard_header.h"
 
 #include "unit/scratch.h"
 
@@ -136,6 +138,40 @@ static void other_options_make_another_header(void **state)
     precompiler_release(&precompiler);
 }
 
+static void standard_headers_and_cpp_names_are_no_obstacle(void **state)
+{
+    static const char text[] = "#include <type_traits>\n"
+                               "template <typename T, int N> __global__ void __launch_bounds__(N)\n"
+                               "k(T *x) { static_assert(std::is_integral_v<T>); *x = N; }\n";
+    static const char *const wanted[] = {"type_traits"};
+    static const char *const definitions[] = {"-DSIZE=64", "-DSIZE=128"};
+    char *header_option = standard_header_option("type_traits");
+    struct precompiler precompiler;
+    int descriptor = -1;
+    (void)state;
+    if (!available)
+        skip();
+    precompiler_init(&precompiler, nvrtc);
+    for (size_t i = 0; i < 2; i++) {
+        const char *const options[] = {header_option, COMPILER_OPTION_ENTRY "k<int, SIZE>",
+                                       definitions[i]};
+        struct precompilation job = job_of(text, options, 3);
+        job.headers = wanted;
+        struct compilation compilation = compile(&precompiler, &job);
+        if (compilation.cubin == NULL)
+            fail_msg("refused: %s", compilation.log);
+        const struct compiled_kernel *sized = compilation_kernel(&compilation, "k<int, SIZE>");
+        assert_non_null(sized);
+        assert_int_equal(sized->max_threads_per_block, i == 0 ? 64 : 128);
+        compilation_release(&compilation);
+        assert_true(precompiler.descriptor >= 0);
+        assert_true(i == 0 || precompiler.descriptor == descriptor);
+        descriptor = precompiler.descriptor;
+    }
+    precompiler_release(&precompiler);
+    free(header_option);
+}
+
 static void a_refusal_is_the_one_without(void **state)
 {
     const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
@@ -232,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(definitions_come_after_the_header_and_options_before),
         SCRATCH_TEST(other_options_make_another_header),
+        SCRATCH_TEST(standard_headers_and_cpp_names_are_no_obstacle),
         SCRATCH_TEST(a_refusal_is_the_one_without),
         SCRATCH_TEST(a_warning_names_the_line_of_the_source),
         SCRATCH_TEST(what_cannot_be_written_is_compiled_without),

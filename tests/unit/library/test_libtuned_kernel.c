@@ -191,6 +191,40 @@ static void test_compiles_once_then_takes_the_cache_then_the_bundle(void **state
     assert_int_equal(unsetenv("AUTOTUNE_NVRTC"), 0);
 }
 
+/* As scale_good(), in a namespace and with a template's argument that tuning chooses. */
+static void test_a_kernel_with_a_cpp_name_is_found_in_the_bundle(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        system("cp -r b whole && cat >>b/templates/scale.cu <<'END'\n"
+               "namespace ns {\n"
+               "template <int LOAD> __global__ void scale_good(const float *in, float *out,\n"
+               "                                               float factor, u64 n)\n"
+               "{\n"
+               "    for (u64 i = FIRST; i < n; i += STEP)\n"
+               "        out[i] = LOAD > 0 ? factor * in[i] : 0;\n"
+               "}\n"
+               "} // namespace ns\n"
+               "END\n"
+               "sed -i 's/entry = scale_good/entry = ns::scale_good<NUM_LOAD>/' b/templates/*.ini"),
+        0);
+    struct template template;
+    assert_int_equal(template_load(&template, "b/templates/scale.ini", NULL), 0);
+    write_tuned(template.hash);
+    template_release(&template);
+    put_into_bundle("");
+    assert_int_equal(setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1), 0);
+    struct tuned_kernels *kernels = open_bundle();
+    struct tuned_kernel *kernel = get(kernels, 1000);
+    assert_non_null(kernel);
+    assert_int_equal(kernel->origin, TUNED_FROM_BUNDLE);
+    assert_string_equal(kernel->launches[0].entry, "ns::scale_good<NUM_LOAD>");
+    tuned_kernel_free(kernel);
+    tuned_kernels_close(kernels);
+    assert_int_equal(unsetenv("AUTOTUNE_NVRTC"), 0);
+    assert_int_equal(system("rm -r b && mv whole b"), 0);
+}
+
 static const char *const cubin_damages[] = {
     /* a flipped bit, in the middle and at the end */
     "perl -0777 -pi -e 'substr($_, length($_) / 2, 1) ^= \"\\1\"' b/cubin/scale-00000001.cubin",
@@ -601,6 +635,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_runs_what_was_tuned),
         WORLD_TEST(test_compiles_once_then_takes_the_cache_then_the_bundle),
+        WORLD_TEST(test_a_kernel_with_a_cpp_name_is_found_in_the_bundle),
         WORLD_TEST(test_a_damaged_or_foreign_binary_is_not_loaded),
         WORLD_TEST(test_without_a_compiler_a_damaged_binary_is_a_clear_error),
         WORLD_TEST(test_scratch_buffers_begin_with_any_fill),

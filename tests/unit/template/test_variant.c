@@ -1,6 +1,7 @@
 #include "template/variant.h"
 
 #include "base/alloc.h"
+#include "template/compiler_option.h"
 #include "template/template_load.h"
 
 #include <setjmp.h>
@@ -41,7 +42,9 @@ static int make_scene(void **state)
         return -1;
     (void)snprintf(scene->path, sizeof scene->path, "%s/t.ini", scene->folder);
     (void)snprintf(scene->source, sizeof scene->source, "%s/t.cu", scene->folder);
-    write_file(scene->source, "#include <cooperative_groups.h>\n#include <cuda/atomic>\n");
+    write_file(
+        scene->source,
+        "#include <cooperative_groups.h>\n#include <cuda/atomic>\n#include <cuda/barrier>\n");
     write_file(scene->path, "[kernel]\noptions = --use_fast_math -lineinfo\n"
                             "[parameters]\nblock_size = 256\nscale = 0.5\n"
                             "finish = two_pass | atomic\n"
@@ -49,6 +52,7 @@ static int make_scene(void **state)
                             "[precompiled_headers]\n"
                             "cooperative_groups.h = finish == \"atomic\" and n >= 1000\n"
                             "cuda/atomic = yes\n"
+                            "cuda/barrier = 1 // (block_size - 512) > 0\n"
                             "[problem]\nn = 1000\nvalue_type = float | int32\n"
                             "[buffer.out]\ntype = float\nlength = n\naccess = write\n"
                             "[launch.run]\nentry = k\ngrid = 1\nblock = 1\n"
@@ -181,12 +185,9 @@ static void headers_are_those_of_the_variant(void **state)
     struct scene *scene = *state;
     struct options options;
     struct options copy;
-    struct error error = {0};
     assert_int_equal(
         variant_options(&scene->template, &scene->parameters, &scene->problem, &options, NULL), 0);
-    assert_int_equal(
-        variant_headers(&scene->template, &scene->parameters, &scene->problem, &options, &error),
-        0);
+    variant_headers(&scene->template, &scene->parameters, &scene->problem, &options);
     assert_int_equal(options.header_count, 1); /* finish is two_pass */
     assert_string_equal(options.headers[0], "cuda/atomic");
     options_release(&options);
@@ -194,9 +195,7 @@ static void headers_are_those_of_the_variant(void **state)
     bindings_set(&scene->parameters, "finish", value_word("atomic"));
     assert_int_equal(
         variant_options(&scene->template, &scene->parameters, &scene->problem, &options, NULL), 0);
-    assert_int_equal(
-        variant_headers(&scene->template, &scene->parameters, &scene->problem, &options, &error),
-        0);
+    variant_headers(&scene->template, &scene->parameters, &scene->problem, &options);
     options_copy(&copy, &options);
     options_release(&options);
     assert_int_equal(copy.header_count, 2);
@@ -206,6 +205,54 @@ static void headers_are_those_of_the_variant(void **state)
     assert_int_equal(copy.count, 3 + 5);
     assert_string_equal(copy.items[3], "-DBLOCK_SIZE=256");
     options_release(&copy);
+}
+
+/* The header options, separated by blanks and without their hashes. */
+static char *header_options(const struct source *source)
+{
+    struct options options = {0};
+    char *text = alloc_string("");
+    options_add_headers(&options, source);
+    for (size_t i = 0; i < options.count; i++) {
+        const char *name = compiler_option_value(options.items[i], COMPILER_OPTION_HEADER);
+        assert_non_null(name);
+        char *longer =
+            alloc_format("%s%s%.*s", text, i > 0 ? " " : "", (int)strcspn(name, " "), name);
+        free(text);
+        text = longer;
+    }
+    options_release(&options);
+    return text;
+}
+
+static void standard_headers_are_those_that_the_folders_lack(void **state)
+{
+    const struct scene *scene = *state;
+    char *own = alloc_format("%s/own/limits.h", scene->folder);
+    char *headers[] = {own};
+    char *includes[] = {"cooperative_groups.h", "stdint.h", "limits.h", "cuda/atomic", "cassert"};
+    struct source source = {.toolkit_headers = includes, .toolkit_count = 5};
+    char *text = header_options(&source);
+    assert_string_equal(text, "stdint.h limits.h cassert");
+    free(text);
+    source.headers = headers;
+    source.header_count = 1;
+    text = header_options(&source);
+    assert_string_equal(text, "stdint.h cassert");
+    free(text);
+    free(own);
+}
+
+static void a_header_whose_expression_fails_is_not_precompiled(void **state)
+{
+    struct scene *scene = *state;
+    struct options options = {0};
+    for (int64_t size = 256; size <= 512; size += 256) {
+        bindings_set(&scene->parameters, "block_size", value_integer(size));
+        variant_headers(&scene->template, &scene->parameters, &scene->problem, &options);
+        assert_int_equal(options.header_count, 1); /* 512: a division by zero */
+        options_release(&options);
+    }
 }
 
 int main(void)
@@ -218,6 +265,8 @@ int main(void)
         TEST(variants_that_share_a_cubin),
         TEST(include_folders_come_first),
         TEST(headers_are_those_of_the_variant),
+        TEST(standard_headers_are_those_that_the_folders_lack),
+        TEST(a_header_whose_expression_fails_is_not_precompiled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

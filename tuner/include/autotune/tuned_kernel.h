@@ -78,7 +78,7 @@ struct tuned_kernel_buffer {
 
 /* One launch of a run, for callers that launch it themselves. */
 struct tuned_launch {
-    const char *entry;
+    const char *entry; /* as in the template: "scale", "ns::scale<float, TILE>" */
     struct CUfunc_st *function;
     unsigned grid[3], block[3];
     unsigned shared_bytes; /* dynamic; more than 48 KB has been allowed */

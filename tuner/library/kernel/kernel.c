@@ -22,9 +22,8 @@ struct loaded_kernel {
     struct tuned_kernels *kernels;
     const struct template *template;
     struct bindings parameters;
-    struct bindings fixed; /* problem values and device attributes */
-    void *cubin;           /* of the module */
-    size_t cubin_bytes;
+    struct bindings fixed;          /* problem values and device attributes */
+    struct compilation compilation; /* of the module */
     struct launch_plan launch_plan;
     struct tuned_launch *launches;
     struct tuned_kernel_buffer *buffers;
@@ -78,7 +77,7 @@ static bool load_bundled(struct loaded_kernel *kernel, const struct tuned_query 
     const struct cubin_origin origin = {&kernel->template->source, &options,
                                         public->match.from->gpu->compute_capability};
     loaded = loaded && kernels_load_bundled(kernel->kernels, path, &origin, &public->module,
-                                            &kernel->cubin, &kernel->cubin_bytes, reason);
+                                            &kernel->compilation, reason);
     options_release(&options);
     public->origin = TUNED_FROM_BUNDLE;
     return loaded;
@@ -90,19 +89,15 @@ static int load_built(struct loaded_kernel *kernel, const struct bindings *probl
     struct tuned_kernels *kernels = kernel->kernels;
     const struct build build = {kernel->template, &kernel->parameters, problem,
                                 kernels->device.gpu.arch};
-    struct compilation compilation;
     enum build_origin origin;
-    int status = single_compile_cubin(&kernels->builder, &build, &compilation, &origin, error);
+    int status =
+        single_compile_cubin(&kernels->builder, &build, &kernel->compilation, &origin, error);
     if (status != 0)
         *code = TUNED_COMPILER;
     if (status == 0)
         status = CUDA_CALL(&kernels->device, error, cuModuleLoadData, &kernel->public.module,
-                           compilation.cubin);
-    kernel->cubin = compilation.cubin;
-    kernel->cubin_bytes = compilation.cubin_bytes;
-    compilation.cubin = NULL;
+                           kernel->compilation.cubin);
     kernel->public.origin = origin == BUILD_COMPILED ? TUNED_FROM_COMPILER : TUNED_FROM_CACHE;
-    compilation_release(&compilation);
     return status;
 }
 
@@ -131,15 +126,14 @@ static int check_step(const struct loaded_kernel *kernel, const struct step *ste
 static int make_launches(struct loaded_kernel *kernel, const struct scope *scope,
                          struct error *error)
 {
-    struct module module = {&kernel->kernels->device, kernel->public.module};
+    struct module module = {&kernel->kernels->device, kernel->public.module, &kernel->compilation};
     const struct kernel_lookup lookup = module_lookup(&module);
     struct launch_plan *launch_plan = &kernel->launch_plan;
     int status = launch_plan_make(launch_plan, kernel->template, scope, &lookup, error);
     if (status == 0 && launch_plan->not_resident)
         status = error_set(error, ERROR_DEVICE, "%s", launch_plan->residency);
     if (status == 0)
-        status = launch_arguments_check(launch_plan, kernel->template, kernel->cubin,
-                                        kernel->cubin_bytes, error);
+        status = launch_arguments_check(launch_plan, kernel->template, &kernel->compilation, error);
     if (status != 0)
         return status;
     kernel->launches = alloc_zeroed(launch_plan->step_count, sizeof *kernel->launches);
@@ -216,7 +210,8 @@ static int make_scratch(struct loaded_kernel *kernel, size_t index, enum element
 /* The variable of the loaded module; what it holds is the caller's affair. */
 static int find_symbol(struct loaded_kernel *kernel, size_t index, struct error *error)
 {
-    const struct module module = {&kernel->kernels->device, kernel->public.module};
+    const struct module module = {&kernel->kernels->device, kernel->public.module,
+                                  &kernel->compilation};
     struct tuned_kernel_buffer *buffer = &kernel->buffers[index];
     CUdeviceptr address = 0;
     int status =
@@ -316,7 +311,7 @@ void tuned_kernel_free(struct tuned_kernel *kernel)
     launch_plan_release(&loaded->launch_plan);
     bindings_release(&loaded->parameters);
     bindings_release(&loaded->fixed);
-    free(loaded->cubin);
+    compilation_release(&loaded->compilation);
     free(loaded->launches);
     free(loaded->buffers);
     free(loaded);

@@ -195,15 +195,14 @@ struct request {
 };
 
 bool kernels_load_bundled(struct tuned_kernels *kernels, const char *path,
-                          const struct cubin_origin *origin, struct CUmod_st **module, void **cubin,
-                          size_t *cubin_bytes, struct error *reason)
+                          const struct cubin_origin *origin, struct CUmod_st **module,
+                          struct compilation *compilation, struct error *reason)
 {
-    int status = bundled_cubin_read(path, origin, cubin, cubin_bytes, reason);
+    int status = bundled_cubin_read(path, origin, compilation, reason);
     if (status == 0)
-        status = CUDA_CALL(&kernels->device, reason, cuModuleLoadData, module, *cubin);
+        status = CUDA_CALL(&kernels->device, reason, cuModuleLoadData, module, compilation->cubin);
     if (status != 0) {
-        free(*cubin);
-        *cubin = NULL;
+        compilation_release(compilation);
         *module = NULL;
     }
     return status == 0;
@@ -232,11 +231,10 @@ static bool load_bundled_module(const struct request *request, struct CUmod_st *
                                request->definitions.count, &options);
     const struct cubin_origin origin = {&request->source, &options,
                                         request->match.from->gpu->compute_capability};
-    void *cubin;
-    size_t cubin_bytes;
+    struct compilation compilation;
     bool loaded =
-        kernels_load_bundled(request->kernels, own, &origin, module, &cubin, &cubin_bytes, reason);
-    free(cubin);
+        kernels_load_bundled(request->kernels, own, &origin, module, &compilation, reason);
+    compilation_release(&compilation);
     options_release(&options);
     free(own);
     return loaded;

@@ -36,10 +36,10 @@ int kernels_refuse(struct tuned_error *error, enum tuned_code code, const char *
     __attribute__((format(printf, 3, 4)));
 
 /* Loads a cubin of the bundle if it is whole and was compiled from `origin`, and hands it over in
- * `*cubin`, to be freed; otherwise returns false with the reason. */
+ * `compilation`; otherwise returns false with the reason. */
 bool kernels_load_bundled(struct tuned_kernels *kernels, const char *path,
-                          const struct cubin_origin *origin, struct CUmod_st **module, void **cubin,
-                          size_t *cubin_bytes, struct error *reason);
+                          const struct cubin_origin *origin, struct CUmod_st **module,
+                          struct compilation *compilation, struct error *reason);
 
 /* Puts the reason why a compilation was necessary before the message of its failure. */
 void kernels_explain_compiling(const struct error *reason, struct error *error);

@@ -1,0 +1,36 @@
+/*
+ * nvJitLink, opened at run time: links the translation units of a source. It is searched for beside
+ * NVRTC, to whose version it belongs.
+ */
+#ifndef AUTOTUNE_LINKER_H
+#define AUTOTUNE_LINKER_H
+
+#include "base/error.h"
+#include "compile/compilation.h"
+
+#include <stddef.h>
+
+struct linker;
+
+/* Opens the library that belongs to the NVRTC at `nvrtc_path`, of `version` ("13.0"). Returns 0, or
+ * ERROR_DEVICE with where it searched. */
+int linker_open(struct linker **linker, const char *nvrtc_path, const char *version,
+                struct error *error);
+void linker_close(struct linker *linker);
+
+/* A unit's relocatable cubin. */
+struct linker_input {
+    const char *name; /* in messages */
+    const void *cubin;
+    size_t bytes;
+};
+
+/*
+ * Links for `arch` ("sm_90a"). Returns 0, with the cubin unless the linker refuses the units, and
+ * with its messages and the kernels' resource usage at the end of `compilation->log`. Returns
+ * ERROR_WORKER if the linker itself fails.
+ */
+int linker_link(struct linker *linker, const char *arch, const struct linker_input *inputs,
+                size_t count, struct compilation *compilation, struct error *error);
+
+#endif

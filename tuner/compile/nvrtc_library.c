@@ -1,0 +1,265 @@
+#include "compile/nvrtc_library.h"
+
+#include "base/alloc.h"
+#include "base/path.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void text_list_release(struct text_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i]);
+    free(list->items);
+    *list = (struct text_list){0};
+}
+
+/* --- opening --- */
+
+enum { OLDEST_MAJOR = 12 };
+
+static const char *const library_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+
+/* Library folders below a root: of a toolkit, and of NVIDIA's Python packages for CUDA 12. */
+static const char *const library_folders[] = {
+    "lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "cuda_nvrtc/lib",
+};
+
+/* Toolkits to try, in order; unset ones are NULL. */
+struct roots {
+    const char *items[3];
+};
+
+static struct roots toolkit_roots(void)
+{
+    const char *cuda_home = getenv("CUDA_HOME");
+    struct roots roots = {
+        {cuda_home != NULL && cuda_home[0] != '\0' ? cuda_home : NULL, "/usr/local/cuda", NULL}};
+#ifdef AUTOTUNE_CUDA_ROOT
+    roots.items[2] = AUTOTUNE_CUDA_ROOT;
+#endif
+    return roots;
+}
+
+/* Looks up the functions. Returns the name of the first missing one, or NULL. */
+static const char *bind_functions(struct nvrtc *nvrtc)
+{
+    void *symbol = NULL;
+#define X(function)                                                                                \
+    symbol = dlsym(nvrtc->library, "nvrtc" #function);                                             \
+    if (symbol == NULL)                                                                            \
+        return "nvrtc" #function;                                                                  \
+    memcpy(&nvrtc->function, &symbol, sizeof symbol); /* ISO C cannot cast this */
+    NVRTC_FUNCTIONS(X)
+#undef X
+    symbol = dlsym(nvrtc->library, "nvrtcSetPCHHeapSize");
+    memcpy(&nvrtc->SetPCHHeapSize, &symbol, sizeof symbol);
+    return NULL;
+}
+
+static bool read_architectures(struct nvrtc *nvrtc)
+{
+    int count = 0;
+    if (nvrtc->GetNumSupportedArchs(&count) != NVRTC_SUCCESS || count <= 0)
+        return false;
+    nvrtc->architecture_count = (size_t)count;
+    nvrtc->architectures = alloc_zeroed(nvrtc->architecture_count, sizeof *nvrtc->architectures);
+    return nvrtc->GetSupportedArchs(nvrtc->architectures) == NVRTC_SUCCESS;
+}
+
+/*
+ * Opens `file`: a path, or a name for the dynamic linker to find. On failure closes everything and
+ * sets *reason to a new string.
+ */
+static bool open_library(struct nvrtc *nvrtc, const char *file, char **reason)
+{
+    char *path = strchr(file, '/') != NULL ? realpath(file, NULL) : NULL;
+    *nvrtc = (struct nvrtc){.library = dlopen(path != NULL ? path : file, RTLD_NOW | RTLD_LOCAL)};
+    free(path);
+    if (nvrtc->library == NULL) {
+        *reason = alloc_string(dlerror());
+        return false;
+    }
+    int minor = 0;
+    const char *missing = bind_functions(nvrtc);
+    if (missing != NULL)
+        *reason = alloc_format("'%s' has no %s", file, missing);
+    else if (nvrtc->Version(&nvrtc->major, &minor) != NVRTC_SUCCESS || !read_architectures(nvrtc))
+        *reason = alloc_format("'%s' does not report its version", file);
+    else if (nvrtc->major < OLDEST_MAJOR)
+        *reason = alloc_format("'%s' is version %d.%d", file, nvrtc->major, minor);
+    if (*reason != NULL) {
+        free(nvrtc->architectures);
+        (void)dlclose(nvrtc->library);
+        return false;
+    }
+    (void)snprintf(nvrtc->version, sizeof nvrtc->version, "%d.%d", nvrtc->major, minor);
+    return true;
+}
+
+/* Tries each library name with the dynamic linker, then below each root. If a library exists but
+ * cannot be used, sets *reason. */
+static bool search_library(struct nvrtc *nvrtc, char **reason)
+{
+    size_t name_count = sizeof library_names / sizeof *library_names;
+    char *refusal = NULL;
+    for (size_t i = 0; i < name_count; i++, free(refusal), refusal = NULL)
+        if (open_library(nvrtc, library_names[i], &refusal))
+            return true;
+
+    struct roots roots = toolkit_roots();
+    size_t folder_count = sizeof library_folders / sizeof *library_folders;
+    size_t root_count = sizeof roots.items / sizeof *roots.items;
+    for (size_t i = 0; i < root_count * folder_count * name_count; i++) {
+        const char *root = roots.items[i / (folder_count * name_count)];
+        if (root == NULL)
+            continue;
+        char *file = alloc_format("%s/%s/%s", root, library_folders[i / name_count % folder_count],
+                                  library_names[i % name_count]);
+        bool opened = access(file, F_OK) == 0 && open_library(nvrtc, file, &refusal);
+        free(file);
+        if (opened)
+            return true;
+        if (refusal != NULL) {
+            free(*reason);
+            *reason = refusal;
+            refusal = NULL;
+        }
+    }
+    return false;
+}
+
+static int not_found(const char *reason, struct error *error)
+{
+    struct roots roots = toolkit_roots();
+    const char *built = roots.items[2];
+    return error_set(
+        error, ERROR_DEVICE,
+        "no NVRTC %d.0 or newer on the linker's path, in $CUDA_HOME (%s), %s%s%s%s%s%s; "
+        "install the CUDA Toolkit, run ./bootstrap.sh, or set AUTOTUNE_NVRTC to the "
+        "path of libnvrtc.so",
+        OLDEST_MAJOR, roots.items[0] != NULL ? roots.items[0] : "not set", roots.items[1],
+        built != NULL ? ", " : "", built != NULL ? built : "", reason != NULL ? " (" : "",
+        reason != NULL ? reason : "", reason != NULL ? ")" : "");
+}
+
+/* --- header folders --- */
+
+/* Adds -IFOLDER and returns true if FOLDER/MARKER exists. */
+static bool add_folder(struct nvrtc *nvrtc, const char *base, const char *below, const char *marker)
+{
+    char *joined = alloc_format("%s/%s/%s", base, below, marker);
+    bool exists = access(joined, R_OK) == 0;
+    if (exists) {
+        joined[strlen(joined) - strlen(marker) - 1] = '\0';
+        char *folder = realpath(joined, NULL);
+        *ARRAY_APPEND(nvrtc->include_options.items, nvrtc->include_options.count) =
+            alloc_format("-I%s", folder != NULL ? folder : joined);
+        free(folder);
+    }
+    free(joined);
+    return exists;
+}
+
+static bool add_first_folder(struct nvrtc *nvrtc, const char *base, const char *const *below,
+                             const char *marker)
+{
+    for (; *below != NULL; below++)
+        if (add_folder(nvrtc, base, *below, marker))
+            return true;
+    return false;
+}
+
+/* Finds the headers installed with the library, or else those of any toolkit. */
+static void find_headers(struct nvrtc *nvrtc)
+{
+    /* Relative to the library's folder: a toolkit or the Python packages for CUDA 13; the Python
+     * packages for CUDA 12; a distribution's /usr/lib/MACHINE. */
+    static const char *const beside[] = {"../include", "../../cuda_runtime/include",
+                                         "../../include", NULL};
+    static const char *const beside_cccl[] = {"../include/cccl", "../include",
+                                              "../../cuda_cccl/include", "../../include", NULL};
+    static const char *const in_root[] = {"include", NULL};
+    static const char *const in_root_cccl[] = {"include/cccl", "include", NULL};
+    static const char cuda_marker[] = "cooperative_groups.h";
+    static const char cccl_marker[] = "cuda/std/version";
+
+    char *folder = path_folder(nvrtc->path);
+    bool cuda = add_first_folder(nvrtc, folder, beside, cuda_marker);
+    bool cccl = add_first_folder(nvrtc, folder, beside_cccl, cccl_marker);
+    free(folder);
+    struct roots roots = toolkit_roots();
+    for (size_t i = 0; i < sizeof roots.items / sizeof *roots.items; i++) {
+        const char *root = roots.items[i];
+        if (root == NULL)
+            continue;
+        cuda = cuda || add_first_folder(nvrtc, root, in_root, cuda_marker);
+        cccl = cccl || add_first_folder(nvrtc, root, in_root_cccl, cccl_marker);
+    }
+}
+
+/* The real path of the loaded library; free it. */
+static char *library_path(const struct nvrtc *nvrtc)
+{
+    Dl_info information;
+    void *symbol = dlsym(nvrtc->library, "nvrtcVersion");
+    if (symbol == NULL || dladdr(symbol, &information) == 0 || information.dli_fname == NULL)
+        return alloc_string("/libnvrtc.so");
+    char *path = realpath(information.dli_fname, NULL);
+    return path != NULL ? path : alloc_format("/%s", information.dli_fname);
+}
+
+/*
+ * NVRTC opens libnvrtc-builtins by its bare name, which the dynamic linker can find for an
+ * installed toolkit but not for Python packages. So load it by its path first, from NVRTC's own
+ * folder. If it is not there, leave it to NVRTC.
+ */
+static void open_builtins(const struct nvrtc *nvrtc)
+{
+    char *name = alloc_format("libnvrtc-builtins.so.%s", nvrtc->version);
+    char *file = path_beside(nvrtc->path, name);
+    (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); /* never closed, like NVRTC itself */
+    free(file);
+    free(name);
+}
+
+int nvrtc_library_open(struct nvrtc **nvrtc, struct error *error)
+{
+    const char *wanted = getenv("AUTOTUNE_NVRTC");
+    char *reason = NULL;
+    struct nvrtc opened = {0};
+    int status = 0;
+    *nvrtc = NULL;
+    if (wanted != NULL && wanted[0] != '\0') {
+        if (!open_library(&opened, wanted, &reason))
+            status = error_set(error, ERROR_DEVICE,
+                               "AUTOTUNE_NVRTC is '%s', which is not NVRTC %d.0 or newer: %s; set "
+                               "it to the path of libnvrtc.so, or unset it",
+                               wanted, OLDEST_MAJOR, reason != NULL ? reason : "unknown reason");
+    } else if (!search_library(&opened, &reason)) {
+        status = not_found(reason, error);
+    }
+    free(reason);
+    if (status != 0)
+        return status;
+
+    *nvrtc = alloc_zeroed(1, sizeof **nvrtc);
+    **nvrtc = opened;
+    (*nvrtc)->path = library_path(*nvrtc);
+    open_builtins(*nvrtc);
+    find_headers(*nvrtc);
+    return 0;
+}
+
+void nvrtc_library_close(struct nvrtc *nvrtc)
+{
+    /* Do not unload the library: that leaks the memory of its C++ runtime. */
+    text_list_release(&nvrtc->include_options);
+    free(nvrtc->architectures);
+    free(nvrtc->path);
+    free(nvrtc);
+}

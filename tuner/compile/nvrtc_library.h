@@ -1,0 +1,57 @@
+/*
+ * NVRTC's shared library: its functions, and the folders of the headers that belong to it. Private to
+ * nvrtc.c and nvrtc_program.c; everybody else includes nvrtc.h.
+ */
+#ifndef AUTOTUNE_NVRTC_LIBRARY_H
+#define AUTOTUNE_NVRTC_LIBRARY_H
+
+#include "base/error.h"
+
+#include <nvrtc.h>
+#include <stddef.h>
+
+/* The required functions; NVRTC 12.0 has all of them. */
+#define NVRTC_FUNCTIONS(X)                                                                         \
+    X(GetErrorString)                                                                              \
+    X(Version)                                                                                     \
+    X(GetNumSupportedArchs)                                                                        \
+    X(GetSupportedArchs)                                                                           \
+    X(CreateProgram)                                                                               \
+    X(DestroyProgram)                                                                              \
+    X(AddNameExpression)                                                                           \
+    X(GetLoweredName)                                                                              \
+    X(CompileProgram)                                                                              \
+    X(GetCUBINSize)                                                                                \
+    X(GetCUBIN)                                                                                    \
+    X(GetPTXSize)                                                                                  \
+    X(GetPTX)                                                                                      \
+    X(GetProgramLogSize)                                                                           \
+    X(GetProgramLog)
+
+struct text_list {
+    char **items;
+    size_t count;
+};
+
+void text_list_release(struct text_list *list);
+
+struct nvrtc {
+    void *library;
+#define X(function) __typeof__(nvrtc##function) *function;
+    NVRTC_FUNCTIONS(X)
+#undef X
+    nvrtcResult (*SetPCHHeapSize)(size_t size); /* NULL before 12.8 */
+    int major;
+    char version[32];
+    char *path;
+    int *architectures;
+    size_t architecture_count;
+    struct text_list include_options; /* -I… of the CUDA and CCCL headers */
+    struct linker *linker;            /* NULL: not opened yet */
+};
+
+/* As nvrtc_open() and nvrtc_close(); the linker is the caller's. */
+int nvrtc_library_open(struct nvrtc **nvrtc, struct error *error);
+void nvrtc_library_close(struct nvrtc *nvrtc);
+
+#endif

@@ -1,0 +1,192 @@
+#include "compile/nvrtc_program.h"
+
+#include "base/alloc.h"
+#include "template/compiler_option.h"
+#include "template/standard_header.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A program while it is compiled. */
+struct program {
+    const struct nvrtc *nvrtc;
+    const struct unit *unit;
+    nvrtcProgram handle;
+};
+
+static void add(struct text_list *list, char *text)
+{
+    *ARRAY_APPEND(list->items, list->count) = text;
+}
+
+/* NVRTC's options. */
+static struct text_list all_options(const struct program_options *options)
+{
+    const struct nvrtc *nvrtc = options->nvrtc;
+    struct text_list list = {0};
+    bool standard_given = false;
+    add(&list, alloc_format("-arch=%s", options->arch));
+    for (size_t i = 0; i < options->option_count; i++) {
+        const char *option = options->options[i];
+        if (compiler_option_value(option, COMPILER_OPTION_PREFIX) != NULL)
+            continue;
+        add(&list, alloc_string(option));
+        if (strncmp(option, "-std", 4) == 0 || strncmp(option, "--std", 5) == 0)
+            standard_given = true;
+    }
+    if (!standard_given)
+        add(&list, alloc_string("-std=c++17"));
+    if (options->relocatable)
+        add(&list, alloc_string("--relocatable-device-code=true"));
+    if (!options->quiet)
+        add(&list, alloc_string("--ptxas-options=-v"));
+    if (nvrtc->major >= 13) /* a result from the driver's cache has no log */
+        add(&list, alloc_string("--no-cache"));
+    for (size_t i = 0; i < nvrtc->include_options.count; i++)
+        add(&list, alloc_string(nvrtc->include_options.items[i]));
+    return list;
+}
+
+static int failed(const struct program *program, const char *call, nvrtcResult result,
+                  const char *log, struct error *error)
+{
+    const struct nvrtc *nvrtc = program->nvrtc;
+    return error_set(error, ERROR_WORKER,
+                     "%s failed for '%s' with %s; check the installation of NVRTC %s, '%s'%s%s",
+                     call, program->unit->name, nvrtc->GetErrorString(result), nvrtc->version,
+                     nvrtc->path, log[0] != '\0' ? ": " : "", log);
+}
+
+/* Makes the program, with the standard headers that its options name. */
+static int create(struct program *program, const struct program_options *options,
+                  struct error *error)
+{
+    const char **names = NULL;
+    const char **texts = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < options->option_count; i++) {
+        const char *value = compiler_option_value(options->options[i], COMPILER_OPTION_HEADER);
+        const struct standard_header *header =
+            value != NULL ? standard_header_find(value, strcspn(value, " ")) : NULL;
+        if (header == NULL)
+            continue;
+        size_t texts_count = count;
+        *ARRAY_APPEND(names, count) = header->name;
+        *ARRAY_APPEND(texts, texts_count) = header->text;
+    }
+    nvrtcResult result = program->nvrtc->CreateProgram(
+        &program->handle, program->unit->text, program->unit->name, (int)count, texts, names);
+    free(names);
+    free(texts);
+    if (result != NVRTC_SUCCESS)
+        return failed(program, "nvrtcCreateProgram", result, "", error);
+    for (size_t i = 0; i < program->unit->entry_count && result == NVRTC_SUCCESS; i++)
+        result = program->nvrtc->AddNameExpression(program->handle, program->unit->entries[i]);
+    return result == NVRTC_SUCCESS ? 0
+                                   : failed(program, "nvrtcAddNameExpression", result, "", error);
+}
+
+/* The compiler's log, or ""; free it. */
+static char *read_log(const struct program *program)
+{
+    size_t bytes = 0;
+    if (program->nvrtc->GetProgramLogSize(program->handle, &bytes) != NVRTC_SUCCESS)
+        return alloc_string("");
+    char *log = alloc_zeroed(bytes + 1, 1);
+    if (program->nvrtc->GetProgramLog(program->handle, log) != NVRTC_SUCCESS)
+        log[0] = '\0';
+    return log;
+}
+
+static int read_result(const struct program *program, bool ptx, struct compilation *compilation,
+                       struct error *error)
+{
+    const struct nvrtc *nvrtc = program->nvrtc;
+    size_t bytes = 0;
+    nvrtcResult result = ptx ? nvrtc->GetPTXSize(program->handle, &bytes)
+                             : nvrtc->GetCUBINSize(program->handle, &bytes);
+    if (result != NVRTC_SUCCESS || bytes == 0)
+        return failed(program, ptx ? "nvrtcGetPTXSize" : "nvrtcGetCUBINSize", result, "", error);
+    compilation->cubin = alloc_zeroed(bytes + 1, 1);
+    compilation->cubin_bytes = bytes;
+    result = ptx ? nvrtc->GetPTX(program->handle, compilation->cubin)
+                 : nvrtc->GetCUBIN(program->handle, compilation->cubin);
+    if (result == NVRTC_SUCCESS)
+        return 0;
+    free(compilation->cubin);
+    compilation->cubin = NULL;
+    return failed(program, ptx ? "nvrtcGetPTX" : "nvrtcGetCUBIN", result, "", error);
+}
+
+static int read_symbols(const struct program *program, struct compilation *compilation,
+                        struct error *error)
+{
+    for (size_t i = 0; i < program->unit->entry_count; i++) {
+        const char *entry = program->unit->entries[i];
+        const char *symbol = NULL;
+        nvrtcResult result = program->nvrtc->GetLoweredName(program->handle, entry, &symbol);
+        if (result != NVRTC_SUCCESS || symbol == NULL)
+            return failed(program, "nvrtcGetLoweredName", result, "", error);
+        struct compiled_kernel *kernel =
+            ARRAY_APPEND(compilation->kernels, compilation->kernel_count);
+        kernel->entry = alloc_string(entry);
+        kernel->symbol = alloc_string(symbol);
+    }
+    return 0;
+}
+
+/*
+ * If the first error is about a C++ name, puts a line in front of the log that says which. NVRTC
+ * writes, as if the name were in a file of its own:
+ *     __nv_name_map(2): error: namespace "ns" has no member "scale"
+ *       #pragma nv_mangled_name ns::scale<float, TILE>
+ */
+static void explain_entry(struct compilation *compilation)
+{
+    static const char place[] = "__nv_name_map(";
+    static const char pragma[] = "#pragma nv_mangled_name ";
+    static const char mark[] = "error: ";
+    const char *first = strstr(compilation->log, mark);
+    const char *map = strstr(compilation->log, place);
+    const char *entry = map != NULL ? strstr(map, pragma) : NULL;
+    if (first == NULL || entry == NULL || map > first || memchr(map, '\n', (size_t)(first - map)))
+        return;
+    first += strlen(mark);
+    entry += strlen(pragma);
+    char *longer =
+        alloc_format(COMPILATION_ENTRY_REFUSED "%.*s': %.*s\n%s", (int)strcspn(entry, "\n"), entry,
+                     (int)strcspn(first, "\n"), first, compilation->log);
+    free(compilation->log);
+    compilation->log = longer;
+}
+
+static int compile(const struct program *program, const struct program_options *options,
+                   struct compilation *compilation, struct error *error)
+{
+    struct text_list list = all_options(options);
+    nvrtcResult result = program->nvrtc->CompileProgram(program->handle, (int)list.count,
+                                                        (const char *const *)list.items);
+    text_list_release(&list);
+    compilation->log = read_log(program);
+    if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION) {
+        explain_entry(compilation);
+        return 0;
+    }
+    if (result != NVRTC_SUCCESS)
+        return failed(program, "nvrtcCompileProgram", result, compilation->log, error);
+    int status = read_result(program, options->ptx, compilation, error);
+    return status != 0 ? status : read_symbols(program, compilation, error);
+}
+
+int program_run(const struct program_options *options, const struct unit *unit,
+                struct compilation *compilation, struct error *error)
+{
+    struct program program = {.nvrtc = options->nvrtc, .unit = unit};
+    *compilation = (struct compilation){0};
+    int status = create(&program, options, error);
+    if (status == 0)
+        status = compile(&program, options, compilation, error);
+    if (program.handle != NULL)
+        (void)options->nvrtc->DestroyProgram(&program.handle);
+    return status;
+}
