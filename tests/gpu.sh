@@ -190,7 +190,7 @@ if wanted format; then
     test_case "structs, conditions, own macros, tuples, normal numbers, NaN: compiled, checked and tuned" format_sweep
     test_case "run: one variant is right, in less than a second" run_is_quick
     test_case "run: the element that was not written" run_values 1 "not written" --set defect=last
-    test_case "what a template can ask of the GPU alone" format_keys sweep
+    test_case "what a template can ask of the GPU alone, C++ names and linked units" format_keys sweep
     test_case "variables of the source as buffers, and textures" format_keys standin
 fi
 if wanted downstream; then

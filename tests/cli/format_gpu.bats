@@ -7,6 +7,6 @@ load helper
     autotune --config "$SOURCE_DIR/tests/format_gpu/sweep.ini" --arch sm_90 --format csv
     exits 0
     sed 's/"[^"]*"//g' out | cut -d, -f1-11 >rows
-    [ "$(grep -c ',compiled,' rows)" -ge 14 ]
+    [ "$(grep -c ',compiled,' rows)" -ge 22 ]
     equal "$(grep -v -e ',compiled,' -e ',outcome,' rows)" ""
 }
