@@ -10,9 +10,9 @@ test_packages=(g++ make libcmocka-dev bats clang-format-14 shellcheck clang-14 c
 # For the fuzzers, where it is a package of its own.
 test_extra_packages=(libclang-rt-14-dev)
 wheel_packages=(python3 python3-venv)
-# NVRTC, cuda.h and cuda_occupancy.h, the headers that those include, and the CUDA C++ core libraries.
-wheels=('nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*'
-    'nvidia-cuda-cccl==13.0.*')
+# NVRTC, nvJitLink, cuda.h and cuda_occupancy.h, the headers that those include, and the CUDA C++ core libraries.
+wheels=('nvidia-cuda-nvrtc==13.0.*' 'nvidia-nvjitlink==13.0.*' 'nvidia-cuda-runtime==13.0.*'
+    'nvidia-cuda-crt==13.0.*' 'nvidia-cuda-cccl==13.0.*')
 wheels_folder=build/cuda
 wheels_root=$PWD/$wheels_folder/nvidia/cu13
 
