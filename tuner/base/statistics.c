@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Up to this count the distribution of the signed-rank sum is counted. */
+#define EXACT_SIGNED_RANK_LIMIT 25
+
 /* Up to this count the binomial tail is summed; 0.5^count is still a normal double. */
 #define EXACT_BINOMIAL_LIMIT 1000
 
@@ -258,6 +261,62 @@ struct interval statistics_paired_ratio(const double *a, const double *b, size_t
     struct interval interval =
         statistics_median_interval(ratios, count, confidence, resamples, seed);
     free(ratios);
+    return interval;
+}
+
+/* The largest k with P(T < k) <= tail, T being the sum of those ranks from 1 to `count` for which a
+ * coin shows heads. */
+static size_t signed_rank_exact(size_t count, double tail)
+{
+    size_t most = count * (count + 1) / 2;
+    double *chance = alloc_zeroed(most + 1, sizeof *chance); /* of each sum */
+    chance[0] = 1;
+    for (size_t rank = 1; rank <= count; rank++)
+        for (size_t sum = rank * (rank + 1) / 2 + 1; sum-- > 0;)
+            chance[sum] = (chance[sum] + (sum >= rank ? chance[sum - rank] : 0)) / 2;
+    size_t k = 0;
+    double below = chance[0];
+    while (k < most && below <= tail)
+        below += chance[++k];
+    free(chance);
+    return k;
+}
+
+/* The same from the normal distribution with the same mean and variance, continuity corrected. */
+static size_t signed_rank_normal(size_t count, double tail)
+{
+    double n = (double)count;
+    double mean = n * (n + 1) / 4;
+    double width = sqrt(n * (n + 1) * (2 * n + 1) / 12); /* standard deviation times sqrt(2) */
+    size_t k = 0;
+    while ((double)k < mean && erfc((mean - (double)k - 0.5) / width) / 2 <= tail)
+        k++;
+    return k;
+}
+
+/* The geometric means of all pairs, and all numbers; free them. */
+static double *pair_means(const double *values, size_t count)
+{
+    double *means = alloc_zeroed(count * (count + 1) / 2, sizeof *means);
+    size_t filled = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j <= i; j++)
+            means[filled++] = sqrt(values[i] * values[j]);
+    return means;
+}
+
+struct interval statistics_centre(const double *values, size_t count, double tail)
+{
+    struct interval interval;
+    size_t pairs = count * (count + 1) / 2;
+    double *means = pair_means(values, count);
+    size_t rank = count <= EXACT_SIGNED_RANK_LIMIT ? signed_rank_exact(count, tail)
+                                                   : signed_rank_normal(count, tail);
+    size_t index = rank > 0 ? rank - 1 : 0;
+    interval.estimate = quantile_of_unsorted(means, pairs, 0.5);
+    interval.low = select_rank(means, pairs, index);
+    interval.high = select_rank(means, pairs, pairs - 1 - index);
+    free(means);
     return interval;
 }
 

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FINAL_SAMPLES = 3 /* samples a round, whose median is the round's */ };
+enum { FINAL_SAMPLES = 3 /* samples a round, whose mean is the round's */ };
 
 struct finals {
     struct tuning *tuning;
     struct tuning_job *job;
     size_t *indices;              /* of the finalists, into the study's results */
-    struct contender *contenders; /* samples_ns[i]: the median of round i */
+    struct contender *contenders; /* samples_ns[i]: the mean of round i */
     double **rounds_ns;           /* what the contenders' samples point to */
     double **samples_ns;          /* raw */
     size_t *sample_counts;
@@ -35,7 +35,7 @@ static void give_up_batches(struct finals *finals)
         const struct result *result = &finals->job->study.results[finals->indices[i]];
         finals->runs[i] = 1;
         finals->sample_counts[i] = 0;
-        finals->contenders[i].count = 0;
+        finals->contenders[i].count = finals->contenders[i].reading_count = 0;
         finals->contenders[i].out = result->outcome != OUTCOME_MEASURED;
     }
 }
@@ -168,10 +168,15 @@ static void append_samples(struct finals *finals, size_t contender, const double
                            size_t count)
 {
     struct contender *who = &finals->contenders[contender];
-    *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = statistics_median(samples, count);
-    who->samples_ns = finals->rounds_ns[contender];
-    for (size_t i = 0; i < count; i++)
+    double sum_ns = 0;
+    for (size_t i = 0; i < count; i++) {
         *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = samples[i];
+        sum_ns += samples[i];
+    }
+    *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = sum_ns / (double)count;
+    who->samples_ns = finals->rounds_ns[contender];
+    who->readings_ns = finals->samples_ns[contender];
+    who->reading_count = finals->sample_counts[contender];
 }
 
 /* Everyone who is in is measured once, in shuffled order and in the same copy of the code. */

@@ -26,8 +26,6 @@ struct race_rules race_rules_complete(struct race_rules rules)
         rules.copies = 64;
     if (!(rules.confidence > 0))
         rules.confidence = 0.95;
-    if (rules.resamples == 0)
-        rules.resamples = 500;
     return rules;
 }
 
@@ -121,49 +119,22 @@ static double *ratios_by_copy(const struct contender *a, const struct contender 
     return ratios;
 }
 
-/* How `a` compares with `b`: both have samples. */
-struct comparison {
-    struct interval ratio;
-    double chance; /* that `a` is slower in so many copies, by more than the timer's resolution, if
-                      the two are equally fast: the sign test */
-};
-
-static double sign_test(const double *ratios, size_t count, double resolution)
-{
-    size_t exceptions = 0;
-    for (size_t i = 0; i < count; i++)
-        exceptions += !(ratios[i] > 1.0 + resolution);
-    double term = pow(0.5, (double)count); /* of the binomial distribution */
-    double sum = 0;
-    for (size_t i = 0; i <= exceptions; i++) {
-        sum += term;
-        term *= (double)(count - i) / (double)(i + 1);
-    }
-    return sum;
-}
-
-static struct comparison compare_times(const struct contender *a, const struct contender *b,
-                                       double resolution, const struct race_rules *rules)
+/* The paired time ratios of `a` and `b`, both of which have samples; `tail` as in
+ * statistics_centre(). */
+static struct interval compare_times(const struct contender *a, const struct contender *b,
+                                     double tail, const struct race_rules *rules)
 {
     size_t count;
     double *ratios = ratios_by_copy(a, b, rules->copies, &count);
-    uint64_t seed = ((uint64_t)a->order << 32) ^ smaller(a->count, b->count);
-    struct comparison comparison = {.ratio = statistics_median_interval(
-                                        ratios, count, rules->confidence, rules->resamples, seed),
-                                    .chance = sign_test(ratios, count, resolution)};
+    struct interval ratio = statistics_centre(ratios, count, tail);
     free(ratios);
-    return comparison;
+    return ratio;
 }
 
-/* The estimate of it alone. */
-static double compare_medians(const struct contender *a, const struct contender *b,
-                              const struct race_rules *rules)
+/* Of an interval of the rules' confidence. */
+static double tail_of(const struct race_rules *rules)
 {
-    size_t count;
-    double *ratios = ratios_by_copy(a, b, rules->copies, &count);
-    double median = statistics_median(ratios, count);
-    free(ratios);
-    return median;
+    return (1.0 - rules->confidence) / 2;
 }
 
 /* How many rounds everyone who is in has run; 0 where nobody is in. */
@@ -198,18 +169,19 @@ static double *round_levels(const struct contender *contenders, size_t count, si
     return levels;
 }
 
-/* Index of the contender with the lowest median time relative to the rounds' levels, by the stated
- * rule where several share it. `rounds` > 0. */
-static size_t find_leader(const struct contender *contenders, size_t count, size_t rounds)
+/* Index of the contender with the lowest times relative to the rounds' levels, by the stated rule
+ * where several share it. `rounds` > 0. */
+static size_t find_leader(const struct contender *contenders, size_t count, size_t rounds,
+                          const struct race_rules *rules)
 {
     double *levels = round_levels(contenders, count, rounds);
+    const struct contender level = {.samples_ns = levels, .count = rounds};
     size_t leader = count;
     double lowest = INFINITY;
     for (size_t i = 0; i < count; i++) {
         if (!is_in(&contenders[i]))
             continue;
-        double relative =
-            statistics_paired_ratio(contenders[i].samples_ns, levels, rounds, 0, 0, 0).estimate;
+        double relative = compare_times(&contenders[i], &level, tail_of(rules), rules).estimate;
         if (leader == count || relative < lowest ||
             (relative == lowest && compare_by_rule(&contenders[i], &contenders[leader]) < 0)) {
             leader = i;
@@ -220,18 +192,21 @@ static size_t find_leader(const struct contender *contenders, size_t count, size
     return leader;
 }
 
-/* The timer's step by all samples there are. */
+/* The timer's step by all readings there are. */
 static double timer_step_ns(const struct contender *contenders, size_t count)
 {
-    double *samples = NULL;
-    size_t sample_count = 0;
+    double *readings = NULL;
+    size_t filled = 0;
     for (size_t i = 0; i < count; i++) {
-        samples = alloc_resize(samples, sample_count + contenders[i].count, sizeof *samples);
-        for (size_t j = 0; j < contenders[i].count; j++)
-            samples[sample_count++] = contenders[i].samples_ns[j];
+        const struct contender *who = &contenders[i];
+        bool single = who->readings_ns == NULL;
+        size_t more = single ? who->count : who->reading_count;
+        readings = alloc_resize(readings, filled + more, sizeof *readings);
+        for (size_t j = 0; j < more; j++)
+            readings[filled++] = single ? who->samples_ns[j] : who->readings_ns[j];
     }
-    double step = statistics_timer_step_ns(samples, sample_count);
-    free(samples);
+    double step = statistics_timer_step_ns(readings, filled);
+    free(readings);
     return step;
 }
 
@@ -254,34 +229,44 @@ static unsigned count_looks(const struct race_rules *rules)
     return looks;
 }
 
-/* The sign test's level in `looks` looks. Whoever is in shares it: the leader is the luckiest. */
-static double level_of(const struct contender *contenders, size_t count, unsigned looks,
+/* The level at which a contender is ruled out. Half of the tail is for the look that decides, the
+ * other half for all looks before, unless there is only one look. Whoever is in shares it: the leader
+ * is the luckiest. */
+static double level_of(const struct contender *contenders, size_t count, bool decides,
                        const struct race_rules *rules)
 {
     size_t in = 0;
+    unsigned looks = count_looks(rules);
     for (size_t i = 0; i < count; i++)
         in += is_in(&contenders[i]);
     double others = in > 1 ? (double)(in - 1) : 1.0;
-    double level = (1.0 - rules->confidence) / 2 / others / looks;
-    return fmax(level, pow(0.5, (double)smaller(rules->minimum_rounds, rules->copies)));
+    double parts = looks == 1 ? 1.0 : decides ? 2.0 : 2.0 * (looks - 1);
+    return tail_of(rules) / parts / others;
+}
+
+/* Whether `a` is separated from the leader: slower by more than the tolerance, and at `level` slower
+ * at all, or in all rounds if these are too few for that. */
+static bool is_separated(const struct contender *a, const struct contender *leader,
+                         double resolution, double level, const struct race_rules *rules)
+{
+    struct interval ratio = compare_times(a, leader, level, rules);
+    return ratio.low > 1.0 + resolution && ratio.estimate > 1.0 + rules->tie_tolerance + resolution;
 }
 
 /* Rules out who is separated from the leader. True if nobody else still in can be faster than the
- * leader by more than the tolerance. */
+ * leader by more than half the tolerance. */
 static bool rule_out(struct contender *contenders, size_t count, size_t leader, double resolution,
                      double level, const struct race_rules *rules)
 {
     bool resolved = true;
-    double tolerance = rules->tie_tolerance;
+    double least = 1.0 - rules->tie_tolerance / 2 + resolution;
     for (size_t i = 0; i < count; i++) {
         if (i == leader || !is_in(&contenders[i]))
             continue;
-        struct comparison with =
-            compare_times(&contenders[i], &contenders[leader], resolution, rules);
-        if (with.ratio.low > 1.0 + resolution && with.chance <= level &&
-            with.ratio.estimate > 1.0 + tolerance + resolution)
+        if (is_separated(&contenders[i], &contenders[leader], resolution, level, rules))
             contenders[i].out = true;
-        else if (with.ratio.low < 1.0 - tolerance + resolution)
+        else if (compare_times(&contenders[i], &contenders[leader], tail_of(rules), rules).low <
+                 least)
             resolved = false;
     }
     return resolved;
@@ -292,15 +277,15 @@ static size_t break_tie(struct contender *contenders, size_t count, size_t leade
                         const struct race_rules *rules, size_t *tie_count)
 {
     size_t winner = leader;
-    double tolerance = rules->tie_tolerance;
     *tie_count = 0;
     for (size_t i = 0; i < count; i++) {
         if (!is_in(&contenders[i]))
             continue;
         contenders[i].tied = true;
         ++*tie_count;
-        struct interval ratio = compare_times(&contenders[i], &contenders[leader], 0, rules).ratio;
-        if (ratio.estimate <= 1.0 + tolerance / 2 && ratio.high <= 1.0 + tolerance &&
+        struct interval ratio =
+            compare_times(&contenders[i], &contenders[leader], tail_of(rules), rules);
+        if (ratio.high <= 1.0 + rules->tie_tolerance / 2 &&
             compare_by_rule(&contenders[i], &contenders[winner]) < 0)
             winner = i;
     }
@@ -316,7 +301,8 @@ static size_t find_runner_up(const struct contender *contenders, size_t count, s
     for (size_t i = 0; i < count; i++) {
         if (i == winner || contenders[i].count == 0)
             continue;
-        double ratio = compare_medians(&contenders[i], &contenders[winner], rules);
+        double ratio =
+            compare_times(&contenders[i], &contenders[winner], tail_of(rules), rules).estimate;
         bool first = runner_up == count;
         bool promoted = !first && contenders[runner_up].out && !contenders[i].out;
         bool demoted = !first && !contenders[runner_up].out && contenders[i].out;
@@ -336,7 +322,7 @@ static struct interval winning_margin(const struct contender *contenders, size_t
     if (runner_up == count)
         return (struct interval){1.0, 1.0, 1.0};
     struct interval margin =
-        compare_times(&contenders[runner_up], &contenders[winner], resolution, rules).ratio;
+        compare_times(&contenders[runner_up], &contenders[winner], tail_of(rules), rules);
     margin.low = fmax(0.0, margin.low - resolution);
     margin.high += resolution;
     return margin;
@@ -360,16 +346,16 @@ struct verdict race_judge(struct contender *contenders, size_t count,
     size_t rounds = common_rounds(contenders, count);
     if (rounds == 0)
         return verdict;
-    size_t leader = find_leader(contenders, count, rounds);
+    size_t leader = find_leader(contenders, count, rounds, &complete);
     double resolution = timer_resolution(contenders, count, leader);
     verdict.winner = leader;
     if (race_looks(rounds, &complete)) {
-        double level = level_of(contenders, count, count_looks(&complete), &complete);
+        double level = level_of(contenders, count, false, &complete);
         bool resolved = rule_out(contenders, count, leader, resolution, level, &complete);
         verdict.decided = resolved || rounds >= complete.maximum_rounds;
     }
     if (verdict.decided) {
-        double level = level_of(contenders, count, 1, &complete);
+        double level = level_of(contenders, count, true, &complete);
         (void)rule_out(contenders, count, leader, resolution, level, &complete);
         verdict.winner = break_tie(contenders, count, leader, &complete, &verdict.tie_count);
     }

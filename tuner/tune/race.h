@@ -7,7 +7,7 @@
  * - Screening: every variant is measured a few times; race_finalists() picks who could still win.
  *
  * - Finals, in rounds: in each, every contender still in is measured once more, in shuffled order,
- *   one sample (the median of a short batch) per contender and round, so that sample i of one is
+ *   one time (the mean of a few samples) per contender and round, so that sample i of one is
  *   paired with sample i of another and drifting clocks hit all alike. After those rounds that
  *   race_looks() names: race_judge().
  *
@@ -29,7 +29,6 @@ struct race_rules {          /* zero members mean the defaults in parentheses */
     unsigned maximum_rounds; /* then whoever is not separated from the leader is tied (150) */
     unsigned copies;         /* of each contender's code, one per round in turn (64) */
     double confidence;       /* of the intervals (0.95) */
-    unsigned resamples;      /* of the bootstrap (500) */
     bool everyone;           /* all that have samples reach the finals, and none is ruled out */
 };
 
@@ -45,6 +44,9 @@ struct race_rules race_rules_complete(struct race_rules rules);
 struct contender {
     const double *samples_ns;
     size_t count;
+    /* the timer's readings, of which the samples are means; NULL: the samples themselves */
+    const double *readings_ns;
+    size_t reading_count;
     /* the stated rule that breaks a tie: fewer registers, then fewer threads a block, then order */
     int registers;
     int block_threads;
@@ -85,35 +87,33 @@ struct verdict {
  * Judges the finals after a round.
  *
  * Contenders that are not out and have samples are in. Each round's level is the mean of its
- * times over those who are in; the leader is the contender with the lowest median time relative to
- * the level. (Of two, that is the one whose median paired ratio to the other is below 1, whatever
- * the drift.) Then, after a round that race_looks() names, every other contender that is in is
- * compared with the leader by the median of their paired time ratios: estimate e,
- * percentile-bootstrap interval [l, h] of `confidence`.
+ * times over those who are in; the leader is the contender with the lowest times relative to the
+ * level. Then, after a round that race_looks() names, every other contender that is in is compared
+ * with the leader by the centre of their paired time ratios and its interval [l, h] of `confidence`
+ * (statistics_centre()).
  *
  * Round i runs in copy i modulo `copies` of a contender's code, each at another address. Copies
  * differ in speed (gpu/device_code.h), and more rounds with the same copies say nothing about that:
  * rounds with the same copies count as one observation, the median of their ratios.
  *
  * Let t be the tolerance, and s the timer's step over the leader's median, which is what rounding
- * alone can put between two medians; the step is the smallest difference between unequal samples,
+ * alone can put between two times; the step is the smallest difference between unequal readings,
  * next to nothing where the timer is fine (a difference above 1.1 µs is no timer's step).
  *
- * A contender is ruled out, for good, when l > 1 + s, e > 1 + t + s, and a sign test agrees: a
- * contender as fast as the leader is slower (by more than s) in so many copies with a probability of
- * at most p. At the look that decides, p is (1 - confidence) / 2, divided by the number of others
- * who are in, since the leader is the luckiest of all. Before, all looks share that p: it is divided
- * by their number as well. In either case, being slower in all of minimum_rounds is enough.
- * At most 5 % of equally fast contenders are ruled out (simulated in
+ * A contender is ruled out, for good, when the centre is above 1 + t + s, and the signed-rank test
+ * agrees that it is above 1 + s: at a level p, or, in as few rounds as cannot reach p, with every
+ * ratio above 1 + s. The look that decides has (1 - confidence) / 4, and all looks before it share as
+ * much (a single look has both); p is that divided by the number of others who are in, since the leader is the
+ * luckiest of all. At most 5 % of equally fast contenders are ruled out (simulated in
  * tests/unit/tune/test_race.c).
  *
- * The finals are decided once nobody who is in can be faster than the leader by more than the
- * tolerance, 1 - t + s <= l, and at maximum_rounds in any case. Whoever is in then forms the tie
- * set. The stated rule picks the winner among the leader and those of the tie set that are as fast
- * within the tolerance, h <= 1 + t, with e <= 1 + t / 2.
+ * The finals are decided once nobody who is in can be faster than the leader by more than half the
+ * tolerance, 1 - t / 2 + s <= l, and at maximum_rounds in any case. Whoever is in then forms the tie
+ * set. The stated rule picks the winner among the leader and those of the tie set that cannot be
+ * slower by more than half the tolerance, h <= 1 + t / 2.
  *
- * margin.low and .high include s. The bootstrap is seeded by contender and round: the same samples
- * give the same verdict. Where nobody is in, the verdict is undecided and its winner means nothing.
+ * margin.low and .high include s. Where nobody is in, the verdict is undecided and its winner means
+ * nothing.
  */
 struct verdict race_judge(struct contender *contenders, size_t count,
                           const struct race_rules *rules);

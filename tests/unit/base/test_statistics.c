@@ -190,6 +190,61 @@ static void test_bootstrap_of_known_distribution(void **state)
     assert_near(interval.high, 1.11, 1e-12);
 }
 
+/*
+ * Powers of two: the logarithms of pairs' means are the halves from 0 to 9. Of ten numbers, P(T < 9) =
+ * 0.0244 (Hollander, Wolfe and Chicken, table A.4): the interval runs from the ninth smallest mean
+ * to the ninth largest.
+ */
+static void test_centre_of_known_distribution(void **state)
+{
+    (void)state;
+    double values[10];
+    for (int i = 0; i < 10; i++)
+        values[i] = ldexp(1, i);
+    struct interval interval = statistics_centre(values, 10, 0.025);
+    assert_near(interval.estimate, ldexp(sqrt(2), 4), 1e-12);
+    assert_near(interval.low, 4, 1e-12);
+    assert_near(interval.high, 128, 1e-12);
+    interval = statistics_centre(values, 10, 1.0 / 1024); /* the whole range, and justly */
+    assert_near(interval.low, 1, 0);
+    assert_near(interval.high, 512, 0);
+    interval = statistics_centre(values, 10, 2.0 / 1024);
+    assert_near(interval.low, sqrt(2), 1e-12);
+    interval = statistics_centre(values, 1, 0.025);
+    assert_near(interval.estimate, 1, 0);
+    assert_near(interval.low, 1, 0);
+    assert_near(interval.high, 1, 0);
+}
+
+/* Exactly, and by the normal approximation. */
+static void test_centre_is_covered_as_often_as_it_says(void **state)
+{
+    (void)state;
+    const size_t counts[] = {10, 25, 26, 60};
+    uint64_t random = 4;
+    for (size_t c = 0; c < LENGTH(counts); c++) {
+        int covered = 0;
+        for (int draw = 0; draw < 400; draw++) {
+            double values[60];
+            for (size_t i = 0; i < counts[c]; i++)
+                values[i] = exp(uniform(&random) + uniform(&random) - 1);
+            struct interval interval = statistics_centre(values, counts[c], 0.025);
+            covered += interval.low <= 1 && 1 <= interval.high;
+        }
+        assert_in_range(covered, 370, 393);
+    }
+}
+
+/* An eighth of the numbers are three times as large. */
+static void test_outliers_hardly_move_the_centre(void **state)
+{
+    (void)state;
+    double values[40];
+    for (int i = 0; i < 40; i++)
+        values[i] = i % 8 == 0 ? 3.0 : 1.0 + 0.001 * (i % 5);
+    assert_near(statistics_centre(values, 40, 0.025).estimate, 1.002, 0.001);
+}
+
 static void test_pairing_cancels_drift(void **state)
 {
     (void)state;
@@ -324,6 +379,9 @@ int main(void)
         cmocka_unit_test(test_interval_covers_the_median),
         cmocka_unit_test(test_bootstrap_covers_the_ratio),
         cmocka_unit_test(test_bootstrap_of_known_distribution),
+        cmocka_unit_test(test_centre_of_known_distribution),
+        cmocka_unit_test(test_centre_is_covered_as_often_as_it_says),
+        cmocka_unit_test(test_outliers_hardly_move_the_centre),
         cmocka_unit_test(test_pairing_cancels_drift),
         cmocka_unit_test(test_bootstrap_is_determined_by_its_seed),
         cmocka_unit_test(test_ratio_of_few_and_of_zero),

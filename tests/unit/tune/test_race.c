@@ -66,9 +66,10 @@ static void quantise(struct finals *finals, double step_ns)
     }
 }
 
-/* Runs rounds until the verdict, and checks after each that nobody who was out comes back. */
+/* Runs rounds until the verdict, and checks at each look that nobody who was out comes back. */
 static struct verdict run(struct finals *finals, struct race_rules rules)
 {
+    const struct race_rules complete = race_rules_complete(rules);
     struct verdict verdict = {0};
     while (!verdict.decided) {
         assert_true(finals->rounds < ROUNDS);
@@ -79,6 +80,8 @@ static struct verdict run(struct finals *finals, struct race_rules rules)
             if (!was_out[i])
                 finals->contenders[i].count = finals->rounds;
         }
+        if (!race_looks(finals->rounds, &complete))
+            continue;
         verdict = race_judge(finals->contenders, finals->count, &rules);
         size_t tied = 0;
         for (size_t i = 0; i < finals->count; i++) {
@@ -104,7 +107,6 @@ static void test_defaults(void **state)
     assert_int_equal(rules.minimum_rounds, FIRST_LOOK);
     assert_int_equal(rules.maximum_rounds, 150);
     assert_near(rules.confidence, 0.95, 0);
-    assert_int_equal(rules.resamples, 500);
     assert_int_equal(rules.copies, COPIES);
     rules = race_rules_complete((struct race_rules){.tie_tolerance = 0.02, .minimum_rounds = 80});
     assert_near(rules.tie_tolerance, 0.02, 0);
@@ -238,8 +240,6 @@ static void test_recorded_finals_of_close_contenders(void **state)
     assert_true(verdict.decided);
     assert_int_equal(verdict.winner, 2);
     assert_near(verdict.margin.estimate, 1.009, 0.001);
-    struct verdict unpaired = race_judge(contenders, 2, &rules);
-    assert_int_equal(unpaired.winner, 0); /* between equals the rule may decide */
 }
 
 /* Drift during a whole field's finals, of the size of a clock step, with noise a tenth of it. */
@@ -261,7 +261,7 @@ static void test_drift_in_a_field(void **state)
 
 /*
  * One contender has two modes, the other none. With the slow mode in one round of ten the
- * bimodal one is faster in the median; with it in every other round neither is.
+ * bimodal one is faster; with it in every other round neither is.
  */
 static void test_bimodal(void **state)
 {
@@ -282,9 +282,8 @@ static void test_bimodal(void **state)
     for (int i = 0; i < ROUNDS; i++)
         even.samples_ns[bimodal][i] *= i % 2 == 0 ? 1.2 : 1.0;
     verdict = run(&even, DEFAULTS);
-    assert_int_equal(even.rounds, ROUNDS);
     assert_int_equal(verdict.tie_count, 2);
-    assert_true(verdict.margin.low < 0.95 && verdict.margin.high > 1.05);
+    assert_near(verdict.margin.estimate, 1.0, 0.005);
 }
 
 /* A few rounds under throttling are far slower: the faster contender still wins, and with one such
@@ -346,8 +345,8 @@ static void test_quantised_times_separate_unequals(void **state)
     assert_int_equal(verdict.tie_count, 1);
 }
 
-/* At the round limit whoever is not separated is tied, but the rule only picks who is within the
- * tolerance by the estimate. */
+/* At the round limit whoever is not separated is tied, but the rule only picks who cannot be slower by
+ * more than half the tolerance. */
 static void test_round_limit(void **state)
 {
     (void)state;
@@ -355,8 +354,9 @@ static void test_round_limit(void **state)
     uint64_t random = 9;
     size_t fastest = add(&finals, 10000, 0.0005, &random);
     size_t unclear = add(&finals, 10000, 0.0005, &random);
+    const double modes[] = {0.91, 0.96, 1.0626, 1.121}; /* the centre is 1.01 */
     for (int i = 0; i < ROUNDS; i++)
-        finals.samples_ns[unclear][i] *= i % 2 == 0 ? 0.99 : 1.03;
+        finals.samples_ns[unclear][i] *= modes[i % 4];
     finals.contenders[unclear].registers = 16;
     struct verdict verdict = run(&finals, DEFAULTS);
     assert_int_equal(finals.rounds, ROUNDS);
@@ -494,7 +494,7 @@ static void test_same_samples_same_verdict(void **state)
     assert_near(verdicts[0].margin.high, verdicts[1].margin.high, 0);
 }
 
-/* Single samples have `noise`, or two modes 3 % apart; a round's time is the median of three. */
+/* Single samples have `noise`, or two modes 3 % apart; a round's time is the mean of three. */
 struct measuring {
     double noise;
     bool bimodal;
@@ -502,12 +502,12 @@ struct measuring {
 
 static double round_time(double time_ns, struct measuring how, uint64_t *random)
 {
-    double samples[3];
-    for (size_t i = 0; i < LENGTH(samples); i++) {
+    double sum = 0;
+    for (size_t i = 0; i < 3; i++) {
         bool slow = how.bimodal && uniform(random) < 0.5;
-        samples[i] = time_ns * (slow ? 1.03 : 1.0) * (1.0 + how.noise * normal(random));
+        sum += time_ns * (slow ? 1.03 : 1.0) * (1.0 + how.noise * normal(random));
     }
-    return statistics_median(samples, LENGTH(samples));
+    return sum / 3;
 }
 
 /* Finals of contenders that take so much longer than 20 µs. Each has COPIES loaded copies of its
@@ -575,6 +575,34 @@ static void test_equals_in_a_field_with_much_noise_are_rarely_separated(void **s
     }
     print_message("%d of %d separated\n", out, FINALS * (FIELD - 1));
     assert_true(20 * out <= FINALS * (FIELD - 1)); /* 5 % */
+}
+
+/*
+ * Much noise, 3.5 % a sample, and 16 contenders as close as on an H200: the fastest wins nearly every
+ * time, and of the others one that is not 1 % slower, within half of the measurements that there may be.
+ */
+static void test_the_fastest_of_a_close_field_wins(void **state)
+{
+    (void)state;
+    enum { FINALS = 20 };
+    static const double slower[FIELD] = {0,      0.0065, 0.0115, 0.0125, 0.0145, 0.0145,
+                                         0.0155, 0.016,  0.018,  0.02,   0.0215, 0.023,
+                                         0.025,  0.0255, 0.027,  0.029};
+    static struct finals finals;
+    uint64_t random = 8;
+    size_t samples = 0;
+    int best = 0;
+    for (int i = 0; i < FINALS; i++) {
+        struct verdict verdict =
+            simulate(&finals, slower, FIELD, (struct measuring){.noise = 0.035}, &random);
+        best += verdict.winner == 0;
+        assert_true(slower[verdict.winner] <= 0.01);
+        for (size_t k = 0; k < FIELD; k++)
+            samples += finals.contenders[k].count;
+    }
+    print_message("%d of %d, %.0f rounds each\n", best, FINALS, (double)samples / FIELD / FINALS);
+    assert_true(best >= FINALS - 2);
+    assert_true(samples <= (size_t)FINALS * FIELD * ROUNDS / 2);
 }
 
 /* Of contenders that are up to 2 % slower, one wins that is not 1 % slower; with 1 % noise, within
@@ -669,6 +697,7 @@ int main(void)
         cmocka_unit_test(test_same_samples_same_verdict),
         cmocka_unit_test(test_equals_are_rarely_separated),
         cmocka_unit_test(test_equals_in_a_field_with_much_noise_are_rarely_separated),
+        cmocka_unit_test(test_the_fastest_of_a_close_field_wins),
         cmocka_unit_test(test_nobody_slow_wins_simulated_finals),
         cmocka_unit_test(test_regret_of_simulated_sweeps),
     };

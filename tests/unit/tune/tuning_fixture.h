@@ -107,7 +107,7 @@ static inline void fixture_start(struct tuning_fixture *fixture, const char *scr
     tuning->timings = &fixture->timings;
     tuning->launch_timeout_s = launch_timeout_s;
     tuning->rules = race_rules_complete(
-        (struct race_rules){.minimum_rounds = 4, .maximum_rounds = 12, .resamples = 100});
+        (struct race_rules){.minimum_rounds = 4, .maximum_rounds = 12});
 }
 
 /* The GPU client has the job's problem open, as tune_job() leaves it to screening and finals. */
