@@ -152,7 +152,7 @@ static int check_result(struct bench *bench, const char *path, struct error *err
     char reason[VERIFY_REASON_BYTES];
     int status = verify_prepare(&bench->problem, error);
     if (status == 0)
-        status = verify_run(&bench->problem, &bench->variant, &finding, reason, error);
+        status = verify_run(&bench->problem, &bench->variant, NULL, &finding, reason, error);
     if (status == 0 && finding != FINDING_RIGHT)
         status = error_set_at(error, ERROR_CONFIG, path, 0, "the result is wrong: %s", reason);
     return status;

@@ -120,3 +120,24 @@ calls() {
     exits 0
     equal "$(count outcome fault) $(count outcome measured)" "1 8"
 }
+
+@test "a long kernel's hopeless variants are measured by the run that verifies them, and have no interval" {
+    local cache waits=()
+    # the first trial takes a while, so that the others wait behind one
+    for cache in cold warm; do
+        stand_in noise=0 base_ns=200000 steepness=0.5 "fault = cuModuleLoadData:3:sleep300" "log = $scratch/$cache.calls"
+        sed "s,^templates = .*,templates = $sweeps/templates,; s/^\[scale\]/&\ncache = $cache/" "$sweeps/scale.ini" >long.ini
+        autotune --config long.ini --results "$cache" --tuned "$cache.ini" --format csv
+        exits 0
+        equal "$(paste -d, <(column samples) <(column low_us) <(column high_us) <(column relative_iqr) | grep -c '^1,,,$')" \
+            "$(count samples 1)"
+        [ "$(count samples 1)" -ge 1 ]
+        waits+=("$(grep -c cuStreamSynchronize "$cache.calls")")
+    done
+    # of a warm cache a first run says nothing
+    [ "${waits[0]}" -lt "${waits[1]}" ]
+    autotune report --results cold --top 9
+    grep -qE "^ +4201 +- " out
+    autotune report --results cold --format json
+    has out '"low_ns": null'
+}

@@ -119,14 +119,16 @@ static json_t *describe(const char *event)
 static void add_samples(struct player *player, double us, json_t *reply)
 {
     double enough_us = number_of(player, "enough_ns") * 1e-3;
-    bool enough = enough_us > 0 && us > enough_us;
+    double hopeless_us = number_of(player, "hopeless_ns") * 1e-3;
+    bool hopeless = hopeless_us > 0 && us > hopeless_us;
+    bool enough = hopeless || (enough_us > 0 && us > enough_us);
     bool batched = json_is_true(json_object_get(player->request, "batched")) ||
                    us < number_of(player, "short_ns") * 1e-3;
     int count = enough ? 1 : (int)number_of(player, "samples");
     json_t *samples = json_array();
     for (int i = 0; i < count; i++) {
         double noise = (double)(statistics_random(&player->random) % 1000) * 1e-6 - 0.0005;
-        json_array_append_new(samples, json_real(us * 1e3 * (1 + noise)));
+        json_array_append_new(samples, json_real(us * 1e3 * (hopeless ? 1 : 1 + noise)));
     }
     json_object_update_new(reply, json_pack("{s:o, s:i, s:f, s:f}", "samples_ns", samples, "runs",
                                             batched ? SCRIPTED_RUNS : 1, "single_ns", us * 1e3,

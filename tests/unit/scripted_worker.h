@@ -12,7 +12,8 @@
  *
  * Without a script they behave. A compile worker writes a cache entry with one kernel, "kernel", of
  * 32 registers, and 100 instructions if they are counted. A device worker says that each variant takes `us` microseconds, which is a
- * parameter of the variant, with noise of 0.1 %; below the request's `short_ns`, or if a batch is
+ * parameter of the variant, with noise of 0.1 %, and none if it is
+ * hopeless by its verified run; below the request's `short_ns`, or if a batch is
  * asked for, samples are of 32 runs.
  *
  * A script is the file "script" in the current folder (scratch.h), with a line for each exception:

@@ -268,18 +268,19 @@ static int need_variant(struct device_worker *worker, const json_t *request,
     return error_set(error, ERROR_WORKER, "variant %" PRId64 " is not loaded", id);
 }
 
-/* How a variant's results are checked: verify_run() or verify_again(). */
-typedef int verification(struct device_problem *problem, struct device_variant *variant,
-                         enum finding *finding, char reason[VERIFY_REASON_BYTES],
-                         struct error *error);
+/* How a variant's results are checked. */
+enum verification { VERIFY_RUN, VERIFY_TIMED_RUN, VERIFY_AGAIN };
 
 static int verify_variant(struct device_worker *worker, struct device_variant *variant,
-                          verification *verify, struct answer *answer, struct error *error)
+                          enum verification how, struct answer *answer, struct error *error)
 {
     char reason[VERIFY_REASON_BYTES] = "";
     enum finding finding = FINDING_RIGHT;
-    int status = to_outcome(worker, verify(&worker->problem, variant, &finding, reason, error),
-                            OUTCOME_LAUNCH_ERROR, answer);
+    struct measure *measure = how == VERIFY_TIMED_RUN ? &worker->measure : NULL;
+    int status = how == VERIFY_AGAIN
+                     ? verify_again(&worker->problem, variant, &finding, reason, error)
+                     : verify_run(&worker->problem, variant, measure, &finding, reason, error);
+    status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED && finding != FINDING_RIGHT) {
         answer->outcome = OUTCOME_WRONG_RESULT;
         worker->damaged = finding == FINDING_DAMAGE;
@@ -324,7 +325,7 @@ static int do_verify(struct device_worker *worker, const json_t *request, struct
     int status = need_variant(worker, request, &variant, error);
     for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
          i++)
-        status = verify_variant(worker, variant, verify_run, answer, error);
+        status = verify_variant(worker, variant, VERIFY_RUN, answer, error);
     if (status == 0)
         status = list_differences(worker, request, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
@@ -418,6 +419,13 @@ static int take_samples(struct device_worker *worker, const json_t *request,
     return status;
 }
 
+static json_t *samples_to_json(const struct device_worker *worker, const struct samples *samples)
+{
+    return json_pack("{s:o, s:i, s:f, s:f}", "samples_ns", numbers(samples->ns, samples->count),
+                     "runs", samples->runs, "single_ns", samples->single_ns, "empty_batch_ns",
+                     worker->empty_batch_ns);
+}
+
 /* Takes the samples that the request asks for. `*reply` becomes a new object to merge into the
  * answer. */
 static int measure_variant(struct device_worker *worker, const json_t *request,
@@ -433,9 +441,7 @@ static int measure_variant(struct device_worker *worker, const json_t *request,
     gpu_monitor_read(&worker->monitor, start);
     status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        *reply = json_pack("{s:o, s:i, s:f, s:f}", "samples_ns", numbers(samples.ns, samples.count),
-                           "runs", samples.runs, "single_ns", samples.single_ns, "empty_batch_ns",
-                           worker->empty_batch_ns);
+        *reply = samples_to_json(worker, &samples);
     free(samples.ns);
     return status;
 }
@@ -482,19 +488,44 @@ static int do_unload(struct device_worker *worker, const json_t *request, struct
     return 0;
 }
 
-/* Runs once and verifies, takes samples, verifies the result of the last one. */
+/* Runs once and verifies. If that run took longer than the request's `hopeless_ns`, `*reply` becomes
+ * a new object with its time, and no samples need to be taken. */
+static int verify_first(struct device_worker *worker, const json_t *request,
+                        struct device_variant *variant, json_t **reply, struct answer *answer,
+                        struct error *error)
+{
+    double hopeless_ns = json_number_value(json_object_get(request, "hopeless_ns"));
+    double ns;
+    int64_t start = clock_ns();
+    enum verification how = hopeless_ns > 0 ? VERIFY_TIMED_RUN : VERIFY_RUN;
+    int status = verify_variant(worker, variant, how, answer, error);
+    if (status != 0 || answer->outcome != OUTCOME_MEASURED || how == VERIFY_RUN)
+        return status;
+    status = to_outcome(worker, measure_take_run(&worker->measure, &worker->device, &ns, error),
+                        OUTCOME_LAUNCH_ERROR, answer);
+    if (status != 0 || answer->outcome != OUTCOME_MEASURED || !(ns > hopeless_ns))
+        return status;
+    const struct samples samples = {.ns = &ns, .count = 1, .runs = 1, .single_ns = ns};
+    gpu_monitor_read(&worker->monitor, start);
+    *reply = samples_to_json(worker, &samples);
+    return 0;
+}
+
+/* Verifies the result of a run, and unless that is enough of the variant, takes samples and verifies
+ * the result of the last one. */
 static int try_variant(struct device_worker *worker, const json_t *request,
                        struct device_variant *variant, struct answer *answer, struct error *error)
 {
     json_t *samples = NULL;
     int64_t start = clock_ns();
-    int status = verify_variant(worker, variant, verify_run, answer, error);
+    int status = verify_first(worker, request, variant, &samples, answer, error);
+    bool enough = samples != NULL;
     int64_t run_end = clock_ns();
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED && !enough)
         status = measure_variant(worker, request, variant, &samples, answer, error);
     int64_t measure_end = clock_ns();
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = verify_variant(worker, variant, verify_again, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED && !enough)
+        status = verify_variant(worker, variant, VERIFY_AGAIN, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED) {
         json_t *reply = answer->reply;
         json_object_set_new(reply, "event", json_string("tried"));

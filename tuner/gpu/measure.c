@@ -68,15 +68,11 @@ static int queue_run(const struct subject *subject, struct error *error)
 }
 
 /* Sets `*late` if the GPU passed the begin event before the end event was queued. */
-static int queue_sample(struct measure *measure, const struct subject *subject, size_t index,
-                        bool *late, struct error *error)
+static int queue_timed(struct measure *measure, const struct subject *subject, size_t index,
+                       bool *late, struct error *error)
 {
     struct device_context *device = subject->problem->device;
-    int status = queue_restore(subject, error);
-    if (status == 0)
-        status = measure_flush(subject->problem, error);
-    if (status == 0)
-        status = queue_hold(measure, device, error);
+    int status = queue_hold(measure, device, error);
     if (status == 0)
         status = CUDA(device, cuEventRecord, measure->begin[index], device->stream);
     if (status == 0)
@@ -88,6 +84,15 @@ static int queue_sample(struct measure *measure, const struct subject *subject, 
     CUresult begun = device->driver.cuEventQuery(measure->begin[index]);
     *late = begun == CUDA_SUCCESS;
     return begun == CUDA_ERROR_NOT_READY ? 0 : device_check(device, begun, "cuEventQuery", error);
+}
+
+static int queue_sample(struct measure *measure, const struct subject *subject, size_t index,
+                        bool *late, struct error *error)
+{
+    int status = queue_restore(subject, error);
+    if (status == 0)
+        status = measure_flush(subject->problem, error);
+    return status != 0 ? status : queue_timed(measure, subject, index, late, error);
 }
 
 /* The number of calls that one sample queues; for a batch an upper bound, one call per run. */
@@ -193,4 +198,25 @@ int measure_batches(struct measure *measure, const struct batches *batches,
     const struct subject subject = {
         .problem = batches->problem, .batches = batches, .batch = batch};
     return take_samples(measure, &subject, count, samples_ns, error);
+}
+
+int measure_queue_run(struct measure *measure, struct device_problem *problem,
+                      const struct device_variant *variant, struct error *error)
+{
+    const struct subject subject = {.problem = problem, .variant = variant};
+    measure->hold_ns = (uint64_t)CALL_NS * sample_calls(&subject);
+    return queue_timed(measure, &subject, 0, &measure->late_run, error);
+}
+
+int measure_take_run(struct measure *measure, struct device_context *device, double *ns,
+                     struct error *error)
+{
+    float milliseconds = 0;
+    *ns = 0;
+    if (measure->late_run)
+        return 0;
+    int status =
+        CUDA(device, cuEventElapsedTime, &milliseconds, measure->begin[0], measure->end[0]);
+    *ns = (double)milliseconds * 1e6;
+    return status;
 }

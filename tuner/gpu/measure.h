@@ -39,12 +39,23 @@ struct measure {
     CUevent begin[MEASURE_IN_FLIGHT], end[MEASURE_IN_FLIGHT];
     uint64_t hold_ns;      /* delay in front of each sample */
     uint64_t late_samples; /* discarded because the host was too slow */
+    bool late_run;         /* of measure_queue_run() */
 };
 
 /* Queues a read of twice the size of the L2 if the problem is measured cold. */
 int measure_flush(struct device_problem *problem, struct error *error);
 
 int measure_init(struct measure *measure, struct device_context *device, struct error *error);
+
+/*
+ * Queues one run of `variant` between two events, without a flush: the cache is as it was left, and a
+ * delay hides the launch. Once the run is done, measure_take_run() sets `*ns` to its time, or to 0 if
+ * the host was too slow. Both return 0 or ERROR_DEVICE.
+ */
+int measure_queue_run(struct measure *measure, struct device_problem *problem,
+                      const struct device_variant *variant, struct error *error);
+int measure_take_run(struct measure *measure, struct device_context *device, double *ns,
+                     struct error *error);
 
 /*
  * Takes `count` samples of `variant` (NULL: of an empty kernel), in nanoseconds. Returns 0 or the

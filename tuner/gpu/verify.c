@@ -297,7 +297,7 @@ int verify_prepare(struct device_problem *problem, struct error *error)
 
 /* Restores the inputs, poisons the outputs, runs once. */
 static int queue_run(struct device_problem *problem, struct device_variant *variant,
-                     struct error *error)
+                     struct measure *measure, struct error *error)
 {
     int status = device_problem_restore(problem, error);
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
@@ -305,9 +305,10 @@ static int queue_run(struct device_problem *problem, struct device_variant *vari
             status = device_buffer_poison(problem->device, &problem->buffers[i], error);
     if (status == 0)
         status = device_variant_push(variant, problem, true, error);
-    if (status == 0)
-        status = device_variant_run(variant, problem, error);
-    return status;
+    if (status != 0)
+        return status;
+    return measure != NULL ? measure_queue_run(measure, problem, variant, error)
+                           : device_variant_run(variant, problem, error);
 }
 
 static int queue_checks(struct device_problem *problem, const struct device_variant *variant,
@@ -349,9 +350,10 @@ static int check(struct device_problem *problem, const struct device_variant *va
 }
 
 int verify_run(struct device_problem *problem, struct device_variant *variant,
-               enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error)
+               struct measure *measure, enum finding *finding, char reason[VERIFY_REASON_BYTES],
+               struct error *error)
 {
-    int status = queue_run(problem, variant, error);
+    int status = queue_run(problem, variant, measure, error);
     return status != 0 ? status : check(problem, variant, true, finding, reason, error);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "gpu/device_problem.h"
+#include "gpu/measure.h"
 #include "template/element.h"
 
 enum { VERIFY_REASON_BYTES = 256 };
@@ -24,11 +25,13 @@ enum finding {
 int verify_prepare(struct device_problem *problem, struct error *error);
 
 /*
- * Runs the variant and checks the result. Unless `*finding` is FINDING_RIGHT, `reason` says what is
+ * Runs the variant, between the events of measure_queue_run() unless `measure` is NULL, and checks the
+ * result. Unless `*finding` is FINDING_RIGHT, `reason` says what is
  * wrong. Returns ERROR_DEVICE if the driver refused the launch or the kernel crashed.
  */
 int verify_run(struct device_problem *problem, struct device_variant *variant,
-               enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error);
+               struct measure *measure, enum finding *finding, char reason[VERIFY_REASON_BYTES],
+               struct error *error);
 
 /*
  * Checks the result of the last run, timed or not, without running again. This catches a variant

@@ -310,9 +310,13 @@ static void cells_times(FILE *stream, const struct columns *columns, const struc
         fputs("<td><td><td>", stream);
     } else if (columns->times) {
         cell(stream, report_time(time->median_ns, text));
-        fprintf(stream, "<td>%s – %s", report_time(time->low_ns, low),
-                report_time(time->high_ns, high));
-        cell(stream, report_fixed(100 * time->relative_iqr, 1, text));
+        if (time->count > 1) {
+            fprintf(stream, "<td>%s – %s", report_time(time->low_ns, low),
+                    report_time(time->high_ns, high));
+            cell(stream, report_fixed(100 * time->relative_iqr, 1, text));
+        } else { /* one sample has no interval */
+            fputs("<td><td>", stream);
+        }
     }
     if (columns->bytes)
         cell_rate(stream, result->bytes, time);

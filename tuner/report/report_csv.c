@@ -80,8 +80,13 @@ static void print_times(FILE *stream, const struct result *result)
         fputs(",,,,,,,,", stream);
         return;
     }
-    fprintf(stream, "%.4f,%.4f,%.4f,%.4f,%zu,%d,", time->median_ns / 1000, time->low_ns / 1000,
-            time->high_ns / 1000, time->relative_iqr, time->count, result->runs);
+    fprintf(stream, "%.4f,", time->median_ns / 1000);
+    if (time->count > 1)
+        fprintf(stream, "%.4f,%.4f,%.4f,", time->low_ns / 1000, time->high_ns / 1000,
+                time->relative_iqr);
+    else /* one sample has no interval */
+        fputs(",,,", stream);
+    fprintf(stream, "%zu,%d,", time->count, result->runs);
     print_rate(stream, result->bytes, time->median_ns);
     print_rate(stream, result->operations, time->median_ns);
 }

@@ -69,10 +69,11 @@ static json_t *time_json(const struct summary *time)
     json_t *object = json_object();
     set(object, "samples", json_integer((json_int_t)time->count));
     set(object, "median_ns", real_json(time->median_ns));
-    set(object, "low_ns", real_json(time->low_ns));
-    set(object, "high_ns", real_json(time->high_ns));
+    bool one = time->count == 1; /* which has no interval */
+    set(object, "low_ns", one ? json_null() : real_json(time->low_ns));
+    set(object, "high_ns", one ? json_null() : real_json(time->high_ns));
     set(object, "minimum_ns", real_json(time->minimum_ns));
-    set(object, "relative_iqr", real_json(time->relative_iqr));
+    set(object, "relative_iqr", one ? json_null() : real_json(time->relative_iqr));
     return object;
 }
 

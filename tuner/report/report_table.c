@@ -99,9 +99,10 @@ static void cell_interval(struct text_table *table, const struct summary *time)
 {
     char low[CELL_BYTES];
     char high[CELL_BYTES];
-    char buffer[2 * CELL_BYTES];
-    (void)snprintf(buffer, sizeof buffer, "%s-%s", report_time(time->low_ns, low),
-                   report_time(time->high_ns, high));
+    char buffer[2 * CELL_BYTES] = "-"; /* one sample has no interval */
+    if (time->count > 1)
+        (void)snprintf(buffer, sizeof buffer, "%s-%s", report_time(time->low_ns, low),
+                       report_time(time->high_ns, high));
     text_table_cell(table, buffer);
 }
 

@@ -442,13 +442,12 @@ int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error
 /* --- trials --- */
 
 void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
-                           const struct bindings *parameters, size_t samples, double enough_ns,
-                           double short_ns)
+                           const struct bindings *parameters, const struct gpu_client_trial *trial)
 {
-    send_request(client,
-                 json_pack("{s:s, s:s, s:o, s:I, s:f, s:f}", "do", "trial", "cubin", cubin,
-                           "parameters", bindings_to_json(parameters), "samples",
-                           (json_int_t)samples, "enough_ns", enough_ns, "short_ns", short_ns));
+    send_request(client, json_pack("{s:s, s:s, s:o, s:I, s:f, s:f, s:f}", "do", "trial", "cubin",
+                                   cubin, "parameters", bindings_to_json(parameters), "samples",
+                                   (json_int_t)trial->samples, "hopeless_ns", trial->hopeless_ns,
+                                   "enough_ns", trial->enough_ns, "short_ns", trial->short_ns));
 }
 
 int gpu_client_trial_take(struct gpu_client *client, struct result *result,

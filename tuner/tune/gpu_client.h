@@ -104,15 +104,19 @@ int gpu_client_measure_take(struct gpu_client *client, double **samples_ns, size
 
 int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error);
 
-/*
- * A trial loads, verifies, samples and unloads a variant in one request. A variant whose first
- * sample is above `enough_ns` (0: never) gets no further ones; one whose samples' median is below
- * `short_ns` is sampled in batches instead, if it can be. If a trial costs the worker, those behind
- * it are sent again to its successor.
- */
+/* What a trial measures. */
+struct gpu_client_trial {
+    size_t samples;
+    double
+        hopeless_ns;  /* if the verified run takes longer, its time is the only sample (0: never) */
+    double enough_ns; /* if the first sample is longer, it is the only one (0: never) */
+    double short_ns;  /* if the samples' median is shorter, batches take their place, if they can */
+};
+
+/* A trial loads, verifies, samples and unloads a variant in one request. If a trial costs the worker,
+ * those behind it are sent again to its successor. */
 void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
-                           const struct bindings *parameters, size_t samples, double enough_ns,
-                           double short_ns);
+                           const struct bindings *parameters, const struct gpu_client_trial *trial);
 
 /* Where the worker's time went. */
 struct trial_times {

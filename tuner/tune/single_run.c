@@ -226,10 +226,10 @@ static int try_it(const struct steps *steps)
     struct single_run *run = steps->run;
     struct gpu_client_answer answer = {.again = true};
     struct trial_times times;
+    const struct gpu_client_trial trial = {.samples = FIRST_SAMPLES, .short_ns = TUNING_SHORT_NS};
     int status = 0;
     for (int i = 0; i < TRIES && answer.again && status == 0; i++) {
-        gpu_client_trial_send(run->client, run->variant, steps->request->parameters, FIRST_SAMPLES,
-                              0, TUNING_SHORT_NS);
+        gpu_client_trial_send(run->client, run->variant, steps->request->parameters, &trial);
         status = gpu_client_trial_take(run->client, &run->result, &times, &answer, steps->error);
     }
     if (status != 0)

@@ -68,7 +68,8 @@ static void send(struct fixture *fixture, int us)
 {
     struct bindings parameters = {0};
     bindings_set(&parameters, "us", value_integer(us));
-    gpu_client_trial_send(fixture->client, "cubin", &parameters, SAMPLES, 0, 0);
+    gpu_client_trial_send(fixture->client, "cubin", &parameters,
+                          &(struct gpu_client_trial){.samples = SAMPLES});
     bindings_release(&parameters);
 }
 
@@ -452,7 +453,9 @@ static void one_sample_is_enough_of_a_slow_variant_only(void **state)
     start(&fixture, "trial 2 merge {\"samples_ns\":[20000]}\n", 10);
     open_problem(&fixture);
     for (size_t i = 0; i < 2; i++)
-        gpu_client_trial_send(fixture.client, "cubin", &parameters, SAMPLES, enough_ns[i], 0);
+        gpu_client_trial_send(
+            fixture.client, "cubin", &parameters,
+            &(struct gpu_client_trial){.samples = SAMPLES, .enough_ns = enough_ns[i]});
     assert_int_equal(take(&fixture), 0);
     assert_answer(&fixture, OUTCOME_MEASURED, "");
     assert_int_equal(fixture.result.sample_count, 1);
