@@ -22,7 +22,7 @@ gpu             base template record compile
 tune            base template search record compile
 report          base template search record compile
 command         base template search record exchange compile gpu tune report
-library         base/ini_reader base/literal base/tuned_reader
+library         base/cover_section base/ini_reader base/literal base/tuned_reader
 library/kernel  base template record compile gpu
 main.c          base command
 include

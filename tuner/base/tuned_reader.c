@@ -65,6 +65,36 @@ static int read_value(struct tuned_reader *reader, const char *key, struct tuned
     return status;
 }
 
+/* From here on, what the section has belongs to its cover. */
+static int read_cover(struct tuned_reader *reader, const char *key, struct tuned_item *item)
+{
+    if (literal_parse(item->text, &item->value) != NULL || item->value.kind != LITERAL_INTEGER ||
+        item->value.integer < 1)
+        return bad_value(reader, key, item->text, "the version of a cover");
+    if (item->value.integer > COVER_VERSION)
+        return ini_reader_fail(&reader->ini,
+                               "the cover is of version %lld, which a newer autotune reads",
+                               (long long)item->value.integer);
+    if (reader->problem.count > 0)
+        return ini_reader_fail(&reader->ini, "key 'cover' must come before the problem's values");
+    if (reader->storage == NULL)
+        reader->storage = cover_section_new();
+    if (reader->storage == NULL)
+        return ini_reader_no_memory(&reader->ini);
+    reader->cover = reader->storage;
+    cover_section_clear(reader->cover);
+    return 0;
+}
+
+static int read_problem(struct tuned_reader *reader, const char *key, struct tuned_item *item)
+{
+    int status = read_value(reader, key, item, &reader->problem, TUNED_PROBLEM_VALUES);
+    return status == 0 && reader->cover != NULL
+               ? cover_section_fix(reader->cover, &reader->ini, item->name, item->text,
+                                   &item->value)
+               : status;
+}
+
 /* Reads "tie.1.block_size"; item->name is the text after "tie." */
 static int read_tie(struct tuned_reader *reader, const char *key, struct tuned_item *item)
 {
@@ -128,12 +158,20 @@ static int read_item(struct tuned_reader *reader, const char *key, struct tuned_
                    : bad_value(reader, key, item->text, "yes or no");
     case TUNED_SYNTAX_VALUES:
         return item->key == TUNED_KEY_problem
-                   ? read_value(reader, key, item, &reader->problem, TUNED_PROBLEM_VALUES)
+                   ? read_problem(reader, key, item)
                    : read_value(reader, key, item, &reader->parameters, TUNED_PARAMETERS);
     case TUNED_SYNTAX_TIES:
         return read_tie(reader, key, item);
+    case TUNED_SYNTAX_COVER:
+        return read_cover(reader, key, item);
     }
     return 0;
+}
+
+static bool is_required(const struct tuned_reader *reader, enum tuned_key key)
+{
+    enum tuned_presence presence = presence_of(reader, key);
+    return presence == TUNED_REQUIRED || (presence == TUNED_MEASURED && reader->cover == NULL);
 }
 
 /* The first required key that the open section lacks, or TUNED_KEY_COUNT. */
@@ -141,7 +179,7 @@ static enum tuned_key missing_key(const struct tuned_reader *reader)
 {
     size_t key = 0;
     while (key < TUNED_KEY_COUNT &&
-           (reader->seen[key] || presence_of(reader, (enum tuned_key)key) != TUNED_REQUIRED))
+           (reader->seen[key] || !is_required(reader, (enum tuned_key)key)))
         key++;
     return (enum tuned_key)key;
 }
@@ -160,12 +198,25 @@ static int skip_if_bad(struct tuned_reader *reader, int status)
     return 0;
 }
 
+static int finish_cover(struct tuned_reader *reader)
+{
+    for (size_t key = TUNED_KEY_parameters; key < TUNED_KEY_COUNT; key++)
+        if (reader->seen[key])
+            return ini_reader_fail(&reader->ini,
+                                   "section '%s' has a cover and key '%s', which is "
+                                   "for one problem",
+                                   reader->section, tuned_key_rules[key].key);
+    return cover_section_finish(reader->cover, &reader->ini);
+}
+
 static int finish_section(struct tuned_reader *reader)
 {
     enum tuned_key missing = missing_key(reader);
-    if (missing == TUNED_KEY_COUNT)
-        return reader->end != NULL ? reader->end(reader) : 0;
     reader->ini.line = reader->section_line;
+    if (missing == TUNED_KEY_COUNT) {
+        int status = reader->cover != NULL ? finish_cover(reader) : 0;
+        return status == 0 && reader->end != NULL ? reader->end(reader) : status;
+    }
     return ini_reader_fail(&reader->ini,
                            "section '%s' has no key '%s'; is this a tuned INI of autotune?",
                            reader->section, tuned_key_rules[missing].key);
@@ -194,6 +245,7 @@ static int open_section(struct ini_reader *ini, const char *name)
     (void)snprintf(reader->section, sizeof reader->section, "%s", name);
     reader->section_line = ini->line;
     reader->skipping = false;
+    reader->cover = NULL;
     memset(reader->seen, 0, sizeof reader->seen);
     reader->problem.count = reader->parameters.count = reader->tie.count = reader->tie_count = 0;
     return skip_if_bad(reader, reader->begin(reader, name));
@@ -211,6 +263,21 @@ static int read_key(struct tuned_reader *reader, const char *key, struct tuned_i
     return status == 0 ? reader->item(reader, item) : status;
 }
 
+/* A key that a cover has, or one of a newer autotune. Of a cover every key must be known, since one
+ * that is misspelt may change what its rule chooses. */
+static int read_other_key(struct tuned_reader *reader, const char *key,
+                          const struct tuned_item *item)
+{
+    if (reader->cover == NULL)
+        return cover_section_has_key(key)
+                   ? ini_reader_fail(&reader->ini,
+                                     "key '%s' belongs to a cover; put 'cover = %d' above it", key,
+                                     COVER_VERSION)
+                   : 0;
+    int status = cover_section_add(reader->cover, &reader->ini, key, item->text);
+    return status == 0 ? reader->item(reader, item) : status;
+}
+
 static int read_entry(struct ini_reader *ini, const char *key, const char *value)
 {
     struct tuned_reader *reader = ini->user;
@@ -218,13 +285,16 @@ static int read_entry(struct ini_reader *ini, const char *key, const char *value
     if (reader->section_line == 0)
         return ini_reader_fail(ini, "key '%s' is in no section; is this a tuned INI of autotune?",
                                key);
-    if (reader->skipping || item.key == TUNED_KEY_COUNT ||
-        presence_of(reader, item.key) == TUNED_IGNORED)
+    if (reader->skipping)
+        return 0;
+    if (item.key == TUNED_KEY_COUNT)
+        return skip_if_bad(reader, read_other_key(reader, key, &item));
+    if (presence_of(reader, item.key) == TUNED_IGNORED)
         return 0;
     return skip_if_bad(reader, read_key(reader, key, &item));
 }
 
-int tuned_reader_read(struct tuned_reader *reader, const char *text, size_t length)
+static int read_all(struct tuned_reader *reader, const char *text, size_t length)
 {
     reader->ini = (struct ini_reader){.section = open_section, .entry = read_entry, .user = reader};
     reader->section_line = 0;
@@ -237,4 +307,13 @@ int tuned_reader_read(struct tuned_reader *reader, const char *text, size_t leng
         return status;
     reader->ini.line = reader->skipped_line;
     return ini_reader_fail(&reader->ini, "%s", reader->skipped_message);
+}
+
+int tuned_reader_read(struct tuned_reader *reader, const char *text, size_t length)
+{
+    reader->cover = reader->storage = NULL;
+    int status = read_all(reader, text, length);
+    free(reader->storage);
+    reader->cover = reader->storage = NULL;
+    return status;
 }

@@ -7,11 +7,13 @@
  * struct tuned_entry (record/tuned_file.h), and a row to FORMATS.md. If applications read it, add a
  * case to library/load.c.
  *
- * libtuned contains this module: it never aborts, prints or allocates.
+ * libtuned contains this module: it never aborts or prints. It allocates only for a cover, and
+ * checks that.
  */
 #ifndef AUTOTUNE_TUNED_READER_H
 #define AUTOTUNE_TUNED_READER_H
 
+#include "base/cover_section.h"
 #include "base/ini_reader.h"
 #include "base/literal.h"
 
@@ -25,8 +27,10 @@
  *   syntax  NAME: a lower-case name. TEXT: anything. GPU: a GPU's name. INT, INT64: a whole number,
  *           0 or more. REAL: a number, 0 or more. FLAG: yes or no. VALUES: any number of keys PREFIX + lower-case
  *           name, each with a literal. TIES: the same with PREFIX + number + "." + name, numbered
- *           from 1 in order.
- *   for applications, for the tuner: REQUIRED in every section, OPTIONAL or IGNORED.
+ *           from 1 in order. COVER: the version of a cover, whose other keys are in
+ *           base/cover_section.h.
+ *   for applications, for the tuner: REQUIRED in every section, MEASURED (required in a section
+ *           without a cover), OPTIONAL or IGNORED. From `parameters` on, a cover has none of them.
  */
 #define TUNED_KEYS(X)                                                                              \
     X(kernel, "kernel", NAME, REQUIRED, REQUIRED)                                                  \
@@ -46,12 +50,13 @@
     X(command, "command", TEXT, IGNORED, OPTIONAL)                                                 \
     X(cache, "cache", TEXT, OPTIONAL, REQUIRED)                                                    \
     X(incomplete, "incomplete", FLAG, OPTIONAL, OPTIONAL)                                          \
+    X(cover, "cover", COVER, OPTIONAL, OPTIONAL)                                                   \
     X(problem, "problem.", VALUES, OPTIONAL, OPTIONAL)                                             \
     X(parameters, "parameter.", VALUES, OPTIONAL, OPTIONAL)                                        \
-    X(median_ns, "median_ns", REAL, OPTIONAL, REQUIRED)                                            \
-    X(low_ns, "low_ns", REAL, IGNORED, REQUIRED)                                                   \
-    X(high_ns, "high_ns", REAL, IGNORED, REQUIRED)                                                 \
-    X(samples, "samples", INT64, IGNORED, REQUIRED)                                                \
+    X(median_ns, "median_ns", REAL, OPTIONAL, MEASURED)                                            \
+    X(low_ns, "low_ns", REAL, IGNORED, MEASURED)                                                   \
+    X(high_ns, "high_ns", REAL, IGNORED, MEASURED)                                                 \
+    X(samples, "samples", INT64, IGNORED, MEASURED)                                                \
     X(runs, "runs", INT, IGNORED, OPTIONAL)                                                        \
     X(gb_per_s, "gb_per_s", REAL, IGNORED, OPTIONAL)                                               \
     X(gflop_per_s, "gflop_per_s", REAL, IGNORED, OPTIONAL)                                         \
@@ -63,9 +68,9 @@
     X(variants_tried, "variants_tried", INT64, IGNORED, OPTIONAL)                                  \
     X(variants_in_space, "variants_in_space", INT64, IGNORED, OPTIONAL)                            \
     X(within_percent, "within_percent", REAL, IGNORED, OPTIONAL)                                   \
-    X(registers, "registers", INT, IGNORED, REQUIRED)                                              \
-    X(blocks_per_sm, "blocks_per_sm", INT, IGNORED, REQUIRED)                                      \
-    X(occupancy, "occupancy", REAL, IGNORED, REQUIRED)                                             \
+    X(registers, "registers", INT, IGNORED, MEASURED)                                              \
+    X(blocks_per_sm, "blocks_per_sm", INT, IGNORED, MEASURED)                                      \
+    X(occupancy, "occupancy", REAL, IGNORED, MEASURED)                                             \
     X(ties, "tie.", TIES, IGNORED, OPTIONAL)
 
 enum tuned_key {
@@ -85,9 +90,10 @@ enum tuned_syntax {
     TUNED_SYNTAX_FLAG,
     TUNED_SYNTAX_VALUES,
     TUNED_SYNTAX_TIES,
+    TUNED_SYNTAX_COVER,
 };
 
-enum tuned_presence { TUNED_IGNORED, TUNED_OPTIONAL, TUNED_REQUIRED };
+enum tuned_presence { TUNED_IGNORED, TUNED_OPTIONAL, TUNED_REQUIRED, TUNED_MEASURED };
 
 /* Who reads the file. */
 enum tuned_reading { TUNED_BY_APPLICATION, TUNED_BY_TUNER };
@@ -102,7 +108,7 @@ extern const struct tuned_key_rule tuned_key_rules[TUNED_KEY_COUNT];
 
 /* A key of a section with its value, which has been checked. */
 struct tuned_item {
-    enum tuned_key key;
+    enum tuned_key key;   /* TUNED_KEY_COUNT: a line of the cover, which the section keeps itself */
     const char *text;     /* the value as written in the file */
     struct literal value; /* of numbers, VALUES and TIES; a word is `text` */
     bool flag;            /* of FLAG */
@@ -131,6 +137,9 @@ struct tuned_reader {
 
     struct ini_reader ini; /* line and message of a failure */
 
+    /* In end(): the cover of the section, compiled; NULL if it has none. */
+    struct cover_section *cover;
+
     /* The sections read and skipped, and why the first was skipped. */
     size_t read_count, skipped_count;
     int skipped_line;
@@ -143,6 +152,7 @@ struct tuned_reader {
     bool seen[TUNED_KEY_COUNT];
     struct tuned_names problem, parameters, tie; /* tie: of the last tie */
     size_t tie_count;
+    struct cover_section *storage; /* for covers; NULL before the first */
 };
 
 /*

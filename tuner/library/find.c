@@ -1,19 +1,8 @@
-#include "table.h"
+#include "find.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The distance if nothing is known: farther than between any two GPUs. */
-static const double far_away = 64;
-
-/* The problem of the query: its values, then the template's defaults for the others. */
-struct wanted {
-    const struct tuned_value *items[2 * TUNED_PROBLEM_VALUES];
-    double scales[2 * TUNED_PROBLEM_VALUES];
-    size_t given; /* by the query itself */
-    size_t count;
-};
 
 static bool is_valid(const struct tuned_query *query)
 {
@@ -50,87 +39,6 @@ static void make_wanted(struct wanted *wanted, const struct tuned_query *query,
     for (size_t i = 0; defaults != NULL && i < defaults->problem.count; i++)
         want(wanted, &defaults->problem.items[i]);
 }
-
-/* Usually both have their values in the same order. */
-static size_t find_wanted(const struct wanted *wanted, const char *name, size_t guess)
-{
-    if (guess < wanted->count && strcmp(wanted->items[guess]->name, name) == 0)
-        return guess;
-    size_t i = 0;
-    while (i < wanted->count && strcmp(wanted->items[i]->name, name) != 0)
-        i++;
-    return i;
-}
-
-static bool add_ratio(double a, double b, double *sum)
-{
-    if (!(a > 0) || !(b > 0))
-        return false;
-    *sum += fabs(log2(a / b));
-    return true;
-}
-
-static double gpu_distance(const struct tuned_gpu *a, const struct tuned_gpu *b)
-{
-    double sum = 0;
-    int terms = add_ratio(a->sm_count, b->sm_count, &sum) +
-                add_ratio((double)a->l2_bytes, (double)b->l2_bytes, &sum) +
-                add_ratio(a->memory_gb_per_s, b->memory_gb_per_s, &sum);
-    return terms > 0 ? sum / terms : far_away;
-}
-
-/* The nearest rule by which a configuration for `tuned` may be used on `gpu`. */
-static enum tuned_rule gpu_rule(const struct tuned_gpu *gpu, const struct tuned_gpu *tuned)
-{
-    if (gpu->compute_capability / 10 != tuned->compute_capability / 10)
-        return TUNED_NOTHING;
-    if (gpu->compute_capability != tuned->compute_capability)
-        return TUNED_SAME_FAMILY;
-    bool same_count =
-        gpu->sm_count == 0 || tuned->sm_count == 0 || gpu->sm_count == tuned->sm_count;
-    return strcmp(gpu->name, tuned->name) == 0 && same_count ? TUNED_NEAREST_SIZE
-                                                             : TUNED_NEAREST_GPU;
-}
-
-/* Whether it was measured with the cache in the state that the query prefers. */
-static bool has_cache(const struct tuned_query *query, const struct tuned_match *match)
-{
-    const char *wanted = query->cache != NULL ? query->cache : "cold";
-    return match->from->cache != NULL && strcmp(match->from->cache, wanted) == 0;
-}
-
-/* Whether `a` is nearer than `b`, which may be nothing; the first in the table if both are as near. */
-static bool is_nearer(const struct tuned_query *query, const struct tuned_match *a,
-                      const struct tuned_match *b)
-{
-    if (b->rule == TUNED_NOTHING)
-        return true;
-    if (a->other_version != b->other_version)
-        return a->other_version < b->other_version;
-    if (a->rule != b->rule)
-        return a->rule < b->rule;
-    if (a->gpu_distance < b->gpu_distance || a->gpu_distance > b->gpu_distance)
-        return a->gpu_distance < b->gpu_distance;
-    if (a->size_distance < b->size_distance || a->size_distance > b->size_distance)
-        return a->size_distance < b->size_distance;
-    bool has = has_cache(query, a);
-    return has != has_cache(query, b) ? has : a->from < b->from;
-}
-
-struct search {
-    const struct tuned_query *query;
-    enum tuned_rule limit;
-    struct wanted wanted;
-    /* the group that is considered */
-    bool fits;  /* problems of its names and words may answer the query */
-    bool whole; /* all values of its problem were asked for, or are known defaults */
-    /* the numbers of its problem that were asked for: their places, and the wanted s(x) */
-    struct {
-        size_t at;
-        double scale;
-    } targets[TUNED_PROBLEM_VALUES];
-    size_t target_count;
-};
 
 /* Returns `fits` of a group, and sets `whole` and the targets. */
 static bool set_targets(struct search *search, const struct tuned_configuration *model)
@@ -181,7 +89,7 @@ static void consider_members(const struct search *search, const struct member *m
         candidate.rule = exact ? TUNED_EXACT : shared->rule;
         if (candidate.rule > search->limit) {
             match->refused_gpus++;
-        } else if (is_nearer(search->query, &candidate, match)) {
+        } else if (find_is_nearer(search->query, &candidate, match)) {
             match->rule = candidate.rule;
             match->from = candidate.from;
             match->gpu_distance = candidate.gpu_distance;
@@ -207,7 +115,7 @@ static void consider_other_gpu(const struct search *search, const struct tuned_t
 {
     if (is_behind(match, candidate))
         return;
-    candidate->gpu_distance = gpu_distance(search->query->gpu, group->model->gpu);
+    candidate->gpu_distance = find_gpu_distance(search->query->gpu, group->model->gpu);
     if (!is_behind(match, candidate))
         consider_members(search, &table->members[group->first], group->count, candidate, match);
 }
@@ -222,7 +130,7 @@ static void consider(struct search *search, const struct tuned_table *table,
     struct tuned_match candidate = {0};
     candidate.other_version =
         query->template_hash != NULL && strcmp(model->template_hash, query->template_hash) != 0;
-    candidate.rule = gpu_rule(query->gpu, model->gpu);
+    candidate.rule = find_gpu_rule(query->gpu, model->gpu);
     if (!group->like_last)
         search->fits = set_targets(search, model);
     match->candidates += group->count;
@@ -259,6 +167,8 @@ int tuned_find(const struct tuned_table *table, const struct tuned_query *query,
     const struct kernel *kernel = tuned_kernel_of(table, query->kernel);
     for (size_t i = 0; kernel != NULL && i < kernel->group_count; i++)
         consider(&search, table, &table->groups[kernel->first_group + i], match);
+    for (size_t i = 0; kernel != NULL && i < kernel->cover_count; i++)
+        find_in_cover(&search, table->sorted_covers[kernel->first_cover + i], match);
     if (match->from != NULL) {
         match->parameters = match->from->parameters;
         match->parameter_count = match->from->parameter_count;

@@ -44,25 +44,51 @@ static int compare_members(const void *a, const void *b)
     return order;
 }
 
-static void add_member(struct tuned_table *table, size_t index)
+static void add_member(struct tuned_table *table, struct kernel *kernel, size_t index)
 {
     const struct tuned_configuration *configuration = table->members[index].configuration;
     const struct tuned_configuration *before =
-        index > 0 ? table->members[index - 1].configuration : NULL;
-    bool new_kernel = before == NULL || strcmp(before->kernel, configuration->kernel) != 0;
-    if (new_kernel)
-        table->kernels[table->kernel_count++] = (struct kernel){.name = configuration->kernel,
-                                                                .first = configuration,
-                                                                .first_group = table->group_count};
-    struct kernel *kernel = &table->kernels[table->kernel_count - 1];
-    if (configuration < kernel->first)
-        kernel->first = configuration;
-    if (new_kernel || compare_groups(before, configuration) != 0) {
-        table->groups[table->group_count++] =
-            (struct group){.model = configuration, .first = index};
+        kernel->group_count > 0 ? table->members[index - 1].configuration : NULL;
+    if (before == NULL || compare_groups(before, configuration) != 0) {
+        table->groups[table->group_count++] = (struct group){
+            .model = configuration,
+            .first = index,
+            .like_last = before != NULL && compare_shapes(before, configuration) == 0};
         kernel->group_count++;
     }
     table->groups[table->group_count - 1].count++;
+}
+
+/* The kernel that `configuration`, which comes after those of all kernels so far, belongs to. */
+static struct kernel *last_kernel(struct tuned_table *table,
+                                  const struct tuned_configuration *configuration)
+{
+    struct kernel *last = &table->kernels[table->kernel_count];
+    if (table->kernel_count > 0 && strcmp(last[-1].name, configuration->kernel) == 0)
+        return last - 1;
+    *last = (struct kernel){
+        .name = configuration->kernel, .first = configuration, .first_cover = table->cover_count};
+    table->kernel_count++;
+    return last;
+}
+
+/* Makes the kernels and the sorted covers, and lists the members. */
+static void list_configurations(struct tuned_table *table)
+{
+    table->cover_count = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct tuned_configuration *configuration = &table->configurations[i];
+        struct kernel *kernel = last_kernel(table, configuration);
+        if (configuration->cover == NULL) {
+            struct member *member = &table->members[table->member_count++];
+            member->configuration = configuration;
+            member->scales =
+                table->problems.scales + (configuration->problem - table->problems.items);
+        } else if (configuration->number == 1) {
+            kernel->cover_count++;
+            table->sorted_covers[table->cover_count++] = cover_place(configuration);
+        }
+    }
 }
 
 bool tuned_group(struct tuned_table *table)
@@ -70,17 +96,20 @@ bool tuned_group(struct tuned_table *table)
     table->kernels = calloc(table->count + 1, sizeof *table->kernels);
     table->groups = calloc(table->count + 1, sizeof *table->groups);
     table->members = calloc(table->count + 1, sizeof *table->members);
-    if (table->kernels == NULL || table->groups == NULL || table->members == NULL)
+    table->sorted_covers = calloc(table->cover_count + 1, sizeof *table->sorted_covers);
+    if (table->kernels == NULL || table->groups == NULL || table->members == NULL ||
+        table->sorted_covers == NULL)
         return false;
-    for (size_t i = 0; i < table->count; i++) {
-        const struct tuned_configuration *configuration = &table->configurations[i];
-        table->members[i].configuration = configuration;
-        table->members[i].scales =
-            table->problems.scales + (configuration->problem - table->problems.items);
+    list_configurations(table);
+    qsort(table->members, table->member_count, sizeof *table->members, compare_members);
+    struct kernel *kernel = table->kernels;
+    for (size_t i = 0; i < table->member_count; i++) {
+        while (strcmp(kernel->name, table->members[i].configuration->kernel) != 0)
+            kernel++;
+        if (kernel->group_count == 0)
+            kernel->first_group = table->group_count;
+        add_member(table, kernel, i);
     }
-    qsort(table->members, table->count, sizeof *table->members, compare_members);
-    for (size_t i = 0; i < table->count; i++)
-        add_member(table, i);
     return true;
 }
 

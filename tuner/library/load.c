@@ -103,6 +103,19 @@ static const struct tuned_gpu *keep_gpu(struct tuned_table *table, const struct 
     return &table->gpus[i];
 }
 
+static int end_cover(struct tuned_reader *reader)
+{
+    const struct loading *loading = reader->user;
+    struct tuned_table *table = loading->table;
+    struct cover *cover = cover_new(table, reader->cover, &loading->configuration);
+    if (cover == NULL)
+        return ini_reader_no_memory(&reader->ini);
+    cover->next = table->covers;
+    table->covers = cover;
+    table->cover_count++;
+    return 0;
+}
+
 static int end_section(struct tuned_reader *reader)
 {
     struct loading *loading = reader->user;
@@ -115,6 +128,8 @@ static int end_section(struct tuned_reader *reader)
     configuration->problem_count = table->problems.count - loading->first_problem;
     configuration->parameters = table->parameters.items + loading->first_parameter;
     configuration->parameter_count = table->parameters.count - loading->first_parameter;
+    if (reader->cover != NULL)
+        return end_cover(reader);
     table->configurations[table->count++] = *configuration;
     return 0;
 }
@@ -138,7 +153,8 @@ static int begin_section(struct tuned_reader *reader, const char *name)
     return take_text(reader, name, &loading->configuration.section);
 }
 
-/* Orders by kernel, GPU, and place in the file: strings are stored in the file's order. */
+/* Orders by kernel, GPU, and place in the file: strings are stored in the file's order. The
+ * configurations of a cover stay together. */
 static int compare_configurations(const void *a, const void *b)
 {
     const struct tuned_configuration *first = a;
@@ -148,13 +164,15 @@ static int compare_configurations(const void *a, const void *b)
         return kernels;
     if (first->gpu != second->gpu)
         return first->gpu < second->gpu ? -1 : 1;
-    return first->section < second->section ? -1 : first->section > second->section;
+    if (first->section != second->section)
+        return first->section < second->section ? -1 : 1;
+    return first->number - second->number;
 }
 
 /* Allocates the most that the text can need, so that nothing grows during reading. */
 static bool make_room(struct tuned_table *table, struct text_size size)
 {
-    table->room = size.brackets;
+    table->room = size.configurations;
     table->configurations = calloc(table->room + 1, sizeof *table->configurations);
     table->gpus = calloc(table->room + 1, sizeof *table->gpus);
     /* "k=v" is one byte shorter than "k" and "v" with their zeros; its line end is that byte */

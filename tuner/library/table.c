@@ -35,10 +35,13 @@ double tuned_scale(double number)
 
 struct text_size text_measure(const char *text, size_t length)
 {
+    static const char prefix[] = "configuration.";
     struct text_size size = {.bytes = length, .lines = 1};
     for (size_t i = 0; i < length; i++) {
         size.lines += text[i] == '\n';
-        size.brackets += text[i] == '[';
+        size.configurations +=
+            text[i] == '[' || (text[i] == 'c' && length - i > sizeof prefix - 1 &&
+                               memcmp(text + i, prefix, sizeof prefix - 1) == 0);
     }
     return size;
 }
@@ -108,9 +111,15 @@ void tuned_free(struct tuned_table *table)
         defaults_free(table->templates);
         table->templates = next;
     }
+    while (table->covers != NULL) {
+        struct cover *next = table->covers->next;
+        cover_free(table->covers);
+        table->covers = next;
+    }
     values_release(&table->parameters);
     values_release(&table->problems);
     free(table->configurations);
+    free(table->sorted_covers);
     free(table->kernels);
     free(table->groups);
     free(table->members);

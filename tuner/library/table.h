@@ -1,11 +1,12 @@
 /*
  * A loaded table. Private to libtuned, which checks every allocation and never aborts. From the
- * tuner it uses only base/ini_reader.h, base/tuned_reader.h and base/literal.h, which keep the same
- * rules.
+ * tuner it uses only files of base/ that keep the same rules: the readers of INI text, of the tuned
+ * INI, of covers and of values.
  */
 #ifndef TUNED_LIBRARY_TABLE_H
 #define TUNED_LIBRARY_TABLE_H
 
+#include "base/cover_section.h"
 #include "base/ini_reader.h"
 #include "base/literal.h"
 
@@ -53,10 +54,21 @@ struct member {
     const double *scales; /* of configuration->problem */
 };
 
+/* A cover and its compiled rule, in memory of its own. The public part comes first, so that both have
+ * the same address. */
+struct cover {
+    struct tuned_cover public;
+    struct cover_rule rule;
+    const size_t *choices; /* the configuration of each line */
+    const double *scales;  /* of the measured sizes, a row for each */
+    struct cover *next;    /* as read, the last first */
+};
+
 struct kernel {
     const char *name;
     const struct tuned_configuration *first; /* of its configurations */
     size_t first_group, group_count;
+    size_t first_cover, cover_count;
 };
 
 struct tuned_table {
@@ -66,7 +78,11 @@ struct tuned_table {
     size_t kernel_count;
     struct group *groups; /* by kernel; see groups.c */
     size_t group_count;
-    struct member *members; /* by group, then as `configurations` */
+    struct member *members; /* by group, then as `configurations`; without those of covers */
+    size_t member_count;
+    struct cover **sorted_covers; /* as `configurations` */
+    size_t cover_count;
+    struct cover *covers;   /* all, to be freed */
     struct tuned_gpu *gpus; /* each once */
     size_t gpu_count;
     struct values parameters; /* of all configurations, one after the other */
@@ -93,7 +109,8 @@ bool tuned_group(struct tuned_table *table);
 
 /* Upper bounds for what a text contains. */
 struct text_size {
-    size_t bytes, lines, brackets;
+    size_t bytes, lines;
+    size_t configurations; /* sections and configurations of covers */
 };
 
 struct text_size text_measure(const char *text, size_t length);
@@ -110,6 +127,18 @@ const char *pool_keep(struct pool *pool, const char *text, size_t length);
  */
 bool values_add(struct values *values, const char *name, const char *text,
                 const struct literal *literal);
+
+/*
+ * Makes the cover of a section that was read whole, with its strings in the table's pool, and its
+ * configurations, which are like `model`, at the end of the table's. NULL if memory runs out.
+ */
+struct cover *cover_new(struct tuned_table *table, const struct cover_section *section,
+                        const struct tuned_configuration *model);
+
+/* The cover of `first`, its first configuration, which the cover then points to. */
+struct cover *cover_place(const struct tuned_configuration *first);
+
+void cover_free(struct cover *cover); /* NULL is allowed */
 
 void defaults_free(struct defaults *defaults); /* NULL is allowed */
 

@@ -11,6 +11,8 @@ const char *tuned_rule_text(enum tuned_rule rule)
     static const char *const texts[] = {
         [TUNED_NOTHING] = "nothing",
         [TUNED_EXACT] = "same GPU, same size",
+        [TUNED_COVER] = "same GPU, in the range of a cover",
+        [TUNED_OUTSIDE_COVER] = "same GPU, outside the range of a cover",
         [TUNED_NEAREST_SIZE] = "same GPU, nearest size",
         [TUNED_NEAREST_GPU] = "same compute capability, nearest GPU",
         [TUNED_SAME_FAMILY] = "same compute-capability family, nearest GPU",
@@ -79,15 +81,34 @@ static void add_refused(struct text *text, const struct tuned_match *match)
     }
 }
 
+/* What decided, and what that may lose. */
+static void add_cover(struct text *text, const struct tuned_match *match)
+{
+    const struct tuned_cover *cover = match->from->cover;
+    if (match->line == cover->line_count) {
+        add(text, "%s, by its nearest measured size",
+            match->rule == TUNED_OUTSIDE_COVER ? "" : ", outside the range of the cover");
+        return;
+    }
+    add(text, ", by line %zu of its rule", match->line + 1);
+    if (cover->held_out_sizes > 0)
+        add(text, ", expected loss %.2g %%, at most %.2g %%", cover->mean_loss_percent,
+            cover->worst_loss_percent);
+}
+
 static void add_from(struct text *text, const struct tuned_query *query,
                      const struct tuned_match *match)
 {
     const struct tuned_configuration *from = match->from;
     add(text, ": [%s] of %s", from->section, from->gpu->name);
+    if (from->cover != NULL)
+        add(text, ", configuration %d of its cover", from->number);
     if (from->problem_count > 0)
         add(text, ", ");
     add_values(text, from->problem, from->problem_count);
     add(text, " (%s", tuned_rule_text(match->rule));
+    if (from->cover != NULL)
+        add_cover(text, match);
     if (match->gpu_distance > 0)
         add(text, ", GPU distance %.2f", match->gpu_distance);
     if (match->size_distance > 0)
@@ -236,7 +257,10 @@ int tuned_cubin_path(const struct tuned_table *table, const struct tuned_query *
         strncmp(section, match->from->kernel, name) != 0 ||
         strspn(blank + 1, "0123456789abcdef") != 8 || strlen(blank + 1) != 8)
         return TUNED_NOT_FOUND;
-    int length =
-        snprintf(path, size, "%s/cubin/%s-%s.cubin", table->folder, match->from->kernel, blank + 1);
+    char number[16] = "";
+    if (match->from->cover != NULL)
+        (void)snprintf(number, sizeof number, "-%d", match->from->number);
+    int length = snprintf(path, size, "%s/cubin/%s-%s%s.cubin", table->folder, match->from->kernel,
+                          blank + 1, number);
     return length >= 0 && (size_t)length < size ? 0 : TUNED_INVALID;
 }

@@ -1,8 +1,8 @@
 /*
  * The cover of a tuned INI's entry: configurations for a range of problems, and the rule that
- * decides among them. FORMATS.md specifies it; base/cover_section.h reads and compiles it.
+ * decides among them. FORMATS.md specifies it; base/cover_section.h reads and compiles it, record/cover_choice.h applies it.
  *
- *     struct tuned_entry entry = {.kernel = …, …};        (without parameters and times)
+ *     struct tuned_entry entry = {.kernel = …, …};        (without section, parameters and times)
  *     entry.cover = cover_entry_new();
  *     cover_entry_add_range(entry.cover, "n", value_integer(65536), value_integer(1 << 30));
  *     cover_entry_add_configuration(entry.cover, &parameters, registers, blocks_per_sm);
@@ -18,13 +18,11 @@
 #ifndef AUTOTUNE_COVER_ENTRY_H
 #define AUTOTUNE_COVER_ENTRY_H
 
-#include "base/error.h"
+#include "base/cover_section.h"
 #include "template/value.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-struct tuned_entry;
 
 struct cover_range {
     char *name;
@@ -82,25 +80,12 @@ void cover_entry_add_line(struct cover_entry *cover, size_t configuration, const
 void cover_entry_add_size(struct cover_entry *cover, const struct bindings *problem, size_t fastest,
                           double median_ns, double loss_percent);
 
-/*
- * Whether a reader of the tuned INI accepts the entry's cover: names, expressions, limits. Returns 0
- * or ERROR_CONFIG with the reader's message. Use it, too, to find out whether an expression of a
- * template can be a figure: with one line without a condition.
- */
-int cover_entry_check(const struct tuned_entry *entry, struct error *error);
+/* The cover of a section that was read. */
+struct cover_entry *cover_entry_from(const struct cover_section *section);
 
-/*
- * Decides as libtuned does, on a GPU of `sm_count` SMs (0: the entry's). `*line` is the line that
- * decides and `*configuration` what it chooses. Returns 1 in the range, 0 outside of it (nearest
- * measured size; `*line` is line_count), or a negative error: the cover or the problem is wrong.
- */
-int cover_entry_choose(const struct tuned_entry *entry, const struct bindings *problem, int sm_count,
-                       size_t *line, size_t *configuration, struct error *error);
-
-/* The value of a figure or an expression (waves, waves(2), m * n) for the problem, as line
- * `configuration` sees it. Returns 0 or an error. */
-int cover_entry_figure(const struct tuned_entry *entry, const char *expression, size_t configuration,
-                       const struct bindings *problem, int sm_count, double *value,
-                       struct error *error);
+/* Hands `take` the keys and texts of all lines in turn, until it returns another value than 0, which
+ * is returned. */
+int cover_entry_lines(const struct cover_entry *cover,
+                      int (*take)(void *user, const char *key, const char *text), void *user);
 
 #endif

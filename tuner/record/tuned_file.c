@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/tuned_reader.h"
 #include "base/write_file.h"
+#include "record/cover_entry.h"
 
 #include <autotune/tuned.h>
 #include <ctype.h>
@@ -17,15 +18,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-static const char heading[] =
-    "; The fastest verified configuration for each kernel, GPU, problem and cache state.\n"
-    "; Written by `autotune --config FILE`, which replaces the sections that it tunes again and\n"
-    "; leaves the others alone. `command` is the command that made the section.\n"
-    ";   problem.NAME    what it was tuned for\n"
-    ";   parameter.NAME  what to compile and launch with\n"
-    ";   *_ns            nanoseconds; low_ns to high_ns is the 95 % interval of the median\n"
-    ";   tie.N.NAME      configurations that could not be told apart from this one\n";
+#include <xxhash.h>
 
 /* Where a key's value is in struct tuned_entry. */
 static const size_t members[TUNED_KEY_COUNT] = {
@@ -37,11 +30,6 @@ static const size_t members[TUNED_KEY_COUNT] = {
 static void *member_of(struct tuned_entry *entry, size_t key)
 {
     return (char *)entry + members[key];
-}
-
-static const void *const_member_of(const struct tuned_entry *entry, size_t key)
-{
-    return (const char *)entry + members[key];
 }
 
 static bool is_text(enum tuned_syntax syntax)
@@ -59,6 +47,7 @@ void tuned_entry_release(struct tuned_entry *entry)
         else if (tuned_key_rules[key].syntax == TUNED_SYNTAX_VALUES)
             bindings_release(member);
     }
+    cover_entry_free(entry->cover);
     for (size_t i = 0; i < entry->tie_count; i++)
         bindings_release(&entry->ties[i]);
     free(entry->ties);
@@ -145,8 +134,10 @@ static int take_item(struct tuned_reader *reader, const struct tuned_item *item)
 {
     struct reading *reading = reader->user;
     struct tuned_entry *entry = &reading->tuned->entries[reading->tuned->count - 1];
-    void *member = member_of(entry, item->key);
     reading->lines[reader->ini.line] = LINE_KEY;
+    if (item->key == TUNED_KEY_COUNT)
+        return 0;
+    void *member = member_of(entry, item->key);
     switch (tuned_key_rules[item->key].syntax) {
     case TUNED_SYNTAX_NAME:
     case TUNED_SYNTAX_TEXT:
@@ -174,7 +165,17 @@ static int take_item(struct tuned_reader *reader, const struct tuned_item *item)
         bindings_set(&entry->ties[item->tie], item->name,
                      value_from_literal(&item->value, item->text));
         break;
+    case TUNED_SYNTAX_COVER: /* at the end of the section */
+        break;
     }
+    return 0;
+}
+
+static int end_section(struct tuned_reader *reader)
+{
+    struct reading *reading = reader->user;
+    if (reader->cover != NULL)
+        reading->tuned->entries[reading->tuned->count - 1].cover = cover_entry_from(reader->cover);
     return 0;
 }
 
@@ -237,6 +238,7 @@ int tuned_file_read(const char *path, struct tuned_file *tuned, struct error *er
     struct tuned_reader reader = {.reading = TUNED_BY_TUNER,
                                   .begin = begin_section,
                                   .item = take_item,
+                                  .end = end_section,
                                   .skip = skip_section,
                                   .user = &reading};
     char *text;
@@ -262,7 +264,8 @@ int tuned_file_read(const char *path, struct tuned_file *tuned, struct error *er
 bool tuned_entry_same_kernel(const struct tuned_entry *a, const struct tuned_entry *b)
 {
     return strcmp(a->kernel, b->kernel) == 0 && strcmp(a->gpu, b->gpu) == 0 &&
-           strcmp(a->arch, b->arch) == 0 && bindings_match(&a->problem, &b->problem);
+           strcmp(a->arch, b->arch) == 0 && (a->cover != NULL) == (b->cover != NULL) &&
+           bindings_match(&a->problem, &b->problem);
 }
 
 size_t tuned_file_find(const struct tuned_file *tuned, const struct tuned_entry *entry)
@@ -278,6 +281,19 @@ static void name_section(struct tuned_entry *entry, char *name)
 {
     free(entry->section);
     entry->section = name;
+}
+
+/* "reduce_sum 5f1c09ab", for a cover: the kernel, and a hash of what tuned_file_find() compares. */
+static char *section_of(const struct tuned_entry *entry)
+{
+    char *problem = bindings_text(&entry->problem);
+    char *key = alloc_format("cover\n%s\n%s\n%s\n%s\n%s", entry->kernel, entry->gpu, entry->arch,
+                             problem, entry->cache);
+    XXH64_hash_t hash = XXH3_64bits(key, strlen(key));
+    char *section = alloc_format("%s %08" PRIx32, entry->kernel, (uint32_t)hash);
+    free(key);
+    free(problem);
+    return section;
 }
 
 /* Drops the skipped sections of this name. */
@@ -311,6 +327,8 @@ void tuned_file_take_rest(struct tuned_file *tuned, struct tuned_file *from)
 void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry)
 {
     size_t i = tuned_file_find(tuned, entry);
+    if (entry->section == NULL)
+        name_section(entry, section_of(entry));
     if (i < tuned->count) {
         name_section(entry, alloc_string(tuned->entries[i].section));
         free(entry->other);
@@ -327,156 +345,7 @@ void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry)
     *entry = (struct tuned_entry){0};
 }
 
-/* --- writing --- */
-
-/* Where lines go: the first that a reader would cut is the error of the whole. */
-struct writer {
-    FILE *stream;
-    const char *path;
-    struct error *error;
-    int result;
-    const char *above; /* what was read above the next section, and is written */
-};
-
-/* A line that reads back as what it was. */
-static bool readable(const char *line, size_t limit)
-{
-    return strlen(line) <= limit && strpbrk(line, "\r\n") == NULL && strstr(line, " ;") == NULL;
-}
-
-static void write_line(struct writer *writer, const char *prefix, const char *key,
-                       const char *value)
-{
-    char *line = alloc_format("%s%s = %s", prefix, key, value);
-    if (readable(line, TUNED_LINE_BYTES))
-        fprintf(writer->stream, "%s\n", line);
-    else if (writer->result == 0)
-        writer->result =
-            error_set_at(writer->error, ERROR_RECORD, writer->path, 0,
-                         "line '%.60s…' would not read back; it may have %d bytes and no ' ;'",
-                         line, TUNED_LINE_BYTES);
-    free(line);
-}
-
-/* Shortest text that reads back the same; of a real number never that of a whole one. */
-static char *exact_text(struct value value, char buffer[VALUE_TEXT_BYTES])
-{
-    (void)value_text(value, buffer);
-    if (value.kind == VALUE_REAL && strpbrk(buffer, ".e") == NULL)
-        memcpy(buffer + strlen(buffer), ".0", sizeof ".0"); /* at most 24 bytes so far */
-    return buffer;
-}
-
-static void write_bindings(struct writer *writer, const char *prefix,
-                           const struct bindings *bindings)
-{
-    char buffer[VALUE_TEXT_BYTES];
-    for (size_t i = 0; i < bindings->count; i++)
-        write_line(writer, prefix, bindings->items[i].name,
-                   exact_text(bindings->items[i].value, buffer));
-}
-
-static void write_ties(struct writer *writer, const char *prefix, const struct tuned_entry *entry)
-{
-    for (size_t i = 0; i < entry->tie_count; i++) {
-        char *numbered = alloc_format("%s%zu.", prefix, i + 1);
-        write_bindings(writer, numbered, &entry->ties[i]);
-        free(numbered);
-    }
-}
-
-/* What is optional is left out if it is NULL, 0 or no. */
-static void write_key(struct writer *writer, size_t key, const struct tuned_entry *entry)
-{
-    const struct tuned_key_rule *rule = &tuned_key_rules[key];
-    const void *member = const_member_of(entry, key);
-    char buffer[VALUE_TEXT_BYTES];
-    const char *text = buffer;
-    bool empty = false;
-    switch (rule->syntax) {
-    case TUNED_SYNTAX_NAME:
-    case TUNED_SYNTAX_TEXT:
-    case TUNED_SYNTAX_GPU:
-        text = *(char *const *)member;
-        empty = text == NULL;
-        break;
-    case TUNED_SYNTAX_INT:
-        empty = *(const int *)member == 0;
-        (void)value_text(value_integer(*(const int *)member), buffer);
-        break;
-    case TUNED_SYNTAX_INT64:
-        empty = *(const int64_t *)member == 0;
-        (void)value_text(value_integer(*(const int64_t *)member), buffer);
-        break;
-    case TUNED_SYNTAX_REAL:
-        empty = !(*(const double *)member > 0);
-        (void)value_text(value_real(*(const double *)member), buffer);
-        break;
-    case TUNED_SYNTAX_FLAG:
-        empty = !*(const bool *)member;
-        text = "yes";
-        break;
-    case TUNED_SYNTAX_VALUES:
-        write_bindings(writer, rule->key, member);
-        return;
-    case TUNED_SYNTAX_TIES:
-        write_ties(writer, rule->key, entry);
-        return;
-    }
-    if (!empty || rule->presence[TUNED_BY_TUNER] == TUNED_REQUIRED)
-        write_line(writer, "", rule->key, text != NULL ? text : "");
-}
-
-/* What was read above a section has its empty line, if it is to have one. */
-static void write_heading(struct writer *writer, const char *section)
-{
-    bool was_read = writer->above != NULL && *writer->above != '\0';
-    fprintf(writer->stream, "%s[%s]\n", was_read ? "" : "\n", section);
-}
-
-static void write_text(struct writer *writer, const char *text)
-{
-    writer->above = text;
-    if (text != NULL)
-        fputs(text, writer->stream);
-}
-
-static void write_entry(struct writer *writer, const struct tuned_entry *entry)
-{
-    if (!readable(entry->section, TUNED_SECTION_BYTES) && writer->result == 0)
-        writer->result =
-            error_set_at(writer->error, ERROR_RECORD, writer->path, 0,
-                         "section '%s' would not read back; its name may have %d bytes",
-                         entry->section, TUNED_SECTION_BYTES);
-    write_heading(writer, entry->section);
-    for (size_t key = 0; key < TUNED_KEY_COUNT; key++)
-        write_key(writer, key, entry);
-    write_text(writer, entry->other);
-}
-
-int tuned_file_write(const char *path, const struct tuned_file *tuned, struct error *error)
-{
-    struct write_file file;
-    int result = write_file_begin(&file, path, error);
-    if (result != 0)
-        return result;
-    struct writer writer = {.stream = file.stream, .path = path, .error = error};
-    if (tuned->heading != NULL && *tuned->heading != '\0')
-        write_text(&writer, tuned->heading);
-    else
-        fputs(heading, file.stream);
-    for (size_t i = 0; i < tuned->count; i++)
-        write_entry(&writer, &tuned->entries[i]);
-    for (size_t i = 0; i < tuned->skipped_count; i++) {
-        write_heading(&writer, tuned->skipped[i].section);
-        write_text(&writer, tuned->skipped[i].text);
-    }
-    if (writer.result == 0 && ftell(file.stream) > TUNED_FILE_BYTES)
-        writer.result = error_set_at(error, ERROR_RECORD, path, 0,
-                                     "the tuned INI would be larger than 16 MiB, and nobody would "
-                                     "read it; write another one with --tuned");
-    return write_file_finish(&file, writer.result, error);
-}
+/* --- updating --- */
 
 /* Waits for the folder of `path`, which is there. Returns a descriptor to close, or -1 where the
  * file system knows no such locks: then the last writer wins. */

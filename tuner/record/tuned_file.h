@@ -1,7 +1,7 @@
 /*
  * The tuned INI: the best configuration of each kernel for each GPU and problem, in a file that
  * applications ship. FORMATS.md specifies it. An entry is for one kernel, GPU, problem and cache
- * state. Its section's name, which readers do not use, is the kernel and a hash of the rest (the
+ * state, or a cover of many problems (record/cover_entry.h). Its section's name, which readers do not use, is the kernel and a hash of the rest (the
  * low 32 bits of XXH3 of study_key()).
  *
  * The keys are a table in base/tuned_reader.h, which reading and writing share; to add one, add its
@@ -11,6 +11,7 @@
 #define AUTOTUNE_TUNED_FILE_H
 
 #include "base/error.h"
+#include "record/cover_entry.h"
 #include "record/study.h"
 
 #include <stdbool.h>
@@ -38,7 +39,9 @@ struct tuned_entry {
     char *command;   /* that made the entry, cut to its line; NULL if not known */
     char *cache;     /* "cold" or "warm" */
     bool incomplete; /* tuning ended early: the best so far, judging by its samples */
-    struct bindings problem;
+    struct cover_entry
+        *cover; /* NULL for one problem; otherwise nothing from `parameters` on is used */
+    struct bindings problem; /* of a cover: what is the same in its whole range */
     struct bindings parameters;
     double median_ns, low_ns, high_ns; /* of the finals; 95 % interval of the median */
     int64_t samples;
@@ -99,7 +102,7 @@ size_t tuned_file_find(const struct tuned_file *tuned, const struct tuned_entry 
 
 /* Adds `entry`, or replaces the one that tuned_file_find() finds; takes it over (`entry` is
  * zeroed). A replaced entry keeps its section's name and the lines in `other`; an added one gets
- * another name if the file already has its name. */
+ * another name if the file already has its name. A cover's section may be NULL. */
 void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry);
 
 /* Takes over what `from` has besides its entries: the heading, if `tuned` has none, and the skipped

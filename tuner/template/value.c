@@ -62,6 +62,14 @@ char *value_text(struct value value, char buffer[VALUE_TEXT_BYTES])
     return buffer;
 }
 
+char *value_exact_text(struct value value, char buffer[VALUE_TEXT_BYTES])
+{
+    (void)value_text(value, buffer);
+    if (value.kind == VALUE_REAL && strpbrk(buffer, ".e") == NULL)
+        memcpy(buffer + strlen(buffer), ".0", sizeof ".0"); /* at most 24 bytes so far */
+    return buffer;
+}
+
 struct value value_from_literal(const struct literal *literal, const char *text)
 {
     switch (literal->kind) {

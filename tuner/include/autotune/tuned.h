@@ -121,35 +121,75 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
  * problem's numbers of |s(x) - s(y)|, with s(x) = sign(x) log2(1 + |x|), so 1 is a factor of two in
  * one number.
  *
+ * A cover is a few configurations for a range of problems, with a rule that decides among them. It is
+ * as far from every problem in its range as that has to go: 0. From a problem outside it is as far as
+ * its nearest measured size, whose fastest configuration is chosen then.
+ *
  * The nearest GPU is chosen first, then the nearest size among its configurations, then the cache
- * state that the query prefers, then the first in the file.
+ * state that the query prefers, then a cover, then the first in the file. On the same GPU, the range
+ * of a cover comes before the sizes near a configuration's own.
  */
 enum tuned_rule {
-    TUNED_NOTHING = 0,  /* no answer */
-    TUNED_EXACT,        /* the same GPU, the same problem */
-    TUNED_NEAREST_SIZE, /* the same GPU, the nearest size */
-    TUNED_NEAREST_GPU,  /* the same compute capability, the nearest GPU, the nearest size there */
-    TUNED_SAME_FAMILY,  /* the same major compute capability, likewise */
-    TUNED_DEFAULTS      /* the template's own defaults, if they are known: tuned_add_template() */
+    TUNED_NOTHING = 0,   /* no answer */
+    TUNED_EXACT,         /* the same GPU, the same problem */
+    TUNED_COVER,         /* the same GPU, in the range of a cover */
+    TUNED_OUTSIDE_COVER, /* the same GPU, outside the range, by a cover's nearest measured size */
+    TUNED_NEAREST_SIZE,  /* the same GPU, the nearest size */
+    TUNED_NEAREST_GPU,   /* the same compute capability, the nearest GPU, the nearest size there */
+    TUNED_SAME_FAMILY,   /* the same major compute capability, likewise */
+    TUNED_DEFAULTS       /* the template's own defaults, if they are known: tuned_add_template() */
 };
 
 /* "same GPU, nearest size". */
 const char *tuned_rule_text(enum tuned_rule rule);
 
-/* One section of the tuned INI. */
+struct tuned_cover;
+
+/* One section of the tuned INI, or one configuration of a cover's section. */
 struct tuned_configuration {
     const char *section; /* "reduce_sum 5f1c09ab" */
     const char *kernel;
     const char *template_name;
     const char *template_hash; /* 32 hexadecimal digits: the version of the template */
     const struct tuned_gpu *gpu;
-    const struct tuned_value *problem;
+    const struct tuned_value *problem; /* of a cover: only what is the same in the whole range */
     size_t problem_count;
     const struct tuned_value *parameters;
     size_t parameter_count;
-    double median_ns;  /* as measured on that GPU; 0: not known */
-    const char *cache; /* L2 before each sample, "cold" or "warm"; NULL: not known */
-    int incomplete;    /* tuning ended early: the best so far, not the winner */
+    const struct tuned_cover *cover; /* that it belongs to; otherwise NULL */
+    int number;                      /* in the cover, from 1; otherwise 0 */
+    double median_ns;                /* as measured on that GPU; 0: not known */
+    const char *cache;               /* L2 before each sample, "cold" or "warm"; NULL: not known */
+    int incomplete;                  /* tuning ended early: the best so far, not the winner */
+};
+
+/* Numbers of the problem between which a cover is valid, both included. */
+struct tuned_range {
+    const char *name;
+    double low, high;
+};
+
+/* A size that was measured for a cover. */
+struct tuned_size {
+    const double *numbers; /* one for each range, in order */
+    size_t fastest;        /* index of the fastest configuration there */
+    double median_ns;      /* of that one */
+    double loss_percent;   /* of the rule's choice: 100 * (1 - best time / its time) */
+};
+
+/* A cover. A loss is the share of the best variant's speed that is missing, in percent. */
+struct tuned_cover {
+    const struct tuned_configuration *configurations;
+    size_t count;
+    const struct tuned_range *ranges;
+    size_t range_count;
+    const char *constraint;   /* a problem is in the range only if it holds; NULL: none */
+    const char *const *lines; /* of the rule: "2 if waves < 1.5"; the first that holds decides */
+    size_t line_count;
+    double mean_loss_percent, worst_loss_percent; /* expected in the range */
+    int64_t held_out_sizes;                       /* that this was found from; 0: not known */
+    const struct tuned_size *sizes;
+    size_t size_count;
 };
 
 struct tuned_table;
@@ -209,6 +249,10 @@ struct tuned_match {
     const struct tuned_configuration *from; /* NULL for TUNED_DEFAULTS and TUNED_NOTHING */
     double gpu_distance;                    /* see enum tuned_rule */
     double size_distance;
+    /* of a cover, from->cover: the index of the line that decided, or its line_count if the problem
+     * is outside the range; and the nearest measured size, NULL if it is not the one that decided */
+    size_t line;
+    const struct tuned_size *size;
     int incomplete;    /* from->incomplete: tune again when you can */
     int other_version; /* from another version of the template than query->template_hash */
     /* How many configurations this kernel has, and how many were refused for which reason. */
@@ -220,7 +264,7 @@ struct tuned_match {
 
 /*
  * Finds the configuration for `query`. Takes less than a microsecond if the kernel has ten
- * configurations, and at most 20 if it has 500 on 20 GPUs. Does not allocate. Returns 0;
+ * configurations or a cover, and at most 20 if it has 500 on 20 GPUs. Does not allocate. Returns 0;
  * TUNED_NOT_FOUND with `match->rule` TUNED_NOTHING and the counts set; or TUNED_INVALID if the
  * query has no kernel, GPU or compute capability, an unknown limit or kind, or too many values.
  */

@@ -1,0 +1,258 @@
+#include "base/cover_section.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_name(const char *known, const char *name, size_t length)
+{
+    return strlen(known) == length && strncmp(known, name, length) == 0;
+}
+
+static struct decision_name meaning_of(const struct cover_value *value)
+{
+    return value->value.kind == LITERAL_WORD
+               ? (struct decision_name){.kind = DECISION_IS_WORD, .text = value->text}
+               : (struct decision_name){.kind = DECISION_IS_NUMBER, .number = value->value.real};
+}
+
+/* Of a value of the problem, or sm_count. */
+static struct decision_name find_value(const struct cover_section *section, const char *name,
+                                       size_t length)
+{
+    for (size_t i = 0; i < section->range_count; i++)
+        if (is_name(section->ranges[i].name, name, length))
+            return (struct decision_name){.kind = DECISION_IS_VALUE, .value = (unsigned)i};
+    for (size_t i = 0; i < section->fixed_count; i++)
+        if (is_name(section->fixed[i].name, name, length))
+            return meaning_of(&section->fixed[i]);
+    return is_name("sm_count", name, length)
+               ? (struct decision_name){.kind = DECISION_IS_VALUE,
+                                        .value = (unsigned)section->range_count}
+               : (struct decision_name){0};
+}
+
+/* What a figure sees of a configuration; what is not known of it has no meaning. */
+static struct decision_name find_parameter(const struct cover_variant *variant, const char *name,
+                                           size_t length)
+{
+    for (size_t i = 0; i < variant->count; i++)
+        if (is_name(variant->parameters[i].name, name, length))
+            return meaning_of(&variant->parameters[i]);
+    int compiled = is_name("registers", name, length)       ? variant->registers
+                   : is_name("blocks_per_sm", name, length) ? variant->blocks_per_sm
+                                                            : 0;
+    return compiled > 0 ? (struct decision_name){.kind = DECISION_IS_NUMBER, .number = compiled}
+                        : (struct decision_name){0};
+}
+
+static struct decision_name find(const void *user, const char *name, size_t length,
+                                 size_t configuration, size_t figure)
+{
+    const struct cover_section *section = user;
+    for (size_t i = 0; i < section->figure_count && i < figure; i++)
+        if (is_name(section->figures[i].name, name, length))
+            return (struct decision_name){
+                .kind = DECISION_IS_FIGURE, .text = section->figures[i].text, .figure = i};
+    struct decision_name meaning = find_value(section, name, length);
+    if (meaning.kind == DECISION_UNKNOWN && figure != SIZE_MAX)
+        meaning = find_parameter(&section->configurations[configuration], name, length);
+    return meaning;
+}
+
+/* --- checks --- */
+
+static int fail_at(struct ini_reader *ini, int line, const char *key, size_t number,
+                   const char *text, const char *message)
+{
+    if (line > 0)
+        ini->line = line;
+    return number > 0 ? ini_reader_fail(ini, "'%s' of key '%s%zu': %s", text, key, number, message)
+                      : ini_reader_fail(ini, "'%s' of key '%s': %s", text, key, message);
+}
+
+/* Every configuration has the names of the first. */
+static int check_configurations(const struct cover_section *section, struct ini_reader *ini)
+{
+    const struct cover_variant *first = &section->configurations[0];
+    for (size_t i = 1; i < section->configuration_count; i++) {
+        const struct cover_variant *variant = &section->configurations[i];
+        for (size_t j = 0; j < first->count || j < variant->count; j++)
+            if (j >= first->count || j >= variant->count ||
+                strcmp(first->parameters[j].name, variant->parameters[j].name) != 0)
+                return ini_reader_fail(ini,
+                                       "configuration %zu does not have the same parameters in the "
+                                       "same order as configuration 1",
+                                       i + 1);
+    }
+    return 0;
+}
+
+/* A name has one meaning: a parameter is neither a figure nor a value of the problem. */
+static int check_names(const struct cover_section *section, struct ini_reader *ini)
+{
+    const struct cover_variant *first = &section->configurations[0];
+    for (size_t i = 0; i < first->count; i++) {
+        const char *name = first->parameters[i].name;
+        if (find(section, name, strlen(name), 0, section->figure_count).kind ==
+                DECISION_IS_FIGURE ||
+            find_value(section, name, strlen(name)).kind != DECISION_UNKNOWN)
+            return ini_reader_fail(ini, "'%s' is a parameter and something else in this cover",
+                                   name);
+    }
+    return 0;
+}
+
+static int check_lines(const struct cover_section *section, struct ini_reader *ini)
+{
+    for (size_t i = 0; i < section->line_count; i++) {
+        const struct cover_rule_text *line = &section->lines[i];
+        bool is_last = i + 1 == section->line_count;
+        if (line->configuration >= section->configuration_count)
+            return fail_at(ini, line->line, "rule.", i + 1, line->text,
+                           "there is no configuration with this number");
+        if (is_last != (line->condition == NULL))
+            return fail_at(ini, line->line, "rule.", i + 1, line->text,
+                           is_last ? "the last line of the rule must not have a condition"
+                                   : "only the last line of the rule has no condition");
+    }
+    for (size_t i = 0; i < section->size_count; i++)
+        if (section->sizes[i].fastest >= section->configuration_count)
+            return ini_reader_fail(
+                ini, "key 'measured.%zu' names a configuration that does not exist", i + 1);
+    return 0;
+}
+
+static int check_parts(const struct cover_section *section, struct ini_reader *ini)
+{
+    const struct {
+        size_t count;
+        const char *key;
+    } parts[] = {{section->configuration_count, "configuration.1."},
+                 {section->line_count, "rule.1"},
+                 {section->range_count, "range."},
+                 {section->size_count, "measured.1"}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].count == 0)
+            return ini_reader_fail(ini, "the cover has no key '%s'", parts[i].key);
+    return 0;
+}
+
+/* --- compiling --- */
+
+static int compile(struct cover_section *section, struct ini_reader *ini,
+                   const struct cover_text *text, size_t number, size_t configuration,
+                   struct cover_part *part)
+{
+    char message[DECISION_MESSAGE_BYTES];
+    const struct decision_scope scope = {find, section, section->configuration_count};
+    struct decision_program *program = &section->program;
+    *part = (struct cover_part){.first = program->count};
+    if (text->text == NULL)
+        return 0;
+    if (!decision_compile(program, &scope, text->text, configuration, DECISION_CONDITION, message))
+        return fail_at(ini, text->line, text->name, number, text->text, message);
+    part->count = program->count - part->first;
+    return 0;
+}
+
+/* A figure is checked even if no line uses it. */
+static int check_figures(struct cover_section *section, struct ini_reader *ini)
+{
+    char message[DECISION_MESSAGE_BYTES];
+    const struct decision_scope scope = {find, section, section->configuration_count};
+    for (size_t i = 0; i < section->figure_count; i++)
+        for (size_t j = 0; j < section->configuration_count; j++) {
+            const struct cover_text *figure = &section->figures[i];
+            section->program.count = 0;
+            if (!decision_compile(&section->program, &scope, figure->name, j, DECISION_NUMBER,
+                                  message)) {
+                char key[2 * LITERAL_NAME_LETTERS];
+                (void)snprintf(key, sizeof key, "figure.%s", figure->name);
+                return fail_at(ini, figure->line, key, 0, figure->text, message);
+            }
+        }
+    return 0;
+}
+
+static int compile_rule(struct cover_section *section, struct ini_reader *ini)
+{
+    struct cover_rule *rule = &section->rule;
+    struct cover_text constraint = section->constraint;
+    constraint.name = "constraint";
+    int status = compile(section, ini, &constraint, 0, 0, &rule->constraint);
+    for (size_t i = 0; i < section->line_count && status == 0; i++) {
+        const struct cover_rule_text *line = &section->lines[i];
+        const struct cover_text text = {"rule.", line->condition, line->line};
+        status = compile(section, ini, &text, i + 1, line->configuration, &section->parts[i]);
+    }
+    return status;
+}
+
+int cover_section_finish(struct cover_section *section, struct ini_reader *ini)
+{
+    struct cover_rule *rule = &section->rule;
+    section->program = (struct decision_program){.steps = section->steps, .room = COVER_STEPS};
+    for (size_t i = 0; i < section->range_count; i++) {
+        section->lows[i] = section->ranges[i].low.real;
+        section->highs[i] = section->ranges[i].high.real;
+    }
+    *rule = (struct cover_rule){.steps = section->steps,
+                                .value_count = section->range_count,
+                                .lows = section->lows,
+                                .highs = section->highs,
+                                .lines = section->parts,
+                                .line_count = section->line_count};
+    int status = check_parts(section, ini);
+    if (status == 0)
+        status = check_configurations(section, ini);
+    if (status == 0)
+        status = check_names(section, ini);
+    if (status == 0)
+        status = check_lines(section, ini);
+    if (status == 0)
+        status = check_figures(section, ini);
+    section->program.count = 0;
+    return status == 0 ? compile_rule(section, ini) : status;
+}
+
+/* --- evaluating --- */
+
+double cover_section_evaluate(struct cover_section *section, struct ini_reader *ini,
+                              const char *expression, size_t configuration, const double *values)
+{
+    char message[DECISION_MESSAGE_BYTES];
+    const struct decision_scope scope = {find, section, section->configuration_count};
+    struct decision_program program = section->program;
+    program.tokens = 0;
+    if (!decision_compile(&program, &scope, expression, configuration, DECISION_NUMBER, message)) {
+        (void)ini_reader_fail(ini, "'%s': %s", expression, message);
+        return NAN;
+    }
+    return decision_evaluate(section->steps + section->program.count,
+                             program.count - section->program.count, values);
+}
+
+static bool holds(const struct cover_rule *rule, const struct cover_part *part,
+                  const double *values)
+{
+    return part->count == 0 ||
+           decision_evaluate(rule->steps + part->first, part->count, values) > 0;
+}
+
+bool cover_rule_has(const struct cover_rule *rule, const double *values)
+{
+    for (size_t i = 0; i < rule->value_count; i++)
+        if (!(values[i] >= rule->lows[i] && values[i] <= rule->highs[i]))
+            return false;
+    return holds(rule, &rule->constraint, values);
+}
+
+size_t cover_rule_line(const struct cover_rule *rule, const double *values)
+{
+    size_t line = 0;
+    while (line + 1 < rule->line_count && !holds(rule, &rule->lines[line], values))
+        line++;
+    return line;
+}

@@ -1,0 +1,146 @@
+/*
+ * The lines of a cover in the tuned INI, as base/tuned_reader.h reads them, and the rule compiled
+ * from them. FORMATS.md specifies both. Configurations, lines and sizes are counted from 0 here.
+ *
+ *     cover_section_clear(section);
+ *     cover_section_fix(section, ini, "value_type", "float", &literal);   (problem.NAME)
+ *     cover_section_add(section, ini, "range.n", "1 .. 1024");            (each line in turn)
+ *     cover_section_finish(section, ini);
+ *     line = cover_rule_line(&section->rule, values);
+ *
+ * libtuned contains this module: it never aborts or prints; cover_section_new() alone allocates.
+ */
+#ifndef AUTOTUNE_COVER_SECTION_H
+#define AUTOTUNE_COVER_SECTION_H
+
+#include "base/decision.h"
+#include "base/ini_reader.h"
+#include "base/literal.h"
+
+#include <autotune/tuned.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    COVER_VERSION = 1,
+    COVER_CONFIGURATIONS = 16,
+    COVER_FIGURES = 16,
+    COVER_LINES = 32,
+    COVER_SIZES = 128,
+    COVER_STEPS = 2048,       /* of all lines */
+    COVER_TEXT_BYTES = 65536, /* names and values */
+    COVER_VALUES = TUNED_PROBLEM_VALUES + 1
+};
+
+struct cover_value {
+    const char *name, *text;
+    struct literal value;
+};
+
+struct cover_interval {
+    const char *name, *low_text, *high_text;
+    struct literal low, high;
+};
+
+struct cover_variant {
+    struct cover_value parameters[TUNED_PARAMETERS];
+    size_t count;
+    int registers, blocks_per_sm; /* 0: not known */
+};
+
+/* `text` is all of the value; line 0 if it was not read. */
+struct cover_text {
+    const char *name, *text;
+    int line;
+};
+
+struct cover_rule_text {
+    const char *text;      /* "2 if waves < 1.5" */
+    const char *condition; /* "waves < 1.5"; NULL: always */
+    size_t configuration;
+    int line;
+};
+
+struct cover_measured {
+    struct literal numbers[TUNED_PROBLEM_VALUES]; /* one for each range */
+    size_t fastest;
+    double median_ns, loss_percent;
+};
+
+struct cover_part {
+    size_t first, count; /* of the steps; count 0: always true */
+};
+
+/*
+ * A compiled rule. It has one value for each range, in order, and then sm_count.
+ */
+struct cover_rule {
+    const struct decision_step *steps;
+    size_t value_count; /* ranges, without sm_count */
+    const double *lows, *highs;
+    struct cover_part constraint;
+    const struct cover_part *lines;
+    size_t line_count;
+};
+
+struct cover_section {
+    struct cover_value fixed[TUNED_PROBLEM_VALUES];
+    size_t fixed_count;
+    struct cover_interval ranges[TUNED_PROBLEM_VALUES];
+    size_t range_count;
+    struct cover_text constraint; /* text NULL: none */
+    struct cover_variant configurations[COVER_CONFIGURATIONS];
+    size_t configuration_count;
+    struct cover_text figures[COVER_FIGURES];
+    size_t figure_count;
+    struct cover_rule_text lines[COVER_LINES];
+    size_t line_count;
+    struct cover_measured sizes[COVER_SIZES];
+    size_t size_count;
+    double mean_loss_percent, worst_loss_percent;
+    int64_t held_out_sizes;
+
+    /* of cover_section_finish() */
+    struct cover_rule rule; /* points into the section */
+    struct decision_step steps[COVER_STEPS];
+    struct decision_program program; /* in `steps`; its count is that of the rule */
+
+    /* private */
+    double lows[TUNED_PROBLEM_VALUES], highs[TUNED_PROBLEM_VALUES];
+    struct cover_part parts[COVER_LINES];
+    bool seen_mean, seen_worst, seen_held_out;
+    char text[COVER_TEXT_BYTES];
+    size_t used;
+};
+
+/* All zero; NULL if memory runs out. free() it. */
+struct cover_section *cover_section_new(void);
+void cover_section_clear(struct cover_section *section);
+
+/* Whether only a cover has such a key. */
+bool cover_section_has_key(const char *key);
+
+/*
+ * Add a value that all problems of the cover have, and a line. They return 0 or INI_READER_BAD_FILE
+ * with a message in `ini`. Strings are copied.
+ */
+int cover_section_fix(struct cover_section *section, struct ini_reader *ini, const char *name,
+                      const char *text, const struct literal *value);
+int cover_section_add(struct cover_section *section, struct ini_reader *ini, const char *key,
+                      const char *text);
+
+/* Checks that nothing is missing and compiles the rule; ini->line is set to the line at fault, or
+ * left alone if none is. */
+int cover_section_finish(struct cover_section *section, struct ini_reader *ini);
+
+/* The value of an expression, as a line that chooses `configuration` sees it; `values` are those of
+ * a rule. NAN, with a message in `ini`, if it is wrong. Uses the section's free steps. */
+double cover_section_evaluate(struct cover_section *section, struct ini_reader *ini,
+                              const char *expression, size_t configuration, const double *values);
+
+/* Whether a problem is in the range; the line that decides there. Neither allocates. */
+bool cover_rule_has(const struct cover_rule *rule, const double *values);
+size_t cover_rule_line(const struct cover_rule *rule, const double *values);
+
+#endif

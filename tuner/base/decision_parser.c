@@ -1,0 +1,130 @@
+#include "base/decision_parser.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct decision_operand decision_fail(struct decision_parser *parser, const char *format, ...)
+{
+    va_list arguments;
+    if (parser->message[0] == '\0') {
+        va_start(arguments, format);
+        (void)vsnprintf(parser->message, DECISION_MESSAGE_BYTES, format, arguments);
+        va_end(arguments);
+    }
+    return wrong;
+}
+
+bool decision_has_failed(const struct decision_parser *parser)
+{
+    return parser->message[0] != '\0';
+}
+
+size_t decision_arity(enum decision_operation operation)
+{
+    static const size_t arities[] = {0, 0,
+#define X(name, arity, result) (arity),
+                                     DECISION_OPERATIONS(X)
+#undef X
+    };
+    return arities[operation];
+}
+
+/* Computes what depends on no value, so that a look-up need not. */
+static void fold(struct decision_program *program, size_t arity)
+{
+    if (arity == 0)
+        return;
+    struct decision_step *first = &program->steps[program->count - 1 - arity];
+    for (size_t i = 0; i < arity; i++)
+        if (first[i].operation != DECISION_PUSH)
+            return;
+    double result = decision_evaluate(first, arity + 1, NULL);
+    *first = (struct decision_step){.operation = DECISION_PUSH, .number = result};
+    program->count -= arity;
+}
+
+void decision_emit(struct decision_parser *parser, struct decision_step step)
+{
+    struct decision_program *program = parser->program;
+    size_t arity = decision_arity(step.operation);
+    parser->stack += arity == 0;
+    if (parser->stack > DECISION_DEPTH || program->count == program->room)
+        (void)decision_fail(parser, "it is too long");
+    if (decision_has_failed(parser))
+        return;
+    program->steps[program->count++] = step;
+    parser->stack -= arity > 0 ? arity - 1 : 0;
+    fold(program, arity);
+}
+
+struct decision_operand decision_emit_operation(struct decision_parser *parser,
+                                                enum decision_operation operation,
+                                                struct decision_operand result)
+{
+    decision_emit(parser, (struct decision_step){.operation = operation});
+    return result;
+}
+
+struct decision_operand decision_emit_number(struct decision_parser *parser, double value,
+                                             struct decision_operand result)
+{
+    decision_emit(parser, (struct decision_step){.operation = DECISION_PUSH, .number = value});
+    return result;
+}
+
+void decision_skip_blanks(struct decision_parser *parser)
+{
+    parser->at += strspn(parser->at, " \t");
+}
+
+size_t decision_letters(const char *text)
+{
+    return *text >= 'a' && *text <= 'z' ? strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") : 0;
+}
+
+bool decision_take(struct decision_parser *parser, const char *token)
+{
+    size_t length = strlen(token);
+    size_t letters = decision_letters(token);
+    decision_skip_blanks(parser);
+    if (strncmp(parser->at, token, length) != 0 ||
+        (letters > 0 && decision_letters(parser->at) != length))
+        return false;
+    parser->at += length;
+    if (++parser->program->tokens > DECISION_TOKENS)
+        (void)decision_fail(parser, "it is too long");
+    return true;
+}
+
+struct decision_operand decision_expect(struct decision_parser *parser, const char *sign,
+                                        struct decision_operand result)
+{
+    return decision_take(parser, sign)
+               ? result
+               : decision_fail(parser, "'%s' is missing before '%.40s'", sign, parser->at);
+}
+bool decision_is_condition(struct decision_parser *parser, struct decision_operand operand)
+{
+    static const struct {
+        const char *word;
+        bool value;
+    } words[] = {{"yes", true}, {"true", true}, {"no", false}, {"false", false}};
+    if (operand.type == CONDITION)
+        return true;
+    for (size_t i = 0; operand.type == WORD && i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i].word) == operand.letters &&
+            strncmp(words[i].word, operand.word, operand.letters) == 0) {
+            (void)decision_emit_number(parser, words[i].value, condition);
+            return true;
+        }
+    (void)decision_fail(parser, "a condition is needed before '%.40s'", parser->at);
+    return false;
+}
+
+bool decision_is_number(struct decision_parser *parser, struct decision_operand operand)
+{
+    if (operand.type != NUMBER)
+        (void)decision_fail(parser, "a number is needed before '%.40s'", parser->at);
+    return operand.type == NUMBER;
+}

@@ -1,0 +1,141 @@
+#include "record/cover_choice.h"
+
+#include "base/alloc.h"
+#include "base/cover_section.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A section being made from an entry. */
+struct making {
+    struct cover_section *section;
+    struct ini_reader ini;
+};
+
+static int take_line(void *user, const char *key, const char *text)
+{
+    struct making *making = user;
+    if (strlen(key) + strlen(" = ") + strlen(text) > TUNED_LINE_BYTES)
+        return ini_reader_fail(&making->ini, "line '%.60s…' has more than %d bytes", text,
+                               TUNED_LINE_BYTES);
+    return cover_section_add(making->section, &making->ini, key, text);
+}
+
+static int fix_values(struct making *making, const struct bindings *problem)
+{
+    int status = 0;
+    for (size_t i = 0; i < problem->count && status == 0; i++) {
+        char text[VALUE_TEXT_BYTES];
+        struct literal literal;
+        (void)value_exact_text(problem->items[i].value, text);
+        status = literal_parse(text, &literal) != NULL
+                     ? ini_reader_fail(&making->ini, "'%s' is not a value", text)
+                     : cover_section_fix(making->section, &making->ini, problem->items[i].name,
+                                         text, &literal);
+    }
+    return status;
+}
+
+/* Makes the section as a reader would; free `making->section`. */
+static int make(struct making *making, const struct tuned_entry *entry, struct error *error)
+{
+    *making = (struct making){.section = alloc_zeroed(1, sizeof *making->section)};
+    cover_section_clear(making->section);
+    int status = fix_values(making, &entry->problem);
+    if (status == 0)
+        status = cover_entry_lines(entry->cover, take_line, making);
+    if (status == 0)
+        status = cover_section_finish(making->section, &making->ini);
+    return status == 0 ? 0
+                       : error_set(error, ERROR_CONFIG, "the cover of '%s' cannot be written: %s",
+                                   entry->kernel, making->ini.message);
+}
+
+int cover_entry_check(const struct tuned_entry *entry, struct error *error)
+{
+    struct making making;
+    int status = make(&making, entry, error);
+    free(making.section);
+    return status;
+}
+
+/* The values of the ranges and the SMs. */
+static int take_values(const struct tuned_entry *entry, const struct bindings *problem,
+                       int sm_count, double values[COVER_VALUES], struct error *error)
+{
+    const struct cover_entry *cover = entry->cover;
+    for (size_t i = 0; i < cover->range_count; i++) {
+        const struct value *value = bindings_find(problem, cover->ranges[i].name);
+        if (value == NULL || (value->kind != VALUE_INTEGER && value->kind != VALUE_REAL))
+            return error_set(error, ERROR_CONFIG, "the problem has no number '%s'",
+                             cover->ranges[i].name);
+        values[i] = value->kind == VALUE_INTEGER ? (double)value->as.integer : value->as.real;
+    }
+    values[cover->range_count] = sm_count > 0 ? sm_count : entry->sm_count;
+    return 0;
+}
+
+static double scale(double number)
+{
+    return number < 0 ? -log2(1 - number) : log2(1 + number);
+}
+
+/* As libtuned measures the distance of two sizes. */
+static size_t nearest_size(const struct cover_section *section, const double *values)
+{
+    double nearest = INFINITY;
+    size_t index = 0;
+    for (size_t i = 0; i < section->size_count; i++) {
+        double distance = 0;
+        for (size_t j = 0; j < section->range_count; j++)
+            distance += fabs(scale(section->sizes[i].numbers[j].real) - scale(values[j]));
+        if (distance < nearest) {
+            nearest = distance;
+            index = i;
+        }
+    }
+    return index;
+}
+
+int cover_entry_choose(const struct tuned_entry *entry, const struct bindings *problem,
+                       int sm_count, size_t *line, size_t *configuration, struct error *error)
+{
+    struct making making;
+    double values[COVER_VALUES];
+    int status = make(&making, entry, error);
+    if (status == 0)
+        status = take_values(entry, problem, sm_count, values, error);
+    if (status == 0 && cover_rule_has(&making.section->rule, values)) {
+        *line = cover_rule_line(&making.section->rule, values);
+        *configuration = entry->cover->lines[*line].configuration;
+        status = 1;
+    } else if (status == 0) {
+        *line = entry->cover->line_count;
+        *configuration = entry->cover->sizes[nearest_size(making.section, values)].fastest;
+    }
+    free(making.section);
+    return status;
+}
+
+int cover_entry_figure(const struct tuned_entry *entry, const char *expression,
+                       size_t configuration, const struct bindings *problem, int sm_count,
+                       double *value, struct error *error)
+{
+    struct making making;
+    double values[COVER_VALUES];
+    int status = make(&making, entry, error);
+    if (status == 0)
+        status = take_values(entry, problem, sm_count, values, error);
+    if (status == 0 && configuration >= entry->cover->configuration_count)
+        status = error_set(error, ERROR_CONFIG, "there is no configuration %zu", configuration + 1);
+    if (status == 0) {
+        making.ini.message[0] = '\0';
+        *value =
+            cover_section_evaluate(making.section, &making.ini, expression, configuration, values);
+        if (making.ini.message[0] != '\0')
+            status = error_set(error, ERROR_CONFIG, "%s", making.ini.message);
+    }
+    free(making.section);
+    return status;
+}

@@ -1,0 +1,32 @@
+/* What the cover of an entry chooses; whether a reader of the tuned INI would accept it. */
+#ifndef AUTOTUNE_COVER_CHOICE_H
+#define AUTOTUNE_COVER_CHOICE_H
+
+#include "base/error.h"
+#include "record/tuned_file.h"
+#include "template/value.h"
+
+#include <stddef.h>
+
+/*
+ * Whether a reader of the tuned INI accepts the entry's cover: names, expressions, limits. Returns 0
+ * or ERROR_CONFIG with the reader's message. Use it, too, to find out whether an expression of a
+ * template can be a figure: with one line without a condition.
+ */
+int cover_entry_check(const struct tuned_entry *entry, struct error *error);
+
+/*
+ * Decides as libtuned does, on a GPU of `sm_count` SMs (0: the entry's). `*line` is the line that
+ * decides and `*configuration` what it chooses. Returns 1 in the range, 0 outside of it (nearest
+ * measured size; `*line` is line_count), or a negative error: the cover or the problem is wrong.
+ */
+int cover_entry_choose(const struct tuned_entry *entry, const struct bindings *problem,
+                       int sm_count, size_t *line, size_t *configuration, struct error *error);
+
+/* The value of a figure or an expression (waves, waves(2), m * n) for the problem, as line
+ * `configuration` sees it. Returns 0 or an error. */
+int cover_entry_figure(const struct tuned_entry *entry, const char *expression,
+                       size_t configuration, const struct bindings *problem, int sm_count,
+                       double *value, struct error *error);
+
+#endif
