@@ -87,7 +87,7 @@ static struct decision_operand compare_words(struct decision_parser *parser,
     if (operation != DECISION_EQUAL && operation != DECISION_UNEQUAL)
         return decision_fail(parser, "words can only be compared with == and !=");
     if (left.type != right.type)
-        return decision_fail(parser, "a word is compared with a number before '%.40s'", parser->at);
+        return decision_fail(parser, "a word is compared with a number");
     return decision_emit_number(parser, equal == (operation == DECISION_EQUAL), condition);
 }
 

@@ -97,12 +97,22 @@ bool decision_take(struct decision_parser *parser, const char *token)
     return true;
 }
 
+/* Says where `what` holds: before the rest of the text. */
+static struct decision_operand need(struct decision_parser *parser, const char *what)
+{
+    decision_skip_blanks(parser);
+    return *parser->at == '\0' ? decision_fail(parser, "%s at the end", what)
+                               : decision_fail(parser, "%s before '%.40s'", what, parser->at);
+}
+
 struct decision_operand decision_expect(struct decision_parser *parser, const char *sign,
                                         struct decision_operand result)
 {
-    return decision_take(parser, sign)
-               ? result
-               : decision_fail(parser, "'%s' is missing before '%.40s'", sign, parser->at);
+    char what[32];
+    if (decision_take(parser, sign))
+        return result;
+    (void)snprintf(what, sizeof what, "'%s' is missing", sign);
+    return need(parser, what);
 }
 bool decision_is_condition(struct decision_parser *parser, struct decision_operand operand)
 {
@@ -118,13 +128,13 @@ bool decision_is_condition(struct decision_parser *parser, struct decision_opera
             (void)decision_emit_number(parser, words[i].value, condition);
             return true;
         }
-    (void)decision_fail(parser, "a condition is needed before '%.40s'", parser->at);
+    (void)need(parser, "a condition is needed");
     return false;
 }
 
 bool decision_is_number(struct decision_parser *parser, struct decision_operand operand)
 {
     if (operand.type != NUMBER)
-        (void)decision_fail(parser, "a number is needed before '%.40s'", parser->at);
+        (void)need(parser, "a number is needed");
     return operand.type == NUMBER;
 }

@@ -276,7 +276,7 @@ static void test_a_cover_that_is_wrong_is_skipped_with_a_message(void **state)
          "'1 of n < 2' of key 'rule.1' is not a configuration's number, or NUMBER if CONDITION"},
         {COVER_TOP COVER_RANGE COVER_CONFIGURATIONS_2
          "rule.1 = 1 if n\nrule.2 = 2\n" COVER_MEASURED,
-         "'n' of key 'rule.1': a condition is needed before ''"},
+         "'n' of key 'rule.1': a condition is needed at the end"},
         {COVER_TOP COVER_RANGE COVER_CONFIGURATIONS_2 "figure.n = 3\nrule.1 = 2\n" COVER_MEASURED,
          "'n' is given twice in this section"},
         {COVER_TOP COVER_RANGE COVER_CONFIGURATIONS_2
