@@ -37,6 +37,52 @@ occupancy = 1
 INI
 }
 
+# cover FILE DATE [TEMPLATE_HASH GPU CAPABILITY]: appends a cover of two configurations
+cover() {
+    cat >>"$1" <<INI
+
+[scale 0000c0e4]
+kernel = scale
+template = scale
+template_hash = ${3:-0123456789abcdef0123456789abcdef}
+gpu = ${4:-Alpha}
+arch = sm_${5:-80}
+compute_capability = ${5:-80}
+sm_count = 100
+l2_bytes = 1000
+memory_bytes = 1000
+driver = 13.0
+nvrtc = 13.0
+autotune = 0.1.0
+date = $2
+cache = cold
+cover = 1
+problem.factor = 1.5
+range.n = 1024 .. 1048576
+constraint = n % 2 == 0
+configuration.1.block_size = 64
+configuration.1.num_load = 1
+configuration.1.mode = good
+configuration.2.block_size = 256
+configuration.2.num_load = 2
+configuration.2.mode = good
+compiled.1.blocks_per_sm = 16
+compiled.2.blocks_per_sm = 8
+figure.blocks = max(1, min(ceil_div(n, block_size * num_load), 10000))
+figure.waves = blocks / (sm_count * blocks_per_sm)
+figure.tail = ceil(waves) - waves
+rule.1 = 1 if n < 4096
+rule.2 = 2 if waves >= 1 and tail(1) <= 0.5 or n % 10 == 0
+rule.3 = 1
+mean_loss_percent = 0.5
+worst_loss_percent = 2.25
+held_out_sizes = 7
+measured.1 = n=1024: 1, 2000.0 ns, 0.0 %
+measured.2 = n=65536: 1, 3000.5 ns, 1.25 %
+measured.3 = n=1048576: 2, 9000.0 ns, 0.0 %
+INI
+}
+
 @test "explain says which entry, and by which rule" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
     tuned tuned.ini 00000002 Alpha 80 1048576 9000
@@ -72,6 +118,29 @@ INI
     exits 0
     has out "template scale: version " "defaults of the template" "1 is of another version of the template"
     grep -Eq '^ +block_size +256$' out
+}
+
+@test "explain says what a cover chooses, by which line, and what that may lose" {
+    cover tuned.ini 2026-11-22T03:00:00Z
+    autotune explain -k scale -t tuned.ini -g Alpha --n 600000
+    exits 0
+    has out "configuration 2 of its cover, factor=1.5 (same GPU, in the range of a cover, by line 2 of its rule" \
+        "  block_size           256" "rule.2 = 2 if waves >= 1 and tail(1) <= 0.5 or n % 10 == 0" \
+        "range: n = 1024 .. 1048576, n % 2 == 0" \
+        "expected loss in the range: mean 0.5 %, worst 2.25 %, from 7 sizes held out" \
+        "measured at n=1048576, distance 0.81: configuration 2 is the fastest, 9.00 us; the rule loses 0 %"
+    autotune explain -k scale -t tuned.ini -g Alpha --n 2^21
+    exits 0
+    has out "outside the range of a cover, by its nearest measured size, size distance 1.00" "  block_size           256"
+    autotune explain -k scale -t tuned.ini -g Alpha --n 2^21 --limit cover
+    exits 1
+    autotune explain -k scale -t tuned.ini -g Beta --arch sm_86 --n 4096
+    exits 0
+    has out "same compute-capability family, nearest GPU, by line 3 of its rule" "GPU distance"
+    sed -i 's/^rule.2 = .*/rule.2 = 2 if wave >= 1/' tuned.ini # a slip of the editor
+    autotune explain -k scale -t tuned.ini -g Alpha --n 4096
+    exits 2
+    has err "tuned.ini:33: 'wave >= 1' of key 'rule.2': unknown name 'wave'"
 }
 
 @test "options that are none" {
@@ -227,6 +296,20 @@ two_entries() {
     has c.ini "median_ns = 2000"
 }
 
+@test "merge keeps the later cover, beside what was tuned for one problem" {
+    cover a.ini 2026-11-22T03:00:00Z
+    tuned a.ini 00000001 Alpha 80 1024 1000
+    cover b.ini 2026-11-22T04:00:00Z
+    changed b.ini worst_loss_percent 3.5
+    autotune merge b.ini a.ini --output c.ini
+    exits 0
+    has out "scale factor=1.5 on Alpha: b.ini over a.ini: the cover was made later"
+    equal "$(grep -c '^\[' c.ini)" 2
+    has c.ini "worst_loss_percent = 3.5" "rule.3 = 1" "measured.3 = n=1048576: 2, 9000.0 ns, 0.0 %"
+    autotune compare a.ini c.ini # covers have no time
+    exits 0
+}
+
 @test "merge refuses what it cannot read, and writes nothing" {
     tuned a.ini 00000001 Alpha 80 1024 1000
     autotune merge a.ini nowhere.ini -o c.ini
@@ -265,6 +348,37 @@ C
     autotune export --definitions --tuned tuned.ini --kernel scale --arch sm_86
     exits 0
     has out -DBLOCK_SIZE=64 -DMODE=MODE_GOOD
+}
+
+@test "the exported function of a cover chooses as a look-up does" {
+    cover tuned.ini 2026-11-22T03:00:00Z
+    autotune export --header --tuned tuned.ini --output all.h
+    exits 0
+    cat >use.c <<'C'
+#include "all.h"
+#include "all.h"
+#include <stdio.h>
+enum { MODE_GOOD = 5 };
+#define BLOCK(number, block_size, num_load, mode) number == chosen ? block_size :
+int main(void)
+{
+    static const double sizes[] = {1023, 1024, 4096, 102400, 110000, 102402, 160002, 1048576, 1048577};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int chosen = scale_cover_1(sizes[i], 0);
+        printf("%.0f %d\n", sizes[i], SCALE_COVER_1_CONFIGURATIONS(BLOCK) 0);
+    }
+    return SCALE_CONFIGURATION_COUNT;
+}
+C
+    cc -Wall -Wextra -Werror use.c -o use -lm
+    ./use >chosen
+    while read -r n block; do
+        autotune explain -k scale -t tuned.ini -g Alpha --n "$n" --limit cover
+        equal "$(sed -n 's/^  block_size *//p' out)" "${block/#0/}"
+    done <chosen
+    equal "$(cut -d ' ' -f 2 chosen | sort -u | tr '\n' ' ')" "0 256 64 "
+    c++ -x c++ -Wall -Wextra -Werror use.c -o use
+    ./use | cmp - chosen
 }
 
 @test "export refuses rows of different versions, and questions that are none" {
@@ -312,6 +426,27 @@ C
     autotune explain -k scale -t bundle --arch sm_75 --n 5 # the defaults are in it
     exits 0
     has out "defaults of the template"
+}
+
+@test "a bundle has the cubins of a cover and no others, also of the application's own source" {
+    autotune --config "$sweeps/scale.ini" --quiet
+    exits 0
+    hash=$(sed -n 's/^template_hash = //p' results/tuned.ini) gpu=$(sed -n 's/^gpu = //p' results/tuned.ini)
+    cover results/tuned.ini 2026-11-22T03:00:00Z "$hash" "$gpu" 90
+    changed results/tuned.ini problem.factor "$(sed -n 's/^problem.factor = //p' results/tuned.ini | head -n 1)"
+    printf '#include "scale.cu"\n' >own.cu
+    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
+    exits 0
+    equal "$(grep -c '^\[' bundle/tuned.ini)" 1
+    equal "$(ls bundle/cubin/*-0000c0e4-[12].cubin | wc -l)" 2
+    equal "$(ls bundle/cubin/*.cubin | wc -l)" 4
+    fails cmp bundle/cubin/scale-0000c0e4-1.cubin bundle/cubin/scale-0000c0e4-2.cubin
+    autotune explain -k scale -t bundle -g "$gpu" --n 600000
+    exits 0
+    has out "configuration 2 of its cover"
+    autotune --config "$sweeps/scale.ini" --quiet --remeasure
+    exits 0
+    equal "$(grep -c '^rule' results/tuned.ini)" 3
 }
 
 @test "a bundle has the headers, however they are included" {

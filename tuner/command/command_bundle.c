@@ -21,6 +21,7 @@
  * A bundle is a folder:
  *     tuned.ini
  *     cubin/KERNEL-HASH.cubin    of section [KERNEL HASH]
+ *     cubin/KERNEL-HASH-N.cubin    of configuration N of a cover
  *     cubin/KERNEL-HASH-DIGITS.cubin    of a source of the application's own, with its parameters
  *     cubin/….hash               of each cubin
  *     templates/NAME.ini         with its source and headers
@@ -98,6 +99,7 @@ static int read_entries(struct bundle *bundle, struct error *error)
             tuned_entry_release(&tuned->entries[i]);
     }
     tuned->count = kept;
+    tuned_file_drop_covered(tuned);
     if (status == 0 && kept == 0)
         status = error_set_at(error, ERROR_CONFIG, path, 0,
                               "the file does not exist or has no entry; tune first");
@@ -210,12 +212,38 @@ static const struct template *take_template(struct bundle *bundle, const struct 
 
 /* --- cubins --- */
 
-/* The entry's values as libtuned_kernel binds them: with the template's defaults. */
-static int bind_entry(const struct tuned_entry *entry, const struct template *template,
-                      struct bindings *parameters, struct bindings *problem, struct error *error)
+/* How many configurations an entry has, and the parameters of one, counted from 0. */
+static size_t configuration_count(const struct tuned_entry *entry)
+{
+    return entry->cover != NULL ? entry->cover->configuration_count : 1;
+}
+
+static const struct bindings *parameters_of(const struct tuned_entry *entry, size_t index)
+{
+    return entry->cover != NULL ? &entry->cover->configurations[index].parameters
+                                : &entry->parameters;
+}
+
+/* A new string: "WORK/cubin/KERNEL-HASH.cubin", and of a cover "…-HASH-N.cubin". NULL if the section's
+ * name has no hash. */
+static char *cubin_path(const struct bundle *bundle, const struct tuned_entry *entry, size_t index)
+{
+    const char *hash = strchr(entry->section, ' ');
+    if (hash == NULL)
+        return NULL;
+    return entry->cover == NULL
+               ? alloc_format("%s/cubin/%s-%s.cubin", bundle->work, entry->kernel, hash + 1)
+               : alloc_format("%s/cubin/%s-%s-%zu.cubin", bundle->work, entry->kernel, hash + 1,
+                              index + 1);
+}
+
+/* A configuration's values as libtuned_kernel binds them: with the template's defaults. */
+static int bind_entry(const struct tuned_entry *entry, size_t index,
+                      const struct template *template, struct bindings *parameters,
+                      struct bindings *problem, struct error *error)
 {
     struct bindings values = {0};
-    bindings_append(&values, &entry->parameters);
+    bindings_append(&values, parameters_of(entry, index));
     bindings_append(&values, &entry->problem);
     bool other_version = strcmp(template->hash, entry->template_hash) != 0;
     int status = single_compile_bind(template, &values, other_version, parameters, problem, error);
@@ -223,7 +251,7 @@ static int bind_entry(const struct tuned_entry *entry, const struct template *te
     return status;
 }
 
-static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry,
+static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry, size_t index,
                        const struct template *template, struct error *error)
 {
     struct bindings parameters = {0};
@@ -233,23 +261,22 @@ static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry,
     const struct cubin_origin from = {&template->source, &options, entry->compute_capability};
     struct compilation compilation = {0};
     enum build_origin origin;
-    const char *hash = strchr(entry->section, ' ');
-    if (hash == NULL)
+    char *path = cubin_path(bundle, entry, index);
+    if (path == NULL)
         return error_set(error, ERROR_CONFIG, "section '%s' has no hash in its name",
                          entry->section);
-    int status = bind_entry(entry, template, &parameters, &problem, error);
+    int status = bind_entry(entry, index, template, &parameters, &problem, error);
     if (status == 0)
         status = single_compile_cubin(&bundle->builder, &build, &compilation, &origin, error);
     if (status == 0) {
-        char *path = alloc_format("%s/cubin/%s-%s.cubin", bundle->work, entry->kernel, hash + 1);
         status = variant_options(template, &parameters, &problem, &options, error);
         if (status == 0)
             status = write_cubin_file(bundle, path, &from, &compilation, error);
         options_release(&options);
         bundle->compiled += origin == BUILD_COMPILED;
         bundle->cubins++;
-        free(path);
     }
+    free(path);
     compilation_release(&compilation);
     bindings_release(&parameters);
     bindings_release(&problem);
@@ -267,27 +294,37 @@ static int add_entry(struct bundle *bundle, const struct tuned_entry *entry, str
                             "name the right folder with --templates, or bundle it with "
                             "--accept-other-versions",
                             entry->section);
-    return write_cubin(bundle, entry, template, error);
+    int status = 0;
+    for (size_t i = 0; i < configuration_count(entry) && status == 0; i++)
+        status = write_cubin(bundle, entry, i, template, error);
+    return status;
 }
 
 /* --- the application's own sources --- */
 
-/* The definitions that libtuned gives an application for this entry. */
+/* The definitions that libtuned gives an application for this configuration. */
 static int define_entry(const struct tuned_table *table, const struct tuned_entry *entry,
-                        struct tuned_definitions *definitions, struct error *error)
+                        size_t index, struct tuned_definitions *definitions, struct error *error)
 {
     const struct tuned_configuration *configuration = NULL;
-    struct tuned_match match;
+    struct tuned_match match = {0};
     for (size_t i = 0; (configuration = tuned_at(table, i)) != NULL; i++)
-        if (strcmp(configuration->section, entry->section) == 0)
+        if (strcmp(configuration->section, entry->section) == 0 &&
+            (configuration->cover == NULL || configuration->number == (int)index + 1))
             break;
     if (configuration != NULL) {
         const struct tuned_query query = {.kernel = configuration->kernel,
                                           .gpu = configuration->gpu,
                                           .problem = configuration->problem,
                                           .problem_count = configuration->problem_count};
-        if (tuned_find(table, &query, &match) == 0 && match.from == configuration &&
-            tuned_define(table, &query, &match, definitions) == 0)
+        if (configuration->cover != NULL) { /* some problem gets it */
+            match.from = configuration;
+            match.parameters = configuration->parameters;
+            match.parameter_count = configuration->parameter_count;
+        }
+        bool found = configuration->cover != NULL ||
+                     (tuned_find(table, &query, &match) == 0 && match.from == configuration);
+        if (found && tuned_define(table, &query, &match, definitions) == 0)
             return 0;
     }
     return error_set(error, ERROR_CONFIG,
@@ -297,7 +334,7 @@ static int define_entry(const struct tuned_table *table, const struct tuned_entr
 
 static int write_own_cubin(struct bundle *bundle, const struct source *source,
                            const struct tuned_definitions *definitions,
-                           const struct tuned_entry *entry, struct error *error)
+                           const struct tuned_entry *entry, size_t index, struct error *error)
 {
     struct options options;
     struct compilation compilation;
@@ -306,8 +343,7 @@ static int write_own_cubin(struct bundle *bundle, const struct source *source,
     int status = single_compile_source_cubin(&bundle->builder, source, &options, entry->arch,
                                              &compilation, &origin, error);
     if (status == 0) {
-        char *configuration = alloc_format("%s/cubin/%s-%s.cubin", bundle->work, entry->kernel,
-                                           strchr(entry->section, ' ') + 1);
+        char *configuration = cubin_path(bundle, entry, index);
         char *path = application_source_binary(source, definitions->items, definitions->count,
                                                configuration);
         const struct cubin_origin from = {source, &options, entry->compute_capability};
@@ -340,9 +376,11 @@ static int add_source(struct bundle *bundle, const struct tuned_table *table, co
         const struct tuned_entry *entry = &bundle->tuned.entries[i];
         if (strcmp(entry->kernel, kernel) != 0)
             continue;
-        status = define_entry(table, entry, &definitions, error);
-        if (status == 0)
-            status = write_own_cubin(bundle, &source, &definitions, entry, error);
+        for (size_t j = 0; j < configuration_count(entry) && status == 0; j++) {
+            status = define_entry(table, entry, j, &definitions, error);
+            if (status == 0)
+                status = write_own_cubin(bundle, &source, &definitions, entry, j, error);
+        }
     }
     source_release(&source);
     return status;

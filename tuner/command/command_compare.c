@@ -17,6 +17,8 @@ static int load_tuned(const char *path, struct compare_set *set, struct error *e
     struct tuned_file tuned = {0};
     int status = command_read_tuned(path, &tuned, error);
     for (size_t i = 0; i < tuned.count; i++) {
+        if (tuned.entries[i].cover != NULL) /* has no time */
+            continue;
         ARRAY_APPEND(set->items, set->count)->entry = tuned.entries[i];
         tuned.entries[i] = (struct tuned_entry){0};
     }

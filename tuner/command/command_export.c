@@ -5,112 +5,15 @@
 #include "base/write_file.h"
 #include "command/command_query.h"
 #include "command/command_values.h"
+#include "command/export_cover.h"
+#include "command/export_text.h"
+#include "record/tuned_file.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- C text --- */
-
-static void put_upper(FILE *stream, const char *text)
-{
-    for (; *text != '\0'; text++)
-        fputc(toupper((unsigned char)*text), stream);
-}
-
-/* Writes a string literal that can also be part of a comment: nothing in it ends either. */
-static void put_string(FILE *stream, const char *text)
-{
-    fputc('"', stream);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\' || *text == '?' || *text == '/')
-            fprintf(stream, "\\%03o", (unsigned)*text);
-        else
-            fputc(*text, stream);
-    }
-    fputc('"', stream);
-}
-
-/* Writes a value as the tuner passes it to the compiler: 256, 0.5, FINISH_TWO_PASS. */
-static void put_value(FILE *stream, const struct tuned_value *value)
-{
-    if (value->kind == TUNED_WORD) {
-        put_upper(stream, value->name);
-        fputc('_', stream);
-        put_upper(stream, value->text);
-    } else if (value->kind == TUNED_INTEGER) {
-        fprintf(stream, "%lld", (long long)value->integer);
-    } else {
-        fprintf(stream, "%s%s", value->text, strpbrk(value->text, ".e") == NULL ? ".0" : "");
-    }
-}
-
-static void put_names(FILE *stream, const struct tuned_value *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        fprintf(stream, ", %s", values[i].name);
-}
-
-static void put_values(FILE *stream, const struct tuned_value *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        fputs(", ", stream);
-        put_value(stream, &values[i]);
-    }
-}
-
-/* A new string: "SCALE_TEMPLATE_HASH". */
-static char *prefixed(const char *kernel, const char *name)
-{
-    char *text = alloc_format("%s_%s", kernel, name);
-    for (char *next = text; *next != '\0'; next++)
-        *next = (char)toupper((unsigned char)*next);
-    return text;
-}
-
-/* The marker of a macro with this value; a name has no characters of numbers or strings. */
-static void put_marker(FILE *stream, const char *name, const char *value)
-{
-    fprintf(stream, "AUTOTUNE_EXPORTED_%s_IS_", name);
-    for (; *value != '\0'; value++) {
-        if (*value == '.' || *value == '-' || *value == '+')
-            fputc(*value == '.' ? 'D' : *value == '-' ? 'M' : 'P', stream);
-        else if (*value != '"')
-            fputc(*value, stream);
-    }
-    fputc('\n', stream);
-}
-
-/* Defines a macro, unless the application has; a different value of another exported header is an
- * error. The preprocessor cannot compare words, so each value has a marker. */
-static void put_define(FILE *stream, const char *name, const char *value)
-{
-    fprintf(stream, "#ifndef %s\n#define %s %s\n#define AUTOTUNE_EXPORTED_%s\n#define ", name, name,
-            value, name);
-    put_marker(stream, name, value);
-    fprintf(stream, "#elif defined AUTOTUNE_EXPORTED_%s && !defined ", name);
-    put_marker(stream, name, value);
-    fprintf(stream, "#error %s has another value in another header of `autotune export`\n#endif\n",
-            name);
-}
-
-static void put_template_hash(FILE *stream, const char *kernel, const char *hash)
-{
-    char *name = prefixed(kernel, "template_hash");
-    char *value = NULL;
-    size_t length;
-    FILE *memory = open_memstream(&value, &length);
-    if (memory == NULL)
-        abort(); /* out of memory, as in alloc.h */
-    put_string(memory, hash);
-    if (fclose(memory) != 0)
-        abort();
-    put_define(stream, name, value);
-    free(value);
-    free(name);
-}
+#include <sys/stat.h>
 
 /* --- one configuration --- */
 
@@ -120,8 +23,8 @@ static void put_definition(FILE *stream, const char *kernel, const char *definit
 {
     size_t length = strcspn(definition, "=");
     char *name = alloc_string_n(definition, length);
-    char *own = with_prefix ? prefixed(kernel, name) : alloc_string(name);
-    put_define(stream, own, definition + length + 1);
+    char *own = with_prefix ? export_prefixed(kernel, name) : alloc_string(name);
+    export_put_define(stream, own, definition + length + 1);
     free(own);
     free(name);
 }
@@ -136,7 +39,7 @@ static void write_one(FILE *stream, const struct command_query *query,
         next[1] = '|';
     fprintf(stream, "/* Made by `autotune export`; do not edit.\n * %s */\n", text);
     if (query->match.from != NULL)
-        put_template_hash(stream, query->kernel, query->match.from->template_hash);
+        export_put_template_hash(stream, query->kernel, query->match.from->template_hash);
     for (size_t i = 0; i < definitions->count; i++)
         put_definition(stream, query->kernel, definitions->items[i] + 2, true);
     fputs("/* What the kernel's source uses. Code that includes such headers of several kernels\n"
@@ -177,53 +80,94 @@ static void write_row(FILE *stream, size_t index, const struct tuned_configurati
 {
     const struct tuned_gpu *gpu = configuration->gpu;
     fprintf(stream, " \\\n    X(%zu, ", index);
-    put_string(stream, gpu->name);
+    export_put_string(stream, gpu->name);
     fprintf(stream, ", %d, %d, %lld, %.0f", gpu->compute_capability, gpu->sm_count,
             (long long)gpu->l2_bytes, configuration->median_ns);
-    put_values(stream, configuration->problem, configuration->problem_count);
-    put_values(stream, configuration->parameters, configuration->parameter_count);
+    export_put_values(stream, configuration->problem, configuration->problem_count);
+    export_put_values(stream, configuration->parameters, configuration->parameter_count);
     fputc(')', stream);
 }
 
-static int write_kernel(FILE *stream, const struct tuned_table *table, size_t *index,
-                        struct error *error)
+/* The first configuration from `index` on that belongs to no cover. */
+static const struct tuned_configuration *own_configuration(const struct tuned_table *table,
+                                                           size_t index)
 {
-    const struct tuned_configuration *first = tuned_at(table, *index);
+    const struct tuned_configuration *next = tuned_at(table, index);
+    const char *kernel = next->kernel;
+    while (next != NULL && next->cover != NULL)
+        next = tuned_at(table, ++index);
+    return next != NULL && strcmp(next->kernel, kernel) == 0 ? next : NULL;
+}
+
+static int write_rows(FILE *stream, const struct tuned_table *table, size_t *index,
+                      struct error *error)
+{
+    const struct tuned_configuration *first = own_configuration(table, *index);
     const struct tuned_configuration *next = first;
     size_t rows = 0;
     int status = 0;
     fprintf(stream, "\n/* X(index, gpu, compute_capability, sm_count, l2_bytes, median_ns");
-    put_names(stream, first->problem, first->problem_count);
-    put_names(stream, first->parameters, first->parameter_count);
+    export_put_names(stream, first->problem, first->problem_count);
+    export_put_names(stream, first->parameters, first->parameter_count);
     fputs(") */\n", stream);
-    put_template_hash(stream, first->kernel, first->template_hash);
     fputs("#define ", stream);
-    put_upper(stream, first->kernel);
+    export_put_upper(stream, first->kernel);
     fputs("_CONFIGURATIONS(X)", stream);
-    while (next != NULL && strcmp(next->kernel, first->kernel) == 0 && status == 0) {
+    while ((next = tuned_at(table, *index)) != NULL && strcmp(next->kernel, first->kernel) == 0 &&
+           status == 0) {
+        ++*index;
+        if (next->cover != NULL)
+            continue;
         status = check_rows(first, next, error);
         write_row(stream, rows++, next);
-        next = tuned_at(table, ++*index);
     }
-    char *count = prefixed(first->kernel, "configuration_count");
+    char *count = export_prefixed(first->kernel, "configuration_count");
     fprintf(stream, "\n#define %s %zu\n", count, rows);
     free(count);
     return status;
 }
 
+/* A kernel that has only covers; the macro also says that this header has the kernel. */
+static void write_no_rows(FILE *stream, const char *kernel)
+{
+    char *rows = export_prefixed(kernel, "configurations");
+    char *count = export_prefixed(kernel, "configuration_count");
+    fprintf(stream, "#define %s(X)\n#define %s 0\n", rows, count);
+    free(rows);
+    free(count);
+}
+
+static int write_kernel(FILE *stream, const struct tuned_table *table,
+                        const struct tuned_file *tuned, size_t *index, struct error *error)
+{
+    const struct tuned_configuration *first = tuned_at(table, *index);
+    size_t begin = *index;
+    const struct tuned_configuration *next;
+    int status = 0;
+    fputc('\n', stream);
+    export_put_template_hash(stream, first->kernel, first->template_hash);
+    if (own_configuration(table, begin) != NULL)
+        status = write_rows(stream, table, index, error);
+    else
+        write_no_rows(stream, first->kernel);
+    while ((next = tuned_at(table, *index)) != NULL && strcmp(next->kernel, first->kernel) == 0)
+        ++*index;
+    return status == 0 ? export_covers(stream, table, tuned, begin, error) : status;
+}
+
 /* Writes a kernel's configurations once, however many headers have them; others of that kernel are
  * an error. */
-static int write_guarded_kernel(FILE *stream, const struct tuned_table *table, size_t *index,
-                                struct error *error)
+static int write_guarded_kernel(FILE *stream, const struct tuned_table *table,
+                                const struct tuned_file *tuned, size_t *index, struct error *error)
 {
-    char *name = prefixed(tuned_at(table, *index)->kernel, "configurations");
+    char *name = export_prefixed(tuned_at(table, *index)->kernel, "configurations");
     char digits[HASH_BYTES];
     char *text = NULL;
     size_t length;
     FILE *memory = open_memstream(&text, &length);
     if (memory == NULL)
         abort(); /* out of memory, as in alloc.h */
-    int status = write_kernel(memory, table, index, error);
+    int status = write_kernel(memory, table, tuned, index, error);
     if (fclose(memory) != 0)
         abort();
     struct hash *hash = hash_new();
@@ -239,7 +183,21 @@ static int write_guarded_kernel(FILE *stream, const struct tuned_table *table, s
     return status;
 }
 
-static int write_all(FILE *stream, const struct command_query *query, struct error *error)
+/* The tuned INI of the table, or of its bundle, as the tuner reads it. */
+static int read_tuned(const struct command_query *query, struct tuned_file *tuned,
+                      struct error *error)
+{
+    const char *path = query->tuned != NULL ? query->tuned : "results/tuned.ini";
+    struct stat status;
+    bool is_bundle = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    char *file = alloc_format("%s%s", path, is_bundle ? "/tuned.ini" : "");
+    int result = tuned_file_read(file, tuned, error);
+    free(file);
+    return result;
+}
+
+static int write_kernels(FILE *stream, const struct command_query *query,
+                         const struct tuned_file *tuned, struct error *error)
 {
     const struct tuned_configuration *next;
     size_t index = 0;
@@ -250,7 +208,7 @@ static int write_all(FILE *stream, const struct command_query *query, struct err
           stream);
     while ((next = tuned_at(query->table, index)) != NULL && status == 0) {
         if (query->kernel == NULL || strcmp(query->kernel, next->kernel) == 0) {
-            status = write_guarded_kernel(stream, query->table, &index, error);
+            status = write_guarded_kernel(stream, query->table, tuned, &index, error);
             written++;
         } else {
             index++;
@@ -258,6 +216,16 @@ static int write_all(FILE *stream, const struct command_query *query, struct err
     }
     if (status == 0 && written == 0)
         status = error_set(error, ERROR_USAGE, "the tuned INI has no configuration");
+    return status;
+}
+
+static int write_all(FILE *stream, const struct command_query *query, struct error *error)
+{
+    struct tuned_file tuned;
+    int status = read_tuned(query, &tuned, error);
+    if (status == 0)
+        status = write_kernels(stream, query, &tuned, error);
+    tuned_file_release(&tuned);
     return status;
 }
 

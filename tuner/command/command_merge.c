@@ -44,6 +44,9 @@ static struct comparison compare(const struct tuned_entry *a, const struct tuned
  */
 static bool is_better(const struct tuned_entry *a, const struct tuned_entry *b, const char **reason)
 {
+    *reason = "the cover was made later";
+    if (a->cover != NULL)
+        return later(a, b) > 0;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the file has entries once one was found */
     int driver = strverscmp(b->driver, a->driver);
     int nvrtc = strverscmp(b->nvrtc, a->nvrtc);
@@ -78,9 +81,13 @@ static void print_choice(const struct candidate *kept, const struct candidate *d
                          const char *reason)
 {
     char *problem = bindings_text(&kept->entry->problem);
-    printf("%s%s%s on %s: %s (%.2f us) over %s (%.2f us): %s\n", kept->entry->kernel,
-           problem[0] != '\0' ? " " : "", problem, kept->entry->gpu, kept->path,
-           kept->entry->median_ns * 1e-3, dropped->path, dropped->entry->median_ns * 1e-3, reason);
+    printf("%s%s%s on %s: ", kept->entry->kernel, problem[0] != '\0' ? " " : "", problem,
+           kept->entry->gpu);
+    if (kept->entry->cover != NULL)
+        printf("%s over %s: %s\n", kept->path, dropped->path, reason);
+    else
+        printf("%s (%.2f us) over %s (%.2f us): %s\n", kept->path, kept->entry->median_ns * 1e-3,
+               dropped->path, dropped->entry->median_ns * 1e-3, reason);
     free(problem);
 }
 
@@ -171,6 +178,7 @@ int command_merge(int argc, const char **argv, struct error *error)
         "  the same configuration, or tied  the later one\n"
         "  faster by more than noise        the faster one\n"
         "  within noise                     the later one\n"
+        "Of two covers of the same problems, the later one is kept.\n"
         "Each choice is printed.\n\n"
         "Example: autotune merge h200.ini a100.ini --output tuned.ini",
         &files, error);

@@ -24,8 +24,8 @@ void command_query_options(struct command_query *query, struct poptOption table[
         option_text("arch", 'a', &query->arch,
                     "the GPU's architecture, if autotune does not know its name", "sm_XX"),
         option_text("limit", 'l', &query->limit,
-                    "how far the answer may be from the question: exact, size, gpu, family or "
-                    "defaults (default: defaults)",
+                    "how far the answer may be from the question: exact, cover, size, gpu, family "
+                    "or defaults (default: defaults)",
                     "RULE"),
         option_text("cache", 0, &query->cache,
                     "cold or warm: which one to take if the file has both (default: cold)",
@@ -145,11 +145,9 @@ static int read_limit(struct command_query *query, struct error *error)
     static const struct {
         const char *name;
         enum tuned_rule rule;
-    } limits[] = {{"exact", TUNED_EXACT},
-                  {"size", TUNED_NEAREST_SIZE},
-                  {"gpu", TUNED_NEAREST_GPU},
-                  {"family", TUNED_SAME_FAMILY},
-                  {"defaults", TUNED_DEFAULTS}};
+    } limits[] = {{"exact", TUNED_EXACT},        {"cover", TUNED_COVER},
+                  {"size", TUNED_NEAREST_SIZE},  {"gpu", TUNED_NEAREST_GPU},
+                  {"family", TUNED_SAME_FAMILY}, {"defaults", TUNED_DEFAULTS}};
     if (query->limit == NULL)
         return 0;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
@@ -158,7 +156,7 @@ static int read_limit(struct command_query *query, struct error *error)
             return 0;
         }
     return error_set(error, ERROR_USAGE,
-                     "unknown limit '%s'; choose exact, size, gpu, family or defaults",
+                     "unknown limit '%s'; choose exact, cover, size, gpu, family or defaults",
                      query->limit);
 }
 
@@ -173,8 +171,11 @@ static const char **problem_names(const struct command_query *query)
     size_t count = 0;
     for (size_t i = 0; (configuration = tuned_at(query->table, i)) != NULL; i++)
         if (strcmp(configuration->kernel, query->kernel) == 0) {
+            const struct tuned_cover *cover = configuration->cover;
             for (size_t j = 0; j < configuration->problem_count; j++)
                 *ARRAY_APPEND(names, count) = configuration->problem[j].name;
+            for (size_t j = 0; cover != NULL && j < cover->range_count; j++)
+                *ARRAY_APPEND(names, count) = cover->ranges[j].name;
             break;
         }
     for (size_t i = 0; count == 0 && i < query->template.problem_count; i++)

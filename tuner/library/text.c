@@ -92,7 +92,7 @@ static void add_cover(struct text *text, const struct tuned_match *match)
     }
     add(text, ", by line %zu of its rule", match->line + 1);
     if (cover->held_out_sizes > 0)
-        add(text, ", expected loss %.2g %%, at most %.2g %%", cover->mean_loss_percent,
+        add(text, ", expected loss %.3g %%, worst %.3g %%", cover->mean_loss_percent,
             cover->worst_loss_percent);
 }
 

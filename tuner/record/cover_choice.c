@@ -37,7 +37,7 @@ static int fix_values(struct making *making, const struct bindings *problem)
     return status;
 }
 
-/* Makes the section as a reader would; free `making->section`. */
+/* Makes the section as a reader would, compiled; free `making->section`. */
 static int make(struct making *making, const struct tuned_entry *entry, struct error *error)
 {
     *making = (struct making){.section = alloc_zeroed(1, sizeof *making->section)};
@@ -50,6 +50,15 @@ static int make(struct making *making, const struct tuned_entry *entry, struct e
     return status == 0 ? 0
                        : error_set(error, ERROR_CONFIG, "the cover of '%s' cannot be written: %s",
                                    entry->kernel, making->ini.message);
+}
+
+int cover_entry_section(const struct tuned_entry *entry, struct cover_section **section,
+                        struct error *error)
+{
+    struct making making;
+    int status = make(&making, entry, error);
+    *section = making.section;
+    return status;
 }
 
 int cover_entry_check(const struct tuned_entry *entry, struct error *error)

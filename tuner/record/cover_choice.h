@@ -2,6 +2,7 @@
 #ifndef AUTOTUNE_COVER_CHOICE_H
 #define AUTOTUNE_COVER_CHOICE_H
 
+#include "base/cover_section.h"
 #include "base/error.h"
 #include "record/tuned_file.h"
 #include "template/value.h"
@@ -14,6 +15,11 @@
  * template can be a figure: with one line without a condition.
  */
 int cover_entry_check(const struct tuned_entry *entry, struct error *error);
+
+/* The section of the cover, compiled; free() it, also after an error, which is that of
+ * cover_entry_check(). */
+int cover_entry_section(const struct tuned_entry *entry, struct cover_section **section,
+                        struct error *error);
 
 /*
  * Decides as libtuned does, on a GPU of `sm_count` SMs (0: the entry's). `*line` is the line that

@@ -345,6 +345,40 @@ void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry)
     *entry = (struct tuned_entry){0};
 }
 
+static bool has_values(const struct bindings *values, const struct bindings *wanted)
+{
+    bool has = true;
+    for (size_t i = 0; i < wanted->count && has; i++) {
+        const struct value *value = bindings_find(values, wanted->items[i].name);
+        has = value != NULL && value_equal(*value, wanted->items[i].value);
+    }
+    return has;
+}
+
+static bool is_covered(const struct tuned_file *tuned, const struct tuned_entry *entry)
+{
+    bool covered = false;
+    for (size_t i = 0; i < tuned->count && entry->cover == NULL && !covered; i++) {
+        const struct tuned_entry *cover = &tuned->entries[i];
+        covered = cover->cover != NULL && strcmp(cover->kernel, entry->kernel) == 0 &&
+                  strcmp(cover->gpu, entry->gpu) == 0 && strcmp(cover->arch, entry->arch) == 0 &&
+                  strcmp(cover->cache, entry->cache) == 0 &&
+                  has_values(&entry->problem, &cover->problem);
+    }
+    return covered;
+}
+
+void tuned_file_drop_covered(struct tuned_file *tuned)
+{
+    for (size_t i = tuned->count; i-- > 0;) {
+        if (!is_covered(tuned, &tuned->entries[i]))
+            continue;
+        tuned_entry_release(&tuned->entries[i]);
+        memmove(&tuned->entries[i], &tuned->entries[i + 1],
+                (--tuned->count - i) * sizeof *tuned->entries);
+    }
+}
+
 /* --- updating --- */
 
 /* Waits for the folder of `path`, which is there. Returns a descriptor to close, or -1 where the

@@ -111,6 +111,10 @@ void tuned_file_take_rest(struct tuned_file *tuned, struct tuned_file *from);
 
 void tuned_file_drop_skipped(struct tuned_file *tuned);
 
+/* Drops the entries for which a cover of the same kernel, GPU and cache state is there, and which have
+ * its fixed values: what ships then is the cover. */
+void tuned_file_drop_covered(struct tuned_file *tuned);
+
 /* Writes the file atomically (base/write_file.h). Returns 0, or ERROR_RECORD with the old file
  * intact. */
 int tuned_file_write(const char *path, const struct tuned_file *tuned, struct error *error);

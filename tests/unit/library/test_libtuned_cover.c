@@ -236,7 +236,7 @@ static void test_explanations_of_covers(void **state)
     assert_string_equal(
         text, "sum for n=8192 type=float on Alpha: [sum 0000c0e4] of Alpha, configuration 1 of its "
               "cover, type=float (same GPU, in the range of a cover, by line 3 of its rule, "
-              "expected loss 0.5 %, at most 2.2 %)");
+              "expected loss 0.5 %, worst 2.25 %)");
     problem[0] = tuned_integer("n", 1 << 21);
     assert_int_equal(tuned_find(table, &query, &match), 0);
     (void)tuned_explain(&query, &match, text, sizeof text);

@@ -1,0 +1,224 @@
+#include "command/export_cover.h"
+
+#include "base/alloc.h"
+#include "base/cover_section.h"
+#include "command/export_text.h"
+#include "record/cover_choice.h"
+#include "template/value.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How C writes an operation: what stands before, between and behind its operands. */
+static const struct notation {
+    size_t arity;
+    const char *before, *between, *second_between, *behind;
+} notations[] = {
+    [DECISION_NEGATE] = {1, "(-", "", "", ")"},
+    [DECISION_NOT] = {1, "(!", "", "", ")"},
+    [DECISION_FLOOR] = {1, "floor(", "", "", ")"},
+    [DECISION_CEIL] = {1, "ceil(", "", "", ")"},
+    [DECISION_ADD] = {2, "(", " + ", "", ")"},
+    [DECISION_SUBTRACT] = {2, "(", " - ", "", ")"},
+    [DECISION_MULTIPLY] = {2, "(", " * ", "", ")"},
+    [DECISION_DIVIDE] = {2, "(", " / ", "", ")"},
+    [DECISION_QUOTIENT] = {2, "floor(", " / ", "", ")"},
+    [DECISION_REMAINDER] = {2, "autotune_remainder(", ", ", "", ")"},
+    [DECISION_CEIL_DIV] = {2, "ceil(", " / ", "", ")"},
+    [DECISION_MIN] = {2, "autotune_min(", ", ", "", ")"},
+    [DECISION_MAX] = {2, "autotune_max(", ", ", "", ")"},
+    [DECISION_EQUAL] = {2, "(", " == ", "", ")"},
+    [DECISION_UNEQUAL] = {2, "(", " != ", "", ")"},
+    [DECISION_LESS] = {2, "(", " < ", "", ")"},
+    [DECISION_LESS_EQUAL] = {2, "(", " <= ", "", ")"},
+    [DECISION_GREATER] = {2, "(", " > ", "", ")"},
+    [DECISION_GREATER_EQUAL] = {2, "(", " >= ", "", ")"},
+    [DECISION_AND] = {2, "(", " && ", "", ")"},
+    [DECISION_OR] = {2, "(", " || ", "", ")"},
+    [DECISION_SELECT] = {3, "(", " ? ", " : ", ")"},
+};
+
+static void put_helpers(FILE *stream)
+{
+    fputs("\n#ifndef AUTOTUNE_COVER_HELPERS\n#define AUTOTUNE_COVER_HELPERS\n#include <math.h>\n"
+          "static inline double autotune_min(double a, double b)\n{\n    return a < b ? a : b;\n}\n"
+          "static inline double autotune_max(double a, double b)\n{\n    return a > b ? a : b;\n}\n"
+          "static inline double autotune_remainder(double a, double b)\n{\n"
+          "    return a - b * floor(a / b);\n}\n#endif\n",
+          stream);
+}
+
+/* A new string. */
+static char *number_text(double number)
+{
+    char buffer[VALUE_TEXT_BYTES];
+    return alloc_string(isnan(number)   ? "NAN"
+                        : isinf(number) ? (number > 0 ? "INFINITY" : "(-INFINITY)")
+                                        : value_exact_text(value_real(number), buffer));
+}
+
+static char *value_name(const struct cover_section *section, unsigned value)
+{
+    return value == section->range_count ? alloc_string("sm_count")
+                                         : alloc_format("problem_%s", section->ranges[value].name);
+}
+
+/* Joins the operands at `top`, which it frees. */
+static char *join(const struct notation *notation, char **top)
+{
+    char *joined = alloc_format("%s%s%s%s%s%s%s", notation->before, top[0], notation->between,
+                                notation->arity > 1 ? top[1] : "", notation->second_between,
+                                notation->arity > 2 ? top[2] : "", notation->behind);
+    for (size_t i = 0; i < notation->arity; i++)
+        free(top[i]);
+    return joined;
+}
+
+/* The expression of a part of the rule: a new string. */
+static char *c_text(const struct cover_section *section, const struct cover_part *part)
+{
+    char *stack[DECISION_DEPTH];
+    size_t depth = 0;
+    for (size_t i = 0; i < part->count; i++) {
+        const struct decision_step *step = &section->steps[part->first + i];
+        if (step->operation == DECISION_PUSH) {
+            stack[depth++] = number_text(step->number);
+        } else if (step->operation == DECISION_VALUE) {
+            stack[depth++] = value_name(section, step->value);
+        } else {
+            const struct notation *notation = &notations[step->operation];
+            depth -= notation->arity;
+            stack[depth] = join(notation, &stack[depth]);
+            depth++;
+        }
+    }
+    return stack[0];
+}
+
+/* A text of the file as a comment; nothing in it ends the comment. */
+static void put_comment(FILE *stream, const char *text)
+{
+    fputs("    /* ", stream);
+    for (; *text != '\0'; text++)
+        fputc(*text == '/' && text[1] == '*'   ? '|'
+              : *text == '*' && text[1] == '/' ? '|'
+                                               : *text,
+              stream);
+    fputs(" */\n", stream);
+}
+
+static void put_range(FILE *stream, const struct cover_section *section)
+{
+    for (size_t i = 0; i < section->range_count; i++) {
+        char *low = number_text(section->lows[i]);
+        char *high = number_text(section->highs[i]);
+        const char *name = section->ranges[i].name;
+        fprintf(stream, "    if (!(problem_%s >= %s && problem_%s <= %s))\n        return 0;\n",
+                name, low, name, high);
+        free(low);
+        free(high);
+    }
+    if (section->constraint.text == NULL)
+        return;
+    char *text = c_text(section, &section->rule.constraint);
+    put_comment(stream, section->constraint.text);
+    fprintf(stream, "    if (!%s)\n        return 0;\n", text);
+    free(text);
+}
+
+static void put_lines(FILE *stream, const struct cover_section *section)
+{
+    for (size_t i = 0; i < section->line_count; i++) {
+        const struct cover_rule_text *line = &section->lines[i];
+        put_comment(stream, line->text);
+        if (line->condition != NULL) {
+            char *text = c_text(section, &section->rule.lines[i]);
+            fprintf(stream, *text == '(' ? "    if %s\n    " : "    if (%s)\n    ", text);
+            free(text);
+        }
+        fprintf(stream, "    return %zu;\n", line->configuration + 1);
+    }
+}
+
+static int put_function(FILE *stream, const char *name, const struct tuned_entry *entry,
+                        struct error *error)
+{
+    struct cover_section *section;
+    int status = cover_entry_section(entry, &section, error);
+    if (status == 0) {
+        fprintf(stream, "static inline int %s(", name);
+        for (size_t i = 0; i < section->range_count; i++)
+            fprintf(stream, "double problem_%s, ", section->ranges[i].name);
+        fputs("double sm_count)\n{\n", stream);
+        fprintf(stream, "    if (!(sm_count > 0))\n        sm_count = %d;\n", entry->sm_count);
+        put_range(stream, section);
+        put_lines(stream, section);
+        fputs("}\n", stream);
+    }
+    free(section);
+    return status;
+}
+
+/* --- covers --- */
+
+/* The entry of a configuration's section; NULL if the tuner skips what libtuned does not. */
+static const struct tuned_entry *entry_of(const struct tuned_file *tuned,
+                                          const struct tuned_configuration *configuration)
+{
+    for (size_t i = 0; i < tuned->count; i++)
+        if (strcmp(tuned->entries[i].section, configuration->section) == 0 &&
+            tuned->entries[i].cover != NULL)
+            return &tuned->entries[i];
+    return NULL;
+}
+
+/* Writes cover `number` of the kernel: its configurations and the function of its rule. */
+static int write_cover(FILE *stream, const struct tuned_configuration *first,
+                       const struct tuned_entry *entry, size_t number, struct error *error)
+{
+    const struct tuned_cover *cover = first->cover;
+    char *name = alloc_format("%s_cover_%zu", first->kernel, number);
+    fputs("\n/* The cover for ", stream);
+    export_put_string(stream, first->gpu->name);
+    for (size_t i = 0; i < first->problem_count; i++)
+        fprintf(stream, ", %s=%s", first->problem[i].name, first->problem[i].text);
+    fprintf(stream,
+            ": %s() returns the configuration for a problem, 0 outside the range.\n * "
+            "sm_count is that of the GPU at hand; 0: not known. X(configuration",
+            name);
+    export_put_names(stream, first->parameters, first->parameter_count);
+    fputs(") */\n#define ", stream);
+    export_put_upper(stream, name);
+    fputs("_CONFIGURATIONS(X)", stream);
+    for (size_t i = 0; i < cover->count; i++) {
+        fprintf(stream, " \\\n    X(%zu", i + 1);
+        export_put_values(stream, cover->configurations[i].parameters,
+                          cover->configurations[i].parameter_count);
+        fputc(')', stream);
+    }
+    fputc('\n', stream);
+    int status = put_function(stream, name, entry, error);
+    free(name);
+    return status;
+}
+
+int export_covers(FILE *stream, const struct tuned_table *table, const struct tuned_file *tuned,
+                  size_t index, struct error *error)
+{
+    const char *kernel = tuned_at(table, index)->kernel;
+    const struct tuned_configuration *next;
+    size_t number = 0;
+    int status = 0;
+    for (; (next = tuned_at(table, index)) != NULL && status == 0; index++) {
+        if (strcmp(next->kernel, kernel) != 0)
+            break;
+        const struct tuned_entry *entry = next->number == 1 ? entry_of(tuned, next) : NULL;
+        if (entry == NULL)
+            continue;
+        if (number++ == 0)
+            put_helpers(stream);
+        status = write_cover(stream, next, entry, number, error);
+    }
+    return status;
+}

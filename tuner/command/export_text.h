@@ -1,0 +1,30 @@
+/* Texts of the headers that `autotune export` writes. */
+#ifndef AUTOTUNE_EXPORT_TEXT_H
+#define AUTOTUNE_EXPORT_TEXT_H
+
+#include <autotune/tuned.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* In upper case. */
+void export_put_upper(FILE *stream, const char *text);
+
+/* Writes a string literal that can also be part of a comment: nothing in it ends either. */
+void export_put_string(FILE *stream, const char *text);
+
+/* ", NAME" for each; ", VALUE" for each, as the tuner passes it to the compiler: 256, 0.5,
+ * FINISH_TWO_PASS. */
+void export_put_names(FILE *stream, const struct tuned_value *values, size_t count);
+void export_put_values(FILE *stream, const struct tuned_value *values, size_t count);
+
+/* A new string: "SCALE_TEMPLATE_HASH". */
+char *export_prefixed(const char *kernel, const char *name);
+
+/* Defines a macro, unless the application has; a different value of another exported header is an
+ * error. The preprocessor cannot compare words, so each value has a marker. */
+void export_put_define(FILE *stream, const char *name, const char *value);
+
+/* Defines KERNEL_TEMPLATE_HASH. */
+void export_put_template_hash(FILE *stream, const char *kernel, const char *hash);
+
+#endif
