@@ -28,6 +28,26 @@ static void look_up(const struct tuned_table *table, const struct tuned_configur
             FUZZ_REQUIRE(strncmp(definitions.items[i], "-D", 2) == 0);
 }
 
+/* A cover answers for each size that was measured, inside its range or by the size itself. */
+static void look_up_sizes(const struct tuned_table *table, const struct tuned_configuration *from)
+{
+    const struct tuned_cover *cover = from->cover;
+    for (size_t i = 0; i < cover->size_count; i++) {
+        struct tuned_value problem[TUNED_PROBLEM_VALUES];
+        struct tuned_query query = {.kernel = from->kernel, .gpu = from->gpu, .problem = problem};
+        struct tuned_match match;
+        for (size_t j = 0; j < from->problem_count; j++)
+            problem[query.problem_count++] = from->problem[j];
+        for (size_t j = 0; j < cover->range_count; j++)
+            problem[query.problem_count++] =
+                tuned_real(cover->ranges[j].name, cover->sizes[i].numbers[j]);
+        if (tuned_find(table, &query, &match) == TUNED_INVALID)
+            continue;
+        FUZZ_REQUIRE(match.from != NULL);
+        FUZZ_REQUIRE(match.from->cover == NULL || match.line <= match.from->cover->line_count);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct tuned_table *table = NULL;
@@ -38,8 +58,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_REQUIRE(error.message[0] != '\0');
         return 0;
     }
-    for (size_t i = 0; i < tuned_count(table) && i < 64; i++)
+    for (size_t i = 0; i < tuned_count(table) && i < 64; i++) {
         look_up(table, tuned_at(table, i));
+        if (tuned_at(table, i)->number == 1)
+            look_up_sizes(table, tuned_at(table, i));
+    }
     FUZZ_REQUIRE(tuned_at(table, tuned_count(table)) == NULL);
     tuned_free(table);
     return 0;

@@ -274,68 +274,20 @@ static int add_line(struct cover_section *section, struct ini_reader *ini, const
     return status;
 }
 
-/* "n=65536 k=16: 2, 5120.0 ns, 0.4 %". */
-static const char *read_real(const char *at, const char *unit, double *number)
-{
-    char text[LITERAL_REAL_BYTES];
-    struct literal value;
-    at += strspn(at, " ");
-    size_t length = strcspn(at, " ,");
-    if (length == 0 || length >= sizeof text)
-        return NULL;
-    memcpy(text, at, length);
-    text[length] = '\0';
-    if (literal_parse(text, &value) != NULL || value.kind == LITERAL_WORD || value.real < 0)
-        return NULL;
-    *number = value.real;
-    at += length + strspn(at + length, " ");
-    return strncmp(at, unit, strlen(unit)) == 0 ? at + strlen(unit) : NULL;
-}
-
-/* Reads NAME=NUMBER for each range in order; returns what follows the colon, or NULL. */
-static const char *read_numbers(const struct cover_section *section, const char *at,
-                                struct cover_measured *size)
-{
-    for (size_t i = 0; i < section->range_count; i++) {
-        const char *name = section->ranges[i].name;
-        char text[LITERAL_REAL_BYTES];
-        at += strspn(at, " ");
-        if (strncmp(at, name, strlen(name)) != 0 || at[strlen(name)] != '=')
-            return NULL;
-        at += strlen(name) + 1;
-        size_t length = strcspn(at, " :");
-        if (length == 0 || length >= sizeof text)
-            return NULL;
-        memcpy(text, at, length);
-        text[length] = '\0';
-        if (literal_parse(text, &size->numbers[i]) != NULL || size->numbers[i].kind == LITERAL_WORD)
-            return NULL;
-        at += length;
-    }
-    return *at == ':' ? at + 1 : NULL;
-}
-
 static int add_size(struct cover_section *section, struct ini_reader *ini, const char *key,
                     const char *rest, const char *text)
 {
     size_t index;
     const char *name;
-    double fastest;
     int status = read_index(ini, key, rest, section->size_count, COVER_SIZES, &index, &name);
     if (status == 0 && (index < section->size_count || name != NULL))
         status = ini_reader_fail(ini, "key '%s' is out of order; they are numbered from 1", key);
     if (status != 0)
         return status;
-    struct cover_measured *size = &section->sizes[section->size_count++];
-    const char *at = read_numbers(section, text, size);
-    at = at != NULL ? read_real(at, ",", &fastest) : NULL;
-    at = at != NULL ? read_real(at, "ns,", &size->median_ns) : NULL;
-    at = at != NULL ? read_real(at, "%", &size->loss_percent) : NULL;
-    if (at == NULL || *at != '\0' || !(fastest >= 1) || !(fastest <= COVER_CONFIGURATIONS))
+    if (!cover_section_read_size(section, text, &section->sizes[section->size_count++]))
         return bad_value(
             ini, key, text,
             "NAME=NUMBER for each range in order, then ': CONFIGURATION, TIME ns, LOSS %'");
-    size->fastest = (size_t)fastest - 1;
     return 0;
 }
 
