@@ -83,7 +83,7 @@ static int queue_ours(void *context)
 {
     struct ours *ours = context;
     struct application *application = ours->application;
-    return tuned_kernel_launch(ours->kernel, ours->buffers, 2, application->gpu.stream,
+    return tuned_kernel_launch(ours->kernel, ours->buffers, 2, NULL, 0, application->gpu.stream,
                                &application->error);
 }
 

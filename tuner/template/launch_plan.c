@@ -143,29 +143,35 @@ static int read_texture_argument(struct evaluation *evaluation, const struct lau
     return 0;
 }
 
-static int read_scalar(struct evaluation *evaluation, const struct launch *launch,
-                       const struct argument *argument, unsigned char *bytes)
+int launch_plan_scalar(const struct launch *launch, const char *path,
+                       const struct argument *argument, const struct scope *scope,
+                       unsigned char *bytes, struct error *error)
 {
-    const struct scope *scope = &evaluation->local_scope;
     int64_t integer = 0;
     double real = 0;
     bool condition = false;
     int status;
     if (argument->is_condition)
-        status = expression_boolean(argument->expression, scope, &condition, evaluation->error);
+        status = expression_boolean(argument->expression, scope, &condition, error);
     else if (element_is_floating(argument->type))
-        status = expression_real(argument->expression, scope, &real, evaluation->error);
+        status = expression_real(argument->expression, scope, &real, error);
     else
-        status = expression_integer(argument->expression, scope, &integer, evaluation->error);
+        status = expression_integer(argument->expression, scope, &integer, error);
     if (argument->is_condition)
         integer = condition;
     if (status == 0 && !element_store(argument->type, integer, real, bytes))
-        status = error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path,
-                              launch->lines.arguments,
+        status = error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
                               "argument '%s' of launch '%s' does not fit %s: %" PRId64,
                               expression_text(argument->expression), launch->name,
                               element_name(argument->type), integer);
     return status;
+}
+
+static int read_scalar(struct evaluation *evaluation, const struct launch *launch,
+                       const struct argument *argument, unsigned char *bytes)
+{
+    return launch_plan_scalar(launch, evaluation->template->path, argument,
+                              &evaluation->local_scope, bytes, evaluation->error);
 }
 
 static int read_value_argument(struct evaluation *evaluation, const struct launch *launch,

@@ -88,6 +88,15 @@ int launch_plan_reference(struct launch_plan *launch_plan, const struct template
                           const struct expectation *expectation, const struct scope *scope,
                           struct error *error);
 
+/*
+ * Evaluates a scalar argument of a launch, or a field of one, and stores it at `bytes` as the kernel
+ * has it; `path` is the template's, for messages. Does not allocate. Returns 0, or ERROR_CONFIG if
+ * the expression fails or its value does not fit the type.
+ */
+int launch_plan_scalar(const struct launch *launch, const char *path,
+                       const struct argument *argument, const struct scope *scope,
+                       unsigned char *bytes, struct error *error);
+
 /* The bytes moved and operations done by the template's metrics; 0 for one that it does not state.
  * Returns 0, or ERROR_CONFIG if an expression fails or its value is negative or not finite. */
 int launch_plan_metrics(const struct launch_plan *launch_plan, const struct template *template,

@@ -4,6 +4,8 @@
  */
 #include "../../tuner/library/kernel/kernel.c"
 #include "../../tuner/library/kernel/kernels.c"
+#include "../../tuner/library/kernel/launch.c"
+#include "../../tuner/library/kernel/scalars.c"
 
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
@@ -134,15 +136,119 @@ static void test_runs_what_was_tuned(void **state)
     assert_int_equal(world.driver.cuMemAlloc(&out, sizeof host), 0);
     assert_int_equal(world.driver.cuMemcpyHtoD(in, host, sizeof host), 0);
     const struct tuned_buffer buffers[] = {{"in", in}, {"out", out}};
-    assert_int_equal(tuned_kernel_launch(kernel, buffers, 1, NULL, &error), TUNED_INVALID);
+    assert_int_equal(tuned_kernel_launch(kernel, buffers, 1, NULL, 0, NULL, &error), TUNED_INVALID);
     assert_string_equal(error.message, "buffer 'out' is missing");
-    assert_int_equal(tuned_kernel_launch(kernel, buffers, 2, NULL, &error), 0);
+    assert_int_equal(tuned_kernel_launch(kernel, buffers, 2, NULL, 0, NULL, &error), 0);
     assert_int_equal(world.driver.cuStreamSynchronize(NULL), 0);
     assert_int_equal(world.driver.cuMemcpyDtoH(host, out, sizeof host), 0);
     for (int i = 0; i < N; i++)
         assert_true(fabsf(host[i] - 2.5f * (float)i) <= 0);
     (void)world.driver.cuMemFree(in);
     (void)world.driver.cuMemFree(out);
+    tuned_kernel_free(kernel);
+    tuned_kernels_close(kernels);
+}
+
+/* The last element that a run with these scalars writes, of an input of 1, 2, …; the rest are 0. */
+static float last_written(struct tuned_kernel *kernel, const struct tuned_value *scalars,
+                          size_t count, size_t *written)
+{
+    enum { N = 100 };
+    float host[N] = {0};
+    CUdeviceptr memory;
+    struct tuned_error error;
+    assert_int_equal(world.driver.cuMemAlloc(&memory, 2 * sizeof host), 0);
+    assert_int_equal(world.driver.cuMemcpyHtoD(memory + sizeof host, host, sizeof host), 0);
+    for (int i = 0; i < N; i++)
+        host[i] = (float)(i + 1);
+    assert_int_equal(world.driver.cuMemcpyHtoD(memory, host, sizeof host), 0);
+    const struct tuned_buffer buffers[] = {{"in", memory}, {"out", memory + sizeof host}};
+    if (tuned_kernel_launch(kernel, buffers, 2, scalars, count, NULL, &error) != 0)
+        fail_msg("%s", error.message);
+    assert_int_equal(world.driver.cuStreamSynchronize(NULL), 0);
+    assert_int_equal(world.driver.cuMemcpyDtoH(host, memory + sizeof host, sizeof host), 0);
+    (void)world.driver.cuMemFree(memory);
+    *written = N;
+    while (*written > 0 && !(fabsf(host[*written - 1]) > 0))
+        --*written;
+    return *written > 0 ? host[*written - 1] : 0;
+}
+
+static struct tuned_kernel *get_with_scalars(struct tuned_kernels *kernels)
+{
+    struct tuned_value problem[] = {tuned_integer("n", 100), tuned_real("factor", 2.5)};
+    struct tuned_query query = {
+        .kernel = "scale", .problem = problem, .problem_count = 2, .accept_other_versions = 1};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    if (tuned_kernel_get(kernels, &query, &kernel, &error) != 0)
+        fail_msg("%s:%d: %s", error.file, error.line, error.message);
+    return kernel;
+}
+
+static void test_scalars_are_given_at_a_launch(void **state)
+{
+    (void)state;
+    size_t written;
+    make_bundle();
+    assert_int_equal(system("sed -i -e 's/^factor = 1.5/factor = 1.5\\nless = 0/' "
+                            "-e 's/uint64 n$/uint64 n - less/' b/templates/scale.ini"),
+                     0);
+    struct tuned_kernels *kernels = open_bundle();
+    struct tuned_kernel *kernel = get_with_scalars(kernels);
+    assert_int_equal(kernel->scalar_count, 2);
+    assert_string_equal(kernel->scalars[0].name, "factor");
+    assert_true(fabs(kernel->scalars[0].real - 2.5) <= 0); /* the query's */
+    assert_string_equal(kernel->scalars[1].name, "less");
+    assert_int_equal(kernel->scalars[1].integer, 0); /* the template's */
+    assert_true(fabsf(last_written(kernel, NULL, 0, &written) - 250) <= 0);
+    struct tuned_value scalars[] = {tuned_integer("less", 10), tuned_real("factor", -0.5)};
+    assert_true(fabsf(last_written(kernel, scalars, 2, &written) + 45) <= 0);
+    assert_int_equal(written, 90);
+    scalars[1] = tuned_integer("factor", 3); /* a whole number is a real one, too */
+    assert_true(fabsf(last_written(kernel, &scalars[1], 1, &written) - 300) <= 0);
+    assert_int_equal(written, 100); /* what is left out is as it was */
+    tuned_kernel_free(kernel);
+    tuned_kernels_close(kernels);
+}
+
+static void test_scalars_that_are_none_launch_nothing(void **state)
+{
+    (void)state;
+    make_bundle();
+    assert_int_equal(system("sed -i -e 's/^factor = 1.5/factor = 1.5\\nless = 0\\nsort = aa | bb/' "
+                            "-e 's/uint64 n$/uint64 n - less/' b/templates/scale.ini"),
+                     0);
+    static const struct {
+        struct tuned_value scalar;
+        const char *message;
+    } cases[] = {
+        {{"n", TUNED_INTEGER, 5, 5, NULL},
+         "'n' cannot be given at a launch: the length of buffer 'in' depends on it; get another "
+         "kernel for it"},
+        {{"sort", TUNED_WORD, 0, 0, "aa"},
+         "'sort' cannot be given at a launch: it is a word; get another kernel for it"},
+        {{"facto", TUNED_REAL, 0, 1, NULL}, "'facto' is not a value of the problem of 'scale'"},
+        {{NULL, TUNED_REAL, 0, 1, NULL}, "'' is not a value of the problem of 'scale'"},
+        {{"factor", TUNED_WORD, 0, 1, "two"}, "scalar 'factor' is a number"},
+        {{"less", TUNED_INTEGER, 101, 101, NULL},
+         "argument 'n - less' of launch 'good' does not fit uint64: -1"},
+        {{"less", TUNED_REAL, 0, 0.5, NULL}, "cannot evaluate 'n - less'"},
+    };
+    struct tuned_kernels *kernels = open_bundle();
+    struct tuned_kernel *kernel = get_with_scalars(kernels);
+    const struct tuned_buffer buffers[] = {{"in", 1}, {"out", 1}}; /* a launch would fault */
+    const struct tuned_value twice[] = {tuned_real("factor", 1), tuned_real("factor", 2)};
+    struct tuned_error error;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(tuned_kernel_launch(kernel, buffers, 2, &cases[i].scalar, 1, NULL, &error),
+                         TUNED_INVALID);
+        if (strncmp(error.message, cases[i].message, strlen(cases[i].message)) != 0)
+            fail_msg("'%s' instead of '%s'", error.message, cases[i].message);
+    }
+    assert_int_equal(tuned_kernel_launch(kernel, buffers, 2, twice, 2, NULL, &error),
+                     TUNED_INVALID);
+    assert_string_equal(error.message, "scalar 'factor' is given twice");
     tuned_kernel_free(kernel);
     tuned_kernels_close(kernels);
 }
@@ -308,7 +414,7 @@ static float scaled_first(const char *fill)
         fail_msg("%s: %s", error.file, error.message);
     assert_int_equal(world.driver.cuMemAlloc(&out, kernel->buffers[1].bytes), 0);
     const struct tuned_buffer buffer = {"out", out};
-    assert_int_equal(tuned_kernel_launch(kernel, &buffer, 1, NULL, &error), 0);
+    assert_int_equal(tuned_kernel_launch(kernel, &buffer, 1, NULL, 0, NULL, &error), 0);
     assert_int_equal(world.driver.cuMemcpyDtoH(&first, out, sizeof first), 0);
     (void)world.driver.cuMemFree(out);
     tuned_kernel_free(kernel);
@@ -360,7 +466,7 @@ static void test_launches_with_the_attributes_of_the_template(void **state)
     assert_int_equal(kernel->launches[0].shared_carveout, 50);
     assert_int_equal(world.driver.cuMemAlloc(&out, kernel->buffers[1].bytes), 0);
     const struct tuned_buffer buffer = {"out", out};
-    assert_int_equal(tuned_kernel_launch(kernel, &buffer, 1, NULL, &error), 0);
+    assert_int_equal(tuned_kernel_launch(kernel, &buffer, 1, NULL, 0, NULL, &error), 0);
     assert_int_equal(noted_count, 3);
     assert_int_equal(noted[0].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
     assert_int_equal(noted[0].value.clusterDim.x, 2);
@@ -405,8 +511,8 @@ static void test_variables_of_the_source_are_the_callers_to_fill(void **state)
     assert_int_equal(world.driver.cuMemAlloc(&memory, 2 * kernel->buffers[1].bytes), 0);
     const struct tuned_buffer buffers[] = {
         {"in", memory}, {"out", memory + kernel->buffers[1].bytes}, {"weights", memory}};
-    assert_int_equal(tuned_kernel_launch(kernel, buffers, 2, NULL, &error), 0);
-    assert_int_equal(tuned_kernel_launch(kernel, buffers, 3, NULL, &error), TUNED_INVALID);
+    assert_int_equal(tuned_kernel_launch(kernel, buffers, 2, NULL, 0, NULL, &error), 0);
+    assert_int_equal(tuned_kernel_launch(kernel, buffers, 3, NULL, 0, NULL, &error), TUNED_INVALID);
     assert_string_equal(error.message, "'weights' is not a buffer that the caller provides");
     (void)world.driver.cuMemFree(memory);
     tuned_kernel_free(kernel);
@@ -634,6 +740,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_runs_what_was_tuned),
+        WORLD_TEST(test_scalars_are_given_at_a_launch),
+        WORLD_TEST(test_scalars_that_are_none_launch_nothing),
         WORLD_TEST(test_compiles_once_then_takes_the_cache_then_the_bundle),
         WORLD_TEST(test_a_kernel_with_a_cpp_name_is_found_in_the_bundle),
         WORLD_TEST(test_a_damaged_or_foreign_binary_is_not_loaded),

@@ -12,12 +12,13 @@
  *     struct tuned_kernel *kernel;
  *     tuned_kernel_get(kernels, &query, &kernel, &error);
  *     struct tuned_buffer buffers[] = {{"in", in}, {"out", out}};
- *     tuned_kernel_launch(kernel, buffers, 2, stream, &error);          (as often as wanted)
+ *     tuned_kernel_launch(kernel, buffers, 2, NULL, 0, stream, &error); (as often as wanted)
  *     tuned_kernel_free(kernel);
  *     tuned_kernels_close(kernels);
  *
  * Hazards:
- * - A kernel is for one problem: another n needs another tuned_kernel_get().
+ * - A kernel is for one problem: another n needs another tuned_kernel_get(). Only scalars that
+ *   nothing but arguments depends on can be given at each launch.
  * - A kernel has its own scratch buffers, so it must not run on two streams at once.
  * - Every call needs the context that was current at tuned_kernels_open().
  * - A template is code: open only bundles that you trust as you trust a library. A bundle that is
@@ -97,6 +98,10 @@ struct tuned_kernel {
     size_t launch_count;
     const struct tuned_kernel_buffer *buffers;
     size_t buffer_count;
+    /* The numbers of the problem that only arguments depend on, such as the alpha of a GEMM: a launch
+     * may change them. Their values are the query's, or else the template's defaults. */
+    const struct tuned_value *scalars;
+    size_t scalar_count;
 };
 
 /*
@@ -122,12 +127,15 @@ struct tuned_buffer {
 };
 
 /*
- * Queues one run of all launches on `stream` (NULL: the default stream). Does not allocate. Returns
- * 0; TUNED_INVALID if a buffer is missing, unknown or scratch; or TUNED_CUDA naming the launch that
- * the driver refused.
+ * Queues one run of all launches on `stream` (NULL: the default stream). `scalars` are numbers of the
+ * problem that this run has instead of kernel->scalars, of which it may name any; NULL and 0 for none.
+ * Does not allocate. Returns 0; TUNED_INVALID, and nothing is launched, if a buffer is missing,
+ * unknown or scratch, or if a scalar is none of kernel->scalars (the message says what else depends
+ * on it) or does not fit an argument's type; or TUNED_CUDA naming the launch that the driver refused.
  */
 int tuned_kernel_launch(const struct tuned_kernel *kernel, const struct tuned_buffer *buffers,
-                        size_t count, struct CUstream_st *stream, struct tuned_error *error);
+                        size_t buffer_count, const struct tuned_value *scalars, size_t scalar_count,
+                        struct CUstream_st *stream, struct tuned_error *error);
 
 /*
  * Compiles the caller's own source with the tuned parameters of a kernel: an application's kernel

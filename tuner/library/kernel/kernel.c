@@ -1,4 +1,4 @@
-#include "kernels.h"
+#include "loaded.h"
 
 #include "base/alloc.h"
 #include "compile/launch_arguments.h"
@@ -10,25 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    BUFFERS = 32,
-    ARGUMENTS = 64,
-};
-
-/* The public part comes first, so that both have the same address. */
-struct loaded_kernel {
-    struct tuned_kernel public;
-    struct tuned_kernels *kernels;
-    const struct template *template;
-    struct bindings parameters;
-    struct bindings fixed;          /* problem values and device attributes */
-    struct compilation compilation; /* of the module */
-    struct launch_plan launch_plan;
-    struct tuned_launch *launches;
-    struct tuned_kernel_buffer *buffers;
-    CUdeviceptr scratch[BUFFERS]; /* of buffers[i]; 0 if it is a variable or the caller's */
-};
 
 /* --- values --- */
 
@@ -264,6 +245,8 @@ static int load_kernel(struct loaded_kernel *kernel, const struct tuned_query *q
         status = make_launches(kernel, &scope, error);
     if (status == 0)
         status = make_buffers(kernel, &scope, error);
+    if (status == 0)
+        scalars_find(kernel);
     bindings_release(&problem);
     return status;
 }
@@ -312,6 +295,7 @@ void tuned_kernel_free(struct tuned_kernel *kernel)
     bindings_release(&loaded->parameters);
     bindings_release(&loaded->fixed);
     compilation_release(&loaded->compilation);
+    scalars_release(&loaded->scalars);
     free(loaded->launches);
     free(loaded->buffers);
     free(loaded);
@@ -324,54 +308,4 @@ const struct tuned_kernel_buffer *tuned_kernel_buffer(const struct tuned_kernel 
         if (strcmp(kernel->buffers[i].name, name) == 0)
             return &kernel->buffers[i];
     return NULL;
-}
-
-/* --- launching --- */
-
-static int take_buffers(const struct loaded_kernel *kernel, const struct tuned_buffer *buffers,
-                        size_t count, CUdeviceptr *pointers, struct tuned_error *error)
-{
-    memcpy(pointers, kernel->scratch, sizeof kernel->scratch);
-    for (size_t i = 0; i < count; i++) {
-        const struct tuned_kernel_buffer *known =
-            buffers[i].name != NULL ? tuned_kernel_buffer(&kernel->public, buffers[i].name) : NULL;
-        if (known == NULL || known->access == TUNED_SCRATCH || known->address != 0)
-            return kernels_refuse(error, TUNED_INVALID,
-                                  "'%s' is not a buffer that the caller provides",
-                                  buffers[i].name != NULL ? buffers[i].name : "");
-        pointers[known - kernel->buffers] = buffers[i].address;
-    }
-    for (size_t i = 0; i < kernel->public.buffer_count; i++)
-        if (pointers[i] == 0 && kernel->buffers[i].address == 0)
-            return kernels_refuse(error, TUNED_INVALID, "buffer '%s' is missing",
-                                  kernel->buffers[i].name);
-    return 0;
-}
-
-static int launch(const struct loaded_kernel *kernel, size_t index, CUdeviceptr *pointers,
-                  CUstream stream, struct tuned_error *error)
-{
-    const struct tuned_launch *launch = &kernel->launches[index];
-    const struct step *step = &kernel->launch_plan.steps[index];
-    const struct driver *driver = &kernel->kernels->device.driver;
-    void *arguments[ARGUMENTS];
-    for (size_t i = 0; i < step->argument_count; i++)
-        arguments[i] = step->arguments[i].is_buffer ? (void *)&pointers[step->arguments[i].buffer]
-                                                    : (void *)step->arguments[i].bytes;
-    CUresult result = module_launch(driver, step, launch->function, stream, arguments);
-    return result == CUDA_SUCCESS
-               ? 0
-               : kernels_refuse(error, TUNED_CUDA, "the launch of '%s' failed: %s", launch->entry,
-                                driver_error_name(driver, result));
-}
-
-int tuned_kernel_launch(const struct tuned_kernel *kernel, const struct tuned_buffer *buffers,
-                        size_t count, struct CUstream_st *stream, struct tuned_error *error)
-{
-    const struct loaded_kernel *loaded = (const struct loaded_kernel *)kernel;
-    CUdeviceptr pointers[BUFFERS];
-    int code = take_buffers(loaded, buffers, count, pointers, error);
-    for (size_t i = 0; i < kernel->launch_count && code == 0; i++)
-        code = launch(loaded, i, pointers, stream, error);
-    return code;
 }

@@ -1,0 +1,280 @@
+#include "loaded.h"
+
+#include "base/alloc.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCALARS = 64 }; /* bits of a mask */
+
+/* --- what depends on a number of the problem --- */
+
+static bool uses(const struct expression *expression, const char *name)
+{
+    return expression != NULL && expression_uses(expression, name);
+}
+
+static bool any_uses(struct expression *const *expressions, size_t count, const char *name)
+{
+    bool found = false;
+    for (size_t i = 0; i < count && !found; i++)
+        found = uses(expressions[i], name);
+    return found;
+}
+
+/* What of a launch depends on it, besides scalar arguments; NULL: nothing. */
+static const char *launch_uses(const struct launch *launch, const char *name)
+{
+    const struct {
+        struct expression *const *expressions;
+        size_t count;
+        const char *what;
+    } keys[] = {{&launch->when, 1, "condition"},
+                {launch->grid, launch->grid_count, "grid"},
+                {launch->block, launch->block_count, "block"},
+                {&launch->shared_bytes, 1, "shared memory"},
+                {&launch->cooperative, 1, "kind"},
+                {&launch->co_resident, 1, "kind"},
+                {launch->cluster, launch->cluster_count, "cluster"},
+                {&launch->programmatic, 1, "kind"},
+                {&launch->cluster_scheduling, 1, "scheduling"},
+                {&launch->shared_carveout, 1, "carve-out"},
+                {&launch->from, 1, "loop"},
+                {&launch->condition, 1, "loop"},
+                {&launch->next, 1, "loop"}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (any_uses(keys[i].expressions, keys[i].count, name))
+            return keys[i].what;
+    for (size_t i = 0; i < launch->argument_count; i++) {
+        const struct argument *argument = &launch->arguments[i];
+        if (argument->is_buffer &&
+            (uses(argument->expression, name) || any_uses(argument->extents, 2, name)))
+            return "choice of buffers";
+    }
+    return NULL;
+}
+
+static bool is_compiled(const struct template *template, const struct parameter *value)
+{
+    bool compiled = value->compiled || uses(template->max_registers, value->name) ||
+                    uses(template->features, value->name);
+    for (size_t i = 0; i < template->definition_count; i++)
+        compiled = compiled || strcmp(template->definitions[i].name, value->name) == 0;
+    for (size_t i = 0; i < template->option_count; i++)
+        compiled = compiled || uses(template->options[i].value, value->name);
+    for (size_t i = 0; i < template->precompiled_count; i++)
+        compiled = compiled || uses(template->precompiled[i].when, value->name);
+    return compiled;
+}
+
+/* What depends on a number, besides scalar arguments, as the end of a message: "the grid of launch
+ * 'good' depends on it". NULL: nothing. */
+static const char *obstacle_to(const struct template *template, const struct parameter *value,
+                               char text[160])
+{
+    if (is_compiled(template, value))
+        return "the compiled code depends on it";
+    for (size_t i = 0; i < template->buffer_count; i++) {
+        const struct buffer *buffer = &template->buffers[i];
+        bool fills = buffer->access == ACCESS_SCRATCH &&
+                     any_uses(buffer->fill.arguments, buffer->fill.argument_count, value->name);
+        if (!fills && !uses(buffer->length, value->name))
+            continue;
+        (void)snprintf(text, 160, "the %s of buffer '%.50s' depends on it",
+                       fills ? "contents" : "length", buffer->name);
+        return text;
+    }
+    for (size_t i = 0; i < template->launch_count; i++) {
+        const char *what = launch_uses(&template->launches[i], value->name);
+        if (what == NULL)
+            continue;
+        (void)snprintf(text, 160, "the %s of launch '%.50s' depends on it", what,
+                       template->launches[i].name);
+        return text;
+    }
+    return NULL;
+}
+
+/* --- finding --- */
+
+/* The names that arguments see at a launch: what is given, the grids of launches, and the kernel's
+ * own values. */
+struct names {
+    struct scope fixed, parameters, launches, given;
+};
+
+static const struct scope *link_names(const struct loaded_kernel *kernel,
+                                      const struct bindings *given, struct names *names)
+{
+    names->fixed = (struct scope){&kernel->fixed, NULL};
+    names->parameters = (struct scope){&kernel->parameters, &names->fixed};
+    names->launches = (struct scope){&kernel->launch_plan.names, &names->parameters};
+    names->given = (struct scope){given, &names->launches};
+    return &names->given;
+}
+
+static uint64_t scalars_of(const struct scalars *scalars, const struct argument *argument)
+{
+    uint64_t mask = 0;
+    for (size_t i = 0; i < scalars->count; i++)
+        if (uses(argument->expression, scalars->values[i].name))
+            mask |= (uint64_t)1 << i;
+    return mask;
+}
+
+/* Adds the places of an argument. False if it cannot be evaluated again, because it depends on what
+ * only the plan knew: the loop of its launch, or figures of the compiled kernel. */
+static bool add_place(struct loaded_kernel *kernel, struct scalar_place place)
+{
+    static const struct bindings none = {0};
+    struct scalars *scalars = &kernel->scalars;
+    unsigned char bytes[ARGUMENT_BYTES];
+    struct names names;
+    struct error ignored;
+    place.uses = scalars_of(scalars, place.scalar);
+    if (place.uses == 0)
+        return true;
+    *ARRAY_APPEND(scalars->places, scalars->place_count) = place;
+    return launch_plan_scalar(kernel->launch_plan.steps[place.step].launch, kernel->template->path,
+                              place.scalar, link_names(kernel, &none, &names), bytes,
+                              &ignored) == 0;
+}
+
+/* The scalars of an argument that cannot be evaluated again; 0 if there are none. */
+static uint64_t add_places(struct loaded_kernel *kernel, size_t step, size_t index)
+{
+    const struct argument *argument = &kernel->launch_plan.steps[step].launch->arguments[index];
+    size_t count = argument->expression != NULL ? 1 : argument->field_count;
+    uint64_t lost = 0;
+    for (size_t i = 0; i < count && !argument->is_buffer; i++) {
+        bool is_struct = argument->expression == NULL;
+        struct scalar_place place = {.step = step, .argument = index};
+        place.scalar = is_struct ? &argument->fields[i] : argument;
+        place.offset = is_struct ? argument_field_offset(argument, i) : 0;
+        if (!add_place(kernel, place))
+            lost |= scalars_of(&kernel->scalars, place.scalar);
+    }
+    return lost;
+}
+
+static struct tuned_value as_tuned(const struct loaded_kernel *kernel, const char *name)
+{
+    const struct value *value = bindings_find(&kernel->fixed, name);
+    return value->kind == VALUE_INTEGER ? tuned_integer(name, value->as.integer)
+                                        : tuned_real(name, value->as.real);
+}
+
+/* Lists the candidates: numbers on which nothing depends that is made before a launch. */
+static void list_scalars(struct loaded_kernel *kernel)
+{
+    const struct template *template = kernel->template;
+    struct scalars *scalars = &kernel->scalars;
+    char text[160];
+    scalars->values = alloc_zeroed(template->problem_count, sizeof *scalars->values);
+    for (size_t i = 0; i < template->problem_count && scalars->count < SCALARS; i++) {
+        const struct parameter *value = &template->problem[i];
+        if (value->fallback.kind != VALUE_WORD && obstacle_to(template, value, text) == NULL)
+            scalars->values[scalars->count++] = as_tuned(kernel, value->name);
+    }
+}
+
+/* Keeps the scalars that are in a mask. */
+static void keep_scalars(struct scalars *scalars, uint64_t mask)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < scalars->count; i++)
+        if ((mask >> i & 1) != 0)
+            scalars->values[kept++] = scalars->values[i];
+    scalars->count = kept;
+    scalars->place_count = 0;
+}
+
+/* Finds all places; returns the scalars that some argument uses and each can be evaluated again. */
+static uint64_t find_places(struct loaded_kernel *kernel)
+{
+    const struct launch_plan *plan = &kernel->launch_plan;
+    uint64_t lost = 0;
+    uint64_t used = 0;
+    for (size_t i = 0; i < plan->step_count; i++)
+        for (size_t j = 0; j < plan->steps[i].argument_count; j++)
+            lost |= add_places(kernel, i, j);
+    for (size_t i = 0; i < kernel->scalars.place_count; i++)
+        used |= kernel->scalars.places[i].uses;
+    return used & ~lost;
+}
+
+void scalars_find(struct loaded_kernel *kernel)
+{
+    list_scalars(kernel);
+    keep_scalars(&kernel->scalars, find_places(kernel));
+    (void)find_places(kernel);
+    kernel->public.scalars = kernel->scalars.values;
+    kernel->public.scalar_count = kernel->scalars.count;
+}
+
+void scalars_release(struct scalars *scalars)
+{
+    free(scalars->values);
+    free(scalars->places);
+}
+
+/* --- launching --- */
+
+static int refuse_scalar(const struct loaded_kernel *kernel, const char *name,
+                         struct tuned_error *error)
+{
+    char text[160];
+    const struct parameter *value =
+        name != NULL ? template_problem_value(kernel->template, name) : NULL;
+    if (value == NULL)
+        return kernels_refuse(error, TUNED_INVALID, "'%s' is not a value of the problem of '%s'",
+                              name != NULL ? name : "", kernel->template->name);
+    const char *obstacle = value->fallback.kind == VALUE_WORD
+                               ? "it is a word"
+                               : obstacle_to(kernel->template, value, text);
+    return kernels_refuse(error, TUNED_INVALID,
+                          "'%s' cannot be given at a launch: %s; get another kernel for it", name,
+                          obstacle != NULL ? obstacle
+                                           : "no argument of this variant's launches is computed "
+                                             "from it and the problem alone");
+}
+
+int scalars_give(const struct loaded_kernel *kernel, const struct tuned_value *values, size_t count,
+                 struct given *given, struct tuned_error *error)
+{
+    const struct scalars *scalars = &kernel->scalars;
+    given->mask = 0;
+    given->bindings = (struct bindings){given->items, 0};
+    for (size_t i = 0; i < count; i++) {
+        size_t index = 0;
+        while (index < scalars->count &&
+               (values[i].name == NULL || strcmp(scalars->values[index].name, values[i].name) != 0))
+            index++;
+        if (index == scalars->count)
+            return refuse_scalar(kernel, values[i].name, error);
+        if (values[i].kind != TUNED_INTEGER && values[i].kind != TUNED_REAL)
+            return kernels_refuse(error, TUNED_INVALID, "scalar '%s' is a number", values[i].name);
+        if ((given->mask >> index & 1) != 0)
+            return kernels_refuse(error, TUNED_INVALID, "scalar '%s' is given twice",
+                                  values[i].name);
+        given->mask |= (uint64_t)1 << index;
+        given->items[given->bindings.count++] =
+            (struct binding){(char *)scalars->values[index].name, /* only looked up */
+                             values[i].kind == TUNED_INTEGER ? value_integer(values[i].integer)
+                                                             : value_real(values[i].real)};
+    }
+    return 0;
+}
+
+int scalars_store(const struct loaded_kernel *kernel, const struct scalar_place *place,
+                  const struct given *given, unsigned char *bytes, struct tuned_error *error)
+{
+    struct names names;
+    struct error inner;
+    int status = launch_plan_scalar(kernel->launch_plan.steps[place->step].launch,
+                                    kernel->template->path, place->scalar,
+                                    link_names(kernel, &given->bindings, &names), bytes, &inner);
+    return status == 0 ? 0 : kernels_fail(&inner, TUNED_INVALID, error);
+}
