@@ -30,8 +30,8 @@ static int too_many(struct ini_reader *ini, const char *what, size_t limit)
     return ini_reader_fail(ini, "the cover has more than %zu %s", limit, what);
 }
 
-static int bad_value(struct ini_reader *ini, const char *key, const char *text,
-                     const char *expected)
+static int wrong_value(struct ini_reader *ini, const char *key, const char *text,
+                       const char *expected)
 {
     return ini_reader_fail(ini, "'%s' of key '%s' is not %s", text, key, expected);
 }
@@ -122,7 +122,7 @@ static int read_number(struct ini_reader *ini, const char *key, const char *text
 {
     return literal_parse(text, value) == NULL && value->kind != LITERAL_WORD
                ? 0
-               : bad_value(ini, key, text, "a number");
+               : wrong_value(ini, key, text, "a number");
 }
 
 static int add_range(struct cover_section *section, struct ini_reader *ini, const char *key,
@@ -131,8 +131,8 @@ static int add_range(struct cover_section *section, struct ini_reader *ini, cons
     struct cover_interval range = {0};
     const char *dots = strstr(text, " .. ");
     int status = check_name(section, ini, rest);
-    if (status == 0 && dots == NULL)
-        status = bad_value(ini, key, text, "LOW .. HIGH");
+    if (dots == NULL)
+        return status == 0 ? wrong_value(ini, key, text, "LOW .. HIGH") : status;
     if (status == 0 && section->fixed_count + section->range_count == TUNED_PROBLEM_VALUES)
         status = too_many(ini, "values of the problem", TUNED_PROBLEM_VALUES);
     if (status == 0)
@@ -146,7 +146,7 @@ static int add_range(struct cover_section *section, struct ini_reader *ini, cons
     if (status == 0)
         status = read_number(ini, key, range.high_text, &range.high);
     if (status == 0 && range.low.real > range.high.real)
-        status = bad_value(ini, key, text, "a range: it is empty");
+        status = wrong_value(ini, key, text, "a range: it is empty");
     if (status == 0)
         section->ranges[section->range_count++] = range;
     return status;
@@ -202,7 +202,7 @@ static int add_parameter(struct cover_section *section, struct ini_reader *ini, 
     if (variant->count == TUNED_PARAMETERS)
         return too_many(ini, "parameters", TUNED_PARAMETERS);
     if (literal_parse(text, &value) != NULL)
-        return bad_value(ini, key, text, "a number or a lower-case word");
+        return wrong_value(ini, key, text, "a number or a lower-case word");
     return keep_value(section, ini, name, text, &value, &variant->parameters[variant->count++]);
 }
 
@@ -228,7 +228,7 @@ static int add_compiled(struct cover_section *section, struct ini_reader *ini, c
         return ini_reader_fail(ini, "key '%s' is given twice in this section", key);
     if (literal_parse(text, &value) != NULL || value.kind != LITERAL_INTEGER || value.integer < 1 ||
         value.integer > INT_MAX)
-        return bad_value(ini, key, text, "a whole number, 1 or more");
+        return wrong_value(ini, key, text, "a whole number, 1 or more");
     *member = (int)value.integer;
     return 0;
 }
@@ -266,7 +266,7 @@ static int add_line(struct cover_section *section, struct ini_reader *ini, const
     const char *after = text + digits;
     bool conditional = strncmp(after, " if ", 4) == 0;
     if (number == 0 || (!conditional && *after != '\0'))
-        return bad_value(ini, key, text, "a configuration's number, or NUMBER if CONDITION");
+        return wrong_value(ini, key, text, "a configuration's number, or NUMBER if CONDITION");
     line->configuration = number - 1;
     status = keep_text(section, ini, text, &line->text);
     if (status == 0 && conditional)
@@ -285,7 +285,7 @@ static int add_size(struct cover_section *section, struct ini_reader *ini, const
     if (status != 0)
         return status;
     if (!cover_section_read_size(section, text, &section->sizes[section->size_count++]))
-        return bad_value(
+        return wrong_value(
             ini, key, text,
             "NAME=NUMBER for each range in order, then ': CONFIGURATION, TIME ns, LOSS %'");
     return 0;
@@ -299,7 +299,7 @@ static int add_loss(struct ini_reader *ini, const char *key, const char *text, b
         return ini_reader_fail(ini, "key '%s' is given twice in this section", key);
     *seen = true;
     if (literal_parse(text, &value) != NULL || value.kind == LITERAL_WORD || value.real < 0)
-        return bad_value(ini, key, text, "a number of 0 or more");
+        return wrong_value(ini, key, text, "a number of 0 or more");
     *loss = value.real;
     return 0;
 }
@@ -344,7 +344,7 @@ static const struct key {
             {"held_out_sizes", add_held_out},
             {"measured.", add_size}};
 
-static const struct key *find_key(const char *text)
+static const struct key *find_line(const char *text)
 {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         size_t length = strlen(keys[i].key);
@@ -357,13 +357,13 @@ static const struct key *find_key(const char *text)
 
 bool cover_section_has_key(const char *key)
 {
-    return find_key(key) != NULL;
+    return find_line(key) != NULL;
 }
 
 int cover_section_add(struct cover_section *section, struct ini_reader *ini, const char *key,
                       const char *text)
 {
-    const struct key *found = find_key(key);
+    const struct key *found = find_line(key);
     if (found == NULL)
         return ini_reader_fail(
             ini, "unknown key '%s' in a cover; a newer autotune may have written it", key);

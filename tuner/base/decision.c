@@ -5,27 +5,28 @@
 double decision_evaluate(const struct decision_step *steps, size_t count, const double *values)
 {
     double stack[DECISION_DEPTH];
-    double *top = stack; /* the next free place; the parser keeps it within bounds */
+    size_t depth = 0; /* the parser keeps it within bounds */
     for (const struct decision_step *step = steps; step < steps + count; step++) {
         switch (step->operation) {
         case DECISION_PUSH:
-            *top++ = step->number;
+            stack[depth++] = step->number;
             break;
         case DECISION_VALUE:
-            *top++ = values[step->value];
+            stack[depth++] = values[step->value];
             break;
-#define TAKE_1 const double a = top[-1];
-#define TAKE_2 const double a = top[-2], b = top[-1];
-#define TAKE_3 const double a = top[-3], b = top[-2], c = top[-1];
+#define TAKE_1 const double a = stack[depth];
+#define TAKE_2 const double a = stack[depth], b = stack[depth + 1];
+#define TAKE_3 const double a = stack[depth], b = stack[depth + 1], c = stack[depth + 2];
 #define X(name, arity, result)                                                                     \
     case DECISION_##name: {                                                                        \
-        TAKE_##arity top -= (arity)-1;                                                             \
-        top[-1] = (result);                                                                        \
+        depth -= (arity);                                                                          \
+        TAKE_##arity stack[depth++] = (result);                                                    \
         break;                                                                                     \
     }
+            /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): operands come before */
             DECISION_OPERATIONS(X)
 #undef X
         }
     }
-    return top[-1];
+    return depth > 0 ? stack[depth - 1] : NAN;
 }

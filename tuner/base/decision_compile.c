@@ -6,6 +6,8 @@
 static struct decision_operand parse_or(struct decision_parser *parser);
 static struct decision_operand parse_unary(struct decision_parser *parser);
 
+/* NOLINTBEGIN(misc-no-recursion): as deep as DECISION_DEPTH allows */
+
 static struct decision_operand parse_nested_unary(struct decision_parser *parser)
 {
     if (parser->nesting == DECISION_DEPTH)
@@ -176,6 +178,8 @@ struct decision_operand decision_parse(struct decision_parser *parser)
     parser->nesting--;
     return decision_has_failed(parser) ? wrong : left;
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 bool decision_compile(struct decision_program *program, const struct decision_scope *scope,
                       const char *text, size_t configuration, enum decision_type type,

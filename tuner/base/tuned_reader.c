@@ -294,7 +294,7 @@ static int read_entry(struct ini_reader *ini, const char *key, const char *value
     return skip_if_bad(reader, read_key(reader, key, &item));
 }
 
-static int read_all(struct tuned_reader *reader, const char *text, size_t length)
+static int read_sections(struct tuned_reader *reader, const char *text, size_t length)
 {
     reader->ini = (struct ini_reader){.section = open_section, .entry = read_entry, .user = reader};
     reader->section_line = 0;
@@ -312,7 +312,7 @@ static int read_all(struct tuned_reader *reader, const char *text, size_t length
 int tuned_reader_read(struct tuned_reader *reader, const char *text, size_t length)
 {
     reader->cover = reader->storage = NULL;
-    int status = read_all(reader, text, length);
+    int status = read_sections(reader, text, length);
     free(reader->storage);
     reader->cover = reader->storage = NULL;
     return status;

@@ -85,9 +85,9 @@ static void print_cover(const struct command_query *query)
     printf("%s%s\n", cover->constraint != NULL ? " " : "",
            cover->constraint != NULL ? cover->constraint : "");
     if (cover->held_out_sizes > 0)
-        printf("expected loss in the range: mean %.3g %%, worst %.3g %%, from %lld sizes held out\n",
-               cover->mean_loss_percent, cover->worst_loss_percent,
-               (long long)cover->held_out_sizes);
+        printf(
+            "expected loss in the range: mean %.3g %%, worst %.3g %%, from %lld sizes held out\n",
+            cover->mean_loss_percent, cover->worst_loss_percent, (long long)cover->held_out_sizes);
     print_nearest_sizes(&query->query, cover);
 }
 

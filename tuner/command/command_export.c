@@ -103,7 +103,7 @@ static int write_rows(FILE *stream, const struct tuned_table *table, size_t *ind
                       struct error *error)
 {
     const struct tuned_configuration *first = own_configuration(table, *index);
-    const struct tuned_configuration *next = first;
+    const struct tuned_configuration *next;
     size_t rows = 0;
     int status = 0;
     fprintf(stream, "\n/* X(index, gpu, compute_capability, sm_count, l2_bytes, median_ns");

@@ -44,12 +44,12 @@ static struct comparison compare(const struct tuned_entry *a, const struct tuned
  */
 static bool is_better(const struct tuned_entry *a, const struct tuned_entry *b, const char **reason)
 {
-    *reason = "the cover was made later";
-    if (a->cover != NULL)
-        return later(a, b) > 0;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the file has entries once one was found */
     int driver = strverscmp(b->driver, a->driver);
     int nvrtc = strverscmp(b->nvrtc, a->nvrtc);
+    *reason = "the cover was made later";
+    if (a->cover != NULL)
+        return later(a, b) > 0;
     *reason = "measured later, with another version of the template";
     if (strcmp(a->template_hash, b->template_hash) != 0)
         return later(a, b) > 0;

@@ -78,7 +78,7 @@ static char *join(const struct notation *notation, char **top)
 /* The expression of a part of the rule: a new string. */
 static char *c_text(const struct cover_section *section, const struct cover_part *part)
 {
-    char *stack[DECISION_DEPTH];
+    char *stack[DECISION_DEPTH] = {NULL};
     size_t depth = 0;
     for (size_t i = 0; i < part->count; i++) {
         const struct decision_step *step = &section->steps[part->first + i];

@@ -46,13 +46,14 @@ static void take_nearest_size(const struct cover *cover, const struct sight *sig
                               struct tuned_match *candidate)
 {
     const struct tuned_cover *public = &cover->public;
+    candidate->size = public->sizes; /* a cover has one at least */
     candidate->size_distance = INFINITY;
     for (size_t i = 0; i < public->size_count; i++) {
         const double *scales = cover->scales + i * public->range_count;
         double distance = 0;
         for (size_t j = 0; j < public->range_count; j++)
             distance += fabs(scales[j] - sight->scales[j]);
-        if (i == 0 || distance < candidate->size_distance) {
+        if (distance < candidate->size_distance) {
             candidate->size_distance = distance;
             candidate->size = &public->sizes[i];
         }

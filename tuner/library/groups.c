@@ -104,6 +104,7 @@ bool tuned_group(struct tuned_table *table)
     qsort(table->members, table->member_count, sizeof *table->members, compare_members);
     struct kernel *kernel = table->kernels;
     for (size_t i = 0; i < table->member_count; i++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): each member's kernel is there */
         while (strcmp(kernel->name, table->members[i].configuration->kernel) != 0)
             kernel++;
         if (kernel->group_count == 0)

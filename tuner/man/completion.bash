@@ -15,7 +15,7 @@ _autotune() {
     --format | -f) mapfile -t COMPREPLY < <(compgen -W "table csv json html t4" -- "$current") && return ;;
     --cache) mapfile -t COMPREPLY < <(compgen -W "cold warm" -- "$current") && return ;;
     --strategy) mapfile -t COMPREPLY < <(compgen -W "model random" -- "$current") && return ;;
-    --limit | -l) mapfile -t COMPREPLY < <(compgen -W "exact size gpu family defaults" -- "$current") && return ;;
+    --limit | -l) mapfile -t COMPREPLY < <(compgen -W "exact cover size gpu family defaults" -- "$current") && return ;;
     esac
     if [ "$COMP_CWORD" -gt 1 ] && [ "${COMP_WORDS[1]:0:1}" != - ]; then
         command=${COMP_WORDS[1]}

@@ -11,7 +11,7 @@ _autotune() {
     --format | -f) compadd table csv json html t4 && return ;;
     --cache) compadd cold warm && return ;;
     --strategy) compadd model random && return ;;
-    --limit | -l) compadd exact size gpu family defaults && return ;;
+    --limit | -l) compadd exact cover size gpu family defaults && return ;;
     esac
     if [[ ${words[CURRENT]} == -* ]]; then
         found=(${(f)"$(autotune $command --help 2>/dev/null | grep -o -e '--[a-z][a-z-]*')"})

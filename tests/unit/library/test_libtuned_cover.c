@@ -182,12 +182,14 @@ static void test_a_cover_is_for_its_own_words_and_version(void **state)
     assert_int_equal(tuned_find(table, &query, &match), TUNED_NOT_FOUND);
     query.problem_count = 1;
     assert_int_equal(tuned_find(table, &query, &match), 0);
-    problem[0] = tuned_real("n", NAN);
+    const struct tuned_value unknown = tuned_real("n", NAN);
+    query.problem = &unknown;
     assert_int_equal(tuned_find(table, &query, &match), TUNED_NOT_FOUND);
-    problem[0] = tuned_real("n", INFINITY);
+    const struct tuned_value infinite = tuned_real("n", INFINITY);
+    query.problem = &infinite;
     assert_int_equal(tuned_find(table, &query, &match), 0);
     assert_int_equal(match.rule, TUNED_OUTSIDE_COVER);
-    problem[0] = tuned_integer("n", 8192);
+    query.problem = problem;
     query.template_hash = "fedcba9876543210fedcba9876543210";
     assert_int_equal(tuned_find(table, &query, &match), TUNED_NOT_FOUND);
     assert_int_equal(match.refused_versions, 2);
