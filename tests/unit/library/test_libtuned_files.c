@@ -44,6 +44,7 @@ static char *limited_strdup(const char *text)
 #undef realloc
 #undef strdup
 
+#include "unit/cover_fixture.h"
 #include "unit/scratch.h"
 
 #include <setjmp.h>
@@ -340,7 +341,13 @@ static void test_out_of_memory(void **state)
     int code = TUNED_NO_MEMORY;
     long limit = 0;
     assert_int_equal(system("mkdir -p b/templates"), 0);
-    write_bytes("b/tuned.ini", good, strlen(good));
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    assert_non_null(stream);
+    fprintf(stream, "%s\n%s", good, COVER);
+    assert_int_equal(fclose(stream), 0);
+    write_bytes("b/tuned.ini", text, length);
     write_bytes("b/templates/sum.ini", "[parameters]\nblock_size = 64\n", 29);
     for (; code == TUNED_NO_MEMORY; limit++) {
         assert_true(limit < 100);
@@ -350,7 +357,9 @@ static void test_out_of_memory(void **state)
         assert_true(code == 0 || (table == NULL && error.code == TUNED_NO_MEMORY));
     }
     assert_int_equal(code, 0);
-    assert_true(limit > 10); /* each allocation has failed once */
+    assert_true(limit > 15); /* each allocation has failed once */
+    assert_int_equal(tuned_at(table, tuned_count(table) - 1)->number, 2);
+    free(text);
     tuned_free(table);
 }
 
