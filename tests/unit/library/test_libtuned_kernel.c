@@ -349,6 +349,50 @@ static const char *const cubin_damages[] = {
     "sed -i '1i #define NEWER' b/templates/scale.cu",
 };
 
+/* A cover beside what was tuned for n = 1000. */
+static void append_cover(void)
+{
+    FILE *file = fopen("b/tuned.ini", "a");
+    assert_non_null(file);
+    fprintf(file,
+            "[scale 0000c0e4]\nkernel = scale\ntemplate = scale\ntemplate_hash = %s\n"
+            "gpu = Stand-in H200\narch = sm_90\ncompute_capability = 90\nsm_count = 132\n"
+            "l2_bytes = 62914560\nmemory_bytes = 1000\ndriver = 13.0\nnvrtc = 13.0\n"
+            "autotune = 0.1.0\ndate = 2026-11-21T07:00:00Z\ncache = cold\ncover = 1\n"
+            "problem.factor = 1.5\nrange.n = 1 .. 100000\n"
+            "configuration.1.block_size = 64\nconfiguration.1.num_load = 2\n"
+            "configuration.1.mode = good\nconfiguration.2.block_size = 128\n"
+            "configuration.2.num_load = 4\nconfiguration.2.mode = good\n"
+            "rule.1 = 1 if n < 5000\nrule.2 = 2\nmeasured.1 = n=1000: 1, 1000.0 ns, 0.0 %%\n",
+            world.hash);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_a_bundle_has_the_binaries_of_a_cover(void **state)
+{
+    (void)state;
+    append_cover();
+    put_into_bundle("");
+    assert_int_equal(setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1), 0);
+    struct tuned_kernels *kernels = open_bundle();
+    for (int number = 1; number <= 2; number++) {
+        const int64_t n = number == 1 ? 4999 : 5000;
+        struct tuned_value problem[] = {tuned_integer("n", n), tuned_real("factor", 1.5)};
+        struct tuned_query query = {.kernel = "scale", .problem = problem, .problem_count = 2};
+        struct tuned_kernel *kernel;
+        struct tuned_error error;
+        if (tuned_kernel_get(kernels, &query, &kernel, &error) != 0)
+            fail_msg("%s", error.message);
+        assert_int_equal(kernel->match.rule, TUNED_COVER);
+        assert_int_equal(kernel->match.from->number, number);
+        assert_int_equal(kernel->origin, TUNED_FROM_BUNDLE);
+        assert_int_equal(kernel->launches[0].block[0], 64 * number);
+        tuned_kernel_free(kernel);
+    }
+    tuned_kernels_close(kernels);
+    assert_int_equal(unsetenv("AUTOTUNE_NVRTC"), 0);
+}
+
 static void test_a_damaged_or_foreign_binary_is_not_loaded(void **state)
 {
     (void)state;
@@ -744,6 +788,7 @@ int main(void)
         WORLD_TEST(test_scalars_that_are_none_launch_nothing),
         WORLD_TEST(test_compiles_once_then_takes_the_cache_then_the_bundle),
         WORLD_TEST(test_a_kernel_with_a_cpp_name_is_found_in_the_bundle),
+        WORLD_TEST(test_a_bundle_has_the_binaries_of_a_cover),
         WORLD_TEST(test_a_damaged_or_foreign_binary_is_not_loaded),
         WORLD_TEST(test_without_a_compiler_a_damaged_binary_is_a_clear_error),
         WORLD_TEST(test_scratch_buffers_begin_with_any_fill),
