@@ -1,13 +1,15 @@
 /*
  * An application that ships a bundle: it sums arrays with the tuned reduction, and one of them again
  * in a kernel of its own that uses the tuned grid barrier, checks the sums against one in double
- * precision, and times the reduction as the tuner did.
+ * precision, and times the reduction as the tuner did. If the bundle has sgemm, it multiplies with
+ * an alpha that it gives at each launch.
  *     sum BUNDLE KERNELS.CU [--cub LIBRARY] N…
  * KERNELS.CU are the application's own kernels; LIBRARY has CUB's sum (cub_sum.cu). Exit status 77
  * without a GPU; 1 where a sum is wrong, or more than 5 % slower than the tuner said.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "gpu.h"
+#include "product.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -318,7 +320,9 @@ static int run(struct application *application, const char *source, const int64_
         return code;
     for (size_t i = 0; i < count; i++)
         code |= tuned_sum(application, sizes[i]);
-    return code | barrier_sum(application, largest);
+    const struct product product = {application->kernels, &application->gpu, application->in,
+                                    application->numbers, &application->error};
+    return code | barrier_sum(application, largest) | product_with_scalars(&product);
 }
 
 static int read_sizes(char **arguments, int count, int64_t *sizes)

@@ -130,6 +130,11 @@ test = latency
 block_size = 256
 barrier = lock, cooperative
 INI
+    [ "$part" != gpu ] || cat >>"$work/sweep.ini" <<INI
+[sgemm]
+(m, n, k) = (64, 64, 64)
+method = naive, tiled
+INI
     "$build/autotune" --config "$work/sweep.ini" --results "$work/results" --tuned "$work/tuned.ini" \
         --quiet --top 1 >"$work/tables"
 }
@@ -157,6 +162,7 @@ test_sums() {
     # what was tuned, by the rule that it was tuned for, without a compiler
     [ "$(grep -c '^sum of [0-9]*: .*the tuner said .*(same GPU, same size, from the bundle)$' "$work/sums")" -eq $# ]
     says "$work/sums" '^own kernels: .*, from the bundle$'
+    [ "$part" != gpu ] || [ "$(grep -c '^product with alpha=.* 0 elements wrong$' "$work/sums")" -eq 2 ]
 
     # that NVRTC is hidden shows where it is needed: without the binaries, and for one of them alone
     cp -r "$work/bundle" "$work/without"
