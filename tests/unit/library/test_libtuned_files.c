@@ -358,7 +358,7 @@ static void test_out_of_memory(void **state)
     }
     assert_int_equal(code, 0);
     assert_true(limit > 15); /* each allocation has failed once */
-    assert_int_equal(tuned_at(table, tuned_count(table) - 1)->number, 2);
+    assert_true(table != NULL && tuned_at(table, tuned_count(table) - 1)->number == 2);
     free(text);
     tuned_free(table);
 }
