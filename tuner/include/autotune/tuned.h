@@ -220,7 +220,8 @@ int tuned_add_template(struct tuned_table *table, const char *path, struct tuned
 
 size_t tuned_count(const struct tuned_table *table);
 
-/* Configuration `index`, in order of kernel, GPU and place in the file; NULL after the last. */
+/* Configuration `index`, in order of kernel, GPU and place in the file, those of covers included; NULL
+ * after the last. */
 const struct tuned_configuration *tuned_at(const struct tuned_table *table, size_t index);
 
 /* What is asked. Zero is the default of every member below the problem. */
