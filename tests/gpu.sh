@@ -191,7 +191,7 @@ if wanted format; then
     test_case "run: one variant is right, in less than a second" run_is_quick
     test_case "run: the element that was not written" run_values 1 "not written" --set defect=last
     test_case "what a template can ask of the GPU alone, C++ names and linked units" format_keys sweep
-    test_case "variables of the source as buffers, and textures" format_keys standin
+    test_case "variables of the source as buffers, textures, tensor maps, arrays of pointers" format_keys standin
 fi
 if wanted downstream; then
     test_case "an application with a bundle and no compiler sums right, as fast as the tuner said" \

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Arguments by value: conditions, small numbers and structs, against the parameters of a compiled kernel.
+shared_cubins=yes
 load helper
 
 # valued ARGUMENTS: a template whose kernel takes a struct, a bool, a char and a half
@@ -67,4 +68,52 @@ INI
     autotune check --compile --template valued.ini --arch sm_90
     exits 2
     has err "valued.ini:14: " "write 'n != 0'"
+}
+
+@test "numbers that do not fit their types" {
+    while IFS='|' read -r argument message; do
+        valued "out, struct(int32 n, double 0.5, bool yes), bool yes, $argument"
+        autotune check --compile --template valued.ini --arch sm_90
+        exits 2
+        has err "valued.ini:14: " "$message"
+    done <<'END'
+int8 n + 28, half 1.5|does not fit int8: 128
+uint8 -1, half 1.5|does not fit uint8: -1
+int8 0, half 65520|does not fit half: 65520
+int8 0, uint16 n + 2^16|does not fit uint16: 65636
+int8 0, int16 -32769|does not fit int16: -32769
+END
+    valued "out, struct(int32 n, double 0.5, bool yes), bool yes, int8 0, half 65519"
+    autotune check --compile --template valued.ini --arch sm_90
+    exits 0
+}
+
+@test "arrays of pointers, to buffers and to parts of one, are checked like buffers" {
+    sweep <<'INI'
+[gather]
+mode = sum, overrun
+INI
+    autotune --config sweep.ini --format csv
+    exits 0
+    paste -d: <(column mode) <(column outcome) >outcomes
+    has outcomes sum:measured overrun:wrong_result
+    has out "4 bytes outside buffer 'out' were written"
+}
+
+@test "arrays of pointers that are none" {
+    while IFS='|' read -r edit message; do
+        sweep <<<$'[gather]'
+        cp "$sweeps/templates/gather.ini" templates
+        sed -i "$edit" templates/gather.ini
+        autotune check --compile --config sweep.ini --arch sm_90
+        exits 2
+        has err "gather.ini:" "$message"
+    done <<'END'
+s/pointers(out)/pointers()/|has no buffers
+s/pointers(out)/pointers(uint64 n)/|'uint64 n' among pointers is not a buffer
+s/pointers(out)/pointers(ouch)/|ouch
+s/pointers(out)/pointers(reference)/|'reference'
+s/rows by n/rows by n - n/|the part that a pointer points to of launch 'reference' would be 0
+s/, reference, int32/, pointers(reference), int32/|parameter 2 of kernel 'gather_reference' is 'double *reference', but the argument is 'pointers(reference)'
+END
 }

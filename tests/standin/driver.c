@@ -623,6 +623,57 @@ __attribute__((destructor)) static void forget_textures(void)
     }
 }
 
+/* Whether the driver's documented limits hold, for elements of `size` bytes. */
+static bool is_tensor(cuuint32_t rank, size_t size, const void *address, const cuuint64_t *extents,
+                      const cuuint64_t *strides, const cuuint32_t *box, const cuuint32_t *steps,
+                      CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle)
+{
+    size_t alignment = interleave == CU_TENSOR_MAP_INTERLEAVE_32B ? 32 : 16;
+    size_t row = box[0] * size;
+    bool right = rank >= (interleave != 0 ? 3 : 1) && rank <= 5 &&
+                 (uintptr_t)address % alignment == 0 &&
+                 (alignment == 16 || swizzle == CU_TENSOR_MAP_SWIZZLE_32B);
+    for (cuuint32_t i = 0; right && i < rank; i++)
+        right = extents[i] >= 1 && extents[i] <= 1ull << 32 && box[i] >= 1 && box[i] <= 256 &&
+                steps[i] >= 1 && steps[i] <= 8 &&
+                (i == 0 || (strides[i - 1] % alignment == 0 && strides[i - 1] < 1ull << 40));
+    return right &&
+           (interleave != 0 || (row % 16 == 0 && (swizzle == 0 || row <= 16u << (int)swizzle)));
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *encoded, CUtensorMapDataType type, cuuint32_t rank,
+                                void *address, const cuuint64_t *extents, const cuuint64_t *strides,
+                                const cuuint32_t *box, const cuuint32_t *steps,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion l2, CUtensorMapFloatOOBfill fill)
+{
+    BEGIN(cuTensorMapEncodeTiled, NEED_CONTEXT);
+    static const size_t sizes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
+    struct tensor_map map = {.address = (uintptr_t)address,
+                             .type = (uint8_t)type,
+                             .rank = (uint8_t)rank,
+                             .interleave = (uint8_t)interleave,
+                             .swizzle = (uint8_t)swizzle,
+                             .l2 = (uint8_t)l2,
+                             .fill = (uint8_t)fill};
+    _Static_assert(sizeof map <= sizeof *encoded, "a CUtensorMap has no room");
+    if ((uintptr_t)encoded % 64 != 0 || (size_t)type >= sizeof sizes / sizeof *sizes ||
+        !is_tensor(rank, sizes[type], address, extents, strides, box, steps, interleave, swizzle))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (cuuint32_t i = 0; i < rank; i++) {
+        map.dimensions[i] = (uint32_t)(extents[i] - 1);
+        map.box[i] = (uint16_t)box[i];
+        map.steps[i] = (uint8_t)steps[i];
+        if (i > 0)
+            map.strides[i - 1] = strides[i - 1];
+    }
+    memset(encoded, 0, sizeof *encoded);
+    memcpy(encoded, &map, sizeof map);
+    control_note("tensor map: type %d rank %u swizzle %d interleave %d l2 %d fill %d", (int)type,
+                 rank, (int)swizzle, (int)interleave, (int)l2, (int)fill);
+    return CUDA_SUCCESS;
+}
+
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
 {
     BEGIN(cuFuncGetAttribute, NEED_CONTEXT);

@@ -105,6 +105,26 @@ template <typename T> T tex2D(cudaTextureObject_t object, float x, float y)
                      right * texel<T>(texture, i + 1, j + 1));
 }
 
+/* A box of a map of two dimensions of float, with zeros beyond its edges, swizzled as a GPU does. */
+template <typename Map, typename... Rest>
+void load_box(float *to, const Map *parameter, int x, int y, Rest...)
+{
+    tensor_map map;
+    memcpy(&map, parameter, sizeof map);
+    unsigned mask = (1u << map.swizzle) - 1; /* 32, 64, 128 bytes: rows change place by 2, 4, 8 */
+    unsigned row_bytes = map.box[0] * 4u;
+    for (unsigned row = 0; row < map.box[1]; row++)
+        for (unsigned column = 0; column < map.box[0]; column++) {
+            long u = x + static_cast<long>(column), v = y + static_cast<long>(row);
+            bool inside = u >= 0 && v >= 0 && u <= map.dimensions[0] && v <= map.dimensions[1];
+            unsigned offset = row * row_bytes + column * 4;
+            offset ^= (offset >> 7 & mask) << 4;
+            const float *row_start = reinterpret_cast<const float *>(
+                map.address + (inside ? static_cast<uint64_t>(v) * map.strides[0] : 0));
+            to[offset / 4] = inside ? row_start[u] : 0;
+        }
+}
+
 sigjmp_buf kernel_start;
 volatile sig_atomic_t kernel_error;
 
@@ -126,6 +146,7 @@ void on_bad_access(int signal)
 #define __constant__ static
 #define __shared__ static
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __restrict__ __restrict
 
 #pragma GCC diagnostic push
@@ -165,6 +186,14 @@ namespace blur
 {
 #include "templates/blur.cu"
 }
+namespace gather
+{
+#include "templates/gather.cu"
+}
+namespace tensor
+{
+#include "templates/tensor.cu"
+}
 namespace symbols
 {
 #include "templates/symbols.cu"
@@ -188,10 +217,19 @@ struct kernel {
 
 namespace
 {
+/* An argument may lie where its type is not aligned. */
+template <typename T> T load(const void *parameter)
+{
+    T value;
+    memcpy(&value, parameter, sizeof value);
+    return value;
+}
+
 template <typename... P, size_t... I>
 void call(void (*function)(P...), void **parameters, std::index_sequence<I...>)
 {
-    function(*static_cast<std::remove_reference_t<P> *>(parameters[I])...);
+    (void)parameters;
+    function(load<std::remove_const_t<P>>(parameters[I])...);
 }
 
 template <typename... P> void call(void (*function)(P...), void **parameters)
@@ -323,6 +361,12 @@ const struct kernel kernels[] = {
     KERNEL(blur, blur_point),
     KERNEL(blur, blur_linear),
     KERNEL(blur, blur_reference),
+    KERNEL(gather, gather_sum),
+    KERNEL(gather, gather_overrun),
+    KERNEL(gather, gather_reference),
+    KERNEL(tensor, tensor_plain),
+    KERNEL(tensor, tensor_swizzled),
+    KERNEL(tensor, tensor_reference),
     KERNEL(symbols, symbols_apply),
     KERNEL(symbols, symbols_wrong),
     KERNEL(symbols, symbols_spoil),

@@ -23,6 +23,16 @@ struct texture {
     struct texture *next;
 };
 
+/* What cuTensorMapEncodeTiled puts into a CUtensorMap. */
+struct tensor_map {
+    uint64_t address;
+    uint64_t strides[4];    /* bytes, from dimension 1 on */
+    uint32_t dimensions[5]; /* minus 1 */
+    uint16_t box[5];
+    uint8_t steps[5];
+    uint8_t type, rank, interleave, swizzle, l2, fill;
+};
+
 /* The host version of an entry; NULL where there is none. */
 const struct kernel *kernel_find(const char *entry);
 

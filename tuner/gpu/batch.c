@@ -1,6 +1,7 @@
 #include "gpu/batch.h"
 
 #include "base/alloc.h"
+#include "gpu/device_arguments.h"
 #include "gpu/device_symbols.h"
 
 #include <stdlib.h>
@@ -165,16 +166,6 @@ static bool has_read_write(const struct template *template)
     return any;
 }
 
-/* A texture is of one address, so the runs of a batch cannot have buffers of their own. */
-static bool has_texture(const struct template *template)
-{
-    bool any = false;
-    for (size_t i = 0; i < template->launch_count; i++)
-        for (size_t j = 0; j < template->launches[i].argument_count; j++)
-            any = any || template->launches[i].arguments[j].is_texture;
-    return any;
-}
-
 /* Makes the copies that all batches share, on the first call. */
 static int share_copies(struct batches *batches, struct device_problem *problem,
                         struct error *error)
@@ -184,7 +175,7 @@ static int share_copies(struct batches *batches, struct device_problem *problem,
     batches->problem = problem;
     batches->impossible = (!problem->cold && has_read_write(&problem->template)) ||
                           device_symbols_change(&problem->template) ||
-                          (problem->cold && has_texture(&problem->template));
+                          (problem->cold && device_arguments_are_fixed(&problem->template));
     if (!problem->cold || batches->impossible)
         return 0;
     int status = copy_buffers(problem, problem->buffers, NULL, &batches->copies, error);

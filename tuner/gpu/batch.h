@@ -13,7 +13,8 @@
  *   run to the next.) Read_write buffers are restored for every run before the flush.
  * - A variable of the source that is a buffer belongs to the code, so the runs share it. A problem
  *   with a read_write one is not batched.
- * - A texture is of one address: with a cold cache, a problem with textures is not batched.
+ * - A texture, a tensor map and an array of pointers hold addresses: with a cold cache, a problem
+ *   with one is not batched.
  * - Warm cache: the runs share all buffers. A problem with read_write buffers is not batched,
  *   because the first run would change the input of the second.
  *

@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "compile/launch_arguments.h"
+#include "gpu/device_arguments.h"
 #include "gpu/device_symbols.h"
-#include "gpu/device_texture.h"
 #include "gpu/module.h"
 #include "record/gpu.h"
 #include "template/template_load.h"
@@ -12,32 +12,6 @@
 #include <string.h>
 
 /* --- steps --- */
-
-/* The buffer at `index`: the variant's scratch, the problem's own, or (SIZE_MAX) the reference's
- * output. NULL if a launch may not use it. */
-static CUdeviceptr *buffer_pointer(struct device_problem *problem, struct device_buffer *scratch,
-                                   struct device_buffer *reference, size_t index)
-{
-    if (index == SIZE_MAX)
-        return reference != NULL ? &reference->data : NULL;
-    if (problem->template.buffers[index].access == ACCESS_SCRATCH)
-        return scratch != NULL ? &scratch[index].data : NULL;
-    return &problem->buffers[index].data;
-}
-
-/* The arguments of a step as cuLaunchKernel takes them; free the array. */
-static void **step_pointers(struct device_problem *problem, struct device_buffer *scratch,
-                            struct device_buffer *reference, struct step *step)
-{
-    void **pointers = alloc_zeroed(step->argument_count, sizeof *pointers);
-    for (size_t i = 0; i < step->argument_count; i++) {
-        struct step_argument *argument = &step->arguments[i];
-        pointers[i] = argument->is_buffer && !argument->is_texture
-                          ? (void *)buffer_pointer(problem, scratch, reference, argument->buffer)
-                          : (void *)argument->bytes;
-    }
-    return pointers;
-}
 
 static int launch_step(struct device_problem *problem, const struct step *step, CUfunction function,
                        void **arguments, struct error *error)
@@ -149,10 +123,9 @@ static int run_reference(struct device_problem *problem, const struct expectatio
     if (launch_plan.step_count == 0)
         goto done;
     struct step *step = &launch_plan.steps[0];
-    arguments = step_pointers(problem, NULL, expected, step);
-    for (size_t i = 0; i < step->argument_count && status == 0; i++)
-        if (arguments[i] == NULL)
-            status = error_set(error, ERROR_CONFIG, "a reference cannot use a scratch buffer");
+    const struct argument_buffers buffers = {device, &problem->template, problem->buffers, NULL,
+                                             expected};
+    status = device_arguments_make(&buffers, step, &arguments, error);
     if (status == 0)
         status = CUDA(device, cuModuleGetFunction, &function, module,
                       compilation_symbol(compilation, step->entry));
@@ -166,6 +139,7 @@ static int run_reference(struct device_problem *problem, const struct expectatio
         status = reference_failed(problem, expectation, error);
 done:
     free(arguments);
+    device_arguments_free(device, &launch_plan);
     launch_plan_release(&launch_plan);
     return status;
 }
@@ -364,39 +338,17 @@ static int make_scratch(struct device_variant *variant, struct device_problem *p
     return 0;
 }
 
-/* The textures of a step's arguments, over the problem's buffers or the variant's own. */
-static int make_textures(struct device_variant *variant, struct device_problem *problem,
-                         struct step *step, struct error *error)
-{
-    int status = 0;
-    for (size_t i = 0; i < step->argument_count && status == 0; i++) {
-        struct step_argument *argument = &step->arguments[i];
-        if (!argument->is_texture)
-            continue;
-        bool own = problem->template.buffers[argument->buffer].access == ACCESS_SCRATCH;
-        const struct device_buffer *buffers = own ? variant->scratch : problem->buffers;
-        status = device_texture_new(problem->device, &buffers[argument->buffer], argument, error);
-    }
-    return status;
-}
-
 static int make_steps(struct device_variant *variant, struct device_problem *problem,
                       struct error *error)
 {
     struct launch_plan *launch_plan = &variant->launch_plan;
+    const struct argument_buffers buffers = {problem->device, &problem->template, problem->buffers,
+                                             variant->scratch, NULL};
     int status = 0;
     variant->arguments = alloc_zeroed(launch_plan->step_count, sizeof *variant->arguments);
-    for (size_t i = 0; i < launch_plan->step_count && status == 0; i++) {
-        struct step *step = &launch_plan->steps[i];
-        variant->arguments[i] = step_pointers(problem, variant->scratch, NULL, step);
-        for (size_t j = 0; j < step->argument_count && status == 0; j++)
-            if (variant->arguments[i][j] == NULL)
-                status =
-                    error_set(error, ERROR_CONFIG,
-                              "launch of '%s': only a reference can use 'reference'", step->entry);
-        if (status == 0)
-            status = make_textures(variant, problem, step, error);
-    }
+    for (size_t i = 0; i < launch_plan->step_count && status == 0; i++)
+        status =
+            device_arguments_make(&buffers, &launch_plan->steps[i], &variant->arguments[i], error);
     if (status == 0)
         status = device_code_resolve(&variant->copies[0], problem->device, &variant->compilation,
                                      launch_plan, error);
@@ -457,7 +409,7 @@ void device_variant_unload(struct device_variant *variant, struct device_problem
     for (size_t i = 0; variant->arguments != NULL && i < variant->launch_plan.step_count; i++)
         free(variant->arguments[i]);
     free(variant->arguments);
-    device_textures_free(problem->device, &variant->launch_plan);
+    device_arguments_free(problem->device, &variant->launch_plan);
     launch_plan_release(&variant->launch_plan);
     for (size_t i = 0; i < variant->copy_count; i++)
         device_code_unload(&variant->copies[i], problem->device);

@@ -93,15 +93,10 @@ int device_texture_new(struct device_context *device, const struct device_buffer
     return status;
 }
 
-void device_textures_free(struct device_context *device, struct launch_plan *launch_plan)
+void device_texture_free(struct device_context *device, const struct step_argument *argument)
 {
-    for (size_t i = 0; i < launch_plan->step_count; i++) {
-        struct step *step = &launch_plan->steps[i];
-        for (size_t j = 0; j < step->argument_count; j++) {
-            CUtexObject object;
-            memcpy(&object, step->arguments[j].bytes, sizeof object);
-            if (step->arguments[j].is_texture && object != 0)
-                (void)device->driver.cuTexObjectDestroy(object);
-        }
-    }
+    CUtexObject object;
+    memcpy(&object, argument->bytes, sizeof object);
+    if (object != 0)
+        (void)device->driver.cuTexObjectDestroy(object);
 }

@@ -12,7 +12,7 @@
 int device_texture_new(struct device_context *device, const struct device_buffer *buffer,
                        struct step_argument *argument, struct error *error);
 
-/* Destroys every texture of the plan's arguments. */
-void device_textures_free(struct device_context *device, struct launch_plan *launch_plan);
+/* Destroys the texture of `argument`, if it has one. */
+void device_texture_free(struct device_context *device, const struct step_argument *argument);
 
 #endif

@@ -41,6 +41,7 @@
     X(cuModuleGetGlobal, 3020)                                                                     \
     X(cuTexObjectCreate, 5000)                                                                     \
     X(cuTexObjectDestroy, 5000)                                                                    \
+    X(cuTensorMapEncodeTiled, 12000)                                                               \
     X(cuFuncGetAttribute, 2020)                                                                    \
     X(cuFuncSetAttribute, 9000)                                                                    \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                           \

@@ -10,7 +10,7 @@ struct given {
     bool known;
     enum element_type type; /* of the scalar, or of the buffer's elements */
     const char *buffer;     /* NULL: a scalar */
-    bool texture;           /* an object over the buffer */
+    enum argument_kind kind;
 };
 
 /* The launch or reference whose arguments are checked. */
@@ -32,12 +32,11 @@ static size_t find_buffer(const struct template *template, const char *name)
 static struct given describe(const struct checked *checked, const struct argument *argument)
 {
     const struct template *template = checked->template;
-    struct given given = {.known = true, .type = argument->type};
-    if (!argument->is_buffer)
+    struct given given = {.known = true, .type = argument->type, .kind = argument->kind};
+    if (!argument_has_buffer(argument))
         return given;
     const char *text = expression_text(argument->expression);
     given.buffer = text;
-    given.texture = argument->is_texture;
     size_t index = find_buffer(template, text);
     if (checked->expectation != NULL && strcmp(text, "reference") == 0)
         given.known = template_expected_type(template, checked->expectation, checked->scope,
@@ -76,9 +75,14 @@ static bool may_take(enum element_type declared, enum element_type given)
 static bool fits(const struct source_parameter *declared, const struct given *given)
 {
     bool address = element_bytes(given->type) == 8 && !element_is_floating(given->type);
+    if (given->kind == ARGUMENT_TENSOR_MAP)
+        return !declared->pointer && !declared->known;
+    if (given->kind == ARGUMENT_POINTERS) /* float *const *, or uint64_t * */
+        return !declared->known ||
+               (element_bytes(declared->type) == 8 && !element_is_floating(declared->type));
     if (given->buffer == NULL && declared->pointer)
         return address; /* uint64 0, a null pointer */
-    if (given->texture && declared->pointer)
+    if (given->kind == ARGUMENT_TEXTURE && declared->pointer)
         return false;
     if (!declared->known || !given->known)
         return true;
@@ -96,7 +100,7 @@ static int refuse(const struct checked *checked, size_t index,
     const struct launch *launch = checked->launch;
     const struct argument *argument = &launch->arguments[index];
     const char *path = checked->template->path;
-    if (given->buffer != NULL && given->known && !given->texture)
+    if (given->buffer != NULL && given->known && given->kind == ARGUMENT_BUFFER)
         return error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
                             "parameter %zu of kernel '%s' is '%s', but buffer '%s' has elements of "
                             "type %s",
@@ -117,8 +121,7 @@ static int check(const struct checked *checked, struct error *error)
     int status = 0;
     for (size_t i = 0; i < signature->count && i < launch->argument_count && status == 0; i++) {
         struct given given = describe(checked, &launch->arguments[i]);
-        bool is_struct = !launch->arguments[i].is_buffer && launch->arguments[i].expression == NULL;
-        if (!is_struct && !fits(&signature->parameters[i], &given))
+        if (given.kind != ARGUMENT_STRUCT && !fits(&signature->parameters[i], &given))
             status = refuse(checked, i, &signature->parameters[i], &given, error);
     }
     return status;

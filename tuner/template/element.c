@@ -146,6 +146,29 @@ bool element_store(enum element_type type, long long integer, double real, void 
     }
 }
 
+static double real_of(enum element_type type, const void *slot)
+{
+    double real;
+    float single;
+    uint16_t bits;
+    switch (type) {
+    case ELEMENT_DOUBLE:
+        memcpy(&real, slot, sizeof real);
+        return real;
+    case ELEMENT_FLOAT:
+        memcpy(&single, slot, sizeof single);
+        return (double)single;
+    default:
+        memcpy(&bits, slot, sizeof bits);
+        return narrow_number(type == ELEMENT_HALF ? &half : &bfloat16, bits);
+    }
+}
+
+bool element_is_finite(enum element_type type, const void *slot)
+{
+    return isfinite(real_of(type, slot));
+}
+
 static char *real_text(double number, int digits, char text[ELEMENT_TEXT_BYTES])
 {
     if (isnan(number))
@@ -163,25 +186,10 @@ int element_digits(enum element_type type)
 char *element_text(enum element_type type, const void *slot, int digits,
                    char text[ELEMENT_TEXT_BYTES])
 {
-    double real;
-    float single;
-    uint16_t bits;
     uint64_t integer = 0;
-    switch (type) {
-    case ELEMENT_DOUBLE:
-        memcpy(&real, slot, sizeof real);
-        return real_text(real, digits, text);
-    case ELEMENT_FLOAT:
-        memcpy(&single, slot, sizeof single);
-        return real_text((double)single, digits, text);
-    case ELEMENT_HALF:
-    case ELEMENT_BFLOAT16:
-        memcpy(&bits, slot, sizeof bits);
-        return real_text(narrow_number(type == ELEMENT_HALF ? &half : &bfloat16, bits), digits,
-                         text);
-    default:
-        memcpy(&integer, slot, types[type].bytes); /* CUDA hosts are little-endian */
-    }
+    if (element_is_floating(type))
+        return real_text(real_of(type, slot), digits, text);
+    memcpy(&integer, slot, types[type].bytes); /* CUDA hosts are little-endian */
     int shift = 64 - 8 * (int)types[type].bytes;
     if (type <= ELEMENT_INT64)
         (void)snprintf(text, ELEMENT_TEXT_BYTES, "%" PRId64, (int64_t)(integer << shift) >> shift);

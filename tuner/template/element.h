@@ -50,6 +50,9 @@ unsigned char element_poison(enum element_type type);
  */
 bool element_store(enum element_type type, long long integer, double real, void *slot);
 
+/* Whether the floating-point element at `slot` is neither an infinity nor NaN. */
+bool element_is_finite(enum element_type type, const void *slot);
+
 /* The digits that tell a floating-point number of this type from its neighbours. */
 int element_digits(enum element_type type);
 

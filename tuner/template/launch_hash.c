@@ -2,6 +2,17 @@
 
 #include "template/fill.h"
 
+static void add_tensor_map(struct hash *hash, const struct tensor_map *map)
+{
+    const uint64_t numbers[] = {(uint64_t)map->type, map->rank, map->swizzle,
+                                map->interleave,     map->l2,   map->fill_nan};
+    hash_add(hash, numbers, sizeof numbers);
+    hash_add(hash, map->dimensions, sizeof map->dimensions);
+    hash_add(hash, map->strides, sizeof map->strides);
+    hash_add(hash, map->box, sizeof map->box);
+    hash_add(hash, map->steps, sizeof map->steps);
+}
+
 static void add_step(struct hash *hash, const struct step *step)
 {
     const uint32_t numbers[] = {step->grid[0],
@@ -23,9 +34,9 @@ static void add_step(struct hash *hash, const struct step *step)
     hash_add(hash, numbers, sizeof numbers);
     for (size_t i = 0; i < step->argument_count; i++) {
         const struct step_argument *argument = &step->arguments[i];
-        const uint64_t kind[] = {argument->is_buffer, argument->buffer, argument->size};
-        const uint64_t texture[] = {argument->is_texture,
-                                    argument->width,
+        const uint64_t kind[] = {(uint64_t)argument->kind, argument->buffer, argument->size,
+                                 argument->pointer_count};
+        const uint64_t texture[] = {argument->width,
                                     argument->height,
                                     argument->texture.linear,
                                     (uint64_t)argument->texture.address,
@@ -33,6 +44,12 @@ static void add_step(struct hash *hash, const struct step *step)
                                     argument->texture.as_float};
         hash_add(hash, kind, sizeof kind);
         hash_add(hash, texture, sizeof texture);
+        for (size_t j = 0; j < argument->pointer_count; j++) {
+            const uint64_t pointer[] = {argument->pointers[j].buffer, argument->pointers[j].part};
+            hash_add(hash, pointer, sizeof pointer);
+        }
+        if (argument->tensor_map != NULL)
+            add_tensor_map(hash, argument->tensor_map);
         hash_add(hash, argument->bytes, sizeof argument->bytes);
     }
 }

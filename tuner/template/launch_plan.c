@@ -96,117 +96,6 @@ static int read_flag(struct evaluation *evaluation, const struct expression *exp
     return expression_boolean(expression, &evaluation->local_scope, flag, evaluation->error);
 }
 
-/* --- arguments --- */
-
-static int read_buffer_argument(struct evaluation *evaluation, const struct launch *launch,
-                                const struct argument *argument, struct step_argument *result)
-{
-    struct value value;
-    int status =
-        expression_value(argument->expression, &evaluation->local_scope, &value, evaluation->error);
-    if (status != 0)
-        return status;
-    result->is_buffer = true;
-    result->size = sizeof(uint64_t);
-    result->buffer = SIZE_MAX;
-    if (value.kind == VALUE_WORD && strcmp(value.as.word, "reference") == 0)
-        return 0;
-    for (size_t i = 0; value.kind == VALUE_WORD && i < evaluation->template->buffer_count; i++) {
-        if (strcmp(evaluation->template->buffers[i].name, value.as.word) == 0) {
-            result->buffer = i;
-            return 0;
-        }
-    }
-    return error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path,
-                        launch->lines.arguments, "argument '%s' of launch '%s' is not a buffer",
-                        expression_text(argument->expression), launch->name);
-}
-
-static int read_texture_argument(struct evaluation *evaluation, const struct launch *launch,
-                                 const struct argument *argument, struct step_argument *result)
-{
-    uint64_t *const extents[] = {&result->width, &result->height};
-    result->is_texture = true;
-    result->texture = argument->texture;
-    for (size_t i = 0; i < 2 && argument->extents[i] != NULL; i++) {
-        int64_t value = 0;
-        int status = expression_integer(argument->extents[i], &evaluation->local_scope, &value,
-                                        evaluation->error);
-        if (status != 0)
-            return status;
-        if (value < 1 || value > INT32_MAX)
-            return out_of_range(evaluation, argument->extents[i],
-                                i == 0 ? "a texture's width" : "a texture's height", value,
-                                launch->name);
-        *extents[i] = (uint64_t)value;
-    }
-    return 0;
-}
-
-int launch_plan_scalar(const struct launch *launch, const char *path,
-                       const struct argument *argument, const struct scope *scope,
-                       unsigned char *bytes, struct error *error)
-{
-    int64_t integer = 0;
-    double real = 0;
-    bool condition = false;
-    int status;
-    if (argument->is_condition)
-        status = expression_boolean(argument->expression, scope, &condition, error);
-    else if (element_is_floating(argument->type))
-        status = expression_real(argument->expression, scope, &real, error);
-    else
-        status = expression_integer(argument->expression, scope, &integer, error);
-    if (argument->is_condition)
-        integer = condition;
-    if (status == 0 && !element_store(argument->type, integer, real, bytes))
-        status = error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
-                              "argument '%s' of launch '%s' does not fit %s: %" PRId64,
-                              expression_text(argument->expression), launch->name,
-                              element_name(argument->type), integer);
-    return status;
-}
-
-static int read_scalar(struct evaluation *evaluation, const struct launch *launch,
-                       const struct argument *argument, unsigned char *bytes)
-{
-    return launch_plan_scalar(launch, evaluation->template->path, argument,
-                              &evaluation->local_scope, bytes, evaluation->error);
-}
-
-static int read_value_argument(struct evaluation *evaluation, const struct launch *launch,
-                               const struct argument *argument, struct step_argument *result)
-{
-    int status = 0;
-    if (argument->expression != NULL) {
-        result->size = element_bytes(argument->type);
-        return read_scalar(evaluation, launch, argument, result->bytes);
-    }
-    result->size = argument_field_offset(argument, argument->field_count);
-    for (size_t i = 0; i < argument->field_count && status == 0; i++)
-        status = read_scalar(evaluation, launch, &argument->fields[i],
-                             result->bytes + argument_field_offset(argument, i));
-    return status;
-}
-
-static int read_arguments(struct evaluation *evaluation, const struct launch *launch,
-                          struct step *step)
-{
-    step->argument_count = launch->argument_count;
-    step->arguments = alloc_zeroed(launch->argument_count, sizeof *step->arguments);
-    for (size_t i = 0; i < launch->argument_count; i++) {
-        const struct argument *argument = &launch->arguments[i];
-        int status = argument->is_buffer
-                         ? read_buffer_argument(evaluation, launch, argument, &step->arguments[i])
-                         : read_value_argument(evaluation, launch, argument, &step->arguments[i]);
-        if (status == 0 && argument->is_texture)
-            status = read_texture_argument(evaluation, launch, argument, &step->arguments[i]);
-        if (status != 0)
-            return status;
-    }
-    return 0;
-}
-
 /* --- launches --- */
 
 static void bind_stat(struct evaluation *evaluation, const char *name, int64_t value)
@@ -294,6 +183,7 @@ static int make_step(struct evaluation *evaluation, const struct launch *launch,
 {
     step->launch = launch;
     step->entry = launch->entry;
+    step->argument_count = launch->argument_count;
     int status = read_extents(evaluation, launch, launch->block, launch->block_count, "block",
                               INT32_MAX, step->block);
     if (status != 0)
@@ -318,13 +208,14 @@ static int make_step(struct evaluation *evaluation, const struct launch *launch,
     if (evaluation->launch_plan->step_count == 0)
         step->attributes.programmatic = false; /* the previous run is nothing to overlap with */
     if (status == 0)
-        status = read_arguments(evaluation, launch, step);
+        status = step_arguments_read(&step->arguments, launch, evaluation->template,
+                                     &evaluation->local_scope, evaluation->error);
     return status;
 }
 
 static void step_release(struct step *step)
 {
-    free(step->arguments);
+    step_arguments_release(step->arguments, step->argument_count);
     *step = (struct step){0};
 }
 

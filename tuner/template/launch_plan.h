@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "template/expression.h"
 #include "template/launch_attributes.h"
+#include "template/step_arguments.h"
 #include "template/template.h"
 #include "template/value.h"
 
@@ -37,16 +38,6 @@ struct kernel_lookup {
     /* How many clusters of the step the GPU holds at once. NULL: not known without a GPU, because it
      * depends on how the SMs are grouped. */
     int (*active_clusters)(void *user, const struct step *step, int *clusters, struct error *error);
-};
-
-struct step_argument {
-    bool is_buffer;
-    size_t buffer;                       /* index; SIZE_MAX: the reference's output */
-    unsigned char bytes[ARGUMENT_BYTES]; /* a scalar or struct as the kernel has it */
-    size_t size;                         /* in bytes; 8 for a buffer */
-    bool is_texture;        /* over the buffer; whoever launches puts the object into `bytes` */
-    uint64_t width, height; /* elements; 0 for linear memory */
-    struct texture_options texture;
 };
 
 struct step {
@@ -87,15 +78,6 @@ int launch_plan_make(struct launch_plan *launch_plan, const struct template *tem
 int launch_plan_reference(struct launch_plan *launch_plan, const struct template *template,
                           const struct expectation *expectation, const struct scope *scope,
                           struct error *error);
-
-/*
- * Evaluates a scalar argument of a launch, or a field of one, and stores it at `bytes` as the kernel
- * has it; `path` is the template's, for messages. Does not allocate. Returns 0, or ERROR_CONFIG if
- * the expression fails or its value does not fit the type.
- */
-int launch_plan_scalar(const struct launch *launch, const char *path,
-                       const struct argument *argument, const struct scope *scope,
-                       unsigned char *bytes, struct error *error);
 
 /* The bytes moved and operations done by the template's metrics; 0 for one that it does not state.
  * Returns 0, or ERROR_CONFIG if an expression fails or its value is negative or not finite. */

@@ -106,23 +106,51 @@ int template_expected_type(const struct template *template, const struct expecta
     return status;
 }
 
-/* Of an argument that is not a struct. */
-static char *scalar_text(const struct argument *argument)
+bool argument_has_buffer(const struct argument *argument)
+{
+    return argument->kind == ARGUMENT_BUFFER || argument->kind == ARGUMENT_TEXTURE ||
+           argument->kind == ARGUMENT_TENSOR_MAP;
+}
+
+static bool names_buffer(const struct argument *argument, const char *name)
+{
+    return argument_has_buffer(argument) && expression_uses(argument->expression, name);
+}
+
+bool argument_uses_buffer(const struct argument *argument, const char *name)
+{
+    bool uses = names_buffer(argument, name);
+    for (size_t i = 0; i < argument->field_count && !uses; i++)
+        uses = names_buffer(&argument->fields[i], name);
+    return uses;
+}
+
+/* Of an argument without fields. */
+static char *plain_text(const struct argument *argument)
 {
     const char *text = expression_text(argument->expression);
-    const char *type = argument->is_condition ? "bool" : element_name(argument->type);
-    if (argument->is_texture)
+    switch (argument->kind) {
+    case ARGUMENT_TEXTURE:
         return alloc_format("texture(%s)", text);
-    return argument->is_buffer ? alloc_string(text) : alloc_format("%s %s", type, text);
+    case ARGUMENT_TENSOR_MAP:
+        return alloc_format("tensor_map(%s, …)", text);
+    case ARGUMENT_SCALAR:
+        return alloc_format("%s %s", argument->is_condition ? "bool" : element_name(argument->type),
+                            text);
+    default:
+        return argument->part == NULL
+                   ? alloc_string(text)
+                   : alloc_format("%s by %s", text, expression_text(argument->part));
+    }
 }
 
 char *argument_text(const struct argument *argument)
 {
     if (argument->expression != NULL)
-        return scalar_text(argument);
-    char *text = alloc_string("struct(");
+        return plain_text(argument);
+    char *text = alloc_string(argument->kind == ARGUMENT_STRUCT ? "struct(" : "pointers(");
     for (size_t i = 0; i < argument->field_count; i++) {
-        char *field = scalar_text(&argument->fields[i]);
+        char *field = plain_text(&argument->fields[i]);
         bool last = i + 1 == argument->field_count;
         char *longer = alloc_format("%s%s%s", text, field, last ? ")" : ", ");
         free(field);
@@ -152,15 +180,22 @@ size_t argument_field_offset(const struct argument *argument, size_t field)
     return round_up(offset, widest);
 }
 
+static void argument_release(struct argument *argument)
+{
+    expression_free(argument->expression);
+    expression_free(argument->part);
+    expression_free(argument->extents[0]);
+    expression_free(argument->extents[1]);
+    tensor_map_options_free(argument->tensor_map);
+    free(argument->fields);
+}
+
 static void arguments_release(struct argument *arguments, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < arguments[i].field_count; j++)
-            expression_free(arguments[i].fields[j].expression);
-        free(arguments[i].fields);
-        expression_free(arguments[i].expression);
-        expression_free(arguments[i].extents[0]);
-        expression_free(arguments[i].extents[1]);
+            argument_release(&arguments[i].fields[j]);
+        argument_release(&arguments[i]);
     }
     free(arguments);
 }

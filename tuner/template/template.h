@@ -12,6 +12,7 @@
 #include "template/ini_file.h"
 #include "template/source.h"
 #include "template/source_signature.h"
+#include "template/tensor_map.h"
 #include "template/value.h"
 
 #include <stdbool.h>
@@ -69,21 +70,42 @@ struct texture_options {
     bool as_float;   /* integers of 8 and 16 bits are read as numbers from 0 or -1 to 1 */
 };
 
-struct argument {
-    bool is_buffer;                /* the expression yields a buffer's name */
-    bool is_condition;             /* a bool; the expression yields true or false */
-    enum element_type type;        /* of a scalar */
-    struct expression *expression; /* NULL: a struct */
-    struct argument *fields;       /* of a struct: scalars */
-    size_t field_count;
-    bool is_texture;               /* over the buffer */
-    struct expression *extents[2]; /* its width and height; NULL: linear memory */
-    struct texture_options texture;
+enum argument_kind {
+    ARGUMENT_SCALAR,
+    ARGUMENT_STRUCT,   /* of scalars */
+    ARGUMENT_BUFFER,   /* its address */
+    ARGUMENT_POINTERS, /* an array of buffers' addresses */
+    ARGUMENT_TEXTURE,  /* over a buffer, as is a … */
+    ARGUMENT_TENSOR_MAP
 };
 
 enum { ENTRY_BYTES = 256 }; /* the most that an entry's name has, with the null character */
 
-enum { ARGUMENT_BYTES = 64 }; /* the most that a struct has */
+struct argument {
+    enum argument_kind kind;
+    bool is_condition;             /* a bool; the expression yields true or false */
+    enum element_type type;        /* of a scalar */
+    struct expression *expression; /* a scalar's value, or the buffer's name; NULL for structs and
+                                    * pointers */
+    struct argument *fields;       /* of a struct: scalars; of pointers: buffers */
+    size_t field_count;
+    struct expression *part; /* of pointers: the elements of each part of the buffer; NULL: one
+                                    * pointer to all of it */
+    struct expression *extents[2]; /* of a texture: width and height; NULL: linear memory */
+    struct texture_options texture;
+    struct tensor_map_options *tensor_map;
+};
+
+enum {
+    STRUCT_BYTES = 64,   /* the most that a struct has */
+    ARGUMENT_BYTES = 128 /* … and any argument: a tensor map */
+};
+
+/* Whether the argument is a buffer, or something over one: `expression` yields its name. */
+bool argument_has_buffer(const struct argument *argument);
+
+/* Whether the argument, or a field of it, may be the buffer called `name`. */
+bool argument_uses_buffer(const struct argument *argument, const char *name);
 
 /* The lines of a launch's keys; the section's for a key that is left out. */
 struct launch_lines {

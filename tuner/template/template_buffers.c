@@ -126,9 +126,8 @@ int loader_check_symbols(const struct loader *loader)
         for (size_t j = 0; j < template->launches[i].argument_count; j++)
             for (size_t k = 0; k < template->buffer_count; k++)
                 if (template->buffers[k].symbol != NULL &&
-                    template->launches[i].arguments[j].is_buffer &&
-                    expression_uses(template->launches[i].arguments[j].expression,
-                                    template->buffers[k].name))
+                    argument_uses_buffer(&template->launches[i].arguments[j],
+                                         template->buffers[k].name))
                     return loader_fail(loader, template->launches[i].line,
                                        "buffer '%s' is a variable of the source, which the kernel "
                                        "reaches by its name; it cannot be an argument",

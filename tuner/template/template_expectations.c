@@ -130,10 +130,14 @@ int loader_read_expectation(struct loader *loader, const char *section,
     if (status == 0)
         status = loader_read_geometry(loader, section, &loader->fixed, &expectation->reference);
     expectation->reference.lines.entry = reference->line;
-    for (size_t i = 0; i < expectation->reference.argument_count && status == 0; i++)
-        if (expectation->reference.arguments[i].is_texture)
-            status = loader_fail(loader, expectation->reference.lines.arguments,
-                                 "reference '%s' has a texture; give it the buffer itself",
-                                 expectation->reference.entry);
+    for (size_t i = 0; i < expectation->reference.argument_count && status == 0; i++) {
+        enum argument_kind kind = expectation->reference.arguments[i].kind;
+        if (kind == ARGUMENT_TEXTURE || kind == ARGUMENT_TENSOR_MAP)
+            status = error_set_at(loader->error, ERROR_CONFIG, loader->template->path,
+                                  expectation->reference.lines.arguments,
+                                  "reference '%s' has a %s; give it the buffer itself",
+                                  expectation->reference.entry,
+                                  kind == ARGUMENT_TEXTURE ? "texture" : "tensor map");
+    }
     return status;
 }

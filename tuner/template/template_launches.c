@@ -2,12 +2,11 @@
 
 #include "base/alloc.h"
 #include "template/launch_attributes.h"
+#include "template/template_arguments.h"
 #include "template/template_kernel.h"
 #include "template/template_names.h"
-#include "template/template_textures.h"
 #include "template/value_list.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,86 +27,6 @@ static int read_extents(struct loader *loader, const char *section, const char *
         status = loader_read_expression(loader, texts[i], entry->line, known, &extents[i]);
     }
     text_split_release(texts, parts);
-    return status;
-}
-
-/* "uint64 n" is a scalar, "bool x" a condition; anything else an expression that yields a buffer. */
-static int read_plain(struct loader *loader, const char *text, int line, const struct names *known,
-                      struct argument *argument)
-{
-    size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789");
-    bool typed = isspace((unsigned char)text[word]);
-    int type = typed ? element_from_name(text, word) : -1;
-    argument->is_condition = typed && word == strlen("bool") && strncmp(text, "bool", word) == 0;
-    if (argument->is_condition)
-        type = ELEMENT_UINT8;
-    argument->is_buffer = type < 0;
-    if (type >= 0) {
-        argument->type = (enum element_type)type;
-        text += word + strspn(text + word, " \t");
-    }
-    int status = loader_read_expression(loader, text, line, known, &argument->expression);
-    if (status != 0 || !argument->is_buffer)
-        return status;
-    for (size_t i = 0; i < expression_name_count(argument->expression); i++) {
-        const char *name = expression_name(argument->expression, i);
-        if (names_have(loader->buffers.items, name) && !names_have(loader->base.items, name))
-            return 0;
-    }
-    return loader_fail(loader, line,
-                       "argument '%s' is not a buffer; give a scalar its type, such as uint64 n",
-                       text);
-}
-
-/* "float 1, int32 n", the inside of a struct. */
-static int read_fields(struct loader *loader, const char *text, int line, const struct names *known,
-                       struct argument *argument)
-{
-    char **texts;
-    size_t count = text_split(text, ',', &texts);
-    int status = count > 0 ? 0 : loader_fail(loader, line, "struct(%s) has no fields", text);
-    for (size_t i = 0; i < count && status == 0; i++) {
-        struct argument *field = ARRAY_APPEND(argument->fields, argument->field_count);
-        status = read_plain(loader, texts[i], line, known, field);
-        if (status == 0 && field->is_buffer)
-            status = loader_fail(loader, line, "field '%s' of a struct is not a scalar", texts[i]);
-    }
-    if (status == 0 && argument_field_offset(argument, argument->field_count) > ARGUMENT_BYTES)
-        status = loader_fail(loader, line, "struct(%s) has more than 64 bytes", text);
-    text_split_release(texts, count);
-    return status;
-}
-
-static int read_argument(struct loader *loader, const char *text, int line,
-                         const struct names *known, struct argument *argument)
-{
-    if (texture_is_one(text))
-        return loader_read_texture(loader, text, line, known, argument);
-    if (strncmp(text, "struct(", strlen("struct(")) != 0)
-        return read_plain(loader, text, line, known, argument);
-    char *copy = alloc_string(text);
-    char *inner;
-    int status =
-        split_call(copy, &inner)
-            ? read_fields(loader, inner, line, known, argument)
-            : loader_fail(loader, line, "'%s' is not of the form struct(float 1, int32 n)", text);
-    free(copy);
-    return status;
-}
-
-static int read_arguments(struct loader *loader, const char *section, const struct names *known,
-                          struct launch *launch)
-{
-    const struct ini_entry *entry = loader_get(loader, section, "arguments");
-    if (entry == NULL)
-        return 0;
-    char **texts;
-    size_t count = text_split(entry->value, ',', &texts);
-    int status = 0;
-    for (size_t i = 0; i < count && status == 0; i++)
-        status = read_argument(loader, texts[i], entry->line, known,
-                               ARRAY_APPEND(launch->arguments, launch->argument_count));
-    text_split_release(texts, count);
     return status;
 }
 
@@ -168,7 +87,7 @@ int loader_read_geometry(struct loader *loader, const char *section, const struc
     names_add_all(&names, known->items);
     names_add_all(&names, loader->buffers.items);
     if (status == 0)
-        status = read_arguments(loader, section, &names, launch);
+        status = loader_read_arguments(loader, section, &names, launch);
     free(names.items);
     return status;
 }
@@ -232,8 +151,7 @@ int loader_read_launch(struct loader *loader, const char *section, struct launch
     if (status == 0)
         status = loader_read_geometry(loader, section, &known, launch);
     for (size_t i = 0; i < launch->argument_count && status == 0; i++)
-        if (launch->arguments[i].is_buffer &&
-            expression_uses(launch->arguments[i].expression, "reference"))
+        if (argument_uses_buffer(&launch->arguments[i], "reference"))
             status = loader_fail(loader, launch->line,
                                  "launch '%s' has 'reference' among its arguments, which only the "
                                  "reference of an [expect] section has",

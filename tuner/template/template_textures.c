@@ -1,17 +1,8 @@
 #include "template/template_textures.h"
 
-#include "base/alloc.h"
 #include "template/value_list.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-bool texture_is_one(const char *text)
-{
-    static const char word[] = "texture";
-    return strncmp(text, word, sizeof word - 1) == 0 &&
-           text[sizeof word - 1 + strspn(text + sizeof word - 1, " \t")] == '(';
-}
 
 /* False if `text` is none of the words. */
 static bool read_word(const char *text, struct texture_options *options)
@@ -62,24 +53,19 @@ static int read_parts(struct loader *loader, char **parts, size_t count, int lin
     return status;
 }
 
-int loader_read_texture(struct loader *loader, const char *text, int line,
+int loader_read_texture(struct loader *loader, const char *inner, int line,
                         const struct names *known, struct argument *argument)
 {
-    char *copy = alloc_string(text);
-    char *inner;
-    char **parts = NULL;
-    size_t count = 0;
-    argument->is_buffer = true;
-    argument->is_texture = true;
+    char **parts;
+    size_t count = text_split(inner, ',', &parts);
+    argument->kind = ARGUMENT_TEXTURE;
     argument->texture.address = TEXTURE_CLAMP;
-    if (split_call(copy, &inner))
-        count = text_split(inner, ',', &parts);
-    int status = count > 0 && names_have(loader->buffers.items, parts[0])
-                     ? loader_read_expression(loader, parts[0], line, known, &argument->expression)
-                     : loader_fail(loader, line, "'%s' is not a texture over a buffer", text);
+    int status =
+        count > 0 && names_have(loader->buffers.items, parts[0])
+            ? loader_read_expression(loader, parts[0], line, known, &argument->expression)
+            : loader_fail(loader, line, "'texture(%s)' is not a texture over a buffer", inner);
     if (status == 0)
         status = read_parts(loader, parts, count, line, known, argument);
     text_split_release(parts, count);
-    free(copy);
     return status;
 }

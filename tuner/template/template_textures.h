@@ -5,11 +5,9 @@
 #include "template/loader.h"
 #include "template/name_list.h"
 
-/* Whether the argument is a texture. */
-bool texture_is_one(const char *text);
-
-/* Reads one: `known` has the buffers' names as well. Sets all of `argument`. */
-int loader_read_texture(struct loader *loader, const char *text, int line,
+/* Reads what is between the parentheses of one; `known` has the buffers' names as well. Sets all of
+ * `argument`. */
+int loader_read_texture(struct loader *loader, const char *inner, int line,
                         const struct names *known, struct argument *argument);
 
 #endif

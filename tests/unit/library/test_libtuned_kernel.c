@@ -563,6 +563,70 @@ static void test_variables_of_the_source_are_the_callers_to_fill(void **state)
     tuned_kernels_close(kernels);
 }
 
+/* The template `name` of the stand-in takes the place of `scale`, without the parameter `mode`. */
+static void replace_template(const char *name)
+{
+    char *command =
+        alloc_format("for suffix in cu ini; do cp '%s'/tests/standin/templates/%s.$suffix "
+                     "b/templates/scale.$suffix; done; sed -i '/^parameter.mode/d' b/tuned.ini",
+                     getenv("SOURCE_DIR"), name);
+    make_bundle();
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+static void test_tensor_maps_are_over_the_callers_buffers(void **state)
+{
+    (void)state;
+    struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    float values[104 * 70];
+    float results[128 * 96];
+    replace_template("tensor");
+    struct tuned_kernels *kernels = open_bundle();
+    if (tuned_kernel_get(kernels, &query, &kernel, &error) != 0)
+        fail_msg("%s:%d: %s", error.file, error.line, error.message);
+    for (int i = 0; i < 104 * 70; i++)
+        values[i] = (float)i;
+    CUdeviceptr in[2];
+    CUdeviceptr out;
+    assert_int_equal(world.driver.cuMemAlloc(&out, sizeof results), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(world.driver.cuMemAlloc(&in[i], sizeof values), 0);
+        values[0] = (float)(1000 + i);
+        assert_int_equal(world.driver.cuMemcpyHtoD(in[i], values, sizeof values), 0);
+        const struct tuned_buffer buffers[] = {{"in", in[i]}, {"out", out}};
+        if (tuned_kernel_launch(kernel, buffers, 2, NULL, &error) != 0)
+            fail_msg("%s", error.message);
+        assert_int_equal(world.driver.cuMemcpyDtoH(results, out, sizeof results), 0);
+        assert_float_equal(results[0], values[0], 0);
+        assert_float_equal(results[128 * 69 + 99], 104 * 69 + 99, 0);
+        assert_float_equal(results[128 * 69 + 100], 0, 0);
+    }
+    const struct tuned_buffer odd[] = {{"in", in[0] + 4}, {"out", out}};
+    assert_int_equal(tuned_kernel_launch(kernel, odd, 2, NULL, &error), TUNED_CUDA);
+    assert_non_null(strstr(error.message, "is its address a multiple of 16?"));
+    for (int i = 0; i < 2; i++)
+        (void)world.driver.cuMemFree(in[i]);
+    (void)world.driver.cuMemFree(out);
+    tuned_kernel_free(kernel);
+    tuned_kernels_close(kernels);
+}
+
+static void test_an_array_of_pointers_is_refused(void **state)
+{
+    (void)state;
+    struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    replace_template("gather");
+    struct tuned_kernels *kernels = open_bundle();
+    assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), TUNED_BAD_FILE);
+    assert_non_null(strstr(error.message, "has an array of pointers, which libtuned_kernel does"));
+    tuned_kernels_close(kernels);
+}
+
 static void test_a_texture_is_refused(void **state)
 {
     (void)state;
@@ -793,6 +857,8 @@ int main(void)
         WORLD_TEST(test_without_a_compiler_a_damaged_binary_is_a_clear_error),
         WORLD_TEST(test_scratch_buffers_begin_with_any_fill),
         WORLD_TEST(test_launches_with_the_attributes_of_the_template),
+        WORLD_TEST(test_tensor_maps_are_over_the_callers_buffers),
+        WORLD_TEST(test_an_array_of_pointers_is_refused),
         WORLD_TEST(test_a_texture_is_refused),
         WORLD_TEST(test_variables_of_the_source_are_the_callers_to_fill),
         WORLD_TEST(test_refuses_other_versions),

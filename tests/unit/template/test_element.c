@@ -235,6 +235,24 @@ static void every_half(void **state)
     check_all(ELEMENT_HALF, 0x7c00, half_value);
 }
 
+static void numbers_beyond_a_type_become_infinities(void **state)
+{
+    (void)state;
+    static const struct {
+        enum element_type type;
+        double finite, infinite;
+    } limits[] = {{ELEMENT_HALF, 65519, 65520},
+                  {ELEMENT_BFLOAT16, 3.39e38, -3.4e38},
+                  {ELEMENT_FLOAT, -3.4028235e38, 3.5e38}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        unsigned char slot[8];
+        assert_true(element_store(limits[i].type, 0, limits[i].finite, slot));
+        assert_true(element_is_finite(limits[i].type, slot));
+        assert_true(element_store(limits[i].type, 0, limits[i].infinite, slot));
+        assert_false(element_is_finite(limits[i].type, slot));
+    }
+}
+
 static void every_bfloat16(void **state)
 {
     (void)state;
@@ -277,6 +295,7 @@ int main(void)
         cmocka_unit_test(bfloat16_known_answers),
         cmocka_unit_test(every_half),
         cmocka_unit_test(elements_as_text),
+        cmocka_unit_test(numbers_beyond_a_type_become_infinities),
         cmocka_unit_test(every_bfloat16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

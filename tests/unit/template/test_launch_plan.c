@@ -170,10 +170,10 @@ static void launches_in_order(void **state)
     assert_int_equal(launch_plan->steps[0].dynamic_shared_bytes, 0);
     assert_false(launch_plan->steps[0].cooperative);
     assert_int_equal(launch_plan->steps[0].argument_count, 3);
-    assert_true(launch_plan->steps[0].arguments[0].is_buffer);
+    assert_int_equal(launch_plan->steps[0].arguments[0].kind, ARGUMENT_BUFFER);
     assert_int_equal(launch_plan->steps[0].arguments[0].buffer, 0);
     assert_int_equal(launch_plan->steps[0].arguments[1].buffer, 1);
-    assert_false(launch_plan->steps[0].arguments[2].is_buffer);
+    assert_int_equal(launch_plan->steps[0].arguments[2].kind, ARGUMENT_SCALAR);
     assert_memory_equal(launch_plan->steps[0].arguments[2].bytes, &(uint64_t){1000}, 8);
     assert_ptr_equal(launch_plan->steps[1].launch, &scene->template.launches[1]);
     assert_memory_equal(launch_plan->steps[1].arguments[2].bytes, &(uint32_t){4}, 4);
@@ -623,7 +623,7 @@ static void references(void **state)
     assert_false(step->cooperative);
     assert_int_equal(step->argument_count, 4);
     assert_int_equal(step->arguments[0].buffer, 0);
-    assert_true(step->arguments[1].is_buffer);
+    assert_int_equal(step->arguments[1].kind, ARGUMENT_BUFFER);
     assert_true(step->arguments[1].buffer == SIZE_MAX);
     assert_int_equal(step->arguments[2].buffer, 2);
     assert_memory_equal(step->arguments[3].bytes, &(uint64_t){1000}, 8);

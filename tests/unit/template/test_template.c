@@ -228,10 +228,10 @@ static void check_example_launch(const struct template *template)
     assert_text(launch->block[0], "block_size");
     assert_text(launch->shared_bytes, "0");
     assert_int_equal(launch->argument_count, 3);
-    assert_true(launch->arguments[0].is_buffer);
+    assert_int_equal(launch->arguments[0].kind, ARGUMENT_BUFFER);
     assert_text(launch->arguments[0].expression, "in");
-    assert_true(launch->arguments[1].is_buffer);
-    assert_false(launch->arguments[2].is_buffer);
+    assert_int_equal(launch->arguments[1].kind, ARGUMENT_BUFFER);
+    assert_int_equal(launch->arguments[2].kind, ARGUMENT_SCALAR);
     assert_int_equal(launch->arguments[2].type, ELEMENT_UINT64);
     assert_text(launch->cooperative, "no");
     assert_text(launch->co_resident, "no");
@@ -253,7 +253,7 @@ static void check_example_expectation(const struct template *template)
     assert_text(expectation->reference.grid[0], "1");
     assert_text(expectation->reference.block[0], "1024");
     assert_int_equal(expectation->reference.argument_count, 3);
-    assert_true(expectation->reference.arguments[1].is_buffer);
+    assert_int_equal(expectation->reference.arguments[1].kind, ARGUMENT_BUFFER);
     assert_int_equal(expectation->compare, COMPARE_CLOSE);
     assert_text(expectation->relative, "1e-5");
     assert_null(expectation->absolute);
@@ -462,7 +462,7 @@ static void buffers_may_take_turns(void **state)
                          "arguments = (iteration % 2 == 0 and in or partials), uint64 stride\n");
     load_well(scene, text);
     assert_int_equal(scene->template.launches[0].argument_count, 2);
-    assert_true(scene->template.launches[0].arguments[0].is_buffer);
+    assert_int_equal(scene->template.launches[0].arguments[0].kind, ARGUMENT_BUFFER);
     free(text);
 }
 

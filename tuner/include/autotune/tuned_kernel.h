@@ -21,6 +21,10 @@
  *   nothing but arguments depends on can be given at each launch.
  * - A kernel has its own scratch buffers, so it must not run on two streams at once.
  * - Every call needs the context that was current at tuned_kernels_open().
+ * - Tensor maps among a kernel's arguments are made anew over the caller's buffers at every
+ *   tuned_kernel_launch(), which needs addresses that are multiples of 16; a caller that launches
+ *   `launches` itself encodes them with cuTensorMapEncodeTiled(). Kernels with textures or arrays of
+ *   pointers are refused: load your source with tuned_module_get() and make those yourself.
  * - A template is code: open only bundles that you trust as you trust a library. A bundle that is
  *   merely damaged is refused, and a damaged binary in it is compiled again.
  * - Unlike libtuned, this library ends the process when host memory runs out.

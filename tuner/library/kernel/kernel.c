@@ -84,23 +84,30 @@ static int load_built(struct loaded_kernel *kernel, const struct bindings *probl
 
 /* --- the launches --- */
 
+static bool has_buffer(enum argument_kind kind)
+{
+    return kind == ARGUMENT_BUFFER || kind == ARGUMENT_TENSOR_MAP;
+}
+
 static int check_step(const struct loaded_kernel *kernel, const struct step *step,
                       struct error *error)
 {
     if (step->argument_count > ARGUMENTS)
         return error_set(error, ERROR_CONFIG, "launch of '%s' has more than %d arguments",
                          step->entry, ARGUMENTS);
-    for (size_t i = 0; i < step->argument_count; i++)
-        if (step->arguments[i].is_texture)
-            return error_set(error, ERROR_CONFIG,
-                             "launch of '%s' has a texture, which libtuned_kernel does not make; "
-                             "load your source with tuned_module_get() and make the texture there",
-                             step->entry);
-    for (size_t i = 0; i < step->argument_count; i++)
-        if (step->arguments[i].is_buffer &&
-            step->arguments[i].buffer >= kernel->template->buffer_count)
+    for (size_t i = 0; i < step->argument_count; i++) {
+        enum argument_kind kind = step->arguments[i].kind;
+        if (kind == ARGUMENT_TEXTURE || kind == ARGUMENT_POINTERS)
+            return error_set(
+                error, ERROR_CONFIG,
+                "launch of '%s' has %s, which libtuned_kernel does not make; load your "
+                "source with tuned_module_get() and make %s there",
+                step->entry, kind == ARGUMENT_TEXTURE ? "a texture" : "an array of pointers",
+                kind == ARGUMENT_TEXTURE ? "the texture" : "the array");
+        if (has_buffer(kind) && step->arguments[i].buffer >= kernel->template->buffer_count)
             return error_set(error, ERROR_CONFIG,
                              "launch of '%s': only references have 'reference'", step->entry);
+    }
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "loaded.h"
 
+#include "gpu/device_tensor_map.h"
 #include "gpu/module.h"
 
 #include <stdbool.h>
@@ -28,22 +29,44 @@ static int take_buffers(const struct loaded_kernel *kernel, const struct tuned_b
 /* What a launch's arguments point to. */
 struct storage {
     void *arguments[ARGUMENTS];
-    unsigned char changed[ARGUMENTS][ARGUMENT_BYTES]; /* by scalars of the caller */
+    unsigned char changed[ARGUMENTS][ARGUMENT_BYTES]; /* scalars of the caller, and tensor maps */
     bool is_changed[ARGUMENTS];
 };
 
-/* Points to the plan's bytes, and to changed copies of what depends on a scalar that is given. */
+/* Encodes the tensor map of `argument` over the caller's buffer into `map`. */
+static int encode(const struct loaded_kernel *kernel, const struct step *step,
+                  const struct step_argument *argument, CUdeviceptr address,
+                  unsigned char map[ARGUMENT_BYTES], struct tuned_error *error)
+{
+    const struct tuned_kernel_buffer *buffer = &kernel->buffers[argument->buffer];
+    struct error inner;
+    if (device_tensor_map_encode(&kernel->kernels->device, argument->tensor_map, address,
+                                 buffer->bytes, map, &inner) == 0)
+        return 0;
+    return kernels_refuse(error, TUNED_CUDA,
+                          "the tensor map of '%s' for the launch of '%s': %s; is its address a "
+                          "multiple of 16?",
+                          buffer->name, step->entry, inner.message);
+}
+
+/* Points to the plan's bytes, and to copies of tensor maps and of what depends on a scalar that is
+ * given. */
 static int fill_storage(const struct loaded_kernel *kernel, size_t index, CUdeviceptr *pointers,
                         const struct given *given, struct storage *storage,
                         struct tuned_error *error)
 {
     const struct step *step = &kernel->launch_plan.steps[index];
     int code = 0;
-    for (size_t i = 0; i < step->argument_count; i++) {
+    for (size_t i = 0; i < step->argument_count && code == 0; i++) {
         struct step_argument *argument = &step->arguments[i];
-        storage->is_changed[i] = false;
-        storage->arguments[i] =
-            argument->is_buffer ? (void *)&pointers[argument->buffer] : (void *)argument->bytes;
+        storage->is_changed[i] = argument->kind == ARGUMENT_TENSOR_MAP;
+        storage->arguments[i] = argument->kind == ARGUMENT_BUFFER
+                                    ? (void *)&pointers[argument->buffer]
+                                : storage->is_changed[i] ? (void *)storage->changed[i]
+                                                         : (void *)argument->bytes;
+        if (storage->is_changed[i])
+            code = encode(kernel, step, argument, pointers[argument->buffer], storage->changed[i],
+                          error);
     }
     for (size_t i = 0; i < kernel->scalars.place_count && code == 0; i++) {
         const struct scalar_place *place = &kernel->scalars.places[i];

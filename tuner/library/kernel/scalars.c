@@ -24,6 +24,26 @@ static bool any_uses(struct expression *const *expressions, size_t count, const 
     return found;
 }
 
+static bool map_uses(const struct tensor_map_options *map, const char *name)
+{
+    return any_uses(map->dimensions, TENSOR_RANK, name) || any_uses(map->box, TENSOR_RANK, name) ||
+           any_uses(map->strides, TENSOR_RANK, name) || any_uses(map->steps, TENSOR_RANK, name) ||
+           uses(map->swizzle, name) || uses(map->interleave, name) || uses(map->l2, name);
+}
+
+/* What of an argument over buffers depends on it; NULL: nothing. */
+static const char *object_uses(const struct argument *argument, const char *name)
+{
+    if (argument->kind == ARGUMENT_SCALAR || argument->kind == ARGUMENT_STRUCT)
+        return NULL;
+    if (argument->tensor_map != NULL && map_uses(argument->tensor_map, name))
+        return "tensor map";
+    bool found = uses(argument->expression, name) || any_uses(argument->extents, 2, name);
+    for (size_t i = 0; i < argument->field_count && !found; i++)
+        found = uses(argument->fields[i].expression, name) || uses(argument->fields[i].part, name);
+    return found ? "choice of buffers" : NULL;
+}
+
 /* What of a launch depends on it, besides scalar arguments; NULL: nothing. */
 static const char *launch_uses(const struct launch *launch, const char *name)
 {
@@ -48,10 +68,9 @@ static const char *launch_uses(const struct launch *launch, const char *name)
         if (any_uses(keys[i].expressions, keys[i].count, name))
             return keys[i].what;
     for (size_t i = 0; i < launch->argument_count; i++) {
-        const struct argument *argument = &launch->arguments[i];
-        if (argument->is_buffer &&
-            (uses(argument->expression, name) || any_uses(argument->extents, 2, name)))
-            return "choice of buffers";
+        const char *what = object_uses(&launch->arguments[i], name);
+        if (what != NULL)
+            return what;
     }
     return NULL;
 }
@@ -137,19 +156,19 @@ static bool add_place(struct loaded_kernel *kernel, struct scalar_place place)
     if (place.uses == 0)
         return true;
     *ARRAY_APPEND(scalars->places, scalars->place_count) = place;
-    return launch_plan_scalar(kernel->launch_plan.steps[place.step].launch, kernel->template->path,
-                              place.scalar, link_names(kernel, &none, &names), bytes,
-                              &ignored) == 0;
+    return step_argument_scalar(kernel->template, kernel->launch_plan.steps[place.step].launch,
+                                place.scalar, link_names(kernel, &none, &names), bytes,
+                                &ignored) == 0;
 }
 
 /* The scalars of an argument that cannot be evaluated again; 0 if there are none. */
 static uint64_t add_places(struct loaded_kernel *kernel, size_t step, size_t index)
 {
     const struct argument *argument = &kernel->launch_plan.steps[step].launch->arguments[index];
-    size_t count = argument->expression != NULL ? 1 : argument->field_count;
+    bool is_struct = argument->kind == ARGUMENT_STRUCT;
+    size_t count = is_struct ? argument->field_count : argument->kind == ARGUMENT_SCALAR;
     uint64_t lost = 0;
-    for (size_t i = 0; i < count && !argument->is_buffer; i++) {
-        bool is_struct = argument->expression == NULL;
+    for (size_t i = 0; i < count; i++) {
         struct scalar_place place = {.step = step, .argument = index};
         place.scalar = is_struct ? &argument->fields[i] : argument;
         place.offset = is_struct ? argument_field_offset(argument, i) : 0;
@@ -273,8 +292,8 @@ int scalars_store(const struct loaded_kernel *kernel, const struct scalar_place 
 {
     struct names names;
     struct error inner;
-    int status = launch_plan_scalar(kernel->launch_plan.steps[place->step].launch,
-                                    kernel->template->path, place->scalar,
-                                    link_names(kernel, &given->bindings, &names), bytes, &inner);
+    int status = step_argument_scalar(kernel->template,
+                                      kernel->launch_plan.steps[place->step].launch, place->scalar,
+                                      link_names(kernel, &given->bindings, &names), bytes, &inner);
     return status == 0 ? 0 : kernels_fail(&inner, TUNED_INVALID, error);
 }

@@ -1,0 +1,36 @@
+/* The arguments of launches as the driver takes them, with the objects that are made for them:
+ * textures, tensor maps and arrays of pointers. */
+#ifndef AUTOTUNE_DEVICE_ARGUMENTS_H
+#define AUTOTUNE_DEVICE_ARGUMENTS_H
+
+#include "base/error.h"
+#include "gpu/device_buffer.h"
+#include "gpu/device_context.h"
+#include "template/launch_plan.h"
+#include "template/template.h"
+
+/* What arguments can name. */
+struct argument_buffers {
+    struct device_context *device;
+    const struct template *template;
+    struct device_buffer *problem;   /* one per template->buffers[i], as is … */
+    struct device_buffer *scratch;   /* the variant's; NULL: the launch is a reference */
+    struct device_buffer *reference; /* a reference's output; NULL: the launch is a variant's */
+};
+
+/*
+ * Makes the objects of the step's arguments, and sets `*arguments` to what cuLaunchKernel takes, to
+ * be freed. Plain buffers can move until the launch: their addresses are read from the
+ * device_buffer; those in objects cannot. Returns 0, ERROR_DEVICE, or ERROR_CONFIG for a buffer that
+ * the launch may not have, or that does not suit its texture, tensor map or pointers.
+ */
+int device_arguments_make(const struct argument_buffers *buffers, struct step *step,
+                          void ***arguments, struct error *error);
+
+/* Whether buffers of the template are in objects. */
+bool device_arguments_are_fixed(const struct template *template);
+
+/* Frees all objects of the plan. */
+void device_arguments_free(struct device_context *device, struct launch_plan *launch_plan);
+
+#endif

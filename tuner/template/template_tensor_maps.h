@@ -1,0 +1,13 @@
+/* Arguments tensor_map(buffer, dimensions, box, options…) of [launch.*] (loader.h). */
+#ifndef AUTOTUNE_TEMPLATE_TENSOR_MAPS_H
+#define AUTOTUNE_TEMPLATE_TENSOR_MAPS_H
+
+#include "template/loader.h"
+#include "template/name_list.h"
+
+/* Reads what is between the parentheses of one; `known` has the buffers' names as well. Sets all of
+ * `argument`. */
+int loader_read_tensor_map(struct loader *loader, const char *inner, int line,
+                           const struct names *known, struct argument *argument);
+
+#endif
