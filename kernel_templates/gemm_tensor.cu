@@ -1,5 +1,5 @@
 // C = A * B^T with half inputs and float sums on the tensor cores: A is m by k, B is n by k, C is m by
-// n, all row-major. k is a multiple of 8, n of 2.
+// n, all row-major. k and n are multiples of 8.
 //
 // METHOD              wgmma: one warp copies tiles with tensor maps, warpgroups multiply them
 //                     (compute capability 9.0; more in gemm_tensor_wgmma.cuh).
@@ -87,21 +87,91 @@ __device__ __forceinline__ Place place_of_block(int m, int n, int group_m)
 
 // ---- C ------------------------------------------------------------------------------------------
 
-// Two neighbouring elements; n and `column` are even.
-__device__ __forceinline__ void store_pair(Output *c, int m, int n, int row, int column, float first,
-                                           float second)
+// Exchanges values among the four lanes of a quad: lane i gets every lane's values[i].
+__device__ __forceinline__ void transpose_quad(uint32 (&values)[4])
 {
-    if (row >= m || column >= n) {
-        return;
+    const bool odd = threadIdx.x % 2 == 1;
+    const bool upper = threadIdx.x % 4 >= 2;
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+        const uint32 other = __shfl_xor_sync(FULL_WARP, odd ? values[i] : values[i + 1], 1);
+        values[i] = odd ? other : values[i];
+        values[i + 1] = odd ? values[i + 1] : other;
     }
-    Output *to = c + (int64)row * n + column;
-#if OUTPUT_TYPE == OUTPUT_TYPE_HALF
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const uint32 other = __shfl_xor_sync(FULL_WARP, upper ? values[i] : values[i + 2], 2);
+        values[i] = upper ? other : values[i];
+        values[i + 2] = upper ? values[i + 2] : other;
+    }
+}
+
+__device__ __forceinline__ uint32 pack_halves(float first, float second)
+{
     uint32 pair;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
-    *(uint32 *)to = pair;
-#else
-    *(float2 *)to = make_float2(first, second);
+    return pair;
+}
+
+__device__ __forceinline__ void store_pair(uint16 *to, const float *pair)
+{
+    *(uint32 *)to = pack_halves(pair[0], pair[1]);
+}
+
+__device__ __forceinline__ void store_pair(float *to, const float *pair)
+{
+    *(float2 *)to = make_float2(pair[0], pair[1]);
+}
+
+// A row of GROUPS groups of 8 columns, from `column` on. The tensor cores leave two neighbouring
+// elements of each group to each lane of a quad: sums[4 * group + first] and the next. All lanes call;
+// n is a multiple of 8.
+template <int GROUPS>
+__device__ __forceinline__ void store_pairs(Output *c, int m, int n, int row, int column,
+                                            const float (&sums)[4 * GROUPS], int first)
+{
+#pragma unroll
+    for (int group = 0; group < GROUPS; group++) {
+        const int at = column + group * 8 + threadIdx.x % 4 * 2;
+        if (row < m && at < n) {
+            store_pair(c + (int64)row * n + at, sums + group * 4 + first);
+        }
+    }
+}
+
+// The same with fewer stores: each lane stores the 16 bytes of one group of four.
+template <int GROUPS>
+__device__ __forceinline__ void store_groups(uint16 *c, int m, int n, int row, int column,
+                                             const float (&sums)[4 * GROUPS], int first)
+{
+#pragma unroll
+    for (int group = 0; group < GROUPS; group += 4) {
+        uint32 pairs[4];
+        const int at = column + (group + threadIdx.x % 4) * 8;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const float *pair = sums + (group + i) * 4 + first;
+            pairs[i] = pack_halves(pair[0], pair[1]);
+        }
+        transpose_quad(pairs);
+        if (row < m && at < n) {
+            *(uint4 *)(c + (int64)row * n + at) = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+        }
+    }
+}
+
+template <int GROUPS>
+__device__ __forceinline__ void store_row(Output *c, int m, int n, int row, int column,
+                                          const float (&sums)[4 * GROUPS], int first)
+{
+#if OUTPUT_TYPE == OUTPUT_TYPE_HALF
+    if constexpr (GROUPS % 4 == 0) {
+        store_groups<GROUPS>(c, m, n, row, column, sums, first);
+    } else
 #endif
+    {
+        store_pairs<GROUPS>(c, m, n, row, column, sums, first);
+    }
 }
 
 #if METHOD == METHOD_WGMMA

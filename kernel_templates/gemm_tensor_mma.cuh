@@ -68,7 +68,7 @@ __device__ __forceinline__ void load_matrices(uint32 (&matrices)[4], uint32 tile
 }
 
 // sums += A * B^T, for 16 rows of A, 8 rows of B and a depth of 16.
-__device__ __forceinline__ void multiply(float (&sums)[4], const uint32 (&a)[4], const uint32 *b)
+__device__ __forceinline__ void multiply(float *sums, const uint32 (&a)[4], const uint32 *b)
 {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
                  "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -76,7 +76,8 @@ __device__ __forceinline__ void multiply(float (&sums)[4], const uint32 (&a)[4],
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-typedef float Sums[WARP_M / 16][WARP_N / 8][4];
+// 16 rows each; of 8 columns, a thread has 4 sums.
+typedef float Sums[WARP_M / 16][WARP_N / 8 * 4];
 
 __device__ __forceinline__ int warp_row()
 {
@@ -109,24 +110,21 @@ __device__ __forceinline__ void multiply_stage(Sums &sums, uint32 a_tile)
         for (int i = 0; i < WARP_M / 16; i++) {
 #pragma unroll
             for (int j = 0; j < WARP_N / 8; j++) {
-                multiply(sums[i][j], a[i], &b[j / 2][j % 2 * 2]);
+                multiply(sums[i] + 4 * j, a[i], &b[j / 2][j % 2 * 2]);
             }
         }
     }
 }
 
+// Lanes 4 i to 4 i + 3 have rows i and i + 8, of 16.
 __device__ __forceinline__ void store_sums(const Sums &sums, Output *c, int m, int n, Place place)
 {
-    const int lane = threadIdx.x % 32;
+    const int row = place.row + warp_row() + (int)threadIdx.x % 32 / 4;
+    const int column = place.column + warp_column();
 #pragma unroll
     for (int i = 0; i < WARP_M / 16; i++) {
-#pragma unroll
-        for (int j = 0; j < WARP_N / 8; j++) {
-            const int row = place.row + warp_row() + i * 16 + lane / 4;
-            const int column = place.column + warp_column() + j * 8 + lane % 4 * 2;
-            store_pair(c, m, n, row, column, sums[i][j][0], sums[i][j][1]);
-            store_pair(c, m, n, row + 8, column, sums[i][j][2], sums[i][j][3]);
-        }
+        store_row<WARP_N / 8>(c, m, n, row + i * 16, column, sums[i], 0);
+        store_row<WARP_N / 8>(c, m, n, row + i * 16 + 8, column, sums[i], 2);
     }
 }
 

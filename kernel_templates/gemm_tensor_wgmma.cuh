@@ -20,12 +20,12 @@
 
 #define CONSUMER_WARPS (4 * WARPGROUPS)
 #define THREADS (32 * CONSUMER_WARPS + 32)
-#define GROUP_M (TILE_M / WARPGROUPS) // rows of a warpgroup
-#define MULTIPLIES (GROUP_M / 64)     // wgmma instructions that cover them
+#define WARPGROUP_M (TILE_M / WARPGROUPS) // rows of a warpgroup
+#define MULTIPLIES (WARPGROUP_M / 64)     // wgmma instructions that cover them
 #define SUMS (TILE_N / 2)             // of a thread, in one of them
 
 static_assert(TILE_K % ROW_ELEMENTS == 0, "TILE_K is a multiple of 64");
-static_assert(GROUP_M % 64 == 0, "a warpgroup has a multiple of 64 rows");
+static_assert(WARPGROUP_M % 64 == 0, "a warpgroup has a multiple of 64 rows");
 static_assert(B_PART % 8 == 0, "parts of B begin where the swizzle's pattern does");
 
 // A CUtensorMap.
@@ -277,7 +277,7 @@ __device__ __forceinline__ void free_stage(Barriers *barriers, int stage)
 __device__ __forceinline__ void consume(float (&sums)[MULTIPLIES][SUMS], uint32 tiles,
                                         Barriers *barriers, int steps)
 {
-    const uint32 rows = threadIdx.x / 128 * GROUP_M * ROW_BYTES; // in front of the warpgroup's
+    const uint32 rows = threadIdx.x / 128 * WARPGROUP_M * ROW_BYTES; // in front of the warpgroup's
     int before = 0;                                              // the stage of the step before
     Ring ring;
     hold(sums);
@@ -297,21 +297,16 @@ __device__ __forceinline__ void consume(float (&sums)[MULTIPLIES][SUMS], uint32 
     hold(sums);
 }
 
-// In each group of 8 columns, a thread has two neighbouring elements of two rows.
+// Lanes 4 i to 4 i + 3 of a warp have its rows i and i + 8, of 16.
 __device__ __forceinline__ void store_sums(const float (&sums)[MULTIPLIES][SUMS], Output *c, int m,
                                            int n, Place place)
 {
-    const int lane = threadIdx.x % 32;
-    const int warp = threadIdx.x / 32 % 4;
-    const int row = place.row + (int)threadIdx.x / 128 * GROUP_M + warp * 16 + lane / 4;
+    const int warp_row = threadIdx.x / 128 * WARPGROUP_M + threadIdx.x / 32 % 4 * 16;
+    const int row = place.row + warp_row + threadIdx.x % 32 / 4;
 #pragma unroll
     for (int i = 0; i < MULTIPLIES; i++) {
-#pragma unroll
-        for (int j = 0; j < TILE_N / 8; j++) {
-            const int column = place.column + j * 8 + lane % 4 * 2;
-            store_pair(c, m, n, row + i * 64, column, sums[i][4 * j], sums[i][4 * j + 1]);
-            store_pair(c, m, n, row + i * 64 + 8, column, sums[i][4 * j + 2], sums[i][4 * j + 3]);
-        }
+        store_row<TILE_N / 8>(c, m, n, row + i * 64, place.column, sums[i], 0);
+        store_row<TILE_N / 8>(c, m, n, row + i * 64 + 8, place.column, sums[i], 2);
     }
 }
 

@@ -8,6 +8,8 @@
 //   filter       TYPE N CUBIN BLOCK ELEMENTS_PER_BLOCK
 //   grid_barrier CUBIN BLOCK GRID
 //   sgemm        M N K CUBIN BLOCK_X BLOCK_Y TILE_M TILE_N
+//   gemm_tensor  TYPE M N K CUBIN METHOD BLOCK TILE_M TILE_N SHARED_BYTES CLUSTER GROUP_M
+// cuBLAS, the peer of gemm_tensor, is opened at run time; without it, gemm_tensor is left out.
 //
 // Before every sample, a read fills the L2 with other data, so that no write-back falls into the
 // sample. _hidden: the launches are queued behind that read. _included: the GPU is idle when the
@@ -16,6 +18,7 @@
 #include <cub/cub.cuh>
 #include <cuda.h>
 #include <cuda_fp16.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <cmath>
@@ -442,6 +445,147 @@ static void bench_sgemm(Clock &clock, std::istream &line)
     }
 }
 
+// --- matrix products on tensor cores ---
+
+// What is used of cuBLAS, whose headers a machine need not have. Matrices are column-major there.
+class Cublas
+{
+  public:
+    Cublas()
+    {
+        for (const char *name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"}) {
+            library = library != nullptr ? library : dlopen(name, RTLD_NOW);
+        }
+        if (library == nullptr) {
+            return;
+        }
+        auto create = (int (*)(void **))dlsym(library, "cublasCreate_v2");
+        gemm = (Gemm)dlsym(library, "cublasGemmEx");
+        if (create == nullptr || create(&handle) != 0) {
+            gemm = nullptr;
+        }
+    }
+    bool is_there() const
+    {
+        return gemm != nullptr;
+    }
+    // C = A B^T for row-major matrices of m by k, n by k and m by n.
+    template <typename T>
+    void multiply(const __half *a, const __half *b, T *c, int m, int n, int k) const
+    {
+        const float one = 1, zero = 0;
+        const int status = gemm(handle, TRANSPOSED, AS_IT_IS, n, m, k, &one, b, CUDA_R_16F, k, a,
+                                CUDA_R_16F, k, &zero, c,
+                                sizeof(T) == 2 ? CUDA_R_16F : CUDA_R_32F, n, COMPUTE_32F, DEFAULT);
+        if (status != 0) {
+            fprintf(stderr, "peers: cublasGemmEx: status %d\n", status);
+            exit(3);
+        }
+    }
+
+  private:
+    enum { AS_IT_IS = 0, TRANSPOSED = 1, COMPUTE_32F = 68, DEFAULT = -1 };
+    typedef int (*Gemm)(void *, int, int, int, int, int, const void *, const void *, cudaDataType,
+                        int, const void *, cudaDataType, int, const void *, void *, cudaDataType,
+                        int, int, int);
+    void *library = nullptr;
+    void *handle = nullptr;
+    Gemm gemm = nullptr;
+};
+
+template <typename T>
+static __global__ void count_different(const T *a, const T *b, size_t count, unsigned *different)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
+         i += (size_t)gridDim.x * blockDim.x) {
+        if (!((float)a[i] == (float)b[i])) {
+            atomicAdd(different, 1);
+        }
+    }
+}
+
+// Rows of `inner` halfs, of which a box has 64, as gemm_tensor's template says.
+static CUtensorMap tensor_map(const __half *matrix, int inner, int rows, int box_rows)
+{
+    CUtensorMap map;
+    const cuuint64_t dimensions[] = {(cuuint64_t)inner, (cuuint64_t)rows};
+    const cuuint64_t strides[] = {(cuuint64_t)inner * sizeof(__half)};
+    const cuuint32_t box[] = {64, (cuuint32_t)box_rows}, steps[] = {1, 1};
+    CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, (void *)matrix, dimensions,
+                                 strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                 CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+    return map;
+}
+
+static void launch_cluster(CUfunction function, unsigned grid, unsigned block, size_t shared_bytes,
+                           unsigned cluster, std::vector<void *> arguments)
+{
+    CUlaunchAttribute attribute = {};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim = {cluster, 1, 1};
+    CUlaunchConfig config = {};
+    config.gridDimX = grid;
+    config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = block;
+    config.blockDimY = config.blockDimZ = 1;
+    config.sharedMemBytes = (unsigned)shared_bytes;
+    config.attrs = &attribute;
+    config.numAttrs = cluster > 1;
+    CHECK(cuLaunchKernelEx(&config, function, arguments.data(), nullptr));
+}
+
+template <typename T>
+static void bench_gemm(Clock &clock, const std::string &type, std::istream &line)
+{
+    static const Cublas cublas;
+    int m = 0, n = 0, k = 0, tile_m = 0, tile_n = 0, group_m = 0;
+    unsigned block = 0, cluster = 1;
+    size_t shared_bytes = 0;
+    std::string cubin, method;
+    line >> m >> n >> k >> cubin >> method >> block >> tile_m >> tile_n >> shared_bytes >> cluster >>
+        group_m;
+    if (!cublas.is_there()) {
+        fprintf(stderr, "peers: no cuBLAS, so gemm_tensor has no peer\n");
+        return;
+    }
+    const bool wgmma = method == "wgmma";
+    const Kernel kernel(cubin, wgmma ? "gemm_wgmma" : "gemm_mma");
+    kernel.blocks_per_sm((int)block, shared_bytes);
+    const size_t count = (size_t)m * n;
+    __half *a = allocate<__half>((size_t)m * k), *b = allocate<__half>((size_t)n * k);
+    T *ours = allocate<T>(count), *theirs = allocate<T>(count);
+    unsigned *different = allocate<unsigned>(1), found = 0;
+    fill<<<1024, 256>>>(a, (size_t)m * k);
+    fill<<<1024, 256>>>(b, (size_t)n * k);
+    CHECK(cudaMemset(different, 0, sizeof *different));
+    const unsigned grid =
+        (unsigned)((m + tile_m - 1) / tile_m) * (unsigned)((n + tile_n - 1) / tile_n);
+    CUtensorMap a_map, b_map;
+    std::vector<void *> arguments = {&a, &b, &ours, &m, &n, &k, &group_m};
+    if (wgmma) {
+        a_map = tensor_map(a, k, m, tile_m);
+        b_map = tensor_map(b, k, n, tile_n / (int)cluster);
+        arguments[0] = &a_map;
+        arguments[1] = &b_map;
+    }
+    const auto run = [&] {
+        launch_cluster(kernel.function, grid, block, shared_bytes, cluster, arguments);
+    };
+    const auto run_peer = [&] { cublas.multiply(a, b, theirs, m, n, k); };
+    run();
+    run_peer();
+    count_different<<<1024, 256>>>(ours, theirs, count, different);
+    CHECK(cudaMemcpy(&found, different, sizeof found, cudaMemcpyDeviceToHost));
+    if (found != 0) {
+        fail("gemm_tensor", type, count);
+    }
+    compare(clock, "gemm_tensor", type, count * k, run, "cuBLAS", run_peer);
+    for (void *pointer : {(void *)a, (void *)b, (void *)ours, (void *)theirs, (void *)different}) {
+        CHECK(cudaFree(pointer));
+    }
+}
+
 int main()
 {
     CHECK(cudaFree(nullptr)); // creates the context that the driver's calls use
@@ -463,6 +607,13 @@ int main()
             bench_barrier(clock, line);
         } else if (benchmark == "sgemm") {
             bench_sgemm(clock, line);
+        } else if (benchmark == "gemm_tensor") {
+            line >> type;
+            if (type == "half") {
+                bench_gemm<__half>(clock, type, line);
+            } else {
+                bench_gemm<float>(clock, type, line);
+            }
         } else if (benchmark == "reduce_sum") {
             line >> type;
             if (type == "float") {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the tuned kernels with CUB and cooperative groups on this machine's GPU.
+"""Compares the tuned kernels with CUB, cooperative groups and cuBLAS on this machine's GPU.
 
 Reads the configurations from a tuned INI, compiles them and peers.cu with nvcc, runs everything in one process,
 writes RESULTS/<gpu>/bench/peers.csv, and prints a table for the README.
@@ -60,8 +60,9 @@ class Peers:
         self.nvcc, self.arch, self.build = nvcc, arch, build
         self.lines, self.commands = [], []
 
-    def cubin(self, source, entry):
-        """Adds the command that compiles an entry's cubin with its parameters as definitions; returns the path."""
+    def cubin(self, source, entry, features=""):
+        """Adds the command that compiles an entry's cubin with its parameters as definitions; returns the path.
+        `features` is "a" for the features of the architecture alone."""
         definitions = []
         for key, value in entry.items():
             kind, _, name = key.partition(".")
@@ -70,14 +71,15 @@ class Peers:
                 word = f"{name}_{value}" if is_word else value
                 definitions.append(f"-D{name.upper()}={word.upper()}")
         path = os.path.join(self.build, f"{len(self.lines)}.cubin")
-        self.commands.append([self.nvcc, "-cubin", f"-arch={self.arch}", "-o", path, *definitions,
+        arch = f"arch={self.arch.replace('sm', 'compute')}{features},code={self.arch}{features}"
+        self.commands.append([self.nvcc, "-cubin", f"-gencode={arch}", "-o", path, *definitions,
                               os.path.join(TEMPLATES, source)])
         return path
 
     def compile(self, program):
         """Compiles the cubins and the program, one compilation per core at a time."""
         own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers.cu")
-        commands = [[self.nvcc, "-O3", "-std=c++17", f"-arch={self.arch}", "-o", program, own, "-lcuda"]]
+        commands = [[self.nvcc, "-O3", "-std=c++17", f"-arch={self.arch}", "-o", program, own, "-lcuda", "-ldl"]]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as executor:
             list(executor.map(run, commands + self.commands))
 
@@ -120,8 +122,20 @@ class Peers:
         self.add("sgemm", *(number(entry, f"problem.{axis}") for axis in "mnk"),
                  self.cubin("sgemm.cu", entry), *shape)
 
+    def gemm_tensor(self, entry):
+        wgmma = entry["parameter.method"] == "wgmma"
+        tile = {axis: number(entry, f"parameter.tile_{axis}") for axis in "mnk"}
+        shared = 2 * number(entry, "parameter.stages") * (tile["m"] + tile["n"]) * tile["k"]
+        block = (128 * number(entry, "parameter.warpgroups") + 32 if wgmma
+                 else 32 * number(entry, "parameter.warps_m") * number(entry, "parameter.warps_n"))
+        self.add("gemm_tensor", entry["problem.output_type"], *(number(entry, f"problem.{axis}") for axis in "mnk"),
+                 self.cubin("gemm_tensor.cu", entry, "a" if wgmma else ""), entry["parameter.method"], block,
+                 tile["m"], tile["n"], shared + (1024 if wgmma else 0), number(entry, "parameter.cluster_m"),
+                 number(entry, "parameter.group_m"))
+
     def add_entry(self, entry):
         methods = {"reduce_sum": self.reduce_sum, "filter": self.filter, "sgemm": self.sgemm,
+                   "gemm_tensor": self.gemm_tensor,
                    "filter_ordered": self.filter, "grid_barrier": self.grid_barrier}
         method = methods.get(entry["template"])
         if method:

@@ -10,3 +10,13 @@ load helper
     [ "$(grep -c ',compiled,' rows)" -ge 22 ]
     equal "$(grep -v -e ',compiled,' -e ',outcome,' rows)" ""
 }
+
+@test "gemm_tensor compiles with tensor maps and wgmma in clusters, and with mma" {
+    local template=$SOURCE_DIR/kernel_templates/gemm_tensor.ini
+    autotune check --compile --template "$template" --arch sm_90 --set method=wgmma --set cluster_m=2
+    exits 0
+    has out "method=wgmma" "0 bytes spilled"
+    autotune check --compile --template "$template" --arch sm_80
+    exits 0
+    has out "method=mma" "0 bytes spilled"
+}

@@ -188,6 +188,11 @@ stages = 2, 3
 split_k = 1, 2
 group_m = 2
 cache = warm
+[gemm_tensor]
+(m, n, k) = (100, 72, 88)
+method = mma, wgmma
+stages = 2
+cache = warm
 [convolution]
 width = 100
 height = 37
@@ -288,7 +293,7 @@ sanitizer() {
 if wanted families roofs; then
     test_case "every variant of configs/roofs.ini ends as it must" roofs
 fi
-for config in reduce grid_barrier atomics filter lock sgemm thread_order; do
+for config in reduce grid_barrier atomics filter lock sgemm gemm_tensor thread_order; do
     if wanted families "$config"; then
         test_case "every variant of configs/$config.ini ends as it must" family "$config"
     fi
