@@ -99,8 +99,9 @@ int loader_read_tensor_map(struct loader *loader, const char *inner, int line,
                           inner);
     if (status == 0)
         status = read_tuple(loader, parts[1], line, known, options->dimensions, &options->rank);
+    size_t box_rank = options->rank;
     if (status == 0)
-        status = read_tuple(loader, parts[2], line, known, options->box, &(size_t){options->rank});
+        status = read_tuple(loader, parts[2], line, known, options->box, &box_rank);
     for (size_t i = 3; i < count && status == 0; i++)
         status = read_option(loader, parts[i], line, known, options);
     text_split_release(parts, count);
