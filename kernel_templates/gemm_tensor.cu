@@ -200,8 +200,14 @@ extern "C" __global__ void gemm_reference(const uint16 *a, const uint16 *b, doub
     const uint16 *row = a + at / n * k;
     const uint16 *column = b + at % n * k;
     double sum = 0;
-    for (int i = 0; i < k; i++) {
-        sum += (double)(widen_half(row[i]) * widen_half(column[i]));
+    for (int i = 0; i < k; i += 8) {
+        alignas(16) uint16 x[8];
+        alignas(16) uint16 y[8];
+        *(uint4 *)x = *(const uint4 *)(row + i);
+        *(uint4 *)y = *(const uint4 *)(column + i);
+        for (int j = 0; j < 8; j++) {
+            sum += (double)(widen_half(x[j]) * widen_half(y[j]));
+        }
     }
     reference[at] = sum;
 }
