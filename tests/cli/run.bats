@@ -91,6 +91,26 @@ END
     exits 2
 }
 
+@test "an option that cannot be computed makes a variant invalid, as in a sweep" {
+    sed '2a options = -Xptxas=--opt-level={3 // (block_size - 128)}' "$sweeps/templates/scale.ini" | template odd
+    autotune run --template odd.ini --set block_size=128
+    exits 1
+    has out "result   invalid: " "odd.ini:3: cannot evaluate '3 // (block_size - 128)'"
+    autotune run --template odd.ini
+    exits 0
+}
+
+@test "a template that cannot be opened is not taken for a name misspelt" {
+    ln -s loop.ini loop.ini
+    autotune run --kernel loop --templates .
+    exits 2
+    has err "loop.ini: cannot open the file: Too many levels of symbolic links"
+    printf '[sweep]\ntemplates = .\n[loop]\n' >sweep.ini
+    autotune check --config sweep.ini
+    exits 2
+    has err "loop.ini: cannot open the file: Too many levels of symbolic links"
+}
+
 @test "without a GPU: exit status 3" {
     cp "$sweeps"/templates/scale.* .
     stand_in devices=0

@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Replaces the compiler's version in the cache key. */
 static const char any_version[] = "any";
@@ -285,7 +284,7 @@ char *single_compile_find_template(const char *folder, const char *name, struct 
     char *nearest = NULL;
     for (size_t i = 0; folders[i] != NULL && found == NULL; i++) {
         char *path = alloc_format("%s/%s.ini", folders[i], name);
-        if (access(path, F_OK) == 0 && template_is_one(path))
+        if (template_is_one(path))
             found = path;
         else
             free(path);

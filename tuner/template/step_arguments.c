@@ -135,9 +135,8 @@ static int read_scalar(const struct evaluation *evaluation, const struct argumen
     if (!element_store(argument->type, integer, real, bytes))
         return fail(evaluation, argument, reason);
     (void)snprintf(reason, sizeof reason, "does not fit %s: %g", element_name(argument->type),
-                   real);
-    if (element_is_floating(argument->type) && isfinite(real) &&
-        !element_is_finite(argument->type, bytes))
+                   isnan(real) ? (double)NAN : real);
+    if (element_is_floating(argument->type) && !element_is_finite(argument->type, bytes))
         return fail(evaluation, argument, reason);
     return 0;
 }

@@ -49,7 +49,7 @@ static char *find_template(struct sweep *sweep, const char *name, int line, stru
         char *path = path_beside(sweep->path, folders[i]);
         char *file = alloc_format("%s/%s.ini", path, name);
         free(path);
-        if (access(file, F_OK) == 0 && template_is_one(file)) {
+        if (template_is_one(file)) {
             free(installed);
             free(other);
             return file;

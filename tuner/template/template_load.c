@@ -19,6 +19,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Every kind of section and its keys (NULL: any). */
 static const char *const kernel_keys[] = {"source",   "description", "options", "max_registers",
@@ -68,6 +69,9 @@ static bool section_is(const char *section, const char *kind)
 bool template_is_one(const char *path)
 {
     struct ini_file ini;
+    struct stat entry;
+    if (lstat(path, &entry) != 0)
+        return false;
     if (ini_file_read(&ini, path, NULL) != 0)
         return true;
     bool found = false;

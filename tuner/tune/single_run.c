@@ -169,8 +169,13 @@ static int compile_variant(const struct steps *steps)
     struct compilation compilation = {0};
     struct error refusal;
     char text[ERROR_TEXT_BYTES];
+    struct options options;
     int status =
-        single_compile_entry(&run->compiler, &build, &compilation, &run->variant, &refusal);
+        variant_options(build.template, build.parameters, build.problem, &options, &refusal);
+    options_release(&options);
+    if (status != 0)
+        return conclude(steps, OUTCOME_INVALID, error_text(&refusal, text));
+    status = single_compile_entry(&run->compiler, &build, &compilation, &run->variant, &refusal);
     if (compilation.log != NULL &&
         launch_check_refusal(request->template, compilation.log, NULL) == 0)
         run->compiler_log = alloc_string(compilation.log);

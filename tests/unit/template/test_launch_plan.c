@@ -552,6 +552,12 @@ static void arguments_that_do_not_fit(void **state)
          "cannot evaluate 'factor': it is not a whole number; // divides whole numbers, "
          "ceil_div(a, b) rounds up (factor = 1.5)"},
         {"float finish", 24, "cannot evaluate 'finish': it is not a number (finish = two_pass)"},
+        {"float 1e308 * factor", 24,
+         "argument '1e308 * factor' of launch 'run' does not fit float: 1.5e+308"},
+        {"half 65520", 24, "argument '65520' of launch 'run' does not fit half: 65520"},
+        {"double 1e308 * 10", 24, "argument '1e308 * 10' of launch 'run' does not fit double: inf"},
+        {"struct(float 1e308 * 10 - 1e308 * 10)", 24,
+         "argument '1e308 * 10 - 1e308 * 10' of launch 'run' does not fit float: nan"},
         {"(n > 3 and finish or in)", 24,
          "argument '(n > 3 and finish or in)' of launch 'run' is not a buffer"},
         {"(n > 3 and n or in)", 24,
