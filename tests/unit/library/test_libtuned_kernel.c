@@ -597,7 +597,7 @@ static void test_tensor_maps_are_over_the_callers_buffers(void **state)
         values[0] = (float)(1000 + i);
         assert_int_equal(world.driver.cuMemcpyHtoD(in[i], values, sizeof values), 0);
         const struct tuned_buffer buffers[] = {{"in", in[i]}, {"out", out}};
-        if (tuned_kernel_launch(kernel, buffers, 2, NULL, &error) != 0)
+        if (tuned_kernel_launch(kernel, buffers, 2, NULL, 0, NULL, &error) != 0)
             fail_msg("%s", error.message);
         assert_int_equal(world.driver.cuMemcpyDtoH(results, out, sizeof results), 0);
         assert_float_equal(results[0], values[0], 0);
@@ -605,7 +605,7 @@ static void test_tensor_maps_are_over_the_callers_buffers(void **state)
         assert_float_equal(results[128 * 69 + 100], 0, 0);
     }
     const struct tuned_buffer odd[] = {{"in", in[0] + 4}, {"out", out}};
-    assert_int_equal(tuned_kernel_launch(kernel, odd, 2, NULL, &error), TUNED_CUDA);
+    assert_int_equal(tuned_kernel_launch(kernel, odd, 2, NULL, 0, NULL, &error), TUNED_CUDA);
     assert_non_null(strstr(error.message, "is its address a multiple of 16?"));
     for (int i = 0; i < 2; i++)
         (void)world.driver.cuMemFree(in[i]);
