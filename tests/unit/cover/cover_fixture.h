@@ -1,0 +1,59 @@
+/* Invented times: configurations × sizes, as formulas of the size. */
+#ifndef AUTOTUNE_COVER_FIXTURE_H
+#define AUTOTUNE_COVER_FIXTURE_H
+
+#include "base/alloc.h"
+#include "base/statistics.h"
+#include "cover/cover.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct invented {
+    double *times_ns;
+    struct losses losses;
+    struct features features; /* n alone */
+};
+
+/* The time of a configuration for a problem of n elements. */
+typedef double invented_time(size_t configuration, double n);
+
+/* At `sizes` sizes from 2^10 on, each `step` times the one before it. */
+static inline void invented_init(struct invented *invented, invented_time *time,
+                                 size_t configurations, size_t sizes, double step)
+{
+    *invented = (struct invented){
+        .times_ns = alloc_zeroed(configurations * sizes, sizeof *invented->times_ns)};
+    struct feature *n = features_add(&invented->features, alloc_string("n"), sizes);
+    n->whole = true;
+    for (size_t size = 0; size < sizes; size++) {
+        n->values[size] = round(1024 * pow(step, (double)size));
+        for (size_t i = 0; i < configurations; i++)
+            invented->times_ns[i * sizes + size] = time(i, n->values[size]);
+    }
+    losses_init(&invented->losses, invented->times_ns, configurations, sizes, NULL);
+}
+
+/* Multiplies each time by 1 ± `share`, at random, and computes the losses anew. */
+static inline void invented_disturb(struct invented *invented, double share, uint64_t seed)
+{
+    const size_t configurations = invented->losses.configurations;
+    const size_t sizes = invented->losses.sizes;
+    for (size_t i = 0; i < configurations * sizes; i++) {
+        double random = (double)(statistics_random(&seed) >> 11) * 0x1p-53;
+        if (invented->times_ns[i] > 0)
+            invented->times_ns[i] *= 1 + share * (2 * random - 1);
+    }
+    losses_release(&invented->losses);
+    losses_init(&invented->losses, invented->times_ns, configurations, sizes, NULL);
+}
+
+static inline void invented_release(struct invented *invented)
+{
+    free(invented->times_ns);
+    losses_release(&invented->losses);
+    features_release(&invented->features);
+}
+
+#endif

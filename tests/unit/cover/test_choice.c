@@ -1,0 +1,166 @@
+#include "cover/choice.h"
+
+#include "base/statistics.h"
+#include "unit/cover/cover_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+/* Configuration 3 wins everywhere. */
+static double one_wins(size_t configuration, double n)
+{
+    return n * (configuration == 3 ? 1.0 : 1.1 + (double)configuration * 0.1);
+}
+
+static void test_one_that_wins_everywhere_is_enough(void **state)
+{
+    struct invented invented;
+    size_t chosen[4];
+    (void)state;
+    invented_init(&invented, one_wins, 6, 10, 4);
+    assert_int_equal(choice_make(&invented.losses, 4, chosen), 1);
+    assert_int_equal(chosen[0], 3);
+    invented_release(&invented);
+}
+
+static double all_alike(size_t configuration, double n)
+{
+    (void)configuration;
+    return n;
+}
+
+static void test_of_equals_the_first_is_chosen(void **state)
+{
+    struct invented invented;
+    size_t chosen[4];
+    (void)state;
+    invented_init(&invented, all_alike, 5, 7, 4);
+    assert_int_equal(choice_make(&invented.losses, 4, chosen), 1);
+    assert_int_equal(chosen[0], 0);
+    invented_release(&invented);
+}
+
+/* 0 is never bad, 1 and 2 are each best at one end and bad at the other. */
+static double crossing(size_t configuration, double n)
+{
+    static const double powers[] = {1.0, 0.9, 1.1};
+    double middle = 1024 * pow(2, 9);
+    return middle * pow(n / middle, powers[configuration]) * (configuration == 0 ? 1.02 : 1);
+}
+
+static void test_the_robust_one_is_chosen_alone_and_the_specialists_together(void **state)
+{
+    struct invented invented;
+    size_t chosen[3];
+    (void)state;
+    invented_init(&invented, crossing, 3, 19, 2);
+    assert_int_equal(choice_make(&invented.losses, 1, chosen), 1);
+    assert_int_equal(chosen[0], 0);
+    assert_int_equal(choice_make(&invented.losses, 2, chosen), 2);
+    assert_int_equal(chosen[0] + chosen[1], 3);
+    assert_true(choice_loss(&invented.losses, chosen, 2).worst < 1e-9);
+    invented_release(&invented);
+}
+
+/* 0 is the fastest, but fails above 2^14. */
+static double fails_above(size_t configuration, double n)
+{
+    if (configuration == 0)
+        return n > 16384 ? TIME_FAILED : n;
+    return n * (1 + 0.3 * (double)configuration);
+}
+
+static void test_what_fails_somewhere_is_not_chosen_alone(void **state)
+{
+    struct invented invented;
+    size_t chosen[2];
+    (void)state;
+    invented_init(&invented, fails_above, 3, 10, 2);
+    assert_int_equal(choice_make(&invented.losses, 1, chosen), 1);
+    assert_int_equal(chosen[0], 1);
+    assert_int_equal(choice_make(&invented.losses, 2, chosen), 2);
+    assert_int_equal(chosen[0] + chosen[1], 1);
+    invented_release(&invented);
+}
+
+static double not_measured(size_t configuration, double n)
+{
+    return configuration == 0 && n > 4096 ? TIME_MISSING : n * (1 + 0.05 * (double)configuration);
+}
+
+static void test_what_was_hardly_measured_is_not_trusted(void **state)
+{
+    struct invented invented;
+    size_t chosen[1];
+    (void)state;
+    invented_init(&invented, not_measured, 2, 10, 2);
+    assert_int_equal(choice_make(&invented.losses, 1, chosen), 1);
+    assert_int_equal(chosen[0], 1);
+    invented_release(&invented);
+}
+
+static double none_works(size_t configuration, double n)
+{
+    (void)configuration;
+    return n > 4096 ? TIME_FAILED : n;
+}
+
+static void test_a_size_at_which_everything_fails_counts_for_nothing(void **state)
+{
+    struct invented invented;
+    size_t chosen[1] = {0};
+    (void)state;
+    invented_init(&invented, none_works, 2, 10, 2);
+    assert_true(choice_loss(&invented.losses, chosen, 1).worst < 1e-9);
+    invented_release(&invented);
+}
+
+static double jumbled(size_t configuration, double n)
+{
+    uint64_t state = (uint64_t)n * 31 + configuration + 1;
+    (void)statistics_random(&state);
+    return 1 + (double)(statistics_random(&state) >> 40) * 0x1p-24;
+}
+
+/* The least objective of all sets of three. */
+static double best_three(const struct losses *losses)
+{
+    double least = INFINITY;
+    size_t chosen[3];
+    for (chosen[0] = 0; chosen[0] < losses->configurations; chosen[0]++)
+        for (chosen[1] = 0; chosen[1] < chosen[0]; chosen[1]++)
+            for (chosen[2] = 0; chosen[2] < chosen[1]; chosen[2]++)
+                least = fmin(least, loss_objective(choice_loss(losses, chosen, 3)));
+    return least;
+}
+
+static void test_the_choice_is_near_the_best_of_all_sets(void **state)
+{
+    (void)state;
+    for (size_t sizes = 3; sizes < 12; sizes++) {
+        struct invented invented;
+        size_t chosen[3];
+        invented_init(&invented, jumbled, 12, sizes, 3);
+        size_t count = choice_make(&invented.losses, 3, chosen);
+        double objective = loss_objective(choice_loss(&invented.losses, chosen, count));
+        assert_true(objective <= 1.15 * best_three(&invented.losses) + 0.001);
+        invented_release(&invented);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_that_wins_everywhere_is_enough),
+        cmocka_unit_test(test_of_equals_the_first_is_chosen),
+        cmocka_unit_test(test_the_robust_one_is_chosen_alone_and_the_specialists_together),
+        cmocka_unit_test(test_what_fails_somewhere_is_not_chosen_alone),
+        cmocka_unit_test(test_what_was_hardly_measured_is_not_trusted),
+        cmocka_unit_test(test_a_size_at_which_everything_fails_counts_for_nothing),
+        cmocka_unit_test(test_the_choice_is_near_the_best_of_all_sets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,24 @@
+/* Which few configurations together lose least, if the best of them is taken at each size. */
+#ifndef AUTOTUNE_CHOICE_H
+#define AUTOTUNE_CHOICE_H
+
+#include "cover/losses.h"
+
+#include <stddef.h>
+
+/* A further configuration must lower loss_objective() by as much. */
+#define CHOICE_WORTH 0.0005
+
+enum { CHOICE_LIMIT = 16 };
+
+/*
+ * Chooses at most `limit` configurations (1 to CHOICE_LIMIT), and fewer if more are not worth it:
+ * greedily from each configuration in turn, exchanging chosen ones for others while that helps. Of
+ * equals, the one with the lower index is chosen. Returns how many; `chosen` has room for `limit`.
+ */
+size_t choice_make(const struct losses *losses, size_t limit, size_t *chosen);
+
+/* What these lose together. */
+struct loss choice_loss(const struct losses *losses, const size_t *chosen, size_t count);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * A cover: a few configurations that serve a whole range of sizes, and the rule that decides among
+ * them. It is computed from measurements alone; nothing here measures.
+ *
+ * How much it loses at sizes that were not measured is estimated by leaving out each size in turn,
+ * choosing configurations and a rule without it, and looking at what they lose there.
+ */
+#ifndef AUTOTUNE_COVER_H
+#define AUTOTUNE_COVER_H
+
+#include "cover/choice.h"
+#include "cover/losses.h"
+#include "cover/rule.h"
+
+#include <stddef.h>
+
+/* With at most so many configurations. */
+struct cover_option {
+    size_t chosen[CHOICE_LIMIT];
+    size_t count;
+    struct rule rule;     /* its configurations are indices into `chosen` */
+    struct loss least;    /* of the best of these at each size */
+    struct loss fitted;   /* of the rule's choices at the sizes that it was learnt from */
+    struct loss expected; /* at sizes left out */
+    double *expected_at;  /* each size, left out */
+};
+
+struct cover {
+    struct cover_option options[CHOICE_LIMIT]; /* options[i]: at most i + 1 configurations */
+    size_t count;
+    size_t best; /* the option with the fewest configurations that is as good as any */
+};
+
+/*
+ * Computes the options with 1 to `limit` configurations (1 to CHOICE_LIMIT). Features of a
+ * configuration that is not chosen are left alone. With one size, or one configuration, there is one
+ * option. With fewer than three sizes nothing can be left out, and `expected` is `fitted`.
+ */
+void cover_compute(struct cover *cover, const struct losses *losses,
+                   const struct features *features, size_t limit);
+void cover_release(struct cover *cover);
+
+#endif

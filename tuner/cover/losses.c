@@ -1,0 +1,93 @@
+#include "cover/losses.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double worst_share = 0.2;
+
+/* The best time at a size; 0: nothing was measured. */
+static double best_ns(const double *times_ns, size_t configurations, size_t sizes, size_t size)
+{
+    double best = 0;
+    for (size_t i = 0; i < configurations; i++) {
+        double time_ns = times_ns[i * sizes + size];
+        if (time_ns > 0 && (best <= 0 || time_ns < best))
+            best = time_ns;
+    }
+    return best;
+}
+
+static double loss_of_time(double time_ns, double best)
+{
+    if (best <= 0)
+        return 0;
+    if (time_ns <= TIME_FAILED)
+        return LOSS_FAILED;
+    return time_ns > 0 ? fmin(log(time_ns / best), LOSS_FAILED) : LOSS_MISSING;
+}
+
+static void normalise(double *weights, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += weights[i];
+    for (size_t i = 0; i < count; i++)
+        weights[i] /= sum;
+}
+
+void losses_init(struct losses *losses, const double *times_ns, size_t configurations, size_t sizes,
+                 const double *weights)
+{
+    *losses = (struct losses){.configurations = configurations,
+                              .sizes = sizes,
+                              .values = alloc_zeroed(configurations * sizes, sizeof(double)),
+                              .weights = alloc_zeroed(sizes, sizeof(double))};
+    for (size_t size = 0; size < sizes; size++) {
+        double best = best_ns(times_ns, configurations, sizes, size);
+        for (size_t i = 0; i < configurations; i++)
+            losses->values[i * sizes + size] = loss_of_time(times_ns[i * sizes + size], best);
+        losses->weights[size] = weights != NULL ? weights[size] : 1;
+    }
+    normalise(losses->weights, sizes);
+}
+
+void losses_release(struct losses *losses)
+{
+    free(losses->values);
+    free(losses->weights);
+    *losses = (struct losses){0};
+}
+
+double losses_of(const struct losses *losses, size_t configuration, size_t size)
+{
+    return losses->values[configuration * losses->sizes + size];
+}
+
+void losses_select(struct losses *selected, const struct losses *losses, const size_t *chosen,
+                   size_t count, size_t without)
+{
+    size_t sizes = losses->sizes - (without < losses->sizes);
+    *selected = (struct losses){.configurations = count,
+                                .sizes = sizes,
+                                .values = alloc_zeroed(count * sizes, sizeof(double)),
+                                .weights = alloc_zeroed(sizes, sizeof(double))};
+    for (size_t to = 0; to < sizes; to++) {
+        size_t from = to + (to >= without);
+        for (size_t i = 0; i < count; i++)
+            selected->values[i * sizes + to] = losses_of(losses, chosen[i], from);
+        selected->weights[to] = losses->weights[from];
+    }
+    normalise(selected->weights, sizes);
+}
+
+double loss_objective(struct loss loss)
+{
+    return loss.mean + worst_share * loss.worst;
+}
+
+double loss_percent(double loss)
+{
+    return 100 * -expm1(-loss);
+}

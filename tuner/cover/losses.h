@@ -1,0 +1,57 @@
+/*
+ * Times of configurations at sizes, and what each configuration loses there.
+ *
+ * A loss is the logarithm of a time over the best time at that size: 0.01 is about 1 %. Sizes have
+ * weights that add up to 1: how much of the range each stands for.
+ */
+#ifndef AUTOTUNE_LOSSES_H
+#define AUTOTUNE_LOSSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What is not a time in a table of times. */
+#define TIME_MISSING (-1.0)
+#define TIME_FAILED (-2.0)
+
+/* So much worse than any slow variant that it is chosen only if nothing else is left. What was not
+ * measured counts as twice as slow as the best. */
+#define LOSS_FAILED 7.0
+#define LOSS_MISSING 0.6931471805599453
+
+struct losses {
+    size_t configurations;
+    size_t sizes;
+    double *values;  /* [configuration * sizes + size] */
+    double *weights; /* of the sizes */
+};
+
+/*
+ * The losses of `times_ns`, [configuration * sizes + size], with a positive time, TIME_MISSING or
+ * TIME_FAILED in each place. A size at which nothing was measured loses nothing, whatever is chosen.
+ * `weights` may be NULL: all alike; otherwise they are positive and need not add up to 1.
+ */
+void losses_init(struct losses *losses, const double *times_ns, size_t configurations, size_t sizes,
+                 const double *weights);
+void losses_release(struct losses *losses);
+
+double losses_of(const struct losses *losses, size_t configuration, size_t size);
+
+/* A copy with the configurations that `chosen` names, in that order, without size `without`
+ * (losses->sizes: with all). */
+void losses_select(struct losses *selected, const struct losses *losses, const size_t *chosen,
+                   size_t count, size_t without);
+
+/* Over all sizes. */
+struct loss {
+    double mean; /* weighted */
+    double worst;
+};
+
+/* What is to be small: the mean, and a fifth of the worst. */
+double loss_objective(struct loss loss);
+
+/* A loss as the share of the best speed that is missing, in percent: ln(1.25) is 20 %. */
+double loss_percent(double loss);
+
+#endif

@@ -1,0 +1,56 @@
+#include "cover/rule.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct feature *features_add(struct features *features, char *text, size_t sizes)
+{
+    struct feature *feature = ARRAY_APPEND(features->items, features->count);
+    *feature = (struct feature){.text = text,
+                                .values = alloc_zeroed(sizes, sizeof(double)),
+                                .configuration = FEATURE_OF_ALL};
+    return feature;
+}
+
+void features_release(struct features *features)
+{
+    for (size_t i = 0; i < features->count; i++) {
+        free(features->items[i].text);
+        free(features->items[i].values);
+    }
+    free(features->items);
+    *features = (struct features){0};
+}
+
+static bool line_holds(const struct rule_line *line, const struct features *features, size_t size)
+{
+    for (size_t i = 0; i < line->test_count; i++) {
+        const struct rule_test *test = &line->tests[i];
+        bool below = features->items[test->feature].values[size] < test->threshold;
+        if (below != test->below)
+            return false;
+    }
+    return true;
+}
+
+size_t rule_decide(const struct rule *rule, const struct features *features, size_t size)
+{
+    size_t i = 0;
+    while (i + 1 < rule->count && !line_holds(&rule->lines[i], features, size))
+        i++;
+    return rule->lines[i].configuration;
+}
+
+struct loss rule_loss(const struct rule *rule, const struct losses *losses,
+                      const struct features *features)
+{
+    struct loss loss = {0};
+    for (size_t size = 0; size < losses->sizes; size++) {
+        double own = losses_of(losses, rule_decide(rule, features, size), size);
+        loss.mean += losses->weights[size] * own;
+        loss.worst = fmax(loss.worst, own);
+    }
+    return loss;
+}
