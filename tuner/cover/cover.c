@@ -134,8 +134,7 @@ static void take_fitted(struct cover_option *option, const struct losses *losses
 {
     struct rule rules[RULE_LINES];
     struct losses part;
-    size_t learnt =
-        learn(losses, features, option->chosen, option->count, losses->sizes, rules);
+    size_t learnt = learn(losses, features, option->chosen, option->count, losses->sizes, rules);
     option->rule = rules[index < learnt ? index : learnt - 1];
     option->least = choice_loss(losses, option->chosen, option->count);
     losses_select(&part, losses, option->chosen, option->count, losses->sizes);

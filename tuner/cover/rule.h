@@ -18,9 +18,9 @@ enum { RULE_TESTS = 2, RULE_LINES = 12 };
 #define FEATURE_OF_ALL ((size_t)-1)
 
 struct feature {
-    char *text;     /* as the rule states it */
-    double *values; /* at each size */
-    bool whole;     /* all values are whole numbers, so thresholds are, too */
+    char *text;           /* as the rule states it */
+    double *values;       /* at each size */
+    bool whole;           /* all values are whole numbers, so thresholds are, too */
     size_t configuration; /* whose launch it describes; FEATURE_OF_ALL: any */
 };
 

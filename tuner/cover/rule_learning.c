@@ -20,10 +20,10 @@ struct proposal {
 struct learning {
     const struct losses *losses;
     const struct features *features;
-    size_t *orders; /* of the sizes, by each feature: [feature * sizes + rank] */
-    size_t *decided; /* the line of the rule that decides at each size */
-    double *current; /* what its choice loses there */
-    bool *open;      /* whether the line to be inserted may decide there */
+    size_t *orders;            /* of the sizes, by each feature: [feature * sizes + rank] */
+    size_t *decided;           /* the line of the rule that decides at each size */
+    double *current;           /* what its choice loses there */
+    bool *open;                /* whether the line to be inserted may decide there */
     struct loss *current_from; /* of the open sizes from a rank on, by the rule as it is */
     struct loss *changed_from; /* and by the new line's configuration */
 };
@@ -54,15 +54,15 @@ static void learning_init(struct learning *learning, const struct losses *losses
                           const struct features *features)
 {
     size_t sizes = losses->sizes;
-    *learning = (struct learning){
-        .losses = losses,
-        .features = features,
-        .orders = alloc_zeroed(features->count * sizes, sizeof *learning->orders),
-        .decided = alloc_zeroed(sizes, sizeof *learning->decided),
-        .current = alloc_zeroed(sizes, sizeof *learning->current),
-        .open = alloc_zeroed(sizes, sizeof *learning->open),
-        .current_from = alloc_zeroed(sizes + 1, sizeof *learning->current_from),
-        .changed_from = alloc_zeroed(sizes + 1, sizeof *learning->changed_from)};
+    *learning =
+        (struct learning){.losses = losses,
+                          .features = features,
+                          .orders = alloc_zeroed(features->count * sizes, sizeof *learning->orders),
+                          .decided = alloc_zeroed(sizes, sizeof *learning->decided),
+                          .current = alloc_zeroed(sizes, sizeof *learning->current),
+                          .open = alloc_zeroed(sizes, sizeof *learning->open),
+                          .current_from = alloc_zeroed(sizes + 1, sizeof *learning->current_from),
+                          .changed_from = alloc_zeroed(sizes + 1, sizeof *learning->changed_from)};
     sort_sizes(learning);
 }
 
@@ -102,7 +102,8 @@ static bool line_matches(const struct learning *learning, const struct rule_line
 
 /* What the rule loses where the new line cannot decide, which is everywhere in front of `place` and
  * where the comparisons that `line` has do not hold; sets `open`. */
-static struct loss close_sizes(struct learning *learning, const struct rule_line *line, size_t place)
+static struct loss close_sizes(struct learning *learning, const struct rule_line *line,
+                               size_t place)
 {
     struct loss closed = {0};
     for (size_t size = 0; size < learning->losses->sizes; size++) {
@@ -184,8 +185,7 @@ static void try_feature(struct learning *learning, const struct proposal *base, 
             proposal.objective = loss_objective(both(closed, both(inside, outside)));
             if (proposal.objective >= beam[beam_count - 1].objective - 1e-12)
                 continue;
-            test->threshold =
-                threshold_between(low, feature->values[order[next]], feature->whole);
+            test->threshold = threshold_between(low, feature->values[order[next]], feature->whole);
             keep(beam, beam_count, &proposal);
         }
     }
@@ -242,7 +242,8 @@ static double apply(struct learning *learning, const struct rule *rule)
         while (line + 1 < rule->count && !line_matches(learning, &rule->lines[line], size))
             line++;
         learning->decided[size] = line;
-        learning->current[size] = losses_of(learning->losses, rule->lines[line].configuration, size);
+        learning->current[size] =
+            losses_of(learning->losses, rule->lines[line].configuration, size);
         add_loss(&loss, learning->losses->weights[size], learning->current[size]);
     }
     return loss_objective(loss);

@@ -135,8 +135,9 @@ static int check_keys(const struct sweep *sweep, const struct sweep_kernel *kern
         *ARRAY_APPEND(known, count) = template->parameters[i].name;
     for (size_t i = 0; i < template->problem_count; i++)
         *ARRAY_APPEND(known, count) = template->problem[i].name;
-    static const char *const own[] = {"template", "description", "constraint", "cache",
-                                      "budget",   "evaluations", NULL};
+    static const char *const own[] = {
+        "template",    "description", "constraint",           "cache", "budget",
+        "evaluations", "cover",       "cover_configurations", NULL};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) /* with the NULL */
         *ARRAY_APPEND(known, count) = own[i];
     int status = 0;
@@ -193,6 +194,9 @@ static int read_template(struct sweep *sweep, struct sweep_kernel *kernel, const
         status = read_cache(sweep, kernel, error);
     if (status == 0)
         status = sweep_limits_read(&kernel->limits, &sweep->ini, kernel->label, error);
+    if (status == 0)
+        status =
+            sweep_cover_read(&kernel->cover, &kernel->template, &sweep->ini, kernel->label, error);
     kernel->limited = kernel->limits.budget_s > 0 || kernel->limits.evaluations > 0 ||
                       sweep->limits.budget_s > 0 || sweep->limits.evaluations > 0;
     return status;

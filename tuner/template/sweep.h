@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "template/expression.h"
 #include "template/ini_file.h"
+#include "template/sweep_cover.h"
 #include "template/sweep_limits.h"
 #include "template/template.h"
 #include "template/value.h"
@@ -30,6 +31,7 @@ struct sweep_kernel {
     size_t own_constraint_count;
     struct sweep_limits limits; /* the section's own */
     bool limited;               /* by these, or by those of [sweep] */
+    struct sweep_cover cover;
     bool cold;
     int line;
 };

@@ -1,0 +1,154 @@
+#include "cover/problem_range.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cover_axis *axis_of(const struct problem_range *range, const char *name)
+{
+    const struct sweep_cover *cover = &range->kernel->cover;
+    for (size_t i = 0; i < cover->axis_count; i++)
+        if (strcmp(cover->axes[i].name, name) == 0)
+            return &cover->axes[i];
+    return NULL;
+}
+
+size_t problem_range_axes(const struct problem_range *range)
+{
+    return range->kernel->cover.axis_count;
+}
+
+int problem_range_init(struct problem_range *range, const struct sweep_kernel *kernel,
+                       const char *sweep_path, struct error *error)
+{
+    *range = (struct problem_range){.kernel = kernel};
+    for (size_t i = 0; i < kernel->template.problem_count; i++) {
+        const char *name = kernel->template.problem[i].name;
+        const struct value_list *values = &kernel->problem_values[i];
+        if (axis_of(range, name) != NULL)
+            continue;
+        if (values->count != 1)
+            return error_set_at(error, ERROR_CONFIG, sweep_path, kernel->cover.line,
+                                "'%s' has %zu values; give it one, or a range in 'cover'", name,
+                                values->count);
+        bindings_set(&range->fixed, name, values->values[0]);
+    }
+    return 0;
+}
+
+void problem_range_release(struct problem_range *range)
+{
+    bindings_release(&range->fixed);
+}
+
+void problem_range_bind(const struct problem_range *range, const int64_t *size,
+                        struct bindings *problem)
+{
+    const struct template *template = &range->kernel->template;
+    for (size_t i = 0; i < template->problem_count; i++) {
+        const char *name = template->problem[i].name;
+        const struct cover_axis *axis = axis_of(range, name);
+        bindings_set(problem, name,
+                     axis != NULL ? value_integer(size[axis - range->kernel->cover.axes])
+                                  : *bindings_find(&range->fixed, name));
+    }
+}
+
+bool problem_range_size(const struct problem_range *range, const struct bindings *problem,
+                        int64_t *size)
+{
+    const struct template *template = &range->kernel->template;
+    for (size_t i = 0; i < template->problem_count; i++) {
+        const char *name = template->problem[i].name;
+        const struct cover_axis *axis = axis_of(range, name);
+        const struct value *value = bindings_find(problem, name);
+        if (value == NULL)
+            return false;
+        if (axis == NULL) {
+            if (!value_equal(*value, *bindings_find(&range->fixed, name)))
+                return false;
+            continue;
+        }
+        if (value->kind != VALUE_INTEGER || value->as.integer < axis->low ||
+            value->as.integer > axis->high)
+            return false;
+        size[axis - range->kernel->cover.axes] = value->as.integer;
+    }
+    return true;
+}
+
+/* Whether a constraint names problem values and nothing else. */
+static bool is_of_problem(const struct template *template, const struct expression *constraint)
+{
+    bool own = expression_name_count(constraint) > 0;
+    for (size_t i = 0; i < expression_name_count(constraint); i++)
+        own = own && template_problem_value(template, expression_name(constraint, i)) != NULL;
+    return own;
+}
+
+int problem_range_admits(const struct problem_range *range, const int64_t *size,
+                         struct error *error)
+{
+    const struct sweep_kernel *kernel = range->kernel;
+    struct bindings problem = {0};
+    bool holds = true;
+    int status = 0;
+    problem_range_bind(range, size, &problem);
+    const struct scope scope = {.bindings = &problem};
+    for (size_t i = 0; i < kernel->constraint_count && status == 0 && holds; i++)
+        if (is_of_problem(&kernel->template, kernel->constraints[i]))
+            status = expression_boolean(kernel->constraints[i], &scope, &holds, error);
+    bindings_release(&problem);
+    return status != 0 ? status : holds;
+}
+
+/* --- lists --- */
+
+const int64_t *sizes_at(const struct sizes *sizes, size_t index)
+{
+    return sizes->values + index * sizes->axes;
+}
+
+bool sizes_add(struct sizes *sizes, const int64_t *size)
+{
+    const size_t bytes = sizes->axes * sizeof *size;
+    for (size_t i = 0; i < sizes->count; i++)
+        if (memcmp(sizes_at(sizes, i), size, bytes) == 0)
+            return false;
+    sizes->values = alloc_resize(sizes->values, (sizes->count + 1) * sizes->axes, sizeof *size);
+    memcpy(sizes->values + sizes->count++ * sizes->axes, size, bytes);
+    return true;
+}
+
+void sizes_release(struct sizes *sizes)
+{
+    free(sizes->values);
+    sizes->values = NULL;
+    sizes->count = 0;
+}
+
+double sizes_distance(const int64_t *a, const int64_t *b, size_t axes)
+{
+    double squares = 0;
+    for (size_t i = 0; i < axes; i++) {
+        double octaves = log2((double)a[i] / (double)b[i]);
+        squares += octaves * octaves;
+    }
+    return sqrt(squares);
+}
+
+double sizes_nearest(const struct sizes *sizes, const int64_t *size, size_t *nearest)
+{
+    double least = INFINITY;
+    *nearest = 0;
+    for (size_t i = 0; i < sizes->count; i++) {
+        double distance = sizes_distance(sizes_at(sizes, i), size, sizes->axes);
+        if (distance >= least)
+            continue;
+        least = distance;
+        *nearest = i;
+    }
+    return least;
+}

@@ -1,0 +1,59 @@
+/*
+ * The range of problems that a cover is for, and lists of sizes in it: whole numbers, one for each
+ * axis. Distances are in octaves, since what doubles at 1,000 is what doubles at 1,000,000.
+ */
+#ifndef AUTOTUNE_PROBLEM_RANGE_H
+#define AUTOTUNE_PROBLEM_RANGE_H
+
+#include "base/error.h"
+#include "template/sweep.h"
+#include "template/value.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct problem_range {
+    const struct sweep_kernel *kernel;
+    struct bindings fixed; /* the problem values without a range */
+};
+
+/*
+ * The range that `kernel`, which is borrowed, states; it must state one. Problem values without a
+ * range must have one value each. Returns 0 or ERROR_CONFIG at the sweep's line.
+ */
+int problem_range_init(struct problem_range *range, const struct sweep_kernel *kernel,
+                       const char *sweep_path, struct error *error);
+void problem_range_release(struct problem_range *range);
+
+size_t problem_range_axes(const struct problem_range *range);
+
+/* A size as values of the problem, in the template's order; and back. The way back returns false if
+ * the problem is outside of the range, or differs in a fixed value. */
+void problem_range_bind(const struct problem_range *range, const int64_t *size,
+                        struct bindings *problem);
+bool problem_range_size(const struct problem_range *range, const struct bindings *problem,
+                        int64_t *size);
+
+/* Whether a size satisfies those constraints of the kernel that depend on problem values alone.
+ * Returns 1, 0, or ERROR_CONFIG. */
+int problem_range_admits(const struct problem_range *range, const int64_t *size,
+                         struct error *error);
+
+struct sizes {
+    int64_t *values; /* [size * axes + axis] */
+    size_t axes;
+    size_t count;
+};
+
+/* Adds a size unless the list has it; returns whether it did. */
+bool sizes_add(struct sizes *sizes, const int64_t *size);
+const int64_t *sizes_at(const struct sizes *sizes, size_t index);
+void sizes_release(struct sizes *sizes);
+
+double sizes_distance(const int64_t *a, const int64_t *b, size_t axes);
+
+/* The distance of a size to the nearest of a list, and which that is; INFINITY if it is empty. */
+double sizes_nearest(const struct sizes *sizes, const int64_t *size, size_t *nearest);
+
+#endif
