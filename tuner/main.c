@@ -18,6 +18,7 @@ static const struct command {
     const char *summary; /* NULL: not for users */
 } commands[] = {
     {"tune", command_tune, "tune the kernels of a sweep (the default command)"},
+    {"cover", command_cover, "find a few configurations for a whole range of problems"},
     {"check", command_check_sweep, "check a sweep and print its search space"},
     {"run", command_run, "run, verify and time one variant"},
     {"devices", command_devices, "list the GPUs"},

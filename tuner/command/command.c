@@ -1,6 +1,7 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
+#include "base/duration.h"
 #include "base/suggestion.h"
 #include "template/output_path.h"
 
@@ -263,4 +264,29 @@ int command_load_sweep(const struct command_options *options, bool unfinished, s
     if (status == 0 && options->results == NULL)
         status = output_path_check(sweep->results, "results", sweep->path, error);
     return status;
+}
+
+char *command_join(int argc, const char **argv)
+{
+    char *text = alloc_string("autotune");
+    for (int i = 1; i < argc; i++) {
+        char *longer = alloc_format("%s %s", text, argv[i]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+int command_read_limits(const struct command_options *options, struct sweep_limits *limits,
+                        struct error *error)
+{
+    if (options->budget != NULL && !duration_parse(options->budget, &limits->budget_s))
+        return error_set(error, ERROR_USAGE,
+                         "--budget '%s' is not a duration; write it as 90s, 10m or 2h",
+                         options->budget);
+    if (options->evaluations != EVALUATIONS_ALL && options->evaluations < 1)
+        return error_set(error, ERROR_USAGE, "--evaluations must be at least 1");
+    if (options->evaluations != EVALUATIONS_ALL)
+        limits->evaluations = (size_t)options->evaluations;
+    return 0;
 }

@@ -115,8 +115,16 @@ int command_check(const struct command_options *options, bool needs_config,
 int command_load_sweep(const struct command_options *options, bool unfinished, struct sweep *sweep,
                        struct error *error);
 
+/* `argv` as one line, for the record; a new string. */
+char *command_join(int argc, const char **argv);
+
+/* Reads --budget and --evaluations; leaves what is not given. Returns 0 or ERROR_USAGE. */
+int command_read_limits(const struct command_options *options, struct sweep_limits *limits,
+                        struct error *error);
+
 /* Each returns 0 or the error's code; `argv[0]` is the command's name. */
 int command_tune(int argc, const char **argv, struct error *error);
+int command_cover(int argc, const char **argv, struct error *error);
 int command_check_sweep(int argc, const char **argv, struct error *error);
 int command_run(int argc, const char **argv, struct error *error);
 int command_devices(int argc, const char **argv, struct error *error);

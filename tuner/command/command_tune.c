@@ -1,7 +1,6 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
-#include "base/duration.h"
 #include "base/interrupt.h"
 #include "compile/sass.h"
 #include "tune/run.h"
@@ -11,18 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* `argv` as one line, for the record. */
-static char *join_arguments(int argc, const char **argv)
-{
-    char *text = alloc_string("autotune");
-    for (int i = 1; i < argc; i++) {
-        char *longer = alloc_format("%s %s", text, argv[i]);
-        free(text);
-        text = longer;
-    }
-    return text;
-}
 
 static void print_notice(void *user, const struct error *notice)
 {
@@ -93,18 +80,10 @@ static void print_timings(struct run *run)
                 hangs.median_ns * 1e-9, hangs.recoveries, hangs.worst_ns * 1e-9);
 }
 
-/* --budget and --evaluations; 0 if not given. */
-static int read_limits(const struct command_options *options, struct sweep_limits *limits,
-                       struct error *error)
+/* Whether a search suits the other options. */
+static int check_limits(const struct command_options *options, const struct sweep_limits *limits,
+                        struct error *error)
 {
-    if (options->budget != NULL && !duration_parse(options->budget, &limits->budget_s))
-        return error_set(error, ERROR_USAGE,
-                         "--budget '%s' is not a duration; write it as 90s, 10m or 2h",
-                         options->budget);
-    if (options->evaluations != EVALUATIONS_ALL && options->evaluations < 1)
-        return error_set(error, ERROR_USAGE, "--evaluations must be at least 1");
-    if (options->evaluations != EVALUATIONS_ALL)
-        limits->evaluations = (size_t)options->evaluations;
     if (limits->budget_s <= 0 && limits->evaluations == 0)
         return 0;
     const char *option = limits->budget_s > 0 ? "--budget" : "--evaluations";
@@ -157,7 +136,7 @@ static int tune_as_asked(int argc, const char **argv, const struct command_optio
                          const struct sweep_limits *limits, struct report_options *report,
                          struct error *error)
 {
-    char *command = join_arguments(argc, argv);
+    char *command = command_join(argc, argv);
     const struct run_options run_options = {
         .command = command,
         .arch = options->arch,
@@ -238,7 +217,9 @@ int command_tune(int argc, const char **argv, struct error *error)
     if (status == 0)
         status = check_options(&options, &report.format, error);
     if (status == 0)
-        status = read_limits(&options, &limits, error);
+        status = command_read_limits(&options, &limits, error);
+    if (status == 0)
+        status = check_limits(&options, &limits, error);
     if (status == 0)
         status = tune_as_asked(argc, argv, &options, &limits, &report, error);
     command_options_release(&options);

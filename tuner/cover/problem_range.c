@@ -152,3 +152,26 @@ double sizes_nearest(const struct sizes *sizes, const int64_t *size, size_t *nea
     }
     return least;
 }
+
+static double volume(const int64_t *size, size_t axes)
+{
+    double product = 1;
+    for (size_t i = 0; i < axes; i++)
+        product *= (double)size[i];
+    return product;
+}
+
+static int compare_volumes(const void *a, const void *b, void *user)
+{
+    const size_t *axes = user;
+    double left = volume(a, *axes);
+    double right = volume(b, *axes);
+    return (left > right) - (left < right);
+}
+
+void sizes_sort(struct sizes *sizes)
+{
+    if (sizes->count > 1)
+        qsort_r(sizes->values, sizes->count, sizes->axes * sizeof *sizes->values, compare_volumes,
+                &sizes->axes);
+}

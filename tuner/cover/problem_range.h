@@ -51,6 +51,9 @@ bool sizes_add(struct sizes *sizes, const int64_t *size);
 const int64_t *sizes_at(const struct sizes *sizes, size_t index);
 void sizes_release(struct sizes *sizes);
 
+/* Orders them by the product of their values, so that neighbours are alike. */
+void sizes_sort(struct sizes *sizes);
+
 double sizes_distance(const int64_t *a, const int64_t *b, size_t axes);
 
 /* The distance of a size to the nearest of a list, and which that is; INFINITY if it is empty. */

@@ -187,7 +187,7 @@ static const int64_t *most_doubtful(const struct size_doubts *doubts, const stru
         size_t count = find_neighbours(doubts->sizes, size, neighbours);
         double distance =
             fmin(sizes_nearest(doubts->sizes, size, &unused), sizes_nearest(next, size, &unused));
-        if (spread->axes == 1 && count > 2)
+        if (spread->axes == 1 && count > 2) /* one on each side */
             count = 2;
         double worth = distance * (base + doubt(doubts, neighbours, count));
         if (distance < nearest_octaves || worth <= most)

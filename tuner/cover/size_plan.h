@@ -23,8 +23,9 @@ int size_plan_weights(const struct problem_range *range, const struct sizes *siz
 /* What is known of the sizes measured so far. */
 struct size_doubts {
     const struct sizes *sizes;
-    const double *expected; /* what the cover loses at each, left out */
-    const double *crossed;  /* [a * count + b]: what the choice for size a loses at size b */
+    const struct sizes *left_out; /* not to be chosen, and nothing near them */
+    const double *expected;       /* what the cover loses at each, left out */
+    const double *crossed;        /* [a * count + b]: what the choice for size a loses at size b */
 };
 
 /*

@@ -345,7 +345,7 @@ static int update_tuned(struct run *run, const struct study *study, struct error
 {
     struct tuned_entry entry = {0};
     size_t taken;
-    if (!study->has_winner || run->environment.static_mode)
+    if (!study->has_winner || run->environment.static_mode || run->options.part)
         return 0;
     timings_stage(&run->timings, TIMING_RECORD);
     tuned_entry_from_study(study, &entry);
@@ -411,6 +411,22 @@ static int tell_near(struct run *run, struct tuning_job *job, struct error *erro
     return status;
 }
 
+/* Tells the search of the suggestions, as if each was a little slower elsewhere than the one before. */
+static void tell_suggestions(const struct run *run, struct tuning_job *job)
+{
+    size_t count = run->options.suggestion_count;
+    if (count == 0)
+        return;
+    struct result *results = alloc_zeroed(count, sizeof *results);
+    for (size_t i = 0; i < count; i++)
+        results[i] = (struct result){.parameters = run->options.suggestions[i], /* borrowed */
+                                     .outcome = OUTCOME_MEASURED,
+                                     .time = {.count = 1, .median_ns = 1000 + 10 * (double)i}};
+    const struct study study = {.results = results, .result_count = count};
+    proposer_know(job->proposer, &study);
+    free(results);
+}
+
 /* Has the first proposals compiled of the next search from job `index` on. */
 static int prepare_from(struct run *run, size_t index, struct error *error)
 {
@@ -419,7 +435,11 @@ static int prepare_from(struct run *run, size_t index, struct error *error)
     if (index == run->job_count || run->jobs[index].proposer == NULL)
         return 0;
     struct tuning_job *job = &run->jobs[index];
-    int status = job->prepared ? 0 : tell_near(run, job, error);
+    int status = 0;
+    if (!job->prepared) {
+        tell_suggestions(run, job);
+        status = tell_near(run, job, error);
+    }
     return status != 0 ? status : tune_job_prepare(job, run->pool, error);
 }
 
@@ -622,7 +642,8 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
     run->results = run->options.results != NULL ? run->options.results : sweep->results;
     int status = prepare_run(run, error);
     bool prepared = status == 0;
-    if (status == 0 && nothing_to_do(run) && run->refused_count == 0 && !run->options.quiet)
+    if (status == 0 && nothing_to_do(run) && run->refused_count == 0 && !run->options.quiet &&
+        !run->options.part)
         notify(run, "nothing to do: everything is in the record; --remeasure measures again");
     if (status == 0)
         status = run->environment.static_mode ? check_jobs(run, error) : tune_jobs(run, error);
@@ -630,7 +651,7 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
     if (run->client != NULL && gpu_client_monitor_error(run->client) != NULL && !run->options.quiet)
         notify(run, "%s: cannot detect throttling or other GPU processes",
                gpu_client_monitor_error(run->client));
-    if (prepared && status != 0 && !run->environment.static_mode)
+    if (prepared && status != 0 && !run->environment.static_mode && !run->options.part)
         keep_best_so_far(run);
     if (status == ERROR_INTERRUPTED)
         say_interrupted(run, error);

@@ -46,6 +46,10 @@ struct run_options {
     bool instructions;          /* in static mode: count machine instructions */
     bool quiet;                 /* no progress line */
     bool history;               /* a progress line that shows how the best improved */
+    bool part; /* one of several runs of a command: the tuned INI is left alone, and nobody is told
+                  that there is nothing to do */
+    const struct bindings *suggestions; /* what a search tries first */
+    size_t suggestion_count;
 
     void *user; /* passed to the callbacks */
     /* Something the user should know while the run goes on: a message, with its file and line if it

@@ -143,8 +143,10 @@ static int64_t next_of(double low_to_middle, double middle_to_high)
     scene_init(&scene, 1, 10, 26, NULL);
     for (size_t i = 0; i < 3; i++)
         (void)sizes_add(&scene.sizes, &values[i]);
-    const struct size_doubts doubts = {
-        .sizes = &scene.sizes, .expected = expected, .crossed = crossed};
+    const struct size_doubts doubts = {.sizes = &scene.sizes,
+                                       .left_out = &(struct sizes){.axes = 1},
+                                       .expected = expected,
+                                       .crossed = crossed};
     assert_int_equal(size_plan_next(&scene.range, &doubts, 1, &next, NULL), 0);
     assert_int_equal(next.count, 1);
     int64_t size = next.values[0];

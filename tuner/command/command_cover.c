@@ -1,0 +1,158 @@
+#include "command/command.h"
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "command/cover_print.h"
+#include "command/cover_session.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_notice(void *user, const struct error *notice)
+{
+    (void)user;
+    error_print(notice, stderr);
+}
+
+static int keep_study(void *user, const struct study *study, struct error *error)
+{
+    (void)user;
+    (void)study;
+    (void)error;
+    return 0;
+}
+
+/* What is wrong with the options, before anything is loaded; reads --budget and --evaluations. */
+static int read_options(const struct command_options *options, struct sweep_limits *limits,
+                        struct error *error)
+{
+    enum report_format unused;
+    int status = command_check(options, true, &unused, error);
+    if (status == 0 && options->jobs < 1 && options->jobs != JOBS_ALL)
+        return error_set(error, ERROR_USAGE, "--jobs must be at least 1");
+    return status == 0 ? command_read_limits(options, limits, error) : status;
+}
+
+/* The limits of the command line, or of the sweep. */
+static struct sweep_limits limits_of(const struct sweep *sweep, const struct sweep_kernel *kernel,
+                                     struct sweep_limits asked)
+{
+    const struct sweep_limits *all[] = {&kernel->limits, &sweep->limits};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        asked.budget_s = asked.budget_s > 0 ? asked.budget_s : all[i]->budget_s;
+        asked.evaluations = asked.evaluations > 0 ? asked.evaluations : all[i]->evaluations;
+    }
+    return asked;
+}
+
+static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *kernel,
+                        const struct command_options *options, struct run_options run,
+                        struct error *error)
+{
+    struct cover_session session;
+    run.limits = limits_of(sweep, kernel, run.limits);
+    int status = cover_session_init(&session, sweep, kernel, options, &run, error);
+    if (status == 0)
+        status = cover_session_measure(&session, error);
+    if (status == 0)
+        cover_print(&session);
+    cover_session_release(&session);
+    return status;
+}
+
+/* Covers each kernel that states a range. Of --budget, each gets its part of what is left. */
+static int cover_kernels(const struct sweep *sweep, const struct command_options *options,
+                         const struct run_options *run, struct error *error)
+{
+    const double end_s = (double)clock_ns() * 1e-9 + run->limits.budget_s;
+    size_t left = 0;
+    int status = 0;
+    for (size_t i = 0; i < sweep->kernel_count; i++)
+        left += sweep->kernels[i].cover.axis_count > 0;
+    if (left == 0)
+        return error_set_at(error, ERROR_CONFIG, sweep->path, 0,
+                            "no kernel has a range to cover; state one in its section, like cover "
+                            "= n = 2^10 .. 2^30");
+    for (size_t i = 0; i < sweep->kernel_count && status == 0; i++) {
+        struct run_options own = *run;
+        if (sweep->kernels[i].cover.axis_count == 0)
+            continue;
+        if (run->limits.budget_s > 0)
+            own.limits.budget_s = fmax((end_s - (double)clock_ns() * 1e-9) / (double)left, 0.001);
+        left--;
+        status = cover_kernel(sweep, &sweep->kernels[i], options, own, error);
+    }
+    return status;
+}
+
+static int cover(int argc, const char **argv, const struct command_options *options,
+                 struct error *error)
+{
+    struct sweep sweep = {0};
+    struct sweep_limits limits = {0};
+    int status = read_options(options, &limits, error);
+    if (status == 0)
+        status = command_load_sweep(options, false, &sweep, error);
+    if (status != 0)
+        return status;
+    char *command = command_join(argc, argv);
+    const struct run_options run = {
+        .command = command,
+        .tuned = options->tuned,
+        .results = options->results,
+        .device = options->device,
+        .workers = options->jobs != JOBS_ALL ? (size_t)options->jobs : 0,
+        .limits = limits,
+        .remeasure = false,
+        .no_wait = options->no_wait != 0,
+        .quiet = options->quiet != 0,
+        .notice = print_notice,
+        .study_done = keep_study,
+    };
+    interrupt_install();
+    status = cover_kernels(&sweep, options, &run, error);
+    free(command);
+    sweep_release(&sweep);
+    return status;
+}
+
+int command_cover(int argc, const char **argv, struct error *error)
+{
+    struct command_options options = {.jobs = JOBS_ALL, .evaluations = EVALUATIONS_ALL};
+    const struct poptOption table[] = {
+        option_config(&options),
+        option_kernels(&options),
+        option_number("device", 'd', &options.device, "the GPU, counted from 0 (default: 0)"),
+        option_number("jobs", 'j', &options.jobs, "compile workers (default: one per core)"),
+        option_text("tuned", 't', &options.tuned,
+                    "the tuned INI to write (default: the sweep's, or results/tuned.ini)", "FILE"),
+        option_text("results", 'r', &options.results,
+                    "the folder of the record (default: the sweep's, or results)", "DIR"),
+        option_text(
+            "budget", 0, &options.budget,
+            "end after this time: 90s, 10m, 2h (default: the sweep's, or as long as trying all "
+            "variants at each chosen size takes)",
+            "TIME"),
+        option_number("evaluations", 0, &options.evaluations,
+                      "try at most N variants per size (default: the sweep's, or all)"),
+        option_flag("quiet", 'q', &options.quiet, "no progress on stderr"),
+        option_flag("no-wait", 0, &options.no_wait,
+                    "fail if another run is using the GPU (default: wait for it)"),
+        POPT_TABLEEND};
+    int status = command_parse(
+        argc, argv, table,
+        "cover --config FILE [OPTION...]\n\n"
+        "Finds a few configurations that serve a whole range of problems, and the rule\n"
+        "that decides among them. The range is stated in the kernel's section:\n"
+        "    cover = n = 2^10 .. 2^30\n"
+        "    cover_configurations = 4\n"
+        "Sizes are chosen where the answer is most uncertain. What is already in the\n"
+        "record is not measured again.\n\n"
+        "Example: autotune cover --config configs/cover.ini --budget 2m",
+        error);
+    if (status == 0)
+        status = cover(argc, argv, &options, error);
+    command_options_release(&options);
+    return status < 0 ? status : 0;
+}

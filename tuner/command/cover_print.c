@@ -1,0 +1,153 @@
+#include "command/cover_print.h"
+
+#include "base/alloc.h"
+#include "base/text_table.h"
+#include "cover/rule_text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WIDTH = 120 };
+
+static void __attribute__((format(printf, 2, 3)))
+add_cell(struct text_table *table, const char *format, ...)
+{
+    char text[64];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    text_table_cell(table, text);
+}
+
+static void add_columns(struct text_table *table, const char *const *headings, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        text_table_column(table, headings[i], TABLE_RIGHT);
+}
+
+static void print_heading(const struct cover_session *session)
+{
+    const struct sweep_cover *cover = &session->range.kernel->cover;
+    const struct study *study = &session->tuned[0];
+    printf("%s on %s:", session->kernel, study->environment.gpu.name);
+    for (size_t i = 0; i < cover->axis_count; i++)
+        printf(" %s = %" PRId64 " .. %" PRId64, cover->axes[i].name, cover->axes[i].low,
+               cover->axes[i].high);
+    char *fixed = bindings_text(&session->range.fixed);
+    printf("%s%s, %s L2 cache\n", fixed[0] != '\0' ? ", " : "", fixed, study->cache);
+    free(fixed);
+    printf("%zu candidates measured at %zu sizes\n\n", session->candidates.count,
+           session->sizes.count);
+}
+
+static void add_loss(struct text_table *table, struct loss loss)
+{
+    add_cell(table, "%.2f", loss_percent(loss.mean));
+    add_cell(table, "%.2f", loss_percent(loss.worst));
+}
+
+static void print_options(const struct cover_session *session)
+{
+    static const char *const headings[] = {"configurations", "mean loss %", "worst loss %",
+                                           "rule: lines",    "mean loss %", "worst loss %",
+                                           "expected: mean", "worst loss %"};
+    const struct cover *cover = &session->cover;
+    struct text_table *table = text_table_new();
+    add_columns(table, headings, sizeof headings / sizeof *headings);
+    text_table_column(table, "", TABLE_LEFT);
+    for (size_t i = 0; i < cover->count; i++) {
+        const struct cover_option *option = &cover->options[i];
+        add_cell(table, "%zu", option->count);
+        add_loss(table, option->least);
+        add_cell(table, "%zu", option->rule.count);
+        add_loss(table, option->fitted);
+        add_loss(table, option->expected);
+        text_table_cell(table, i == cover->best ? "chosen" : "");
+    }
+    puts("How many configurations, and how much loss: with the best of them at each measured size, "
+         "with\nthe rule, and with the rule at sizes that were left out while it was learnt");
+    text_table_print(table, WIDTH, stdout);
+    text_table_free(table);
+    putchar('\n');
+}
+
+static void print_rule(const struct cover_session *session, const struct cover_option *option)
+{
+    for (size_t i = 0; i < option->count; i++) {
+        char *text = bindings_text(&session->candidates.items[option->chosen[i]]);
+        printf("configuration %zu: %s\n", i + 1, text);
+        free(text);
+    }
+    for (size_t i = 0; i < option->rule.count; i++) {
+        const struct rule_line *line = &option->rule.lines[i];
+        char *text = rule_text(line, &session->features, option->chosen, option->count);
+        printf("rule %zu: %zu%s%s\n", i + 1, line->configuration + 1, text != NULL ? " if " : "",
+               text != NULL ? text : "");
+        free(text);
+    }
+    putchar('\n');
+}
+
+/* Orders sizes by their values, the first axis first. */
+static int compare_sizes(const void *a, const void *b, void *user)
+{
+    const struct sizes *sizes = user;
+    const int64_t *left = sizes_at(sizes, *(const size_t *)a);
+    const int64_t *right = sizes_at(sizes, *(const size_t *)b);
+    for (size_t i = 0; i < sizes->axes; i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
+static void add_size(struct text_table *table, const struct cover_session *session,
+                     const struct cover_option *option, size_t size)
+{
+    size_t choice = rule_decide(&option->rule, &session->features, size);
+    size_t candidate = option->chosen[choice];
+    double time_ns = session->times_ns[candidate * session->sizes.count + size];
+    for (size_t i = 0; i < session->sizes.axes; i++)
+        add_cell(table, "%" PRId64, sizes_at(&session->sizes, size)[i]);
+    add_cell(table, "%zu", choice + 1);
+    if (time_ns > 0)
+        add_cell(table, "%.2f", time_ns * 1e-3);
+    else
+        text_table_cell(table, "failed");
+    add_cell(table, "%.2f", loss_percent(losses_of(&session->losses, candidate, size)));
+    add_cell(table, "%.2f", loss_percent(option->expected_at[size]));
+}
+
+static void print_sizes(const struct cover_session *session, const struct cover_option *option)
+{
+    static const char *const headings[] = {"configuration", "median us", "loss %", "left out %"};
+    size_t *order = alloc_zeroed(session->sizes.count, sizeof *order);
+    struct text_table *table = text_table_new();
+    for (size_t i = 0; i < session->sizes.axes; i++)
+        text_table_column(table, session->range.kernel->cover.axes[i].name, TABLE_RIGHT);
+    add_columns(table, headings, sizeof headings / sizeof *headings);
+    for (size_t i = 0; i < session->sizes.count; i++)
+        order[i] = i;
+    qsort_r(order, session->sizes.count, sizeof *order, compare_sizes,
+            (void *)(uintptr_t)&session->sizes);
+    for (size_t i = 0; i < session->sizes.count; i++)
+        add_size(table, session, option, order[i]);
+    text_table_print(table, WIDTH, stdout);
+    text_table_free(table);
+    free(order);
+}
+
+void cover_print(const struct cover_session *session)
+{
+    const struct cover_option *option = &session->cover.options[session->cover.best];
+    print_heading(session);
+    print_options(session);
+    print_rule(session, option);
+    print_sizes(session, option);
+    printf("\nexpected loss at sizes that were not measured: %.2f %% in the mean, %.2f %% at worst "
+           "(from %zu sizes left out)\n",
+           loss_percent(option->expected.mean), loss_percent(option->expected.worst),
+           session->sizes.count);
+}

@@ -1,0 +1,166 @@
+#include "command/cover_runs.h"
+
+#include "base/alloc.h"
+#include "record/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 12, FEWEST_ROUNDS = 4 };
+
+/* What a candidate's samples of a round take, apart from its own time: flushing the cache, loading. */
+static const double round_overhead_s = 0.002;
+
+/* Of a budget, for all rounds at all sizes. */
+static const double rounds_share = 0.15;
+
+/* "(n, k)=(512, 64),(1024, 64)": the values of `rows`, which have the same names. A new string. */
+static char *tuples(const struct bindings *rows, size_t count)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream == NULL)
+        return alloc_string("");
+    for (size_t i = 0; i < rows[0].count; i++)
+        (void)fprintf(stream, "%s%s", i > 0 ? ", " : "(", rows[0].items[i].name);
+    for (size_t row = 0; row < count; row++)
+        for (size_t i = 0; i < rows[row].count; i++) {
+            char value[VALUE_TEXT_BYTES];
+            (void)fprintf(stream, "%s%s",
+                          i > 0      ? ", "
+                          : row == 0 ? ")=("
+                                     : "), (",
+                          value_text(rows[row].items[i].value, value));
+        }
+    (void)fputc(')', stream);
+    (void)fclose(stream);
+    return text;
+}
+
+static char *problem_tuples(const struct cover_session *session, const struct sizes *sizes)
+{
+    struct bindings *problems = alloc_zeroed(sizes->count, sizeof *problems);
+    for (size_t i = 0; i < sizes->count; i++)
+        problem_range_bind(&session->range, sizes_at(sizes, i), &problems[i]);
+    char *text = tuples(problems, sizes->count);
+    for (size_t i = 0; i < sizes->count; i++)
+        bindings_release(&problems[i]);
+    free(problems);
+    return text;
+}
+
+/* Loads the kernel alone, with these settings. */
+static int load(const struct cover_session *session, const char *const *settings,
+                struct sweep *sweep, struct error *error)
+{
+    const struct sweep_request request = {.path = session->options->config,
+                                          .only = &session->kernel,
+                                          .only_count = 1,
+                                          .settings = settings};
+    int status = sweep_open(sweep, &request, error);
+    if (status != 0)
+        return status;
+    sweep->limits = sweep->kernels[0].limits = (struct sweep_limits){0};
+    sweep->kernels[0].limited = false;
+    return 0;
+}
+
+/* Runs the sweep and takes its studies, which are in the order of the problems. */
+static int run(const struct run_options *options, const struct sweep *sweep, struct study *studies,
+               struct error *error)
+{
+    struct run run;
+    run_init(&run, options);
+    int status = run_sweep(&run, sweep, error);
+    for (size_t i = 0; i < run.job_count && status == 0; i++) {
+        studies[i] = run.jobs[i].study;
+        run.jobs[i].study = (struct study){0};
+    }
+    run_release(&run);
+    return status;
+}
+
+int cover_runs_tune(const struct cover_session *session, const struct sizes *sizes,
+                    const struct sweep_limits *limits, struct study *studies, struct error *error)
+{
+    struct run_options options = session->run;
+    char *problems = problem_tuples(session, sizes);
+    const char *const settings[] = {problems, NULL};
+    struct sweep sweep;
+    options.limits = *limits;
+    options.suggestions = session->candidates.items;
+    options.suggestion_count = session->candidates.count;
+    int status = load(session, settings, &sweep, error);
+    if (status == 0)
+        status = run(&options, &sweep, studies, error);
+    sweep_release(&sweep);
+    free(problems);
+    return status;
+}
+
+/* As many rounds as the budget has time for. */
+static unsigned count_rounds(const struct cover_session *session)
+{
+    double round_s = 0;
+    if (session->limits.budget_s <= 0)
+        return ROUNDS;
+    for (size_t i = 0; i < session->sizes.count; i++) {
+        const struct study *study = &session->tuned[i];
+        double sample_s = study->results[study_best(study)].time.median_ns * 1e-9;
+        round_s += (double)session->candidates.count * (6 * sample_s + round_overhead_s);
+    }
+    double rounds = rounds_share * session->limits.budget_s / round_s;
+    if (rounds >= ROUNDS)
+        return ROUNDS;
+    return rounds > FEWEST_ROUNDS ? (unsigned)rounds : FEWEST_ROUNDS;
+}
+
+int cover_runs_rounds(const struct cover_session *session, const struct sizes *sizes,
+                      struct study *studies, struct error *error)
+{
+    struct run_options options = session->run;
+    char *problems = problem_tuples(session, sizes);
+    char *candidates = tuples(session->candidates.items, session->candidates.count);
+    const char *const settings[] = {problems, candidates, NULL};
+    struct sweep sweep;
+    options.limits = (struct sweep_limits){0};
+    options.exhaustive = count_rounds(session);
+    int status = load(session, settings, &sweep, error);
+    if (status == 0) {
+        sweep.kernels[0].label = session->rounds_kernel;
+        status = run(&options, &sweep, studies, error);
+    }
+    sweep_release(&sweep);
+    free(problems);
+    free(candidates);
+    return status;
+}
+
+static bool is_of_session(const struct cover_session *session, const struct study *study)
+{
+    return strcmp(study->kernel, session->rounds_kernel) == 0 &&
+           strcmp(study->template_hash, session->range.kernel->template.hash) == 0 &&
+           study->result_count > 0;
+}
+
+void cover_runs_known_sizes(const struct cover_session *session, struct sizes *sizes)
+{
+    char *path = alloc_format("%s/record.sqlite", session->results);
+    struct record *record = NULL;
+    struct study *studies = NULL;
+    size_t count = 0;
+    int64_t size[COVER_AXES];
+    if (record_open_existing(&record, path, NULL) == 0)
+        (void)record_studies(record, &studies, &count, NULL);
+    for (size_t i = 0; i < count; i++) {
+        if (is_of_session(session, &studies[i]) &&
+            problem_range_size(&session->range, &studies[i].problem, size))
+            (void)sizes_add(sizes, size);
+        study_release(&studies[i]);
+    }
+    free(studies);
+    record_close(record);
+    free(path);
+}

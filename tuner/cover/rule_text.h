@@ -1,0 +1,17 @@
+/* A rule's lines as the tuned INI states them (FORMATS.md). */
+#ifndef AUTOTUNE_RULE_TEXT_H
+#define AUTOTUNE_RULE_TEXT_H
+
+#include "cover/rule.h"
+
+#include <stddef.h>
+
+/*
+ * The condition of a line, "m * n < 2^20 and waves(2) >= 1.5"; a new string, or NULL if it always
+ * holds. `chosen` are the configurations that the rule decides among, by whose place, counted from 1,
+ * it names the figures of a launch other than that of its own choice.
+ */
+char *rule_text(const struct rule_line *line, const struct features *features, const size_t *chosen,
+                size_t count);
+
+#endif
