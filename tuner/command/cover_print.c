@@ -39,8 +39,9 @@ static void print_heading(const struct cover_session *session)
     char *fixed = bindings_text(&session->range.fixed);
     printf("%s%s, %s L2 cache\n", fixed[0] != '\0' ? ", " : "", fixed, study->cache);
     free(fixed);
-    printf("%zu candidates measured at %zu sizes\n\n", session->candidates.count,
-           session->sizes.count);
+    printf("%zu candidate%s measured at %zu size%s\n\n", session->candidates.count,
+           session->candidates.count == 1 ? "" : "s", session->sizes.count,
+           session->sizes.count == 1 ? "" : "s");
 }
 
 static void add_loss(struct text_table *table, struct loss loss)

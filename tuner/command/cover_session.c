@@ -197,7 +197,7 @@ static int compute(struct cover_session *session, struct error *error)
     release_result(session);
     if (status == 0)
         (void)nominees_nominate(&session->candidates, session->tuned, &session->sizes, weights,
-                                  limit < CHOICE_LIMIT ? limit : CHOICE_LIMIT);
+                                limit < CHOICE_LIMIT ? limit : CHOICE_LIMIT);
     if (status == 0)
         status = hold_rounds(session, error);
     if (status == 0) {

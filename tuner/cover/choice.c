@@ -91,7 +91,7 @@ static double choose(const struct losses *losses, size_t *chosen, size_t count)
     return best;
 }
 
-size_t choice_make(const struct losses *losses, size_t limit, size_t *chosen)
+size_t choice_make(const struct losses *losses, size_t limit, double worth, size_t *chosen)
 {
     size_t count = 0;
     double objective = INFINITY;
@@ -99,7 +99,7 @@ size_t choice_make(const struct losses *losses, size_t limit, size_t *chosen)
     while (count < limit && count < losses->configurations) {
         size_t more[CHOICE_LIMIT];
         double after = choose(losses, more, count + 1);
-        if (after > objective - CHOICE_WORTH)
+        if (after > objective - worth)
             break;
         objective = after;
         count++;

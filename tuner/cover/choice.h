@@ -6,17 +6,17 @@
 
 #include <stddef.h>
 
-/* A further configuration must lower loss_objective() by as much. */
+/* What a further configuration that an application ships must be worth. */
 #define CHOICE_WORTH 0.0005
 
 enum { CHOICE_LIMIT = 16 };
 
 /*
- * Chooses at most `limit` configurations (1 to CHOICE_LIMIT), and fewer if more are not worth it:
- * greedily from each configuration in turn, exchanging chosen ones for others while that helps. Of
+ * Chooses at most `limit` configurations (1 to CHOICE_LIMIT), and fewer if a further one lowers
+ * loss_objective() by less than `worth`: greedily from each configuration in turn, exchanging chosen ones for others while that helps. Of
  * equals, the one with the lower index is chosen. Returns how many; `chosen` has room for `limit`.
  */
-size_t choice_make(const struct losses *losses, size_t limit, size_t *chosen);
+size_t choice_make(const struct losses *losses, size_t limit, double worth, size_t *chosen);
 
 /* What these lose together. */
 struct loss choice_loss(const struct losses *losses, const size_t *chosen, size_t count);

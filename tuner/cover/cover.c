@@ -62,7 +62,7 @@ static size_t choose(const struct losses *losses, size_t limit, size_t without, 
     for (size_t i = 0; i < losses->configurations; i++)
         all[i] = i;
     losses_select(&part, losses, all, losses->configurations, without);
-    size_t count = choice_make(&part, limit, chosen);
+    size_t count = choice_make(&part, limit, CHOICE_WORTH, chosen);
     free(all);
     losses_release(&part);
     return count;
@@ -150,7 +150,7 @@ static void compute_option(struct cover_option *option, const struct losses *los
     size_t index = RULE_LINES - 1;
     *option = (struct cover_option){.expected_at =
                                         alloc_zeroed(losses->sizes, sizeof *option->expected_at)};
-    option->count = choice_make(losses, limit, option->chosen);
+    option->count = choice_make(losses, limit, CHOICE_WORTH, option->chosen);
     if (losses->sizes >= FEWEST_SIZES) {
         for (size_t size = 0; size < losses->sizes; size++)
             leave_out(losses, features, limit, size, lost + size * RULE_LINES);

@@ -12,6 +12,9 @@ enum { FASTEST = 6 /* of each size that are looked at */ };
 /* What a configuration loses more, for each octave between a size and one where it was tried. */
 static const double loss_per_octave = 0.05;
 
+/* A nominee costs time, but nothing in the application. */
+static const double worth_nominating = 0.0001;
+
 /* Others must lower loss_objective() by as much before everything is measured again. */
 static const double worth_adding = 0.002;
 
@@ -46,8 +49,7 @@ static double time_of(const struct study *study, const struct result *result)
                                                                        : TIME_FAILED;
 }
 
-double *nominees_times(const struct nominees *candidates, const struct study *studies,
-                         size_t count)
+double *nominees_times(const struct nominees *candidates, const struct study *studies, size_t count)
 {
     double *times = alloc_zeroed(candidates->count * count, sizeof *times);
     for (size_t i = 0; i < count; i++) {
@@ -116,7 +118,7 @@ static double objective_of(const struct nominees *candidates, const struct nomin
 }
 
 bool nominees_nominate(struct nominees *candidates, const struct study *studies,
-                         const struct sizes *sizes, const double *weights, size_t limit)
+                       const struct sizes *sizes, const double *weights, size_t limit)
 {
     struct nominees list = {0};
     struct losses losses;
@@ -128,7 +130,7 @@ bool nominees_nominate(struct nominees *candidates, const struct study *studies,
     double *times = nominees_times(&list, studies, sizes->count);
     losses_init(&losses, times, list.count, sizes->count, weights);
     estimate_missing(&losses, times, sizes);
-    size_t count = choice_make(&losses, limit, chosen);
+    size_t count = choice_make(&losses, limit, worth_nominating, chosen);
     double least = loss_objective(choice_loss(&losses, chosen, count));
     if (candidates->count == 0 || objective_of(candidates, &list, &losses) > least + worth_adding)
         for (size_t i = 0; i < count && candidates->count < CHOICE_LIMIT; i++)

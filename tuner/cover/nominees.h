@@ -24,7 +24,7 @@ void nominees_release(struct nominees *candidates);
 /* The median time of each candidate in each study, [candidate * count + study]; TIME_FAILED for what
  * failed or a constraint rules out, TIME_MISSING for what was not tried. A new array. */
 double *nominees_times(const struct nominees *candidates, const struct study *studies,
-                         size_t count);
+                       size_t count);
 
 /*
  * Nominates configurations on the ground of `sizes->count` studies, one of each size: those among the
@@ -34,6 +34,6 @@ double *nominees_times(const struct nominees *candidates, const struct study *st
  * Those in `candidates` stay; others are added if that is worth it. Returns whether any was.
  */
 bool nominees_nominate(struct nominees *candidates, const struct study *studies,
-                         const struct sizes *sizes, const double *weights, size_t limit);
+                       const struct sizes *sizes, const double *weights, size_t limit);
 
 #endif

@@ -170,15 +170,15 @@ static double doubt(const struct size_doubts *doubts, const size_t *neighbours, 
     return fmin(crossed, 1) + fmin(expected, 1);
 }
 
-/* The size in the spread that is most worth measuring, with `next` as good as measured. Returns 0 if
- * none is far from all. */
+/* The size in the spread that is most worth measuring, with `next` as good as measured. NULL if none
+ * is. */
 static const int64_t *most_doubtful(const struct size_doubts *doubts, const struct sizes *spread,
                                     const struct sizes *next)
 {
     static const double base = 0.005; /* what may be lost where nobody disagrees */
     static const double nearest_octaves = 0.05;
     const int64_t *chosen = NULL;
-    double most = 0;
+    double most = 0.004; /* an octave from its neighbours, which agree: yes; half of that: no */
     /* in 1-D, only the neighbours on both sides count */
     for (size_t i = 0; i < spread->count; i++) {
         const int64_t *size = sizes_at(spread, i);

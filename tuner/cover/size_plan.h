@@ -29,7 +29,7 @@ struct size_doubts {
 };
 
 /*
- * Chooses the next `count` sizes into `next`, which has none yet: far from those that are measured,
+ * Chooses the next `count` sizes into `next`, which has none yet, or fewer if others are not worth it: far from those that are measured,
  * and where these disagree about the configuration or the rule failed when they were left out.
  */
 int size_plan_next(const struct problem_range *range, const struct size_doubts *doubts,

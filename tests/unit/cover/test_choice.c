@@ -21,7 +21,7 @@ static void test_one_that_wins_everywhere_is_enough(void **state)
     size_t chosen[4];
     (void)state;
     invented_init(&invented, one_wins, 6, 10, 4);
-    assert_int_equal(choice_make(&invented.losses, 4, chosen), 1);
+    assert_int_equal(choice_make(&invented.losses, 4, CHOICE_WORTH, chosen), 1);
     assert_int_equal(chosen[0], 3);
     invented_release(&invented);
 }
@@ -38,7 +38,7 @@ static void test_of_equals_the_first_is_chosen(void **state)
     size_t chosen[4];
     (void)state;
     invented_init(&invented, all_alike, 5, 7, 4);
-    assert_int_equal(choice_make(&invented.losses, 4, chosen), 1);
+    assert_int_equal(choice_make(&invented.losses, 4, CHOICE_WORTH, chosen), 1);
     assert_int_equal(chosen[0], 0);
     invented_release(&invented);
 }
@@ -57,9 +57,9 @@ static void test_the_robust_one_is_chosen_alone_and_the_specialists_together(voi
     size_t chosen[3];
     (void)state;
     invented_init(&invented, crossing, 3, 19, 2);
-    assert_int_equal(choice_make(&invented.losses, 1, chosen), 1);
+    assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
     assert_int_equal(chosen[0], 0);
-    assert_int_equal(choice_make(&invented.losses, 2, chosen), 2);
+    assert_int_equal(choice_make(&invented.losses, 2, CHOICE_WORTH, chosen), 2);
     assert_int_equal(chosen[0] + chosen[1], 3);
     assert_true(choice_loss(&invented.losses, chosen, 2).worst < 1e-9);
     invented_release(&invented);
@@ -79,9 +79,9 @@ static void test_what_fails_somewhere_is_not_chosen_alone(void **state)
     size_t chosen[2];
     (void)state;
     invented_init(&invented, fails_above, 3, 10, 2);
-    assert_int_equal(choice_make(&invented.losses, 1, chosen), 1);
+    assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
     assert_int_equal(chosen[0], 1);
-    assert_int_equal(choice_make(&invented.losses, 2, chosen), 2);
+    assert_int_equal(choice_make(&invented.losses, 2, CHOICE_WORTH, chosen), 2);
     assert_int_equal(chosen[0] + chosen[1], 1);
     invented_release(&invented);
 }
@@ -97,7 +97,7 @@ static void test_what_was_hardly_measured_is_not_trusted(void **state)
     size_t chosen[1];
     (void)state;
     invented_init(&invented, not_measured, 2, 10, 2);
-    assert_int_equal(choice_make(&invented.losses, 1, chosen), 1);
+    assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
     assert_int_equal(chosen[0], 1);
     invented_release(&invented);
 }
@@ -144,7 +144,7 @@ static void test_the_choice_is_near_the_best_of_all_sets(void **state)
         struct invented invented;
         size_t chosen[3];
         invented_init(&invented, jumbled, 12, sizes, 3);
-        size_t count = choice_make(&invented.losses, 3, chosen);
+        size_t count = choice_make(&invented.losses, 3, CHOICE_WORTH, chosen);
         double objective = loss_objective(choice_loss(&invented.losses, chosen, count));
         assert_true(objective <= 1.15 * best_three(&invented.losses) + 0.001);
         invented_release(&invented);

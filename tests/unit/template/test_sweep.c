@@ -384,7 +384,8 @@ static void unknown_keys(void **state)
                    "unknown key 'blok_size'; did you mean 'block_size'?");
     assert_refused(scene, "[sum]\nzzz = 3\n", 2,
                    "unknown key 'zzz'; expected one of: block_size, finish, factor, n, value_type, "
-                   "template, description, constraint, cache, budget, evaluations");
+                   "template, description, constraint, cache, budget, evaluations, "
+                "cover, cover_configurations");
     assert_refused(scene, "n = 3\n[sum]\n", 1, "key 'n' is before the first section");
 }
 

@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# `autotune cover`: a few configurations for a range of problems. On the stand-in, 256 threads and 64 blocks are the
+# fastest, so the best num_load grows with n.
+load helper
+shared_cubins=yes
+
+# range [LOW .. HIGH]: a sweep of four variants, of which num_load = 1 is the best at the low end, 4 at the high end
+range() {
+    sweep <<INI
+[scale]
+cover = n = ${1:-2^13 .. 2^17}
+cover_configurations = 2
+block_size = 256, 512
+num_load = 1, 4
+INI
+}
+
+launches() {
+    grep -c cuLaunchKernel calls || true
+}
+
+@test "a range gets two configurations, the rule that decides between them, and the expected loss" {
+    range
+    autotune cover --config sweep.ini
+    exits 0
+    has out "scale on Stand-in H200: n = 8192 .. 131072" "configuration 1: block_size=256" \
+        "configuration 2: block_size=256" "expected loss at sizes that were not measured"
+    grep -qE '^rule 1: [12] if n (<|>=) (2\^15|40000|49152)$' out
+    grep -qE '^rule 2: [12]$' out
+    none_alive
+}
+
+@test "the same command again measures nothing, and prints the same" {
+    range "2^13 .. 2^14"
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    mv out before
+    stand_in "log = $scratch/calls"
+    : >calls
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    equal "$(launches)" 0
+    diff before out
+    [ ! -s err ]
+}
+
+@test "an interrupted cover goes on where it was" {
+    range "2^13 .. 2^14"
+    stand_in "log = $scratch/calls" "fault = cuModuleLoadData:12:hang"
+    "$AUTOTUNE" cover --config sweep.ini >out 2>err </dev/null &
+    run=$!
+    for _ in $(seq 600); do
+        grep -q ' hang' calls 2>/dev/null && break
+        sleep 0.02
+    done
+    kill -INT "$run"
+    code=0
+    wait "$run" || code=$?
+    exits 130
+    has err "run the same command to go on"
+    none_alive
+    autotune report --format csv
+    exits 0
+    known=$(count outcome measured)
+    [ "$known" -ge 1 ]
+    stand_in
+    autotune cover --config sweep.ini
+    exits 0
+    has out "configuration 1: block_size=256"
+}
+
+@test "a budget that is too small: what to do" {
+    range
+    autotune cover --config sweep.ini --budget 0.01s
+    exits 1
+    has err "the budget ended before a valid variant of 'scale' was found at any of 9 sizes; give it more time"
+}
+
+@test "what is wrong with a range is said with its line" {
+    range "2^14 .. 2^13"
+    autotune cover --config sweep.ini
+    refuses 6 "cover '2^14 .. 2^13' ends below its start"
+    range "many"
+    autotune check --config sweep.ini
+    refuses 6 "cover 'many' is not a range; write it as n = 2^10 .. 2^30"
+    sed -i '/^cover/d' sweep.ini
+    autotune cover --config sweep.ini
+    exits 2
+    has err "no kernel has a range to cover"
+}
+
+@test "a constraint on the problem limits the range" {
+    range "2^13 .. 2^14"
+    echo "constraint = n % 1024 == 0" >>sweep.ini
+    autotune cover --config sweep.ini
+    exits 0
+    sizes=$(awk '$1 ~ /^[0-9]+$/ && $1 >= 8192 { print $1 }' out)
+    [ -n "$sizes" ]
+    for size in $sizes; do
+        [ $((size % 1024)) -eq 0 ]
+    done
+}
+
+@test "the variants of a range may be searched" {
+    range "2^13 .. 2^14"
+    autotune cover --config sweep.ini --evaluations 2
+    exits 0
+    has out "configuration 1:"
+    autotune cover --config sweep.ini --evaluations 0
+    exits 2
+    has err "--evaluations must be at least 1"
+}

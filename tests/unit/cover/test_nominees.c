@@ -1,0 +1,148 @@
+#include "cover/nominees.h"
+
+#include "base/alloc.h"
+#include "cover/losses.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { SIZES = 3 };
+
+static const int64_t values[SIZES] = {1024, 4096, 16384};
+static const double weights[SIZES] = {1, 1, 1};
+
+/* Studies of a parameter `block` at these sizes, of a space of `points` variants. */
+struct scene {
+    struct study studies[SIZES];
+    struct sizes sizes;
+    struct nominees nominees;
+};
+
+static void scene_init(struct scene *scene, uint64_t points)
+{
+    *scene = (struct scene){.sizes = {.axes = 1}};
+    for (size_t i = 0; i < SIZES; i++) {
+        (void)sizes_add(&scene->sizes, &values[i]);
+        scene->studies[i].points = points;
+    }
+}
+
+static void scene_release(struct scene *scene)
+{
+    for (size_t i = 0; i < SIZES; i++)
+        study_release(&scene->studies[i]);
+    sizes_release(&scene->sizes);
+    nominees_release(&scene->nominees);
+}
+
+/* A time of 0 is a wrong result. */
+static void add(struct scene *scene, size_t size, int64_t block, double time_ns)
+{
+    struct study *study = &scene->studies[size];
+    struct result *result = ARRAY_APPEND(study->results, study->result_count);
+    bindings_set(&result->parameters, "block", value_integer(block));
+    result->outcome = time_ns > 0 ? OUTCOME_MEASURED : OUTCOME_WRONG_RESULT;
+    result->time.median_ns = time_ns;
+}
+
+static int64_t block_of(const struct scene *scene, size_t nominee)
+{
+    return bindings_find(&scene->nominees.items[nominee], "block")->as.integer;
+}
+
+static bool nominate(struct scene *scene, size_t limit)
+{
+    return nominees_nominate(&scene->nominees, scene->studies, &scene->sizes, weights, limit);
+}
+
+static void test_those_that_win_somewhere_are_nominated(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_init(&scene, 3);
+    for (size_t i = 0; i < SIZES; i++) {
+        add(&scene, i, 64, i == 0 ? 100 : 200);
+        add(&scene, i, 128, i == 0 ? 120 : 150);
+        add(&scene, i, 256, 140);
+    }
+    assert_true(nominate(&scene, 8));
+    assert_int_equal(scene.nominees.count, 2);
+    assert_int_equal(block_of(&scene, 0) + block_of(&scene, 1), 64 + 256);
+    assert_false(nominate(&scene, 8)); /* nothing new */
+    scene_release(&scene);
+}
+
+static void test_a_winner_that_was_not_tried_elsewhere_is_nominated(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_init(&scene, 1000);
+    for (size_t i = 0; i < SIZES; i++)
+        add(&scene, i, 64, 100);
+    add(&scene, 1, 512, 80);
+    assert_true(nominate(&scene, 8));
+    assert_int_equal(scene.nominees.count, 2);
+    assert_int_equal(block_of(&scene, 0) + block_of(&scene, 1), 64 + 512);
+    scene_release(&scene);
+}
+
+static void test_times_tell_failed_from_not_tried(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_init(&scene, 2);
+    add(&scene, 0, 64, 100);
+    add(&scene, 0, 128, 0);
+    add(&scene, 1, 64, 100); /* 128 was not tried: one of two points */
+    add(&scene, 2, 64, 100); /* a constraint rules 128 out */
+    scene.studies[2].rejected = 1;
+    struct bindings parameters = {0};
+    for (int64_t block = 64; block <= 128; block *= 2) {
+        bindings_set(&parameters, "block", value_integer(block));
+        assert_true(nominees_add(&scene.nominees, &parameters));
+    }
+    double *times = nominees_times(&scene.nominees, scene.studies, SIZES);
+    assert_true(times[0] == 100 && times[1] == 100 && times[2] == 100);
+    assert_true(times[SIZES] == TIME_FAILED);
+    assert_true(times[SIZES + 1] == TIME_MISSING);
+    assert_true(times[SIZES + 2] == TIME_FAILED);
+    free(times);
+    bindings_release(&parameters);
+    scene_release(&scene);
+}
+
+static void test_earlier_nominees_stay_and_little_gains_add_none(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_init(&scene, 2);
+    struct bindings parameters = {0};
+    bindings_set(&parameters, "block", value_integer(64));
+    (void)nominees_add(&scene.nominees, &parameters);
+    for (size_t i = 0; i < SIZES; i++) {
+        add(&scene, i, 64, 100.1);
+        add(&scene, i, 128, 100);
+    }
+    assert_false(nominate(&scene, 8));
+    assert_int_equal(scene.nominees.count, 1);
+    add(&scene, 2, 256, 50);
+    assert_true(nominate(&scene, 8));
+    assert_int_equal(block_of(&scene, 0), 64);
+    bindings_release(&parameters);
+    scene_release(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_those_that_win_somewhere_are_nominated),
+        cmocka_unit_test(test_a_winner_that_was_not_tried_elsewhere_is_nominated),
+        cmocka_unit_test(test_times_tell_failed_from_not_tried),
+        cmocka_unit_test(test_earlier_nominees_stay_and_little_gains_add_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
