@@ -4,11 +4,15 @@
 load helper
 shared_cubins=yes
 
-# range [LOW .. HIGH]: a sweep of four variants, of which num_load = 1 is the best at the low end, 4 at the high end
+# range LOW..HIGH [KEY=VALUE...]: a sweep of four variants, of which num_load = 1 is the best at 2^13, 4 at 2^17; and
+# settings of the stand-in
 range() {
+    local bounds=$1
+    shift
+    stand_in "l2_bytes = 1048576" "$@" # quickly flushed
     sweep <<INI
 [scale]
-cover = n = ${1:-2^13 .. 2^17}
+cover = n = $bounds
 cover_configurations = 2
 block_size = 256, 512
 num_load = 1, 4
@@ -16,11 +20,11 @@ INI
 }
 
 launches() {
-    grep -c cuLaunchKernel calls || true
+    grep -cs cuLaunchKernel calls || true
 }
 
 @test "a range gets two configurations, the rule that decides between them, and the expected loss" {
-    range
+    range 2^13..2^17
     autotune cover --config sweep.ini
     exits 0
     has out "scale on Stand-in H200: n = 8192 .. 131072" "configuration 1: block_size=256" \
@@ -31,12 +35,11 @@ launches() {
 }
 
 @test "the same command again measures nothing, and prints the same" {
-    range "2^13 .. 2^14"
+    range 2^13..2^14
     autotune cover --config sweep.ini --quiet
     exits 0
     mv out before
-    stand_in "log = $scratch/calls"
-    : >calls
+    range 2^13..2^14 "log = $scratch/calls"
     autotune cover --config sweep.ini --quiet
     exits 0
     equal "$(launches)" 0
@@ -45,8 +48,7 @@ launches() {
 }
 
 @test "an interrupted cover goes on where it was" {
-    range "2^13 .. 2^14"
-    stand_in "log = $scratch/calls" "fault = cuModuleLoadData:12:hang"
+    range 2^13..2^14 "log = $scratch/calls" "fault = cuModuleLoadData:12:hang"
     "$AUTOTUNE" cover --config sweep.ini >out 2>err </dev/null &
     run=$!
     for _ in $(seq 600); do
@@ -63,24 +65,24 @@ launches() {
     exits 0
     known=$(count outcome measured)
     [ "$known" -ge 1 ]
-    stand_in
+    range 2^13..2^14
     autotune cover --config sweep.ini
     exits 0
     has out "configuration 1: block_size=256"
 }
 
 @test "a budget that is too small: what to do" {
-    range
+    range 2^13..2^17
     autotune cover --config sweep.ini --budget 0.01s
     exits 1
     has err "the budget ended before a valid variant of 'scale' was found at any of 9 sizes; give it more time"
 }
 
 @test "what is wrong with a range is said with its line" {
-    range "2^14 .. 2^13"
+    range 2^14..2^13
     autotune cover --config sweep.ini
-    refuses 6 "cover '2^14 .. 2^13' ends below its start"
-    range "many"
+    refuses 6 "cover '2^14..2^13' ends below its start"
+    range many
     autotune check --config sweep.ini
     refuses 6 "cover 'many' is not a range; write it as n = 2^10 .. 2^30"
     sed -i '/^cover/d' sweep.ini
@@ -90,7 +92,7 @@ launches() {
 }
 
 @test "a constraint on the problem limits the range" {
-    range "2^13 .. 2^14"
+    range 2^13..2^14
     echo "constraint = n % 1024 == 0" >>sweep.ini
     autotune cover --config sweep.ini
     exits 0
@@ -102,7 +104,7 @@ launches() {
 }
 
 @test "the variants of a range may be searched" {
-    range "2^13 .. 2^14"
+    range 2^13..2^14
     autotune cover --config sweep.ini --evaluations 2
     exits 0
     has out "configuration 1:"
