@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "command/cover_print.h"
 #include "command/cover_session.h"
+#include "command/cover_tuned.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,6 +47,11 @@ static struct sweep_limits limits_of(const struct sweep *sweep, const struct swe
     return asked;
 }
 
+static const char *tuned_path(const struct sweep *sweep, const struct command_options *options)
+{
+    return options->tuned != NULL ? options->tuned : sweep->tuned;
+}
+
 static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *kernel,
                         const struct command_options *options, struct run_options run,
                         struct error *error)
@@ -55,6 +61,8 @@ static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *ke
     int status = cover_session_init(&session, sweep, kernel, options, &run, error);
     if (status == 0)
         status = cover_session_measure(&session, error);
+    if (status == 0)
+        status = cover_tuned_write(&session, tuned_path(sweep, options), error);
     if (status == 0)
         cover_print(&session);
     cover_session_release(&session);

@@ -151,7 +151,7 @@ void cover_runs_known_sizes(const struct cover_session *session, struct sizes *s
     struct record *record = NULL;
     struct study *studies = NULL;
     size_t count = 0;
-    int64_t size[COVER_AXES];
+    int64_t size[SWEEP_COVER_AXES];
     if (record_open_existing(&record, path, NULL) == 0)
         (void)record_studies(record, &studies, &count, NULL);
     for (size_t i = 0; i < count; i++) {

@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "command/cover_features.h"
 #include "command/cover_runs.h"
+#include "command/cover_tuned.h"
 #include "cover/size_plan.h"
 
 #include <math.h>
@@ -205,7 +205,7 @@ static int compute(struct cover_session *session, struct error *error)
             nominees_times(&session->candidates, session->rounds, session->sizes.count);
         losses_init(&session->losses, session->times_ns, session->candidates.count,
                     session->sizes.count, weights);
-        cover_features_make(&session->features, session);
+        cover_tuned_features(&session->features, session);
         cover_compute(&session->cover, &session->losses, &session->features,
                       session->configurations);
     }

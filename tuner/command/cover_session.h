@@ -17,9 +17,9 @@
 
 #include "base/error.h"
 #include "command/command.h"
-#include "cover/nominees.h"
 #include "cover/cover.h"
 #include "cover/losses.h"
+#include "cover/nominees.h"
 #include "cover/problem_range.h"
 #include "tune/run.h"
 

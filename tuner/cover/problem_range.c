@@ -104,6 +104,22 @@ int problem_range_admits(const struct problem_range *range, const int64_t *size,
     return status != 0 ? status : holds;
 }
 
+char *problem_range_constraint(const struct problem_range *range)
+{
+    const struct sweep_kernel *kernel = range->kernel;
+    char *text = NULL;
+    for (size_t i = 0; i < kernel->constraint_count; i++) {
+        const char *own = expression_text(kernel->constraints[i]);
+        if (!is_of_problem(&kernel->template, kernel->constraints[i]))
+            continue;
+        char *longer =
+            text != NULL ? alloc_format("%s and (%s)", text, own) : alloc_format("(%s)", own);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
 /* --- lists --- */
 
 const int64_t *sizes_at(const struct sizes *sizes, size_t index)

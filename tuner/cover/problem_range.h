@@ -40,6 +40,10 @@ bool problem_range_size(const struct problem_range *range, const struct bindings
 int problem_range_admits(const struct problem_range *range, const int64_t *size,
                          struct error *error);
 
+/* Those constraints as one condition, "(m * n <= 2^26) and (m % 16 == 0)"; a new string, or NULL if
+ * there are none. */
+char *problem_range_constraint(const struct problem_range *range);
+
 struct sizes {
     int64_t *values; /* [size * axes + axis] */
     size_t axes;

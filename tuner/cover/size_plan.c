@@ -46,7 +46,7 @@ static int64_t within(int64_t value, const struct cover_axis *axis)
 
 static void spread_size(const struct problem_range *range, size_t index, int64_t *size)
 {
-    static const size_t bases[COVER_AXES] = {2, 3, 5, 7, 11, 13};
+    static const size_t bases[SWEEP_COVER_AXES] = {2, 3, 5, 7, 11, 13};
     static const int bits[] = {3, 0, 6};
     for (size_t i = 0; i < problem_range_axes(range); i++) {
         const struct cover_axis *axis = &range->kernel->cover.axes[i];
@@ -60,7 +60,7 @@ static void spread_size(const struct problem_range *range, size_t index, int64_t
 static int add_spread(const struct problem_range *range, size_t count, struct sizes *sizes,
                       struct error *error)
 {
-    int64_t size[COVER_AXES];
+    int64_t size[SWEEP_COVER_AXES];
     for (size_t index = 1; index < TRIES && sizes->count < count; index++) {
         spread_size(range, index, size);
         int admitted = problem_range_admits(range, size, error);
@@ -85,7 +85,7 @@ static int add_corners(const struct problem_range *range, size_t count, struct s
                        struct error *error)
 {
     const size_t axes = problem_range_axes(range);
-    int64_t size[COVER_AXES];
+    int64_t size[SWEEP_COVER_AXES];
     for (size_t corner = 0; corner < (size_t)1 << axes && sizes->count < count; corner++) {
         for (size_t i = 0; i < axes; i++) {
             const struct cover_axis *axis = &range->kernel->cover.axes[i];

@@ -47,7 +47,7 @@ static int add_name(struct cover_reading *reading, const char *name)
     for (size_t i = 0; i < reading->named; i++)
         if (strcmp(reading->cover->axes[i].name, name) == 0)
             return fail(reading, name, "is given twice");
-    if (reading->named == COVER_AXES)
+    if (reading->named == SWEEP_COVER_AXES)
         return fail(reading, name, "is one problem value too many; 6 may have a range");
     reading->cover->axes[reading->named++].name = value->name;
     return 0;
@@ -119,10 +119,10 @@ static int read_configurations(struct cover_reading *reading, const struct ini_e
 {
     struct value value;
     if (value_parse(entry->value, &value, NULL) != 0 || value.kind != VALUE_INTEGER ||
-        value.as.integer < 1 || value.as.integer > COVER_CONFIGURATIONS_MAX)
+        value.as.integer < 1 || value.as.integer > SWEEP_COVER_MOST)
         return error_set_at(reading->error, ERROR_CONFIG, reading->path, entry->line,
                             "cover_configurations '%s' is not a whole number from 1 to %d",
-                            entry->value, COVER_CONFIGURATIONS_MAX);
+                            entry->value, SWEEP_COVER_MOST);
     reading->cover->configurations = (size_t)value.as.integer;
     return 0;
 }
@@ -135,7 +135,7 @@ int sweep_cover_read(struct sweep_cover *cover, const struct template *template,
     struct cover_reading reading = {
         .cover = cover, .template = template, .path = ini->path, .error = error};
     int status = 0;
-    *cover = (struct sweep_cover){.configurations = COVER_CONFIGURATIONS};
+    *cover = (struct sweep_cover){.configurations = SWEEP_COVER_USUAL};
     if (ranges != NULL) {
         cover->line = reading.line = ranges->line;
         status = read_ranges(&reading, ranges->value);

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 enum {
-    COVER_AXES = 6,
-    COVER_CONFIGURATIONS = 4, /* unless the sweep says otherwise … */
-    COVER_CONFIGURATIONS_MAX = 16
+    SWEEP_COVER_AXES = 6,
+    SWEEP_COVER_USUAL = 4, /* unless the sweep says otherwise … */
+    SWEEP_COVER_MOST = 16
 };
 
 struct cover_axis {
@@ -26,7 +26,7 @@ struct cover_axis {
 };
 
 struct sweep_cover {
-    struct cover_axis axes[COVER_AXES];
+    struct cover_axis axes[SWEEP_COVER_AXES];
     size_t axis_count; /* 0: the section has no `cover` */
     size_t configurations;
     int line;

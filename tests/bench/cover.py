@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Measures what the covers of a tuned INI are worth at sizes that nobody has measured.
+
+Draws sizes from the range of each cover on this machine's GPU, evenly on a logarithmic scale and none that the cover
+names as measured. At each, it tunes the whole space (or searches it, with --budget), and then measures the fastest four
+and the cover's choice, as `autotune explain` names it, in interleaved rounds. q is the fastest one's median time over
+that of the choice. Writes RESULTS/<gpu>/cover.csv, a line a size, and prints a line a cover:
+
+    kernel, sizes, geometric mean of q, its 5th percentile, worst
+
+Usage: cover.py --autotune build/autotune --config configs/cover.ini [--tuned results/tuned.ini] [--results results]
+                [--work FOLDER] [--count 20] [--seed N] [--budget TIME] [--kernel NAME]
+Without --seed the time is the seed; it is in the CSV, so that a run can be repeated.
+"""
+import argparse
+import configparser
+import csv
+import json
+import math
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+FASTEST = 4
+ROUNDS = 20
+
+
+def number(text):
+    """A value as the tuned INI writes it."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def read_covers(path):
+    """The covers of a tuned INI: dictionaries with kernel, gpu, ranges, fixed, constraint and measured."""
+    parser = configparser.RawConfigParser(
+        strict=True, comment_prefixes=(";", "#"), delimiters=("=",), inline_comment_prefixes=None
+    )
+    with open(path, encoding="utf-8") as stream:
+        parser.read_file(stream)
+    covers = []
+    for name in parser.sections():
+        section = parser[name]
+        if "cover" not in section:
+            continue
+        cover = {"kernel": section["kernel"], "gpu": section["gpu"], "ranges": {}, "fixed": {}, "measured": set(),
+                 "constraint": section.get("constraint")}
+        for key, value in section.items():
+            if key.startswith("range."):
+                low, high = value.split("..")
+                cover["ranges"][key[len("range."):]] = (int(low), int(high))
+            elif key.startswith("problem."):
+                cover["fixed"][key[len("problem."):]] = number(value)
+            elif key.startswith("measured."):
+                size = dict(pair.split("=") for pair in value.split(":")[0].split())
+                cover["measured"].add(tuple(int(size[axis]) for axis in cover["ranges"]))
+        covers.append(cover)
+    return covers
+
+
+def admits(constraint, size):
+    """Whether a size satisfies a condition of the tuned INI, whose operators are Python's but for ^."""
+    if constraint is None:
+        return True
+    text = constraint.replace("^", "**").replace("~=", "!=")
+    names = dict(size, min=min, max=max, floor=math.floor, ceil=math.ceil, ceil_div=lambda a, b: -(-a // b))
+    return bool(eval(text, {"__builtins__": {}}, names))  # pylint: disable=eval-used
+
+
+def draw_sizes(cover, count, generator):
+    """`count` sizes of the range, a third of them rounded to 3 leading bits, a third to 6, the rest as they come."""
+    sizes = []
+    for attempt in range(10000 * count):
+        size = {}
+        for axis, (low, high) in cover["ranges"].items():
+            value = round(math.exp(generator.uniform(math.log(low), math.log(high))))
+            bits = (3, 6, 64)[attempt % 3]
+            unit = 1 << max(value.bit_length() - bits, 0)
+            size[axis] = min(max((value + unit // 2) // unit * unit, low), high)
+        known = tuple(size.values()) in cover["measured"] or size in sizes
+        if not known and admits(cover["constraint"], size):
+            sizes.append(size)
+        if len(sizes) == count:
+            break
+    return sizes
+
+
+def quality(medians, chosen):
+    """The fastest median over that of the choice; 0 if the choice was not measured."""
+    return min(medians.values()) / medians[chosen] if chosen in medians else 0.0
+
+
+def percentile(values, share):
+    """The share-quantile of numbers, interpolated linearly."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low = math.floor(place)
+    return ordered[low] + (ordered[min(low + 1, len(ordered) - 1)] - ordered[low]) * (place - low)
+
+
+def summarise(values):
+    """The geometric mean, 5th percentile and worst of some q."""
+    mean = math.exp(statistics.fmean(math.log(max(value, 1e-9)) for value in values))
+    return mean, percentile(values, 0.05), min(values)
+
+
+def tuples(rows):
+    """'(a, b)=(1, 2), (3, 4)', as --set takes them."""
+    names = ", ".join(rows[0])
+    return f"({names})=" + ", ".join("(" + ", ".join(str(value) for value in row.values()) + ")" for row in rows)
+
+
+def key(parameters):
+    return json.dumps(parameters, sort_keys=True)
+
+
+class Tuner:
+    """Runs autotune in a folder of its own."""
+
+    def __init__(self, arguments, work):
+        self.arguments = arguments
+        self.work = work
+        self.runs = 0
+
+    def call(self, *words):
+        done = subprocess.run([self.arguments.autotune, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"cover.py: autotune {' '.join(words)}\n{done.stderr.strip()}")
+        return done.stdout
+
+    def tune(self, kernel, *words):
+        """One study, in a record of its own."""
+        self.runs += 1
+        folder = os.path.join(self.work, f"run{self.runs}")
+        text = self.call("--config", self.arguments.config, "--kernel", kernel, "--results", folder, "--tuned",
+                         os.path.join(folder, "tuned.ini"), "--format", "json", "--quiet", *words)
+        return json.loads(text)[0]
+
+    def choice(self, cover, size):
+        """The parameters that an application would get."""
+        words = [f"--{name}={value}" for name, value in dict(cover["fixed"], **size).items()]
+        text = self.call("explain", "--kernel", cover["kernel"], "--gpu", cover["gpu"], "--tuned",
+                         self.arguments.tuned, *words)
+        return {name: number(value) for name, value in re.findall(r"^  (\w+) +(\S+)$", text, re.MULTILINE)}
+
+
+def medians_of(study):
+    return {key(variant["parameters"]): variant["time"]["median_ns"] for variant in study["variants"]
+            if variant["outcome"] == "measured"}
+
+
+def measure_size(tuner, cover, size):
+    """The medians, in ns, of the fastest few and the choice; the choice's key; and all parameters by key."""
+    problem = tuples([dict(cover["fixed"], **size)])
+    budget = ["--budget", tuner.arguments.budget] if tuner.arguments.budget else []
+    space = tuner.tune(cover["kernel"], "--set", problem, *budget)
+    parameters = {key(variant["parameters"]): variant["parameters"] for variant in space["variants"]}
+    times = medians_of(space)
+    choice = tuner.choice(cover, size)
+    names = next(iter(parameters.values()))
+    choice = {name: choice[name] for name in names}
+    fastest = sorted(times, key=times.get)[:FASTEST]
+    rows = {name: parameters[name] for name in fastest}
+    rows[key(choice)] = choice
+    rounds = tuner.tune(cover["kernel"], "--set", problem, "--set", tuples(list(rows.values())), "--exhaustive",
+                        str(ROUNDS))
+    return medians_of(rounds), key(choice), rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--autotune", default="build/autotune")
+    parser.add_argument("--config", default="configs/cover.ini")
+    parser.add_argument("--tuned", default="results/tuned.ini")
+    parser.add_argument("--results", default="results")
+    parser.add_argument("--work")
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--budget")
+    parser.add_argument("--kernel", action="append")
+    arguments = parser.parse_args()
+    arguments.autotune = os.path.abspath(arguments.autotune)
+    covers = [cover for cover in read_covers(arguments.tuned)
+              if arguments.kernel is None or cover["kernel"] in arguments.kernel]
+    if not covers:
+        sys.exit(f"cover.py: '{arguments.tuned}' has no cover; make one with `autotune cover`")
+    work = arguments.work or tempfile.mkdtemp(prefix="cover.")
+    tuner = Tuner(arguments, work)
+    folder = os.path.join(arguments.results, re.sub(r"[^a-z0-9]+", "-", covers[0]["gpu"].lower()).strip("-"))
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "cover.csv"), "w", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream, lineterminator="\n")
+        rows.writerow(["kernel", "problem", "seed", "q", "chosen_us", "best_us", "chosen", "best"])
+        for cover in covers:
+            values = []
+            for size in draw_sizes(cover, arguments.count, random.Random(f"{arguments.seed} {cover['kernel']}")):
+                medians, chosen, parameters = measure_size(tuner, cover, size)
+                best = min(medians, key=medians.get)
+                values.append(quality(medians, chosen))
+                rows.writerow([cover["kernel"], " ".join(f"{name}={value}" for name, value in size.items()),
+                               arguments.seed, f"{values[-1]:.4f}", f"{medians.get(chosen, math.nan) * 1e-3:.3f}",
+                               f"{medians[best] * 1e-3:.3f}",
+                               *(" ".join(f"{name}={value}" for name, value in parameters[which].items())
+                                 for which in (chosen, best))])
+                stream.flush()
+            mean, low, worst = summarise(values)
+            print(f"{cover['kernel']}: {len(values)} sizes, q {mean:.4f} in the geometric mean, {low:.4f} at the 5th "
+                  f"percentile, {worst:.4f} at worst (seed {arguments.seed})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,321 @@
+#include "command/cover_tuned.h"
+
+#include "base/alloc.h"
+#include "cover/rule_text.h"
+#include "cover/size_features.h"
+#include "record/cover_entry.h"
+#include "record/tuned_file.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* --- the entry --- */
+
+/* The first size's description of kernel, GPU and versions, without what is of that size alone. */
+static void begin_entry(struct tuned_entry *entry, const struct cover_session *session)
+{
+    char date[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    tuned_entry_from_study(&session->tuned[0], entry);
+    free(entry->section);
+    free(entry->date);
+    if (gmtime_r(&now, &utc) != NULL)
+        (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    for (size_t i = 0; i < entry->tie_count; i++)
+        bindings_release(&entry->ties[i]);
+    free(entry->ties);
+    bindings_release(&entry->parameters);
+    bindings_copy(&entry->problem, &session->range.fixed);
+    struct tuned_entry kept = {.kernel = entry->kernel,
+                               .template_name = entry->template_name,
+                               .template_hash = entry->template_hash,
+                               .gpu = entry->gpu,
+                               .arch = entry->arch,
+                               .compute_capability = entry->compute_capability,
+                               .sm_count = entry->sm_count,
+                               .l2_bytes = entry->l2_bytes,
+                               .memory_bytes = entry->memory_bytes,
+                               .memory_gb_per_s = entry->memory_gb_per_s,
+                               .driver = entry->driver,
+                               .nvrtc = entry->nvrtc,
+                               .autotune = entry->autotune,
+                               .date = alloc_string(date),
+                               .command = entry->command,
+                               .cache = entry->cache,
+                               .problem = entry->problem,
+                               .cover = cover_entry_new()};
+    *entry = kept;
+}
+
+static void add_ranges(struct cover_entry *cover, const struct cover_session *session)
+{
+    const struct sweep_cover *range = &session->range.kernel->cover;
+    for (size_t i = 0; i < range->axis_count; i++)
+        cover_entry_add_range(cover, range->axes[i].name, value_integer(range->axes[i].low),
+                              value_integer(range->axes[i].high));
+    cover->constraint = problem_range_constraint(&session->range);
+}
+
+/* The figures of the candidate's main launch, from the first size at which it was run. */
+static const struct kernel_stats *stats_of(const struct cover_session *session, size_t candidate)
+{
+    const struct bindings *parameters = &session->candidates.items[candidate];
+    for (size_t i = 0; i < session->sizes.count; i++) {
+        const struct study *study = &session->rounds[i];
+        for (size_t j = 0; j < study->result_count; j++) {
+            const struct result *result = study_run(study, &study->results[j]);
+            if (result->stats.known && bindings_equal(&study->results[j].parameters, parameters))
+                return &result->stats;
+        }
+    }
+    return NULL;
+}
+
+static void add_configuration(struct cover_entry *cover, const struct cover_session *session,
+                              size_t candidate)
+{
+    const struct kernel_stats *stats = stats_of(session, candidate);
+    cover_entry_add_configuration(cover, &session->candidates.items[candidate],
+                                  stats != NULL ? stats->registers : 0,
+                                  stats != NULL ? stats->blocks_per_sm : 0);
+}
+
+/* --- figures of the launch --- */
+
+/* What rules look at; the others are steps on the way. */
+static const char *const rule_figures[] = {"waves", "tail", "elements_per_thread"};
+
+enum { RULE_FIGURES = sizeof rule_figures / sizeof *rule_figures };
+
+/* The expression's text on one line; a new string. */
+static char *one_line(const struct expression *expression)
+{
+    const char *from = expression_text(expression);
+    char *text = alloc_zeroed(strlen(from) + 1, 1);
+    size_t length = 0;
+    for (; *from != '\0'; from++) {
+        bool blank = isspace((unsigned char)*from) != 0;
+        if (!blank || (length > 0 && text[length - 1] != ' '))
+            text[length++] = (char)(blank ? ' ' : *from);
+    }
+    return text;
+}
+
+/* "when ? expression : rest", or the expression alone if the launch is always there. Takes over
+ * `rest`. */
+static char *prefer(const struct launch *launch, const struct expression *expression, char *rest)
+{
+    char *own = expression != NULL ? one_line(expression) : alloc_string("1");
+    if (launch->when == NULL) {
+        free(rest);
+        return own;
+    }
+    char *when = one_line(launch->when);
+    char *text = alloc_format("(%s) ? %s : (%s)", when, own, rest);
+    free(when);
+    free(own);
+    free(rest);
+    return text;
+}
+
+/*
+ * Extent `dimension` of the grid or the block of the main launch: of the first launch that is marked
+ * as main and takes place, or else of the first that takes place. A new string.
+ */
+static char *extent_text(const struct template *template, bool grid, size_t dimension)
+{
+    char *text = alloc_string("1");
+    for (int main = 0; main <= 1; main++)
+        for (size_t i = template->launch_count; i-- > 0;) {
+            const struct launch *launch = &template->launches[i];
+            struct expression *const *extents = grid ? launch->grid : launch->block;
+            size_t count = grid ? launch->grid_count : launch->block_count;
+            if (launch->main == (main != 0))
+                text = prefer(launch, dimension < count ? extents[dimension] : NULL, text);
+        }
+    return text;
+}
+
+/* "grid_x * grid_y", with a figure for each; a new string. */
+static char *add_extents(struct cover_entry *cover, const struct template *template, bool grid)
+{
+    char *product = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        char *text = extent_text(template, grid, i);
+        char *name = alloc_format("%s_%c", grid ? "grid" : "block", "xyz"[i]);
+        if (i == 0 || strcmp(text, "1") != 0) {
+            cover_entry_add_figure(cover, name, text);
+            char *longer =
+                product != NULL ? alloc_format("%s * %s", product, name) : alloc_string(name);
+            free(product);
+            product = longer;
+        }
+        free(name);
+        free(text);
+    }
+    return product;
+}
+
+static char *product_of_axes(const struct cover_session *session)
+{
+    char *text = NULL;
+    for (size_t i = 0; i < session->sizes.axes; i++) {
+        const char *name = session->range.kernel->cover.axes[i].name;
+        char *longer = text != NULL ? alloc_format("%s * %s", text, name) : alloc_string(name);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static void add_figures(struct cover_entry *cover, const struct cover_session *session)
+{
+    const struct template *template = &session->range.kernel->template;
+    char *blocks = add_extents(cover, template, true);
+    char *threads = add_extents(cover, template, false);
+    char *axes = product_of_axes(session);
+    char *elements = alloc_format("%s / (blocks * threads)", axes);
+    cover_entry_add_figure(cover, "blocks", blocks);
+    cover_entry_add_figure(cover, "threads", threads);
+    cover_entry_add_figure(cover, rule_figures[0], "blocks / (sm_count * blocks_per_sm)");
+    cover_entry_add_figure(cover, rule_figures[1], "ceil(waves) - waves");
+    cover_entry_add_figure(cover, rule_figures[2], elements);
+    free(elements);
+    free(axes);
+    free(threads);
+    free(blocks);
+}
+
+/* --- features --- */
+
+/* The values of figure `name` of one candidate; false if one cannot be computed, or all are the same. */
+static bool evaluate(const struct tuned_entry *entry, const struct cover_session *session,
+                     const char *name, size_t candidate, double *values)
+{
+    bool differ = false;
+    for (size_t i = 0; i < session->sizes.count; i++) {
+        struct bindings problem = {0};
+        problem_range_bind(&session->range, sizes_at(&session->sizes, i), &problem);
+        int status = cover_entry_figure(entry, name, candidate, &problem, 0, &values[i], NULL);
+        bindings_release(&problem);
+        if (status != 0 || !isfinite(values[i]))
+            return false;
+        differ = differ || fabs(values[i] - values[0]) > 0;
+    }
+    return differ;
+}
+
+static void add_launch_features(struct features *features, const struct tuned_entry *entry,
+                                const struct cover_session *session)
+{
+    double *values = alloc_zeroed(session->sizes.count, sizeof *values);
+    for (size_t candidate = 0; candidate < session->candidates.count; candidate++)
+        for (size_t i = 0; i < RULE_FIGURES; i++) {
+            if (!evaluate(entry, session, rule_figures[i], candidate, values))
+                continue;
+            struct feature *feature =
+                features_add(features, alloc_string(rule_figures[i]), session->sizes.count);
+            memcpy(feature->values, values, session->sizes.count * sizeof *values);
+            feature->configuration = candidate;
+        }
+    free(values);
+}
+
+void cover_tuned_features(struct features *features, const struct cover_session *session)
+{
+    struct tuned_entry entry;
+    size_features_add(features, &session->range, &session->sizes);
+    begin_entry(&entry, session);
+    add_ranges(entry.cover, session);
+    for (size_t i = 0; i < session->candidates.count; i++)
+        add_configuration(entry.cover, session, i);
+    add_figures(entry.cover, session);
+    cover_entry_add_line(entry.cover, 0, NULL);
+    if (cover_entry_check(&entry, NULL) == 0)
+        add_launch_features(features, &entry, session);
+    tuned_entry_release(&entry);
+}
+
+/* --- writing --- */
+
+/* Whether a line looks at a launch. */
+static bool needs_figures(const struct rule *rule, const struct features *features)
+{
+    bool needs = false;
+    for (size_t i = 0; i < rule->count; i++)
+        for (size_t j = 0; j < rule->lines[i].test_count; j++)
+            needs = needs || features->items[rule->lines[i].tests[j].feature].configuration !=
+                                 FEATURE_OF_ALL;
+    return needs;
+}
+
+static void add_rule(struct cover_entry *cover, const struct cover_session *session,
+                     const struct cover_option *option)
+{
+    if (needs_figures(&option->rule, &session->features))
+        add_figures(cover, session);
+    for (size_t i = 0; i < option->rule.count; i++) {
+        const struct rule_line *line = &option->rule.lines[i];
+        char *text = rule_text(line, &session->features, option->chosen, option->count);
+        cover_entry_add_line(cover, line->configuration, text);
+        free(text);
+    }
+}
+
+/* The fastest of the option's configurations at a size; option->count if all failed. */
+static size_t fastest_at(const struct cover_session *session, const struct cover_option *option,
+                         size_t size)
+{
+    size_t fastest = option->count;
+    double least_ns = INFINITY;
+    for (size_t i = 0; i < option->count; i++) {
+        double time_ns = session->times_ns[option->chosen[i] * session->sizes.count + size];
+        if (time_ns <= 0 || time_ns >= least_ns)
+            continue;
+        least_ns = time_ns;
+        fastest = i;
+    }
+    return fastest;
+}
+
+static void add_sizes(struct cover_entry *cover, const struct cover_session *session,
+                      const struct cover_option *option)
+{
+    for (size_t i = 0; i < session->sizes.count; i++) {
+        struct bindings problem = {0};
+        size_t fastest = fastest_at(session, option, i);
+        size_t choice = option->chosen[rule_decide(&option->rule, &session->features, i)];
+        if (fastest == option->count)
+            continue;
+        problem_range_bind(&session->range, sizes_at(&session->sizes, i), &problem);
+        cover_entry_add_size(cover, &problem, fastest,
+                             session->times_ns[option->chosen[fastest] * session->sizes.count + i],
+                             loss_percent(losses_of(&session->losses, choice, i)));
+        bindings_release(&problem);
+    }
+}
+
+int cover_tuned_write(const struct cover_session *session, const char *path, struct error *error)
+{
+    const struct cover_option *option = &session->cover.options[session->cover.best];
+    struct tuned_entry entry;
+    size_t taken;
+    begin_entry(&entry, session);
+    add_ranges(entry.cover, session);
+    for (size_t i = 0; i < option->count; i++)
+        add_configuration(entry.cover, session, option->chosen[i]);
+    add_rule(entry.cover, session, option);
+    add_sizes(entry.cover, session, option);
+    entry.cover->mean_loss_percent = loss_percent(option->expected.mean);
+    entry.cover->worst_loss_percent = loss_percent(option->expected.worst);
+    entry.cover->held_out_sizes = (int64_t)session->sizes.count;
+    int status = cover_entry_check(&entry, error);
+    if (status == 0)
+        status = tuned_file_update(path, &entry, 1, &taken, error);
+    tuned_entry_release(&entry);
+    return status;
+}
