@@ -1,5 +1,6 @@
 #include "command/command.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "command/cover_print.h"
@@ -9,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_notice(void *user, const struct error *notice)
 {
@@ -104,7 +106,8 @@ static int cover(int argc, const char **argv, const struct command_options *opti
         status = command_load_sweep(options, false, &sweep, error);
     if (status != 0)
         return status;
-    char *command = command_join(argc, argv);
+    char *arguments = command_join(argc, argv);
+    char *command = alloc_format("autotune cover%s", arguments + strlen("autotune"));
     const struct run_options run = {
         .command = command,
         .tuned = options->tuned,
@@ -121,6 +124,7 @@ static int cover(int argc, const char **argv, const struct command_options *opti
     interrupt_install();
     status = cover_kernels(&sweep, options, &run, error);
     free(command);
+    free(arguments);
     sweep_release(&sweep);
     return status;
 }

@@ -92,18 +92,6 @@ static void print_rule(const struct cover_session *session, const struct cover_o
     putchar('\n');
 }
 
-/* Orders sizes by their values, the first axis first. */
-static int compare_sizes(const void *a, const void *b, void *user)
-{
-    const struct sizes *sizes = user;
-    const int64_t *left = sizes_at(sizes, *(const size_t *)a);
-    const int64_t *right = sizes_at(sizes, *(const size_t *)b);
-    for (size_t i = 0; i < sizes->axes; i++)
-        if (left[i] != right[i])
-            return left[i] < right[i] ? -1 : 1;
-    return 0;
-}
-
 static void add_size(struct text_table *table, const struct cover_session *session,
                      const struct cover_option *option, size_t size)
 {
@@ -129,10 +117,7 @@ static void print_sizes(const struct cover_session *session, const struct cover_
     for (size_t i = 0; i < session->sizes.axes; i++)
         text_table_column(table, session->range.kernel->cover.axes[i].name, TABLE_RIGHT);
     add_columns(table, headings, sizeof headings / sizeof *headings);
-    for (size_t i = 0; i < session->sizes.count; i++)
-        order[i] = i;
-    qsort_r(order, session->sizes.count, sizeof *order, compare_sizes,
-            (void *)(uintptr_t)&session->sizes);
+    sizes_order(&session->sizes, order);
     for (size_t i = 0; i < session->sizes.count; i++)
         add_size(table, session, option, order[i]);
     text_table_print(table, WIDTH, stdout);

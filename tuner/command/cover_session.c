@@ -213,30 +213,43 @@ static int compute(struct cover_session *session, struct error *error)
     return status;
 }
 
-/* What the choice for each size loses at each other size. */
-static double *cross_losses(const struct cover_session *session)
+/* What the chosen configurations lose at a size in any case. */
+static double least_loss(const struct cover_session *session, const struct cover_option *option,
+                         size_t size)
+{
+    double least = LOSS_FAILED;
+    for (size_t i = 0; i < option->count; i++)
+        least = fmin(least, losses_of(&session->losses, option->chosen[i], size));
+    return least;
+}
+
+/* What the choice for each size loses at each other size, and what was lost at each when it was left
+ * out, beyond what no rule could avoid. */
+static void find_doubts(const struct cover_session *session, double *crossed, double *expected)
 {
     const struct cover_option *option = &session->cover.options[session->cover.best];
     size_t count = session->sizes.count;
-    double *crossed = alloc_zeroed(count * count, sizeof *crossed);
     for (size_t i = 0; i < count; i++) {
         size_t choice = option->chosen[rule_decide(&option->rule, &session->features, i)];
         for (size_t j = 0; j < count; j++)
-            crossed[i * count + j] = losses_of(&session->losses, choice, j);
+            crossed[i * count + j] =
+                losses_of(&session->losses, choice, j) - least_loss(session, option, j);
+        expected[i] = fmax(option->expected_at[i] - least_loss(session, option, i), 0);
     }
-    return crossed;
 }
 
 /* Tunes the sizes at which the cover is least certain; `*more` is false if there are none left. */
 static int tune_next(struct cover_session *session, bool *more, struct error *error)
 {
     struct sizes next = {.axes = session->sizes.axes};
-    double *crossed = cross_losses(session);
+    size_t count = session->sizes.count;
+    double *crossed = alloc_zeroed(count * count, sizeof *crossed);
+    double *expected = alloc_zeroed(count, sizeof *expected);
     const struct size_doubts doubts = {.sizes = &session->sizes,
                                        .left_out = &session->left_out,
-                                       .expected =
-                                           session->cover.options[session->cover.best].expected_at,
+                                       .expected = expected,
                                        .crossed = crossed};
+    find_doubts(session, crossed, expected);
     double budget_s =
         session->limits.budget_s > 0 ? fmin(BATCH * session->tuning_s, left_s(session) / 2) : 0;
     int status = size_plan_next(&session->range, &doubts, BATCH, &next, error);
@@ -245,6 +258,7 @@ static int tune_next(struct cover_session *session, bool *more, struct error *er
         status = tune(session, &next, budget_s, error);
     sizes_release(&next);
     free(crossed);
+    free(expected);
     return status;
 }
 

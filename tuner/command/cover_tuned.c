@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "cover/rule_text.h"
 #include "cover/size_features.h"
+#include "record/cover_choice.h"
 #include "record/cover_entry.h"
 #include "record/tuned_file.h"
 
@@ -282,21 +283,35 @@ static size_t fastest_at(const struct cover_session *session, const struct cover
     return fastest;
 }
 
+/* Digits beyond what was measured would only be noise to the reader. */
+static double rounded(double number, double unit)
+{
+    return round(number / unit) / round(1 / unit);
+}
+
+static void add_size(struct cover_entry *cover, const struct cover_session *session,
+                     const struct cover_option *option, size_t size)
+{
+    struct bindings problem = {0};
+    size_t fastest = fastest_at(session, option, size);
+    size_t choice = option->chosen[rule_decide(&option->rule, &session->features, size)];
+    if (fastest == option->count)
+        return;
+    double time_ns = session->times_ns[option->chosen[fastest] * session->sizes.count + size];
+    double percent = loss_percent(losses_of(&session->losses, choice, size));
+    problem_range_bind(&session->range, sizes_at(&session->sizes, size), &problem);
+    cover_entry_add_size(cover, &problem, fastest, rounded(time_ns, 0.1), rounded(percent, 0.01));
+    bindings_release(&problem);
+}
+
 static void add_sizes(struct cover_entry *cover, const struct cover_session *session,
                       const struct cover_option *option)
 {
-    for (size_t i = 0; i < session->sizes.count; i++) {
-        struct bindings problem = {0};
-        size_t fastest = fastest_at(session, option, i);
-        size_t choice = option->chosen[rule_decide(&option->rule, &session->features, i)];
-        if (fastest == option->count)
-            continue;
-        problem_range_bind(&session->range, sizes_at(&session->sizes, i), &problem);
-        cover_entry_add_size(cover, &problem, fastest,
-                             session->times_ns[option->chosen[fastest] * session->sizes.count + i],
-                             loss_percent(losses_of(&session->losses, choice, i)));
-        bindings_release(&problem);
-    }
+    size_t *order = alloc_zeroed(session->sizes.count, sizeof *order);
+    sizes_order(&session->sizes, order);
+    for (size_t i = 0; i < session->sizes.count; i++)
+        add_size(cover, session, option, order[i]);
+    free(order);
 }
 
 int cover_tuned_write(const struct cover_session *session, const char *path, struct error *error)
@@ -310,8 +325,8 @@ int cover_tuned_write(const struct cover_session *session, const char *path, str
         add_configuration(entry.cover, session, option->chosen[i]);
     add_rule(entry.cover, session, option);
     add_sizes(entry.cover, session, option);
-    entry.cover->mean_loss_percent = loss_percent(option->expected.mean);
-    entry.cover->worst_loss_percent = loss_percent(option->expected.worst);
+    entry.cover->mean_loss_percent = rounded(loss_percent(option->expected.mean), 0.01);
+    entry.cover->worst_loss_percent = rounded(loss_percent(option->expected.worst), 0.01);
     entry.cover->held_out_sizes = (int64_t)session->sizes.count;
     int status = cover_entry_check(&entry, error);
     if (status == 0)

@@ -169,6 +169,24 @@ double sizes_nearest(const struct sizes *sizes, const int64_t *size, size_t *nea
     return least;
 }
 
+static int compare_sizes(const void *a, const void *b, void *user)
+{
+    const struct sizes *const *sizes = user;
+    const int64_t *left = sizes_at(*sizes, *(const size_t *)a);
+    const int64_t *right = sizes_at(*sizes, *(const size_t *)b);
+    for (size_t i = 0; i < (*sizes)->axes; i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
+void sizes_order(const struct sizes *sizes, size_t *order)
+{
+    for (size_t i = 0; i < sizes->count; i++)
+        order[i] = i;
+    qsort_r(order, sizes->count, sizeof *order, compare_sizes, &sizes);
+}
+
 static double volume(const int64_t *size, size_t axes)
 {
     double product = 1;

@@ -55,6 +55,9 @@ bool sizes_add(struct sizes *sizes, const int64_t *size);
 const int64_t *sizes_at(const struct sizes *sizes, size_t index);
 void sizes_release(struct sizes *sizes);
 
+/* The sizes' indices in the order of their values, the first axis first. */
+void sizes_order(const struct sizes *sizes, size_t *order);
+
 /* Orders them by the product of their values, so that neighbours are alike. */
 void sizes_sort(struct sizes *sizes);
 
