@@ -31,6 +31,10 @@ launches() {
         "configuration 2: block_size=256" "expected loss at sizes that were not measured"
     grep -qE '^rule 1: [12] if n (<|>=) (2\^15|40000|49152)$' out
     grep -qE '^rule 2: [12]$' out
+    has results/tuned.ini "cover = 1" "range.n = 8192 .. 131072" "problem.factor = 1.5" "mean_loss_percent = " \
+        "command = autotune cover --config sweep.ini"
+    equal "$(grep -c '^kernel' results/tuned.ini)" 1 # and no entries of single sizes
+    grep -qE '^rule.1 = [12] if n (<|>=) ' results/tuned.ini
     none_alive
 }
 
@@ -94,7 +98,7 @@ launches() {
 @test "a constraint on the problem limits the range" {
     range 2^13..2^14
     echo "constraint = n % 1024 == 0" >>sweep.ini
-    autotune cover --config sweep.ini
+    autotune cover --config sweep.ini --evaluations 4 # a search knows of it, too
     exits 0
     sizes=$(awk '$1 ~ /^[0-9]+$/ && $1 >= 8192 { print $1 }' out)
     [ -n "$sizes" ]

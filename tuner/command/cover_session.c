@@ -11,13 +11,13 @@
 #include <string.h>
 
 enum {
-    BATCH = 4, /* sizes chosen at a time */
+    BATCH = 4, /* sizes chosen at a time, at most */
     CANDIDATES_PER_CONFIGURATION = 3
 };
 
 /* Of a budget: for tuning the first sizes; and when nothing further is begun. */
 static const double first_share = 0.5;
-static const double last_share = 0.8;
+static const double last_share = 0.85;
 
 int cover_session_init(struct cover_session *session, const struct sweep *sweep,
                        const struct sweep_kernel *kernel, const struct command_options *options,
@@ -188,6 +188,13 @@ static int hold_rounds(struct cover_session *session, struct error *error)
 
 /* --- the cover --- */
 
+/* Whether there is time to measure everything again with further candidates. */
+static bool can_nominate(const struct cover_session *session)
+{
+    return session->candidates.count == 0 ||
+           (double)session->sizes.count * session->rounds_s < left_s(session);
+}
+
 /* Nominates candidates, measures them at every size, and computes the cover. */
 static int compute(struct cover_session *session, struct error *error)
 {
@@ -195,7 +202,7 @@ static int compute(struct cover_session *session, struct error *error)
     double *weights = alloc_zeroed(session->sizes.count, sizeof *weights);
     int status = size_plan_weights(&session->range, &session->sizes, weights, error);
     release_result(session);
-    if (status == 0)
+    if (status == 0 && can_nominate(session))
         (void)nominees_nominate(&session->candidates, session->tuned, &session->sizes, weights,
                                 limit < CHOICE_LIMIT ? limit : CHOICE_LIMIT);
     if (status == 0)
@@ -239,7 +246,7 @@ static void find_doubts(const struct cover_session *session, double *crossed, do
 }
 
 /* Tunes the sizes at which the cover is least certain; `*more` is false if there are none left. */
-static int tune_next(struct cover_session *session, bool *more, struct error *error)
+static int tune_next(struct cover_session *session, size_t batch, bool *more, struct error *error)
 {
     struct sizes next = {.axes = session->sizes.axes};
     size_t count = session->sizes.count;
@@ -250,9 +257,10 @@ static int tune_next(struct cover_session *session, bool *more, struct error *er
                                        .expected = expected,
                                        .crossed = crossed};
     find_doubts(session, crossed, expected);
-    double budget_s =
-        session->limits.budget_s > 0 ? fmin(BATCH * session->tuning_s, left_s(session) / 2) : 0;
-    int status = size_plan_next(&session->range, &doubts, BATCH, &next, error);
+    double budget_s = session->limits.budget_s > 0
+                          ? fmin((double)batch * session->tuning_s, left_s(session) / 2)
+                          : 0;
+    int status = size_plan_next(&session->range, &doubts, batch, &next, error);
     *more = next.count > 0;
     if (status == 0 && *more)
         status = tune(session, &next, budget_s, error);
@@ -262,11 +270,14 @@ static int tune_next(struct cover_session *session, bool *more, struct error *er
     return status;
 }
 
-/* Whether there is time for another batch, and for measuring all candidates once more. */
-static bool has_time(const struct cover_session *session)
+/* How many more sizes there is time for, in one batch. */
+static size_t batch_size(const struct cover_session *session)
 {
-    double rounds = (double)(session->sizes.count + BATCH) * session->rounds_s;
-    return BATCH * session->tuning_s / 2 + rounds < left_s(session);
+    double size_s = session->tuning_s / 2 + session->rounds_s;
+    double sizes = session->limits.budget_s > 0 ? left_s(session) / fmax(size_s, 1e-3) : BATCH;
+    size_t most = most_sizes(session) - session->sizes.count;
+    size_t batch = sizes < BATCH ? (size_t)sizes : BATCH;
+    return session->sizes.count >= most_sizes(session) ? 0 : batch < most ? batch : most;
 }
 
 int cover_session_measure(struct cover_session *session, struct error *error)
@@ -275,8 +286,8 @@ int cover_session_measure(struct cover_session *session, struct error *error)
     int status = tune_first(session, error);
     if (status == 0)
         status = compute(session, error);
-    while (status == 0 && more && session->sizes.count < most_sizes(session) && has_time(session)) {
-        status = tune_next(session, &more, error);
+    for (size_t batch; status == 0 && more && (batch = batch_size(session)) > 0;) {
+        status = tune_next(session, batch, &more, error);
         if (status == 0 && more)
             status = compute(session, error);
     }

@@ -253,7 +253,7 @@ static void pass_doubt(void *user, const struct tuning_job *job, const struct co
 static int make_job(struct run *run, const struct sweep_kernel *kernel,
                     const struct bindings *problem, struct error *error)
 {
-    struct tuning_job *job = ARRAY_APPEND(run->jobs, run->job_count);
+    struct tuning_job *job = &run->jobs[run->job_count++];
     tuning_job_init(job, kernel, problem, &run->environment);
     job->compile_timeout_s = run->sweep->compile_timeout_s;
     job->launch_timeout_s = run->sweep->launch_timeout_s;
@@ -287,10 +287,14 @@ static int plan_order(struct run *run, struct tuning_job *job, size_t *total, st
     return idle ? 0 : tuning_job_compile(job, run->pool, error);
 }
 
-/* Makes every job of the sweep. */
+/* Makes every job of the sweep. They stay where they are: searches point to their jobs' values. */
 static int plan_jobs(struct run *run, struct error *error)
 {
+    size_t count = 0;
     int status = 0;
+    for (size_t i = 0; i < run->sweep->kernel_count; i++)
+        count += run->sweep->kernels[i].problem_count;
+    run->jobs = alloc_zeroed(count, sizeof *run->jobs);
     for (size_t i = 0; i < run->sweep->kernel_count && status == 0; i++) {
         const struct sweep_kernel *kernel = &run->sweep->kernels[i];
         for (size_t j = 0; j < kernel->problem_count && status == 0; j++)
