@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The features that concern these configurations, at all sizes but `without`. Texts are borrowed. */
 static void select_features(struct features *selected, const struct features *features,
@@ -82,101 +83,125 @@ static void leave_out(const struct losses *losses, const struct features *featur
     }
 }
 
-/* Of rule number `index` of each fold. */
-static struct loss fold_loss(const struct losses *losses, const double *lost, size_t index)
+/* Of the numbers at each size, `stride` apart. */
+static struct loss loss_over(const struct losses *losses, const double *lost, size_t stride)
 {
     struct loss loss = {0};
     for (size_t size = 0; size < losses->sizes; size++) {
-        loss.mean += losses->weights[size] * lost[size * RULE_LINES + index];
-        loss.worst = fmax(loss.worst, lost[size * RULE_LINES + index]);
+        loss.mean += losses->weights[size] * lost[size * stride];
+        loss.worst = fmax(loss.worst, lost[size * stride]);
     }
     return loss;
 }
 
-/* Whether losing `lost` is as good as losing `least_lost` at each size: no worse by more than what is
- * worth a line or a configuration, and the standard error of the difference. The tables have
- * `stride` numbers a size. */
-static bool is_as_good(const struct losses *losses, const double *lost, const double *least_lost,
-                       size_t stride, double difference)
+static double objective_over(const struct losses *losses, const double *lost, size_t stride)
 {
+    return loss_objective(loss_over(losses, lost, stride));
+}
+
+/* Whether losing `lost` is as good as losing `least`: no worse by more than what is worth a line or a
+ * configuration, and the standard error of the difference, if that is small. */
+static bool is_as_good(const struct losses *losses, const double *lost, const double *least,
+                       size_t stride)
+{
+    static const double error_limit = 0.004;
+    double difference =
+        objective_over(losses, lost, stride) - objective_over(losses, least, stride);
     double mean = 0;
     double squares = 0;
     double weights = 0;
     for (size_t size = 0; size < losses->sizes; size++)
-        mean += losses->weights[size] * (lost[size * stride] - least_lost[size * stride]);
+        mean += losses->weights[size] * (lost[size * stride] - least[size * stride]);
     for (size_t size = 0; size < losses->sizes; size++) {
         double weight = losses->weights[size];
-        double own = lost[size * stride] - least_lost[size * stride] - mean;
+        double own = lost[size * stride] - least[size * stride] - mean;
         squares += weight * own * own;
         weights += weight * weight;
     }
-    return difference <= CHOICE_WORTH + sqrt(squares * weights);
+    return difference <= CHOICE_WORTH + fmin(sqrt(squares * weights), error_limit);
 }
 
-/* The number of the shortest rule that is as good as any, at sizes left out. */
-static size_t enough_lines(const struct losses *losses, const double *lost)
+/* What rules of each number of lines lose at the sizes that they were learnt from. */
+static void fit(const struct losses *losses, const struct features *features,
+                const struct cover_option *option, struct rule *rules, double *fitted)
 {
-    double objectives[RULE_LINES];
+    size_t learnt = learn(losses, features, option->chosen, option->count, losses->sizes, rules);
+    for (size_t i = learnt; i < RULE_LINES; i++)
+        rules[i] = rules[learnt - 1];
+    for (size_t size = 0; size < losses->sizes; size++)
+        for (size_t i = 0; i < RULE_LINES; i++)
+            fitted[size * RULE_LINES + i] =
+                losses_of(losses, option->chosen[rule_decide(&rules[i], features, size)], size);
+}
+
+/*
+ * The number of the shortest rule that is as good as any. What is lost at a size left out is too much,
+ * because the size is missing, and what is lost at those that a rule was learnt from is too little; so
+ * rules are judged by both (Efron's .632 estimator, 1983).
+ */
+static size_t enough_lines(const struct losses *losses, const double *judged)
+{
     size_t least = 0;
     size_t index = 0;
-    for (size_t i = 0; i < RULE_LINES; i++) {
-        objectives[i] = loss_objective(fold_loss(losses, lost, i));
-        least = objectives[i] < objectives[least] ? i : least;
-    }
-    while (!is_as_good(losses, lost + index, lost + least, RULE_LINES,
-                       objectives[index] - objectives[least]))
+    for (size_t i = 1; i < RULE_LINES; i++)
+        if (objective_over(losses, judged + i, RULE_LINES) <
+            objective_over(losses, judged + least, RULE_LINES))
+            least = i;
+    while (!is_as_good(losses, judged + index, judged + least, RULE_LINES))
         index++;
     return index;
-}
-
-static void take_fitted(struct cover_option *option, const struct losses *losses,
-                        const struct features *features, size_t index)
-{
-    struct rule rules[RULE_LINES];
-    struct losses part;
-    size_t learnt = learn(losses, features, option->chosen, option->count, losses->sizes, rules);
-    option->rule = rules[index < learnt ? index : learnt - 1];
-    option->least = choice_loss(losses, option->chosen, option->count);
-    losses_select(&part, losses, option->chosen, option->count, losses->sizes);
-    option->fitted = rule_loss(&option->rule, &part, features);
-    losses_release(&part);
 }
 
 static void compute_option(struct cover_option *option, const struct losses *losses,
                            const struct features *features, size_t limit)
 {
     enum { FEWEST_SIZES = 3 };
-    double *lost = alloc_zeroed(losses->sizes * RULE_LINES, sizeof *lost);
-    size_t index = RULE_LINES - 1;
-    *option = (struct cover_option){.expected_at =
-                                        alloc_zeroed(losses->sizes, sizeof *option->expected_at)};
+    static const double left_out_share = 0.632;
+    const size_t count = losses->sizes * RULE_LINES;
+    struct rule rules[RULE_LINES];
+    double *fitted = alloc_zeroed(count, sizeof *fitted);
+    double *lost = alloc_zeroed(count, sizeof *lost);
+    double *judged = alloc_zeroed(count, sizeof *judged);
+    *option = (struct cover_option){
+        .expected_at = alloc_zeroed(losses->sizes, sizeof *option->expected_at),
+        .judged_at = alloc_zeroed(losses->sizes, sizeof *option->judged_at)};
     option->count = choice_make(losses, limit, CHOICE_WORTH, option->chosen);
-    if (losses->sizes >= FEWEST_SIZES) {
-        for (size_t size = 0; size < losses->sizes; size++)
-            leave_out(losses, features, limit, size, lost + size * RULE_LINES);
-        index = enough_lines(losses, lost);
-    }
-    take_fitted(option, losses, features, index);
-    option->expected =
-        losses->sizes >= FEWEST_SIZES ? fold_loss(losses, lost, index) : option->fitted;
-    for (size_t size = 0; size < losses->sizes; size++)
+    option->least = choice_loss(losses, option->chosen, option->count);
+    fit(losses, features, option, rules, fitted);
+    memcpy(lost, fitted, count * sizeof *lost);
+    for (size_t size = 0; size < losses->sizes && losses->sizes >= FEWEST_SIZES; size++)
+        leave_out(losses, features, limit, size, lost + size * RULE_LINES);
+    for (size_t i = 0; i < count; i++)
+        judged[i] = left_out_share * lost[i] + (1 - left_out_share) * fitted[i];
+    size_t index = enough_lines(losses, judged);
+    option->rule = rules[index];
+    option->fitted = loss_over(losses, fitted + index, RULE_LINES);
+    option->expected = loss_over(losses, lost + index, RULE_LINES);
+    for (size_t size = 0; size < losses->sizes; size++) {
         option->expected_at[size] = lost[size * RULE_LINES + index];
+        option->judged_at[size] = judged[size * RULE_LINES + index];
+    }
+    free(judged);
     free(lost);
+    free(fitted);
 }
 
-/* The option with the fewest configurations that is as good as any, at sizes left out. */
+static void release_option(struct cover_option *option)
+{
+    free(option->expected_at);
+    free(option->judged_at);
+}
+
+/* The option with the fewest configurations that is as good as any. */
 static size_t enough_configurations(const struct cover *cover, const struct losses *losses)
 {
     size_t least = 0;
     size_t index = 0;
     for (size_t i = 1; i < cover->count; i++)
-        if (loss_objective(cover->options[i].expected) <
-            loss_objective(cover->options[least].expected))
+        if (objective_over(losses, cover->options[i].judged_at, 1) <
+            objective_over(losses, cover->options[least].judged_at, 1))
             least = i;
-    const struct cover_option *best = &cover->options[least];
-    while (!is_as_good(losses, cover->options[index].expected_at, best->expected_at, 1,
-                       loss_objective(cover->options[index].expected) -
-                           loss_objective(best->expected)))
+    while (!is_as_good(losses, cover->options[index].judged_at, cover->options[least].judged_at, 1))
         index++;
     return index;
 }
@@ -190,7 +215,7 @@ void cover_compute(struct cover *cover, const struct losses *losses,
         struct cover_option *option = &cover->options[cover->count];
         compute_option(option, losses, features, cover->count + 1);
         if (option->count <= cover->count) { /* no more are worth it */
-            free(option->expected_at);
+            release_option(option);
             break;
         }
         cover->count++;
@@ -201,6 +226,6 @@ void cover_compute(struct cover *cover, const struct losses *losses,
 void cover_release(struct cover *cover)
 {
     for (size_t i = 0; i < cover->count; i++)
-        free(cover->options[i].expected_at);
+        release_option(&cover->options[i]);
     *cover = (struct cover){0};
 }

@@ -23,6 +23,7 @@ struct cover_option {
     struct loss fitted;   /* of the rule's choices at the sizes that it was learnt from */
     struct loss expected; /* at sizes left out */
     double *expected_at;  /* each size, left out */
+    double *judged_at;    /* by which options are compared: between that and what it loses there */
 };
 
 struct cover {
