@@ -1,13 +1,13 @@
 #include "command/cover_tuned.h"
 
 #include "base/alloc.h"
+#include "command/cover_figures.h"
 #include "cover/rule_text.h"
 #include "cover/size_features.h"
 #include "record/cover_choice.h"
 #include "record/cover_entry.h"
 #include "record/tuned_file.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,112 +85,6 @@ static void add_configuration(struct cover_entry *cover, const struct cover_sess
                                   stats != NULL ? stats->blocks_per_sm : 0);
 }
 
-/* --- figures of the launch --- */
-
-/* What rules look at; the others are steps on the way. */
-static const char *const rule_figures[] = {"waves", "tail", "elements_per_thread"};
-
-enum { RULE_FIGURES = sizeof rule_figures / sizeof *rule_figures };
-
-/* The expression's text on one line; a new string. */
-static char *one_line(const struct expression *expression)
-{
-    const char *from = expression_text(expression);
-    char *text = alloc_zeroed(strlen(from) + 1, 1);
-    size_t length = 0;
-    for (; *from != '\0'; from++) {
-        bool blank = isspace((unsigned char)*from) != 0;
-        if (!blank || (length > 0 && text[length - 1] != ' '))
-            text[length++] = (char)(blank ? ' ' : *from);
-    }
-    return text;
-}
-
-/* "when ? expression : rest", or the expression alone if the launch is always there. Takes over
- * `rest`. */
-static char *prefer(const struct launch *launch, const struct expression *expression, char *rest)
-{
-    char *own = expression != NULL ? one_line(expression) : alloc_string("1");
-    if (launch->when == NULL) {
-        free(rest);
-        return own;
-    }
-    char *when = one_line(launch->when);
-    char *text = alloc_format("(%s) ? %s : (%s)", when, own, rest);
-    free(when);
-    free(own);
-    free(rest);
-    return text;
-}
-
-/*
- * Extent `dimension` of the grid or the block of the main launch: of the first launch that is marked
- * as main and takes place, or else of the first that takes place. A new string.
- */
-static char *extent_text(const struct template *template, bool grid, size_t dimension)
-{
-    char *text = alloc_string("1");
-    for (int main = 0; main <= 1; main++)
-        for (size_t i = template->launch_count; i-- > 0;) {
-            const struct launch *launch = &template->launches[i];
-            struct expression *const *extents = grid ? launch->grid : launch->block;
-            size_t count = grid ? launch->grid_count : launch->block_count;
-            if (launch->main == (main != 0))
-                text = prefer(launch, dimension < count ? extents[dimension] : NULL, text);
-        }
-    return text;
-}
-
-/* "grid_x * grid_y", with a figure for each; a new string. */
-static char *add_extents(struct cover_entry *cover, const struct template *template, bool grid)
-{
-    char *product = NULL;
-    for (size_t i = 0; i < 3; i++) {
-        char *text = extent_text(template, grid, i);
-        char *name = alloc_format("%s_%c", grid ? "grid" : "block", "xyz"[i]);
-        if (i == 0 || strcmp(text, "1") != 0) {
-            cover_entry_add_figure(cover, name, text);
-            char *longer =
-                product != NULL ? alloc_format("%s * %s", product, name) : alloc_string(name);
-            free(product);
-            product = longer;
-        }
-        free(name);
-        free(text);
-    }
-    return product;
-}
-
-static char *product_of_axes(const struct cover_session *session)
-{
-    char *text = NULL;
-    for (size_t i = 0; i < session->sizes.axes; i++) {
-        const char *name = session->range.kernel->cover.axes[i].name;
-        char *longer = text != NULL ? alloc_format("%s * %s", text, name) : alloc_string(name);
-        free(text);
-        text = longer;
-    }
-    return text;
-}
-
-static void add_figures(struct cover_entry *cover, const struct cover_session *session)
-{
-    const struct template *template = &session->range.kernel->template;
-    char *blocks = add_extents(cover, template, true);
-    char *threads = add_extents(cover, template, false);
-    char *axes = product_of_axes(session);
-    char *elements = alloc_format("%s / (blocks * threads)", axes);
-    cover_entry_add_figure(cover, "blocks", blocks);
-    cover_entry_add_figure(cover, "threads", threads);
-    cover_entry_add_figure(cover, rule_figures[0], "blocks / (sm_count * blocks_per_sm)");
-    cover_entry_add_figure(cover, rule_figures[1], "ceil(waves) - waves");
-    cover_entry_add_figure(cover, rule_figures[2], elements);
-    free(elements);
-    free(axes);
-    free(threads);
-    free(blocks);
-}
-
 /* --- features --- */
 
 /* The values of figure `name` of one candidate; false if one cannot be computed, or all are the same. */
@@ -215,11 +109,11 @@ static void add_launch_features(struct features *features, const struct tuned_en
 {
     double *values = alloc_zeroed(session->sizes.count, sizeof *values);
     for (size_t candidate = 0; candidate < session->candidates.count; candidate++)
-        for (size_t i = 0; i < RULE_FIGURES; i++) {
-            if (!evaluate(entry, session, rule_figures[i], candidate, values))
+        for (size_t i = 0; i < COVER_RULE_FIGURES; i++) {
+            if (!evaluate(entry, session, cover_figures[i], candidate, values))
                 continue;
             struct feature *feature =
-                features_add(features, alloc_string(rule_figures[i]), session->sizes.count);
+                features_add(features, alloc_string(cover_figures[i]), session->sizes.count);
             memcpy(feature->values, values, session->sizes.count * sizeof *values);
             feature->configuration = candidate;
         }
@@ -229,13 +123,17 @@ static void add_launch_features(struct features *features, const struct tuned_en
 void cover_tuned_features(struct features *features, const struct cover_session *session)
 {
     struct tuned_entry entry;
+    struct bindings problem = {0};
     size_features_add(features, &session->range, &session->sizes);
     begin_entry(&entry, session);
     add_ranges(entry.cover, session);
     for (size_t i = 0; i < session->candidates.count; i++)
         add_configuration(entry.cover, session, i);
-    add_figures(entry.cover, session);
+    cover_figures_add(entry.cover, session);
     cover_entry_add_line(entry.cover, 0, NULL);
+    problem_range_bind(&session->range, sizes_at(&session->sizes, 0), &problem);
+    cover_entry_add_size(entry.cover, &problem, 0, 1, 0); /* a cover must have one */
+    bindings_release(&problem);
     if (cover_entry_check(&entry, NULL) == 0)
         add_launch_features(features, &entry, session);
     tuned_entry_release(&entry);
@@ -258,7 +156,7 @@ static void add_rule(struct cover_entry *cover, const struct cover_session *sess
                      const struct cover_option *option)
 {
     if (needs_figures(&option->rule, &session->features))
-        add_figures(cover, session);
+        cover_figures_add(cover, session);
     for (size_t i = 0; i < option->rule.count; i++) {
         const struct rule_line *line = &option->rule.lines[i];
         char *text = rule_text(line, &session->features, option->chosen, option->count);

@@ -1,0 +1,162 @@
+#include "command/cover_figures.h"
+
+#include "base/alloc.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const cover_figures[COVER_RULE_FIGURES] = {"waves", "tail", "elements_per_thread"};
+
+/* --- which launches take place --- */
+
+enum taking_place { ALWAYS, NEVER, SOMETIMES };
+
+/* Whether a launch takes place for one candidate at one size: 1, 0, or negative if that cannot be
+ * told from their values. */
+static int takes_place(const struct cover_session *session, const struct launch *launch,
+                       size_t candidate, size_t size)
+{
+    struct bindings device = {0};
+    struct bindings problem = {0};
+    bool holds = false;
+    gpu_bindings(&session->tuned[0].environment.gpu, &device);
+    problem_range_bind(&session->range, sizes_at(&session->sizes, size), &problem);
+    const struct scope attributes = {.bindings = &device};
+    const struct scope values = {.bindings = &problem, .outer = &attributes};
+    const struct scope scope = {.bindings = &session->candidates.items[candidate],
+                                .outer = &values};
+    int status = expression_boolean(launch->when, &scope, &holds, NULL);
+    bindings_release(&device);
+    bindings_release(&problem);
+    return status != 0 ? status : holds;
+}
+
+static enum taking_place when_of(const struct cover_session *session, const struct launch *launch)
+{
+    size_t count = 0;
+    size_t total = session->candidates.count * session->sizes.count;
+    if (launch->when == NULL)
+        return ALWAYS;
+    for (size_t i = 0; i < total; i++) {
+        int holds = takes_place(session, launch, i % session->candidates.count,
+                                i / session->candidates.count);
+        if (holds < 0)
+            return SOMETIMES;
+        count += (size_t)holds;
+    }
+    return count == total ? ALWAYS : count == 0 ? NEVER : SOMETIMES;
+}
+
+/* --- extents --- */
+
+/* The expression's text on one line; a new string. */
+static char *one_line(const struct expression *expression)
+{
+    const char *from = expression_text(expression);
+    char *text = alloc_zeroed(strlen(from) + 1, 1);
+    size_t length = 0;
+    for (; *from != '\0'; from++) {
+        bool blank = isspace((unsigned char)*from) != 0;
+        if (!blank || (length > 0 && text[length - 1] != ' '))
+            text[length++] = (char)(blank ? ' ' : *from);
+    }
+    return text;
+}
+
+/* `own`, or "(when) ? own : (rest)" if the launch does not always take place. Takes over both. */
+static char *prefer(const struct launch *launch, enum taking_place when, char *own, char *rest)
+{
+    char *text = own;
+    if (when == SOMETIMES) {
+        char *condition = one_line(launch->when);
+        text = alloc_format("(%s) ? %s : (%s)", condition, own, rest);
+        free(condition);
+        free(own);
+    }
+    free(rest);
+    return text;
+}
+
+/*
+ * Extent `dimension` of the grid or the block of the main launch: of the first launch that is marked
+ * as main and takes place, or else of the first that takes place. A new string; NULL if it is 1
+ * everywhere.
+ */
+static char *extent_text(const struct template *template, const enum taking_place *when, bool grid,
+                         size_t dimension)
+{
+    char *text = alloc_string("1");
+    bool stated = false;
+    for (int main = 0; main <= 1; main++)
+        for (size_t i = template->launch_count; i-- > 0;) {
+            const struct launch *launch = &template->launches[i];
+            struct expression *const *extents = grid ? launch->grid : launch->block;
+            size_t count = grid ? launch->grid_count : launch->block_count;
+            if (launch->main != (main != 0) || when[i] == NEVER)
+                continue;
+            stated = stated || dimension < count;
+            text =
+                prefer(launch, when[i],
+                       dimension < count ? one_line(extents[dimension]) : alloc_string("1"), text);
+        }
+    if (stated)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* "grid_x * grid_y", with a figure for each; a new string. */
+static char *add_extents(struct cover_entry *cover, const struct template *template,
+                         const enum taking_place *when, bool grid)
+{
+    char *product = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        char *text = extent_text(template, when, grid, i);
+        if (text == NULL)
+            continue;
+        char *name = alloc_format("%s_%c", grid ? "grid" : "block", "xyz"[i]);
+        cover_entry_add_figure(cover, name, text);
+        char *longer =
+            product != NULL ? alloc_format("%s * %s", product, name) : alloc_string(name);
+        free(product);
+        product = longer;
+        free(name);
+        free(text);
+    }
+    return product != NULL ? product : alloc_string("1");
+}
+
+static char *product_of_axes(const struct cover_session *session)
+{
+    char *text = NULL;
+    for (size_t i = 0; i < session->sizes.axes; i++) {
+        const char *name = session->range.kernel->cover.axes[i].name;
+        char *longer = text != NULL ? alloc_format("%s * %s", text, name) : alloc_string(name);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+void cover_figures_add(struct cover_entry *cover, const struct cover_session *session)
+{
+    const struct template *template = &session->range.kernel->template;
+    enum taking_place *when = alloc_zeroed(template->launch_count, sizeof *when);
+    for (size_t i = 0; i < template->launch_count; i++)
+        when[i] = when_of(session, &template->launches[i]);
+    char *blocks = add_extents(cover, template, when, true);
+    char *threads = add_extents(cover, template, when, false);
+    char *axes = product_of_axes(session);
+    char *elements = alloc_format("%s / (blocks * threads)", axes);
+    cover_entry_add_figure(cover, "blocks", blocks);
+    cover_entry_add_figure(cover, "threads", threads);
+    cover_entry_add_figure(cover, cover_figures[0], "blocks / (sm_count * blocks_per_sm)");
+    cover_entry_add_figure(cover, cover_figures[1], "ceil(waves) - waves");
+    cover_entry_add_figure(cover, cover_figures[2], elements);
+    free(elements);
+    free(axes);
+    free(threads);
+    free(blocks);
+    free(when);
+}

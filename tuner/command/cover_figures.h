@@ -1,0 +1,19 @@
+/*
+ * The figures of a launch that a cover's rule may look at, as expressions of the tuned INI: they are
+ * made of the template's own expressions for the main launch.
+ */
+#ifndef AUTOTUNE_COVER_FIGURES_H
+#define AUTOTUNE_COVER_FIGURES_H
+
+#include "command/cover_session.h"
+#include "record/cover_entry.h"
+
+/* What rules look at: waves, tail, elements_per_thread. */
+enum { COVER_RULE_FIGURES = 3 };
+extern const char *const cover_figures[COVER_RULE_FIGURES];
+
+/* Adds these and what they are computed from. A reader of the tuned INI may refuse them:
+ * cover_entry_check(). */
+void cover_figures_add(struct cover_entry *cover, const struct cover_session *session);
+
+#endif
