@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Everything that wants a GPU, on the machine it stands on, one after the other:
 #     tests/gpu_all.sh BUILD RESULTS [PART…]
-# BUILD is a build folder; `cmake --build BUILD --target cub` adds CUB's sum, for the comparison with it. RESULTS gets what each part writes, and PART.log. PART is tests (gpu.sh), mutants, families, flush,
-# tuner (tuner_bench.sh, with Kernel Tuner and KTT where they are) or peers (default: all of them, in this order).
+# BUILD is a build folder; `cmake --build BUILD --target cub` adds CUB's sum, for the comparison with it. RESULTS gets what
+# each part writes, and PART.log. PART is tests (gpu.sh), mutants, families, flush, tuner (tuner_bench.sh, with Kernel Tuner
+# and KTT where they are), cover or peers (default: all of them, in this order).
 # Ends with a line a part; exit status 77 where there is no GPU, 1 where a part failed.
 set -uo pipefail
 
@@ -30,7 +31,7 @@ part() {
     echo "${lines[-1]}"
 }
 
-[ $# -gt 0 ] || set -- tests mutants families flush tuner peers
+[ $# -gt 0 ] || set -- tests mutants families flush tuner cover peers
 for name; do
     case $name in
     tests) part tests "$here/gpu.sh" "$build" "$results" ;;
@@ -38,6 +39,7 @@ for name; do
     families) part families "$here/gpu/families.sh" "$build" "$results" ;;
     flush) part flush "$here/bench/flush.sh" "$build" "$results" ;;
     tuner) part tuner "$here/bench/tuner_bench.sh" "$build" "$results" ;;
+    cover) part cover "$here/bench/cover.sh" "$build" "$results" ;;
     peers)
         # the kernels of the tuned INI that the families have left, or of the project's
         tuned=$results/tuned.ini
@@ -45,7 +47,7 @@ for name; do
         part peers python3 "$here/bench/peers.py" --tuned "$tuned" --results "$results" --build "$results/peers"
         ;;
     *)
-        echo "no part '$name'; there are tests, mutants, families, flush, tuner, peers" >&2
+        echo "no part '$name'; there are tests, mutants, families, flush, tuner, cover, peers" >&2
         exit 2
         ;;
     esac

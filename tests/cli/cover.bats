@@ -116,3 +116,29 @@ launches() {
     exits 2
     has err "--evaluations must be at least 1"
 }
+
+@test "the benchmark draws sizes, and compares the cover's choice with the best of the space" {
+    range 2^13..2^17
+    autotune cover --config sweep.ini
+    exits 0
+    python3 "$SOURCE_DIR/tests/bench/cover.py" --autotune "$AUTOTUNE" --config sweep.ini --count 2 --seed 3 --work . >summary
+    has summary "scale: 2 sizes, q " "(seed 3)"
+    csv=results/stand-in-h200/cover.csv
+    equal "$(column kernel $csv | sort -u)" scale
+    for q in $(column q $csv); do
+        awk -v q="$q" 'BEGIN { exit !(q > 0.5 && q <= 1) }'
+    done
+    # the same seed draws the same sizes, none of which was measured
+    for size in $(column problem $csv); do
+        lacks results/tuned.ini " $size:"
+    done
+    python3 -B -c "
+import sys
+sys.path.insert(0, '$SOURCE_DIR/tests/bench')
+import cover
+assert cover.summarise([1.0, 1.0])[0] == 1.0
+mean, low, worst = cover.summarise([0.5, 1.0, 1.0, 2.0 / 3, 0.75])
+assert abs(mean - 0.25 ** 0.2) < 1e-12 and worst == 0.5 and abs(low - (0.5 + 0.2 / 6)) < 1e-12
+assert cover.quality({'a': 2.0, 'b': 1.0}, 'a') == 0.5 and cover.quality({'a': 2.0}, 'c') == 0
+"
+}
