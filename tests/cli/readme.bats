@@ -65,6 +65,7 @@ as_typed() {
     [ -d kernel_templates ] || cp -r "$SOURCE_DIR/kernel_templates" .
     mkdir -p configs
     printf '[reduce_sum]\nn = 2^12, 2^14\nblock_size = 256, 512\nfinish = last_block, gather\n' >configs/sweep.ini
+    printf '[reduce_sum]\ncover = n = 2^12 .. 2^13\nblock_size = 256, 512\nfinish = last_block\n' >configs/cover.ini
     command -v sqlite3 >/dev/null || sqlite3_by_python
     commands "$1" >typed
     count=0

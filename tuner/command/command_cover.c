@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "command/cover_measure.h"
 #include "command/cover_print.h"
 #include "command/cover_session.h"
 #include "command/cover_tuned.h"
@@ -62,7 +63,7 @@ static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *ke
     run.limits = limits_of(sweep, kernel, run.limits);
     int status = cover_session_init(&session, sweep, kernel, options, &run, error);
     if (status == 0)
-        status = cover_session_measure(&session, error);
+        status = cover_measure(&session, error);
     if (status == 0)
         status = cover_tuned_write(&session, tuned_path(sweep, options), error);
     if (status == 0)

@@ -2,22 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "command/cover_runs.h"
-#include "command/cover_tuned.h"
-#include "cover/size_plan.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum {
-    BATCH = 4, /* sizes chosen at a time, at most */
-    CANDIDATES_PER_CONFIGURATION = 3
-};
-
-/* Of a budget: for tuning the first sizes; and when nothing further is begun. */
-static const double first_share = 0.5;
-static const double last_share = 0.85;
 
 int cover_session_init(struct cover_session *session, const struct sweep *sweep,
                        const struct sweep_kernel *kernel, const struct command_options *options,
@@ -30,14 +16,14 @@ int cover_session_init(struct cover_session *session, const struct sweep *sweep,
                                .begin_ns = clock_ns(),
                                .results = run->results != NULL ? run->results : sweep->results,
                                .kernel = kernel->label,
-                               .rounds_kernel = alloc_format("%s/cover", kernel->label),
+                               .rounds_kernel = alloc_format("%s.cover", kernel->label),
                                .configurations = kernel->cover.configurations};
     session->run.part = true;
     session->sizes.axes = session->left_out.axes = kernel->cover.axis_count;
     return problem_range_init(&session->range, kernel, sweep->path, error);
 }
 
-static void release_result(struct cover_session *session)
+void cover_session_forget(struct cover_session *session)
 {
     cover_release(&session->cover);
     features_release(&session->features);
@@ -48,7 +34,7 @@ static void release_result(struct cover_session *session)
 
 void cover_session_release(struct cover_session *session)
 {
-    release_result(session);
+    cover_session_forget(session);
     for (size_t i = 0; i < session->sizes.count; i++) {
         study_release(&session->tuned[i]);
         study_release(&session->rounds[i]);
@@ -61,235 +47,4 @@ void cover_session_release(struct cover_session *session)
     sizes_release(&session->left_out);
     problem_range_release(&session->range);
     free(session->rounds_kernel);
-}
-
-/* --- time --- */
-
-static double spent_s(const struct cover_session *session)
-{
-    return (double)(clock_ns() - session->begin_ns) * 1e-9;
-}
-
-static double left_s(const struct cover_session *session)
-{
-    double budget_s = session->limits.budget_s;
-    return budget_s > 0 ? fmax(last_share * budget_s - spent_s(session), 0) : INFINITY;
-}
-
-static size_t first_count(const struct cover_session *session)
-{
-    return ((size_t)1 << session->sizes.axes) + 4 + 3 * session->sizes.axes;
-}
-
-static size_t most_sizes(const struct cover_session *session)
-{
-    return 2 * first_count(session) + 2;
-}
-
-/* --- tuning --- */
-
-/* Takes over the studies of sizes at which something was measured. */
-static void take_tuned(struct cover_session *session, const struct sizes *sizes,
-                       struct study *studies)
-{
-    for (size_t i = 0; i < sizes->count; i++) {
-        const int64_t *size = sizes_at(sizes, i);
-        if (study_count(&studies[i], OUTCOME_MEASURED) == 0) {
-            (void)sizes_add(&session->left_out, size);
-            study_release(&studies[i]);
-            continue;
-        }
-        if (!sizes_add(&session->sizes, size)) {
-            study_release(&studies[i]);
-            continue;
-        }
-        size_t count = session->sizes.count;
-        session->tuned = alloc_resize(session->tuned, count, sizeof *session->tuned);
-        session->rounds = alloc_resize(session->rounds, count, sizeof *session->rounds);
-        session->in_rounds = alloc_resize(session->in_rounds, count, sizeof *session->in_rounds);
-        session->tuned[count - 1] = studies[i];
-        session->in_rounds[count - 1] = 0;
-        session->rounds[count - 1] = (struct study){0};
-    }
-}
-
-/* Tunes sizes within `budget_s` (0: no limit). */
-static int tune(struct cover_session *session, const struct sizes *sizes, double budget_s,
-                struct error *error)
-{
-    struct study *studies = alloc_zeroed(sizes->count, sizeof *studies);
-    struct sweep_limits limits = session->limits;
-    int64_t begin_ns = clock_ns();
-    limits.budget_s = budget_s;
-    int status = cover_runs_tune(session, sizes, &limits, studies, error);
-    if (status == 0)
-        take_tuned(session, sizes, studies);
-    session->tuning_s = (double)(clock_ns() - begin_ns) * 1e-9 / (double)sizes->count;
-    free(studies);
-    return status;
-}
-
-static int fail_without_sizes(const struct cover_session *session, struct error *error)
-{
-    size_t count = session->left_out.count;
-    if (session->limits.budget_s > 0)
-        return error_set(error, ERROR_NOTHING_VALID,
-                         "the budget ended before a valid variant of '%s' was found at any of %zu "
-                         "sizes; give it more time",
-                         session->kernel, count);
-    return error_set(error, ERROR_NOTHING_VALID,
-                     "no variant of '%s' was valid at any of %zu sizes; `autotune report` says why",
-                     session->kernel, count);
-}
-
-static int tune_first(struct cover_session *session, struct error *error)
-{
-    struct sizes first = {.axes = session->sizes.axes};
-    double budget_s = session->limits.budget_s * first_share;
-    int status = size_plan_first(&session->range, first_count(session), &first, error);
-    if (status == 0)
-        cover_runs_known_sizes(session, &first);
-    sizes_sort(&first);
-    if (status == 0)
-        status = tune(session, &first, budget_s, error);
-    if (status == 0 && session->sizes.count == 0)
-        status = fail_without_sizes(session, error);
-    sizes_release(&first);
-    return status;
-}
-
-/* --- rounds --- */
-
-/* Measures the candidates at the sizes that lack it. */
-static int hold_rounds(struct cover_session *session, struct error *error)
-{
-    struct sizes sizes = {.axes = session->sizes.axes};
-    size_t *indices = alloc_zeroed(session->sizes.count, sizeof *indices);
-    for (size_t i = 0; i < session->sizes.count; i++)
-        if (session->in_rounds[i] < session->candidates.count) {
-            indices[sizes.count] = i;
-            (void)sizes_add(&sizes, sizes_at(&session->sizes, i));
-        }
-    struct study *studies = alloc_zeroed(sizes.count, sizeof *studies);
-    int64_t begin_ns = clock_ns();
-    int status = sizes.count > 0 ? cover_runs_rounds(session, &sizes, studies, error) : 0;
-    for (size_t i = 0; i < sizes.count && status == 0; i++) {
-        study_release(&session->rounds[indices[i]]);
-        session->rounds[indices[i]] = studies[i];
-        session->in_rounds[indices[i]] = session->candidates.count;
-    }
-    if (sizes.count > 0)
-        session->rounds_s = (double)(clock_ns() - begin_ns) * 1e-9 / (double)sizes.count;
-    free(studies);
-    free(indices);
-    sizes_release(&sizes);
-    return status;
-}
-
-/* --- the cover --- */
-
-/* Whether there is time to measure everything again with further candidates. */
-static bool can_nominate(const struct cover_session *session)
-{
-    return session->candidates.count == 0 ||
-           (double)session->sizes.count * session->rounds_s < left_s(session);
-}
-
-/* Nominates candidates, measures them at every size, and computes the cover. */
-static int compute(struct cover_session *session, struct error *error)
-{
-    size_t limit = CANDIDATES_PER_CONFIGURATION * session->configurations;
-    double *weights = alloc_zeroed(session->sizes.count, sizeof *weights);
-    int status = size_plan_weights(&session->range, &session->sizes, weights, error);
-    release_result(session);
-    if (status == 0 && can_nominate(session))
-        (void)nominees_nominate(&session->candidates, session->tuned, &session->sizes, weights,
-                                limit < CHOICE_LIMIT ? limit : CHOICE_LIMIT);
-    if (status == 0)
-        status = hold_rounds(session, error);
-    if (status == 0) {
-        session->times_ns =
-            nominees_times(&session->candidates, session->rounds, session->sizes.count);
-        losses_init(&session->losses, session->times_ns, session->candidates.count,
-                    session->sizes.count, weights);
-        cover_tuned_features(&session->features, session);
-        cover_compute(&session->cover, &session->losses, &session->features,
-                      session->configurations);
-    }
-    free(weights);
-    return status;
-}
-
-/* What the chosen configurations lose at a size in any case. */
-static double least_loss(const struct cover_session *session, const struct cover_option *option,
-                         size_t size)
-{
-    double least = LOSS_FAILED;
-    for (size_t i = 0; i < option->count; i++)
-        least = fmin(least, losses_of(&session->losses, option->chosen[i], size));
-    return least;
-}
-
-/* What the choice for each size loses at each other size, and what was lost at each when it was left
- * out, beyond what no rule could avoid. */
-static void find_doubts(const struct cover_session *session, double *crossed, double *expected)
-{
-    const struct cover_option *option = &session->cover.options[session->cover.best];
-    size_t count = session->sizes.count;
-    for (size_t i = 0; i < count; i++) {
-        size_t choice = option->chosen[rule_decide(&option->rule, &session->features, i)];
-        for (size_t j = 0; j < count; j++)
-            crossed[i * count + j] =
-                losses_of(&session->losses, choice, j) - least_loss(session, option, j);
-        expected[i] = fmax(option->expected_at[i] - least_loss(session, option, i), 0);
-    }
-}
-
-/* Tunes the sizes at which the cover is least certain; `*more` is false if there are none left. */
-static int tune_next(struct cover_session *session, size_t batch, bool *more, struct error *error)
-{
-    struct sizes next = {.axes = session->sizes.axes};
-    size_t count = session->sizes.count;
-    double *crossed = alloc_zeroed(count * count, sizeof *crossed);
-    double *expected = alloc_zeroed(count, sizeof *expected);
-    const struct size_doubts doubts = {.sizes = &session->sizes,
-                                       .left_out = &session->left_out,
-                                       .expected = expected,
-                                       .crossed = crossed};
-    find_doubts(session, crossed, expected);
-    double budget_s = session->limits.budget_s > 0
-                          ? fmin((double)batch * session->tuning_s, left_s(session) / 2)
-                          : 0;
-    int status = size_plan_next(&session->range, &doubts, batch, &next, error);
-    *more = next.count > 0;
-    if (status == 0 && *more)
-        status = tune(session, &next, budget_s, error);
-    sizes_release(&next);
-    free(crossed);
-    free(expected);
-    return status;
-}
-
-/* How many more sizes there is time for, in one batch. */
-static size_t batch_size(const struct cover_session *session)
-{
-    double size_s = session->tuning_s / 2 + session->rounds_s;
-    double sizes = session->limits.budget_s > 0 ? left_s(session) / fmax(size_s, 1e-3) : BATCH;
-    size_t most = most_sizes(session) - session->sizes.count;
-    size_t batch = sizes < BATCH ? (size_t)sizes : BATCH;
-    return session->sizes.count >= most_sizes(session) ? 0 : batch < most ? batch : most;
-}
-
-int cover_session_measure(struct cover_session *session, struct error *error)
-{
-    bool more = true;
-    int status = tune_first(session, error);
-    if (status == 0)
-        status = compute(session, error);
-    for (size_t batch; status == 0 && more && (batch = batch_size(session)) > 0;) {
-        status = tune_next(session, batch, &more, error);
-        if (status == 0 && more)
-            status = compute(session, error);
-    }
-    return status;
 }

@@ -1,16 +1,10 @@
 /*
- * Measures what a cover is computed from, in two kinds of runs:
+ * What is known while a cover is being made (cover_measure.h): the sizes, their studies, the
+ * candidates and the cover so far. Each size has two studies:
  *
- * - tuning: each size is tuned like any problem of a sweep; its study is in the record under the
- *   kernel's name;
- * - rounds: the candidates, those that did well at some size, are measured at every size, all in
- *   turn, round after round; in the record, the kernel's name is then NAME/cover.
- *
- * Between them it decides which sizes to measure next. What the record has is not measured again.
- *
- *     cover_session_init
- *     cover_session_measure
- *     cover_session_release, also after an error
+ * - tuned: like any problem of a sweep; in the record, it has the kernel's name;
+ * - rounds: of the candidates alone, those that did well at some size, measured in turn, round after
+ *   round; in the record, the kernel's name is then NAME.cover.
  */
 #ifndef AUTOTUNE_COVER_SESSION_H
 #define AUTOTUNE_COVER_SESSION_H
@@ -34,7 +28,7 @@ struct cover_session {
     int64_t begin_ns;
     const char *results; /* the record's folder */
     const char *kernel;  /* its name in the sweep */
-    char *rounds_kernel; /* NAME/cover */
+    char *rounds_kernel; /* NAME.cover */
     struct problem_range range;
     size_t configurations; /* to be shipped, at most */
 
@@ -58,12 +52,8 @@ int cover_session_init(struct cover_session *session, const struct sweep *sweep,
                        const struct sweep_kernel *kernel, const struct command_options *options,
                        const struct run_options *run, struct error *error);
 
-/*
- * Measures until the sizes suffice or the budget is spent, and computes the cover. Returns 0;
- * ERROR_NOTHING_VALID if nothing could be measured at any size; ERROR_INTERRUPTED; or the error of a
- * run.
- */
-int cover_session_measure(struct cover_session *session, struct error *error);
+/* Forgets the cover, and what it was computed from. */
+void cover_session_forget(struct cover_session *session);
 
 void cover_session_release(struct cover_session *session);
 

@@ -11,9 +11,10 @@ static const char *const launch_stats[] = {"registers",     "spill_bytes",   "st
                                            "blocks_per_sm", "block_threads", NULL};
 
 /* Keys of a sweep's kernel section, and names that some expressions have values for. */
-static const char *const reserved_names[] = {"template",  "description", "constraint",
-                                             "cache",     "budget",      "evaluations",
-                                             "iteration", "reference",   NULL};
+static const char *const reserved_names[] = {
+    "template", "description",          "constraint", "cache",
+    "budget",   "evaluations",          "iteration",  "reference",
+    "cover",    "cover_configurations", NULL};
 
 const char *const *launch_figure_names(void)
 {

@@ -385,7 +385,7 @@ static void unknown_keys(void **state)
     assert_refused(scene, "[sum]\nzzz = 3\n", 2,
                    "unknown key 'zzz'; expected one of: block_size, finish, factor, n, value_type, "
                    "template, description, constraint, cache, budget, evaluations, "
-                "cover, cover_configurations");
+                   "cover, cover_configurations");
     assert_refused(scene, "n = 3\n[sum]\n", 1, "key 'n' is before the first section");
 }
 

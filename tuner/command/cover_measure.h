@@ -1,0 +1,24 @@
+/*
+ * Decides what to measure for a cover, and has it measured:
+ *
+ *     cover_session_init
+ *     cover_measure
+ *     cover_session_release, also after an error
+ *
+ * Sizes are tuned, and the candidates that result are measured at all sizes; then the sizes follow at
+ * which the cover is least certain. What the record has is not measured again.
+ */
+#ifndef AUTOTUNE_COVER_MEASURE_H
+#define AUTOTUNE_COVER_MEASURE_H
+
+#include "base/error.h"
+#include "command/cover_session.h"
+
+/*
+ * Measures until the sizes suffice or the budget is spent, and computes the cover. Returns 0;
+ * ERROR_NOTHING_VALID if nothing could be measured at any size; ERROR_INTERRUPTED; or the error of a
+ * run.
+ */
+int cover_measure(struct cover_session *session, struct error *error);
+
+#endif
