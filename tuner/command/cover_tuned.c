@@ -113,7 +113,7 @@ static void add_launch_features(struct features *features, const struct tuned_en
             if (!evaluate(entry, session, cover_figures[i], candidate, values))
                 continue;
             struct feature *feature =
-                features_add(features, alloc_string(cover_figures[i]), session->sizes.count);
+                features_add(features, cover_figures[i], session->sizes.count);
             memcpy(feature->values, values, session->sizes.count * sizeof *values);
             feature->configuration = candidate;
         }

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The features that concern these configurations, at all sizes but `without`. Texts are borrowed. */
+/* The features that concern these configurations, at all sizes but `without`, without their texts;
+ * `sources` are their indices in `features`. */
 static void select_features(struct features *selected, const struct features *features,
-                            const size_t *chosen, size_t count, size_t sizes, size_t without)
+                            const size_t *chosen, size_t count, size_t sizes, size_t without,
+                            size_t *sources)
 {
     *selected = (struct features){0};
     for (size_t i = 0; i < features->count; i++) {
@@ -20,22 +22,22 @@ static void select_features(struct features *selected, const struct features *fe
             concerns = concerns || from->configuration == chosen[j];
         if (!concerns)
             continue;
+        sources[selected->count] = i;
         struct feature *to = features_add(selected, NULL, sizes);
         to->whole = from->whole;
-        to->configuration = i; /* which feature it is a copy of */
         for (size_t size = 0, place = 0; size < sizes; size++)
             if (size != without)
                 to->values[place++] = from->values[size];
     }
 }
 
-/* Makes the tests of a rule that was learnt from `selected` name the original features. */
-static void name_features(struct rule *rule, const struct features *selected)
+/* Makes the tests of a rule that was learnt from selected features name the original ones. */
+static void name_features(struct rule *rule, const size_t *sources)
 {
     for (size_t i = 0; i < rule->count; i++)
         for (size_t j = 0; j < rule->lines[i].test_count; j++) {
             struct rule_test *test = &rule->lines[i].tests[j];
-            test->feature = selected->items[test->feature].configuration;
+            test->feature = sources[test->feature];
         }
 }
 
@@ -45,13 +47,15 @@ static size_t learn(const struct losses *losses, const struct features *features
 {
     struct losses part;
     struct features selected;
+    size_t *sources = alloc_zeroed(features->count, sizeof *sources);
     losses_select(&part, losses, chosen, count, without);
-    select_features(&selected, features, chosen, count, losses->sizes, without);
+    select_features(&selected, features, chosen, count, losses->sizes, without, sources);
     size_t learnt = rule_learn(&part, &selected, RULE_LINES, rules);
     for (size_t i = 0; i < learnt; i++)
-        name_features(&rules[i], &selected);
+        name_features(&rules[i], sources);
     features_release(&selected);
     losses_release(&part);
+    free(sources);
     return learnt;
 }
 

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct feature *features_add(struct features *features, char *text, size_t sizes)
+struct feature *features_add(struct features *features, const char *text, size_t sizes)
 {
     struct feature *feature = ARRAY_APPEND(features->items, features->count);
-    *feature = (struct feature){.text = text,
+    *feature = (struct feature){.text = alloc_string(text),
                                 .values = alloc_zeroed(sizes, sizeof(double)),
                                 .configuration = FEATURE_OF_ALL};
     return feature;

@@ -29,8 +29,8 @@ struct features {
     size_t count;
 };
 
-/* Adds a feature whose `sizes` values are to be filled in; `text` becomes its own. */
-struct feature *features_add(struct features *features, char *text, size_t sizes);
+/* Adds a feature whose `sizes` values are to be filled in; `text` is copied. */
+struct feature *features_add(struct features *features, const char *text, size_t sizes);
 void features_release(struct features *features);
 
 struct rule_test {

@@ -39,12 +39,13 @@ static void add_axis(struct features *features, const struct sizes *sizes, const
                      size_t axis)
 {
     enum { VECTOR = 4 };
-    struct feature *own = features_add(features, alloc_string(name), sizes->count);
+    struct feature *own = features_add(features, name, sizes->count);
     own->whole = true;
     for (size_t i = 0; i < sizes->count; i++)
         own->values[i] = at(sizes, i, axis);
-    struct feature *rest =
-        features_add(features, alloc_format("%s %% %d", name, VECTOR), sizes->count);
+    char *text = alloc_format("%s %% %d", name, VECTOR);
+    struct feature *rest = features_add(features, text, sizes->count);
+    free(text);
     rest->whole = true;
     for (size_t i = 0; i < sizes->count; i++)
         rest->values[i] = fmod(at(sizes, i, axis), VECTOR);
@@ -59,6 +60,7 @@ static void add_pair(struct features *features, const struct problem_range *rang
         char *text = alloc_format("%s%s%s%s%s", combination->before, axes[a].name,
                                   combination->between, axes[b].name, combination->after);
         struct feature *feature = features_add(features, text, sizes->count);
+        free(text);
         feature->whole = combination->whole;
         for (size_t j = 0; j < sizes->count; j++)
             feature->values[j] = combination->value(at(sizes, j, a), at(sizes, j, b));
@@ -75,6 +77,7 @@ static void add_product_of_all(struct features *features, const struct problem_r
         text = longer;
     }
     struct feature *feature = features_add(features, text, sizes->count);
+    free(text);
     feature->whole = true;
     for (size_t i = 0; i < sizes->count; i++) {
         feature->values[i] = 1;

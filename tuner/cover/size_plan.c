@@ -141,10 +141,9 @@ static size_t find_neighbours(const struct sizes *sizes, const int64_t *size, si
     size_t count = 0;
     for (size_t i = 0; i < sizes->count; i++) {
         double distance = sizes_distance(sizes_at(sizes, i), size, sizes->axes);
-        size_t place = count;
         if (count == NEIGHBOURS && distance >= distances[count - 1])
             continue;
-        place = count < NEIGHBOURS ? count++ : count - 1;
+        size_t place = count < NEIGHBOURS ? count++ : count - 1;
         for (; place > 0 && distances[place - 1] > distance; place--) {
             distances[place] = distances[place - 1];
             neighbours[place] = neighbours[place - 1];

@@ -25,7 +25,7 @@ static inline void invented_init(struct invented *invented, invented_time *time,
 {
     *invented = (struct invented){
         .times_ns = alloc_zeroed(configurations * sizes, sizeof *invented->times_ns)};
-    struct feature *n = features_add(&invented->features, alloc_string("n"), sizes);
+    struct feature *n = features_add(&invented->features, "n", sizes);
     n->whole = true;
     for (size_t size = 0; size < sizes; size++) {
         n->values[size] = round(1024 * pow(step, (double)size));

@@ -192,10 +192,10 @@ static void test_a_rule_may_use_products_and_ratios(void **state)
     struct losses losses;
     struct cover cover;
     (void)state;
-    (void)features_add(&features, alloc_string("m"), PLACES);
-    (void)features_add(&features, alloc_string("n"), PLACES);
-    (void)features_add(&features, alloc_string("m * n"), PLACES);
-    (void)features_add(&features, alloc_string("m / n"), PLACES);
+    (void)features_add(&features, "m", PLACES);
+    (void)features_add(&features, "n", PLACES);
+    (void)features_add(&features, "m * n", PLACES);
+    (void)features_add(&features, "m / n", PLACES);
     for (size_t i = 0; i < PLACES; i++) {
         double m = 32 * exp2((double)(i % SIDE));
         double n = 48 * exp2((double)(i / SIDE)); /* NOLINT(bugprone-integer-division) */

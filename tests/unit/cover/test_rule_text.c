@@ -13,9 +13,9 @@
 static void features_init(struct features *features)
 {
     *features = (struct features){0};
-    features_add(features, alloc_string("n"), 1)->whole = true;
-    features_add(features, alloc_string("n % 4"), 1)->whole = true;
-    features_add(features, alloc_string("waves"), 1)->configuration = 7;
+    features_add(features, "n", 1)->whole = true;
+    features_add(features, "n % 4", 1)->whole = true;
+    features_add(features, "waves", 1)->configuration = 7;
 }
 
 static void assert_text(const struct rule_line *line, const char *expected)
