@@ -210,6 +210,25 @@ static size_t enough_configurations(const struct cover *cover, const struct loss
     return index;
 }
 
+/* Drops the configurations that the rule never chooses. */
+static void drop_unused(struct cover_option *option, const struct losses *losses)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < option->count; i++) {
+        bool used = false;
+        for (size_t j = 0; j < option->rule.count; j++) {
+            struct rule_line *line = &option->rule.lines[j];
+            used = used || line->configuration == i;
+            if (line->configuration == i)
+                line->configuration = count;
+        }
+        if (used)
+            option->chosen[count++] = option->chosen[i];
+    }
+    option->count = count;
+    option->least = choice_loss(losses, option->chosen, count);
+}
+
 void cover_compute(struct cover *cover, const struct losses *losses,
                    const struct features *features, size_t limit)
 {
@@ -225,6 +244,7 @@ void cover_compute(struct cover *cover, const struct losses *losses,
         cover->count++;
     }
     cover->best = enough_configurations(cover, losses);
+    drop_unused(&cover->options[cover->best], losses);
 }
 
 void cover_release(struct cover *cover)

@@ -27,7 +27,8 @@ struct cover_option {
 };
 
 struct cover {
-    struct cover_option options[CHOICE_LIMIT]; /* options[i]: at most i + 1 configurations */
+    /* options[i]: at most i + 1 configurations; the best has those that its rule chooses */
+    struct cover_option options[CHOICE_LIMIT];
     size_t count;
     size_t best; /* the option with the fewest configurations that is as good as any */
 };
