@@ -21,7 +21,7 @@ exchange        base template search record
 compile         base template record
 gpu             base template record compile
 tune            base template search record compile
-report          base template search record compile
+report          base template search record cover compile
 command         base template search record cover exchange compile gpu tune report
 library         base/cover_section base/ini_reader base/literal base/tuned_reader
 library/kernel  base template record compile gpu

@@ -55,6 +55,15 @@ static const char *tuned_path(const struct sweep *sweep, const struct command_op
     return options->tuned != NULL ? options->tuned : sweep->tuned;
 }
 
+/* The page of each kernel goes into the folder. */
+static int write_page(const struct cover_session *session, const char *folder, struct error *error)
+{
+    char *path = alloc_format("%s/%s.html", folder, session->kernel);
+    int status = cover_print_page(session, path, error);
+    free(path);
+    return status;
+}
+
 static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *kernel,
                         const struct command_options *options, struct run_options run,
                         struct error *error)
@@ -66,6 +75,8 @@ static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *ke
         status = cover_measure(&session, error);
     if (status == 0)
         status = cover_tuned_write(&session, tuned_path(sweep, options), error);
+    if (status == 0 && options->output != NULL)
+        status = write_page(&session, options->output, error);
     if (status == 0)
         cover_print(&session);
     cover_session_release(&session);
@@ -142,6 +153,8 @@ int command_cover(int argc, const char **argv, struct error *error)
                     "the tuned INI to write (default: the sweep's, or results/tuned.ini)", "FILE"),
         option_text("results", 'r', &options.results,
                     "the folder of the record (default: the sweep's, or results)", "DIR"),
+        option_text("output", 'o', &options.output,
+                    "also write a page with a heat map for each kernel into this folder", "DIR"),
         option_text(
             "budget", 0, &options.budget,
             "end after this time: 90s, 10m, 2h (default: the sweep's, or as long as trying all "

@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/text_table.h"
 #include "cover/rule_text.h"
+#include "report/cover_page.h"
+#include "template/value_list.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -28,17 +30,30 @@ static void add_columns(struct text_table *table, const char *const *headings, s
         text_table_column(table, headings[i], TABLE_RIGHT);
 }
 
-static void print_heading(const struct cover_session *session)
+/* "n = 65536 .. 1073741824, value_type=float, cold L2 cache"; a new string. */
+static char *range_text(const struct cover_session *session)
 {
     const struct sweep_cover *cover = &session->range.kernel->cover;
-    const struct study *study = &session->tuned[0];
-    printf("%s on %s:", session->kernel, study->environment.gpu.name);
-    for (size_t i = 0; i < cover->axis_count; i++)
-        printf(" %s = %" PRId64 " .. %" PRId64, cover->axes[i].name, cover->axes[i].low,
-               cover->axes[i].high);
     char *fixed = bindings_text(&session->range.fixed);
-    printf("%s%s, %s L2 cache\n", fixed[0] != '\0' ? ", " : "", fixed, study->cache);
+    char *text = alloc_string("");
+    for (size_t i = 0; i < cover->axis_count; i++) {
+        char *longer = alloc_format("%s%s = %" PRId64 " .. %" PRId64 ", ", text,
+                                    cover->axes[i].name, cover->axes[i].low, cover->axes[i].high);
+        free(text);
+        text = longer;
+    }
+    char *whole = alloc_format("%s%s%s%s L2 cache", text, fixed, fixed[0] != '\0' ? ", " : "",
+                               session->tuned[0].cache);
     free(fixed);
+    free(text);
+    return whole;
+}
+
+static void print_heading(const struct cover_session *session)
+{
+    char *range = range_text(session);
+    printf("%s on %s: %s\n", session->kernel, session->tuned[0].environment.gpu.name, range);
+    free(range);
     printf("%zu candidate%s measured at %zu size%s\n\n", session->candidates.count,
            session->candidates.count == 1 ? "" : "s", session->sizes.count,
            session->sizes.count == 1 ? "" : "s");
@@ -136,4 +151,49 @@ void cover_print(const struct cover_session *session)
            "(from %zu sizes left out)\n",
            loss_percent(option->expected.mean), loss_percent(option->expected.worst),
            session->sizes.count);
+}
+
+/* --- the page --- */
+
+/* "512 x 64"; a new string. */
+static char *size_text(const struct cover_session *session, size_t size)
+{
+    char *text = NULL;
+    for (size_t i = 0; i < session->sizes.axes; i++) {
+        int64_t value = sizes_at(&session->sizes, size)[i];
+        char *longer = text != NULL ? alloc_format("%s x %" PRId64, text, value)
+                                    : alloc_format("%" PRId64, value);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+int cover_print_page(const struct cover_session *session, const char *path, struct error *error)
+{
+    size_t *order = alloc_zeroed(session->sizes.count, sizeof *order);
+    char **candidates = alloc_zeroed(session->candidates.count, sizeof *candidates);
+    char **sizes = alloc_zeroed(session->sizes.count, sizeof *sizes);
+    char *title = alloc_format("%s on %s", session->kernel, session->tuned[0].environment.gpu.name);
+    char *range = range_text(session);
+    for (size_t i = 0; i < session->candidates.count; i++)
+        candidates[i] = bindings_text(&session->candidates.items[i]);
+    for (size_t i = 0; i < session->sizes.count; i++)
+        sizes[i] = size_text(session, i);
+    sizes_order(&session->sizes, order);
+    const struct cover_page page = {.title = title,
+                                    .range = range,
+                                    .cover = &session->cover,
+                                    .losses = &session->losses,
+                                    .features = &session->features,
+                                    .candidates = candidates,
+                                    .sizes = sizes,
+                                    .order = order};
+    int status = cover_page_write(path, &page, error);
+    text_split_release(candidates, session->candidates.count);
+    text_split_release(sizes, session->sizes.count);
+    free(title);
+    free(range);
+    free(order);
+    return status;
 }

@@ -1,0 +1,29 @@
+/*
+ * A page about a cover: how many configurations cost how much, the rule, and a heat map of what each
+ * candidate loses at each size, with the rule's choices.
+ */
+#ifndef AUTOTUNE_COVER_PAGE_H
+#define AUTOTUNE_COVER_PAGE_H
+
+#include "base/error.h"
+#include "cover/cover.h"
+#include "cover/losses.h"
+
+#include <stddef.h>
+
+/* Everything is borrowed. */
+struct cover_page {
+    const char *title; /* "reduce_sum on NVIDIA H200" */
+    const char *range; /* "n = 65536 .. 1073741824" */
+    const struct cover *cover;
+    const struct losses *losses; /* of the candidates */
+    const struct features *features;
+    char *const *candidates; /* their parameters */
+    char *const *sizes;      /* their values, "512 x 64" */
+    const size_t *order;     /* of the sizes, from left to right */
+};
+
+/* Writes the page. Returns 0 or ERROR_RECORD. */
+int cover_page_write(const char *path, const struct cover_page *page, struct error *error);
+
+#endif
