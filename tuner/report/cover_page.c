@@ -118,7 +118,7 @@ static void write_row_name(FILE *stream, const struct cover_option *option, size
         if (option->chosen[i] != row)
             continue;
         (void)snprintf(text, sizeof text, "%zu", i + 1);
-        fputs("<text class=\"p-axis\" text-anchor=\"end\"", stream);
+        fputs("<text class=\"end\"", stream);
         svg_attribute(stream, "x", NAMES - 6);
         svg_attribute(stream, "y", CELL * (double)row + CELL * 0.75);
         svg_text(stream, text);
@@ -129,7 +129,7 @@ static void write_column_name(FILE *stream, const struct cover_page *page, size_
 {
     double x = NAMES + CELL * ((double)column + 0.7);
     double y = CELL * (double)page->losses->configurations + 8;
-    fputs("<text class=\"p-axis\" text-anchor=\"end\"", stream);
+    fputs("<text class=\"end\"", stream);
     svg_attribute(stream, "x", x);
     svg_attribute(stream, "y", y);
     svg_rotate(stream, -60, x, y);
@@ -140,15 +140,14 @@ static void write_map(FILE *stream, const struct cover_page *page)
 {
     const struct losses *losses = page->losses;
     const struct cover_option *option = best_of(page);
-    fprintf(
-        stream,
-        "<h2>Losses at the measured sizes</h2>\n"
-        "<p>A row per candidate, a column per size; dots are the rule's choices, and numbers the "
-        "configurations that are shipped.</p>\n<div class=\"wide\">"
-        "<svg viewBox=\"0 0 %zu %zu\" style=\"max-width: %zupx\" role=\"img\" "
-        "aria-label=\"Loss of each candidate at each size\">\n",
-        NAMES + CELL * losses->sizes + CELL, CELL * losses->configurations + FOOT,
-        NAMES + CELL * losses->sizes + CELL);
+    fprintf(stream,
+            "<h2>Losses at the measured sizes</h2>\n"
+            "<p>A row per candidate, a column per size: the darker, the less is lost. Dots are the "
+            "rule's choices, numbers the configurations that are shipped.</p>\n<div class=\"wide\">"
+            "<svg class=\"plot\" viewBox=\"0 0 %zu %zu\" style=\"max-width: %zupx\" role=\"img\" "
+            "aria-label=\"Loss of each candidate at each size\">\n",
+            NAMES + CELL * losses->sizes + CELL, CELL * losses->configurations + FOOT,
+            NAMES + CELL * losses->sizes + CELL);
     for (size_t row = 0; row < losses->configurations; row++) {
         write_row_name(stream, option, row);
         for (size_t column = 0; column < losses->sizes; column++) {
