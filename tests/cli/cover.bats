@@ -108,6 +108,18 @@ launches() {
     done
 }
 
+@test "on another GPU, a search begins with the configurations of the cover that there is" {
+    range 2^13..2^14
+    autotune cover --config sweep.ini
+    exits 0
+    shipped=$(grep '^configuration 1:' out)
+    range 2^13..2^14 "name = Another GPU"
+    autotune cover --config sweep.ini --results other --evaluations 1
+    exits 0
+    has out "scale on Another GPU" "1 candidate measured" "$shipped"
+    equal "$(grep -c '^cover = 1' results/tuned.ini)" 2
+}
+
 @test "the variants of a range may be searched" {
     range 2^13..2^14
     autotune cover --config sweep.ini --evaluations 2

@@ -50,11 +50,6 @@ static struct sweep_limits limits_of(const struct sweep *sweep, const struct swe
     return asked;
 }
 
-static const char *tuned_path(const struct sweep *sweep, const struct command_options *options)
-{
-    return options->tuned != NULL ? options->tuned : sweep->tuned;
-}
-
 /* The page of each kernel goes into the folder. */
 static int write_page(const struct cover_session *session, const char *folder, struct error *error)
 {
@@ -74,7 +69,7 @@ static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *ke
     if (status == 0)
         status = cover_measure(&session, error);
     if (status == 0)
-        status = cover_tuned_write(&session, tuned_path(sweep, options), error);
+        status = cover_tuned_write(&session, error);
     if (status == 0 && options->output != NULL)
         status = write_page(&session, options->output, error);
     if (status == 0)

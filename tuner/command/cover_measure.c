@@ -105,6 +105,7 @@ static int tune_first(struct cover_session *session, struct error *error)
     int status = size_plan_first(&session->range, first_count(session), &first, error);
     if (status == 0)
         cover_runs_known_sizes(session, &first);
+    cover_runs_find_seeds(session, session->tuned_path);
     sizes_sort(&first);
     if (status == 0)
         status = tune(session, &first, budget_s, error);

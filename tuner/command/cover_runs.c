@@ -1,7 +1,9 @@
 #include "command/cover_runs.h"
 
 #include "base/alloc.h"
+#include "record/cover_entry.h"
 #include "record/record.h"
+#include "record/tuned_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,12 +92,18 @@ int cover_runs_tune(const struct cover_session *session, const struct sizes *siz
     const char *const settings[] = {problems, NULL};
     struct sweep sweep;
     options.limits = *limits;
-    options.suggestions = session->candidates.items;
-    options.suggestion_count = session->candidates.count;
+    struct nominees known = {0};
+    for (size_t i = 0; i < session->candidates.count; i++)
+        (void)nominees_add(&known, &session->candidates.items[i]);
+    for (size_t i = 0; i < session->seeds.count; i++)
+        (void)nominees_add(&known, &session->seeds.items[i]);
+    options.suggestions = known.items;
+    options.suggestion_count = known.count;
     int status = load(session, settings, &sweep, error);
     if (status == 0)
         status = run(&options, &sweep, studies, error);
     sweep_release(&sweep);
+    nominees_release(&known);
     free(problems);
     return status;
 }
@@ -163,4 +171,18 @@ void cover_runs_known_sizes(const struct cover_session *session, struct sizes *s
     free(studies);
     record_close(record);
     free(path);
+}
+
+void cover_runs_find_seeds(struct cover_session *session, const char *path)
+{
+    struct tuned_file tuned;
+    (void)tuned_file_read(path, &tuned, NULL); /* if it cannot be read, the next run says so */
+    for (size_t i = 0; i < tuned.count; i++) {
+        const struct cover_entry *cover = tuned.entries[i].cover;
+        if (cover == NULL || strcmp(tuned.entries[i].kernel, session->kernel) != 0)
+            continue;
+        for (size_t j = 0; j < cover->configuration_count; j++)
+            (void)nominees_add(&session->seeds, &cover->configurations[j].parameters);
+    }
+    tuned_file_release(&tuned);
 }

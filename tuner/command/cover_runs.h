@@ -10,7 +10,10 @@
  * read, which the next run then reports. */
 void cover_runs_known_sizes(const struct cover_session *session, struct sizes *sizes);
 
-/* Tunes each size as a problem of the sweep, the session's candidates first. `studies`, one per
+/* Fills in the session's seeds from the tuned INI at `path`. */
+void cover_runs_find_seeds(struct cover_session *session, const char *path);
+
+/* Tunes each size as a problem of the sweep, the session's seeds and candidates first. `studies`, one per
  * size, are the caller's. Returns 0 or the run's error. */
 int cover_runs_tune(const struct cover_session *session, const struct sizes *sizes,
                     const struct sweep_limits *limits, struct study *studies, struct error *error);

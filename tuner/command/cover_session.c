@@ -15,6 +15,7 @@ int cover_session_init(struct cover_session *session, const struct sweep *sweep,
                                .limits = run->limits,
                                .begin_ns = clock_ns(),
                                .results = run->results != NULL ? run->results : sweep->results,
+                               .tuned_path = run->tuned != NULL ? run->tuned : sweep->tuned,
                                .kernel = kernel->label,
                                .rounds_kernel = alloc_format("%s.cover", kernel->label),
                                .configurations = kernel->cover.configurations};
@@ -43,6 +44,7 @@ void cover_session_release(struct cover_session *session)
     free(session->rounds);
     free(session->in_rounds);
     nominees_release(&session->candidates);
+    nominees_release(&session->seeds);
     sizes_release(&session->sizes);
     sizes_release(&session->left_out);
     problem_range_release(&session->range);

@@ -26,9 +26,10 @@ struct cover_session {
     const struct command_options *options; /* what to load */
     struct sweep_limits limits;            /* of all runs together; 0: none */
     int64_t begin_ns;
-    const char *results; /* the record's folder */
-    const char *kernel;  /* its name in the sweep */
-    char *rounds_kernel; /* NAME.cover */
+    const char *results;    /* the record's folder */
+    const char *tuned_path; /* of the tuned INI */
+    const char *kernel;     /* its name in the sweep */
+    char *rounds_kernel;    /* NAME.cover */
     struct problem_range range;
     size_t configurations; /* to be shipped, at most */
 
@@ -38,6 +39,9 @@ struct cover_session {
     size_t *in_rounds;     /* how many candidates there were then */
     struct sizes left_out; /* nothing could be measured there */
     struct nominees candidates;
+    struct nominees
+        seeds; /* of covers in the tuned INI, for other GPUs or of an earlier session: what
+                              a search tries first */
     double tuning_s, rounds_s; /* what a size took, on average */
 
     double *times_ns; /* [candidate * sizes + size], from the rounds */

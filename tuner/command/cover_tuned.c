@@ -212,7 +212,7 @@ static void add_sizes(struct cover_entry *cover, const struct cover_session *ses
     free(order);
 }
 
-int cover_tuned_write(const struct cover_session *session, const char *path, struct error *error)
+int cover_tuned_write(const struct cover_session *session, struct error *error)
 {
     const struct cover_option *option = &session->cover.options[session->cover.best];
     struct tuned_entry entry;
@@ -228,7 +228,7 @@ int cover_tuned_write(const struct cover_session *session, const char *path, str
     entry.cover->held_out_sizes = (int64_t)session->sizes.count;
     int status = cover_entry_check(&entry, error);
     if (status == 0)
-        status = tuned_file_update(path, &entry, 1, &taken, error);
+        status = tuned_file_update(session->tuned_path, &entry, 1, &taken, error);
     tuned_entry_release(&entry);
     return status;
 }

@@ -13,8 +13,8 @@
  * for each of the session's sizes. */
 void cover_tuned_features(struct features *features, const struct cover_session *session);
 
-/* Writes the cover into the tuned INI at `path`, in place of an earlier one. Returns 0, or
+/* Writes the cover into the session's tuned INI, in place of an earlier one. Returns 0, or
  * ERROR_CONFIG or ERROR_RECORD. */
-int cover_tuned_write(const struct cover_session *session, const char *path, struct error *error);
+int cover_tuned_write(const struct cover_session *session, struct error *error);
 
 #endif

@@ -265,9 +265,9 @@ static int make_job(struct run *run, const struct sweep_kernel *kernel,
     struct sweep_limits limits = {0};
     if (!run->environment.static_mode)
         limits = run_limits_of(&run->limits, kernel);
-    return limits.budget_s > 0 || limits.evaluations > 0
-               ? job_space_search(job, limits.evaluations, error)
-               : job_space_enumerate(job, error);
+    if (limits.budget_s <= 0 && limits.evaluations == 0)
+        return job_space_enumerate(job, error);
+    return job_space_search(job, limits.evaluations, error);
 }
 
 /* Puts a job's variants in order, and adds to `*total` how many are to be done. */
