@@ -66,7 +66,20 @@ def check_outcomes(autotune, results):
             expected = "wrong_result" if wrong else "measured"
             check(outcome == expected,
                   f"{where} {variant['parameters']}: {outcome}, not {expected}: {variant['reason']}")
+        given_up = check_given_up(study, where)
+        counts["given up"] = counts.get("given up", 0) + given_up
     print(counts)
+
+
+def check_given_up(study, where):
+    """That only variants far slower than the winner were given up after one sample; how many were."""
+    winner_ns = study["variants"][study["winner"]]["time"]["median_ns"]
+    given_up = [variant for variant in study["variants"] if variant["time"] and variant["time"]["samples"] == 1]
+    for variant in given_up:
+        time = variant["time"]
+        check(time["median_ns"] > 1.8 * winner_ns, f"{where} {variant['parameters']}: given up at {time['median_ns']} ns")
+        check(time["low_ns"] is None, f"{where} {variant['parameters']}: one sample has no interval")
+    return len(given_up)
 
 
 def check_occupancy(autotune, results, static_results):
