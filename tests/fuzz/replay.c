@@ -3,6 +3,7 @@
  * copies of it. Without libFuzzer, so that every compiler and every sanitizer's build can run it;
  * the changes are the same in every run.
  */
+#include "base/alloc.h"
 #include "base/statistics.h"
 #include "fuzz.h"
 
@@ -49,8 +50,7 @@ static size_t edit(uint8_t *bytes, size_t size, uint64_t *random)
 /* From a block of exactly `size` bytes, so that the address sanitizer sees a read behind its end. */
 static void give(const uint8_t *bytes, size_t size)
 {
-    uint8_t *copy = malloc(size > 0 ? size : 1);
-    FUZZ_REQUIRE(copy != NULL);
+    uint8_t *copy = alloc_zeroed(size > 0 ? size : 1, 1);
     memcpy(copy, bytes, size);
     (void)LLVMFuzzerTestOneInput(copy, size);
     free(copy);
@@ -65,9 +65,8 @@ static void replay_file(const char *path)
     unsigned long mutations = text != NULL ? strtoul(text, NULL, 10) : 500;
     uint64_t random = 1;
     FILE *file = fopen(path, "rb");
-    FUZZ_REQUIRE(file != NULL);
-    size_t size = fread(seed, 1, sizeof seed, file);
-    (void)fclose(file);
+    size_t size = file != NULL ? fread(seed, 1, sizeof seed, file) : 0;
+    FUZZ_REQUIRE(file != NULL && fclose(file) == 0);
     give(seed, size);
     for (unsigned long i = 0; i < mutations; i++) {
         size_t changed_size = size;

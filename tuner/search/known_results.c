@@ -11,9 +11,10 @@
 #include <string.h>
 
 enum {
-    POINTS_LEAST = 8, /* that succeeded, for a source to be of use */
-    SUGGESTIONS = 4,  /* in all */
-    COMPARED = 24,    /* first evaluations, at most, that a source is judged by; at least … */
+    POINTS_LEAST =
+        8,           /* that succeeded, for a source to be compared; one with fewer only suggests */
+    SUGGESTIONS = 4, /* in all */
+    COMPARED = 24,   /* first evaluations, at most, that a source is judged by; at least … */
     COMPARED_LEAST = 6,
     ROWS = 192, /* points that a source predicts others from, at most */
     LEARNT_FROM = 128
@@ -54,7 +55,8 @@ void known_results_add(struct known_results *known, size_t dimensions, const uin
         times[point_table_add(&source.points, point)] = times_ns[i];
         finite += isfinite(times_ns[i]) ? 1 : 0;
     }
-    if (finite >= POINTS_LEAST) {
+    if (finite > 0) {
+        source.succeeded = finite;
         source.targets = alloc_zeroed(source.points.count, sizeof *source.targets);
         targets_from_times(times, source.points.count, source.targets);
         source.ranking = ranking_new(times, source.points.count);
@@ -73,10 +75,11 @@ const uint32_t *known_results_suggest(struct known_results *known)
     for (size_t i = 0; i < known->count; i++) {
         struct known_source *source = &known->sources[i];
         suggested += source->suggested;
-        if (next == NULL || source->suggested < next->suggested)
+        if (source->suggested < source->succeeded &&
+            (next == NULL || source->suggested < next->suggested))
             next = source;
     }
-    if (next == NULL || suggested >= SUGGESTIONS || suggested >= POINTS_LEAST * known->count)
+    if (next == NULL || suggested >= SUGGESTIONS)
         return NULL;
     return point_table_at(&next->points, next->ranking[next->suggested++]);
 }
@@ -174,6 +177,8 @@ void known_results_choose(struct known_results *known, const struct history *his
     known->chosen = NULL;
     for (size_t i = 0; i < known->count && count >= COMPARED_LEAST; i++) {
         struct known_source *source = &known->sources[i];
+        if (source->succeeded < POINTS_LEAST)
+            continue;
         if (!source->learnt)
             learn(source, space);
         for (size_t j = 0; j < count; j++) {

@@ -24,7 +24,7 @@ struct known_source {
     struct point_table points;
     double *targets;                 /* of each point: targets_from_times() */
     size_t *ranking;                 /* positions of the points, the fastest first */
-    size_t suggested;                /* so many of these */
+    size_t succeeded, suggested;     /* so many of these */
     bool learnt;                     /* the rest is set */
     struct gaussian_process process; /* predicts where nothing was measured */
     double *weights;                 /* gaussian_process_solve() */
@@ -39,7 +39,8 @@ struct known_results {
 void known_results_release(struct known_results *known);
 
 /* Adds a source: `count` points of `dimensions` indices, of which the first of equal ones counts, and
- * their times (INFINITY: failed). One with too few times to go by is ignored. */
+ * their times (INFINITY: failed). One in which all failed is ignored, and one with a few times only
+ * suggests. */
 void known_results_add(struct known_results *known, size_t dimensions, const uint32_t *points,
                        const double *times_ns, size_t count);
 

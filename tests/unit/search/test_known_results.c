@@ -163,16 +163,25 @@ static void the_source_that_agrees_is_chosen(void **state)
     history_release(&history);
 }
 
-static void a_few_results_are_not_enough(void **state)
+static void a_few_results_suggest_and_guide_nothing(void **state)
 {
     struct bench *bench = *state;
     struct known_results known = {0};
-    for (size_t i = 0; i < POINTS; i++)
-        bench->times_ns[i] = i < 7 ? 1000 : SEARCH_FAILED;
+    struct history history;
+    history_init(&history, DIMENSIONS);
+    for (size_t i = 0; i < POINTS; i++) {
+        const uint32_t *point = bench->points + i * DIMENSIONS;
+        history_tell(&history, point, time_of(point));
+        bench->times_ns[i] = i < 2 ? near_time(point) : SEARCH_FAILED;
+    }
     known_results_add(&known, DIMENSIONS, bench->points, bench->times_ns, POINTS);
-    assert_int_equal(known.count, 0);
+    assert_non_null(known_results_suggest(&known));
+    assert_non_null(known_results_suggest(&known));
     assert_null(known_results_suggest(&known));
+    known_results_choose(&known, &history, bench->space);
+    assert_null(known.chosen);
     known_results_release(&known);
+    history_release(&history);
 }
 
 int main(void)
@@ -182,7 +191,7 @@ int main(void)
         cmocka_unit_test(results_that_agree_save_evaluations),
         cmocka_unit_test(results_that_disagree_do_no_harm),
         cmocka_unit_test(the_source_that_agrees_is_chosen),
-        cmocka_unit_test(a_few_results_are_not_enough),
+        cmocka_unit_test(a_few_results_suggest_and_guide_nothing),
     };
     return cmocka_run_group_tests(tests, make_bench, free_bench);
 }

@@ -71,12 +71,15 @@ static inline void fixture_check(const struct tuning_fixture *fixture, int statu
     assert_int_equal(status, 0);
 }
 
-/* Everything until the first variant can be tried. Two compile workers; short finals. */
+/* Compile workers of the fixtures that follow. */
+static size_t fixture_workers = 2;
+
+/* Everything until the first variant can be tried. Short finals. */
 static inline void fixture_start(struct tuning_fixture *fixture, const char *script,
                                  const char *rest, double launch_timeout_s)
 {
     const struct compile_pool_options options = {
-        .workers = 2, .compile_timeout_s = 5, .cache_folder = "cache"};
+        .workers = fixture_workers, .compile_timeout_s = 5, .cache_folder = "cache"};
     *fixture = (struct tuning_fixture){0};
     struct tuning *tuning = &fixture->tuning;
     struct error *error = &fixture->error;
@@ -106,8 +109,8 @@ static inline void fixture_start(struct tuning_fixture *fixture, const char *scr
     tuning->progress = &fixture->progress;
     tuning->timings = &fixture->timings;
     tuning->launch_timeout_s = launch_timeout_s;
-    tuning->rules = race_rules_complete(
-        (struct race_rules){.minimum_rounds = 4, .maximum_rounds = 12});
+    tuning->rules =
+        race_rules_complete((struct race_rules){.minimum_rounds = 4, .maximum_rounds = 12});
 }
 
 /* The GPU client has the job's problem open, as tune_job() leaves it to screening and finals. */
