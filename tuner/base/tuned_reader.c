@@ -77,6 +77,10 @@ static int read_cover(struct tuned_reader *reader, const char *key, struct tuned
                                (long long)item->value.integer);
     if (reader->problem.count > 0)
         return ini_reader_fail(&reader->ini, "key 'cover' must come before the problem's values");
+    if (reader->has_unknown)
+        return ini_reader_fail(&reader->ini,
+                               "a key above 'cover' is unknown; a newer autotune may have "
+                               "written it");
     if (reader->storage == NULL)
         reader->storage = cover_section_new();
     if (reader->storage == NULL)
@@ -244,7 +248,7 @@ static int open_section(struct ini_reader *ini, const char *name)
         return status;
     (void)snprintf(reader->section, sizeof reader->section, "%s", name);
     reader->section_line = ini->line;
-    reader->skipping = false;
+    reader->skipping = reader->has_unknown = false;
     reader->cover = NULL;
     memset(reader->seen, 0, sizeof reader->seen);
     reader->problem.count = reader->parameters.count = reader->tie.count = reader->tie_count = 0;
@@ -268,12 +272,14 @@ static int read_key(struct tuned_reader *reader, const char *key, struct tuned_i
 static int read_other_key(struct tuned_reader *reader, const char *key,
                           const struct tuned_item *item)
 {
-    if (reader->cover == NULL)
-        return cover_section_has_key(key)
-                   ? ini_reader_fail(&reader->ini,
-                                     "key '%s' belongs to a cover; put 'cover = %d' above it", key,
-                                     COVER_VERSION)
-                   : 0;
+    if (reader->cover == NULL && cover_section_has_key(key))
+        return ini_reader_fail(&reader->ini,
+                               "key '%s' belongs to a cover; put 'cover = %d' above it", key,
+                               COVER_VERSION);
+    if (reader->cover == NULL) {
+        reader->has_unknown = true;
+        return 0;
+    }
     int status = cover_section_add(reader->cover, &reader->ini, key, item->text);
     return status == 0 ? reader->item(reader, item) : status;
 }

@@ -150,6 +150,7 @@ struct tuned_reader {
     int section_line; /* 0: no open section */
     bool skipping;    /* the open section */
     bool seen[TUNED_KEY_COUNT];
+    bool has_unknown;                            /* keys */
     struct tuned_names problem, parameters, tie; /* tie: of the last tie */
     size_t tie_count;
     struct cover_section *storage; /* for covers; NULL before the first */

@@ -311,6 +311,8 @@ static void test_a_cover_that_is_wrong_is_skipped_with_a_message(void **state)
          "key 'range.n' belongs to a cover; put 'cover = 1' above it"},
         {"[sum 0000c0e4]\nkernel = sum\ntemplate = sum\n" COVER_GPU "problem.n = 1\ncover = 1\n",
          "key 'cover' must come before the problem's values"},
+        {"[sum 0000c0e4]\nkernel = sum\ntemplate = sum\nlimit = 3\n" COVER_GPU "cover = 1\n",
+         "a key above 'cover' is unknown; a newer autotune may have written it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[8192];
