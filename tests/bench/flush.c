@@ -167,13 +167,13 @@ static int make_copies(struct bench *bench, struct error *error)
     int status = 0;
     for (size_t i = 0; i < template->buffer_count; i++)
         if (template->buffers[i].access == ACCESS_READ)
-            bytes += bench->problem.buffers[i].bytes;
+            bytes += bench->variant.data.buffers[i].bytes;
     uint64_t wanted = ROTATION * (uint64_t)device->gpu.attributes[GPU_l2_bytes];
     bench->copy_count = bytes > 0 ? (size_t)((wanted + bytes - 1) / bytes) : 0;
     bench->copies = alloc_zeroed(bench->copy_count * template->buffer_count, sizeof(CUdeviceptr));
     for (size_t c = 0; c < bench->copy_count; c++)
         for (size_t i = 0; i < template->buffer_count && status == 0; i++) {
-            const struct device_buffer *buffer = &bench->problem.buffers[i];
+            const struct device_buffer *buffer = &bench->variant.data.buffers[i];
             CUdeviceptr *copy = &bench->copies[c * template->buffer_count + i];
             if (template->buffers[i].access != ACCESS_READ || buffer->bytes == 0)
                 continue;
@@ -205,12 +205,15 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
     if (status == 0)
         status = single_compile_cubin(&bench->compiler, &plain, &reference, &origin, error);
     const struct problem_request request = {
-        .template_path = path, .problem = &problem, .reference = &reference, .cold = true};
+        .template_path = path, .problem = &problem, .helpers = &reference, .cold = true};
     if (status == 0)
         status = device_problem_open(&bench->problem, &bench->device, &request, error);
+    bool moved;
+    bindings_copy(&bench->variant.parameters, &parameters);
     if (status == 0)
-        status = device_variant_load(&bench->variant, &bench->problem, &variant, &parameters,
-                                     &outcome, error);
+        status = device_variant_prepare(&bench->variant, &bench->problem, &moved, error);
+    if (status == 0)
+        status = device_variant_load(&bench->variant, &bench->problem, &variant, &outcome, error);
     if (status == 0 && outcome != OUTCOME_MEASURED)
         status = error->code;
     if (status == 0)
@@ -262,19 +265,20 @@ static int queue_memset(struct bench *bench, struct error *error)
 static int queue_rotation(struct bench *bench, struct error *error)
 {
     struct device_problem *problem = &bench->problem;
+    struct device_buffer *buffers = bench->variant.data.buffers;
     size_t count = problem->template.buffer_count;
     CUdeviceptr *own = alloc_zeroed(count, sizeof *own);
     int status = 0;
     for (size_t i = 0; i < count; i++)
-        own[i] = problem->buffers[i].data;
+        own[i] = buffers[i].data;
     for (size_t c = 0; c < bench->copy_count && status == 0; c++) {
         for (size_t i = 0; i < count; i++)
             if (bench->copies[c * count + i] != 0)
-                problem->buffers[i].data = bench->copies[c * count + i];
+                buffers[i].data = bench->copies[c * count + i];
         status = queue_run(bench, error);
     }
     for (size_t i = 0; i < count; i++)
-        problem->buffers[i].data = own[i];
+        buffers[i].data = own[i];
     free(own);
     return status;
 }

@@ -25,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct bindings parameters = {0};
         struct bindings problem = {0};
         struct options options = {0};
-        FUZZ_REQUIRE(template.launch_count > 0 && template.expectation_count > 0);
+        FUZZ_REQUIRE(template.launch_count > 0 &&
+                     template.expectation_count + template.verifier_count > 0);
         variant_defaults(&template, &parameters);
         FUZZ_REQUIRE(parameters.count == template.parameter_count);
         for (size_t i = 0; i < template.problem_count; i++)

@@ -236,6 +236,8 @@ static void set(const char *key, const char *value)
         settings.memory_taken = integer(key, value);
     else if (strcmp(key, "driver_version") == 0)
         settings.driver_version = (int)integer(key, value);
+    else if (strcmp(key, "note") == 0)
+        (void)snprintf(settings.note, sizeof settings.note, "%s", value);
     else if (strcmp(key, "missing") == 0)
         settings.missing = call_from_name(value);
     else if (strcmp(key, "nvml") == 0)

@@ -836,6 +836,8 @@ static CUresult launch(CUfunction function, struct extent grid, struct extent bl
         return capture_launch(stream->capture, function, &work, parameters);
     }
     function->loaded = true;
+    if (strcmp(function->name, control()->note) == 0)
+        control_note("launch %s", function->name);
     run_launch(function, &work, parameters, 0);
     return CUDA_SUCCESS;
 }

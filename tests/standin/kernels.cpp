@@ -194,6 +194,10 @@ namespace tensor
 {
 #include "templates/tensor.cu"
 }
+namespace march
+{
+#include "templates/march.cu"
+}
 namespace symbols
 {
 #include "templates/symbols.cu"
@@ -320,6 +324,7 @@ const struct kernel kernels[] = {
     {"autotune_read", nothing, none,
      [](void **parameters) { return copy(own::autotune_read, parameters); }, KERNEL_DONE},
     KERNEL(own, autotune_fill),
+    KERNEL(own, autotune_border),
     KERNEL(own, autotune_compare),
     KERNEL(own, autotune_checksum),
     KERNEL(own, autotune_check_guards),
@@ -367,6 +372,20 @@ const struct kernel kernels[] = {
     KERNEL(tensor, tensor_plain),
     KERNEL(tensor, tensor_swizzled),
     KERNEL(tensor, tensor_reference),
+    KERNEL(march, march_run),
+    KERNEL(march, march_fixed),
+    KERNEL(march, march_fault),
+    KERNEL(march, march_overrun),
+    KERNEL(march, march_spoil),
+    KERNEL(march, march_lazy),
+    KERNEL(march, march_reference),
+    KERNEL(march, march_slow_reference),
+    KERNEL(march, march_faulty_reference),
+    ENDLESS(march, march_hanging_reference),
+    KERNEL(march, march_fill),
+    KERNEL(march, march_weights),
+    KERNEL(march, march_count),
+    KERNEL(march, march_faulty_count),
     KERNEL(symbols, symbols_apply),
     KERNEL(symbols, symbols_wrong),
     KERNEL(symbols, symbols_spoil),

@@ -4,6 +4,7 @@
 #include "compile/launch_check.h"
 #include "compile/single_compile.h"
 #include "record/study.h"
+#include "template/helpers.h"
 #include "template/problem_check.h"
 #include "template/space.h"
 #include "template/variant.h"
@@ -173,29 +174,20 @@ static int check_variant(struct checking *checking, const struct subject *subjec
     return status;
 }
 
-static bool has_references(const struct template *template)
-{
-    for (size_t i = 0; i < template->expectation_count; i++)
-        if (template->expectations[i].kind == EXPECT_REFERENCE)
-            return true;
-    return false;
-}
-
-/* References are compiled with the parameters' defaults. */
-static int check_references(struct checking *checking, const struct subject *subject)
+/* Helpers are compiled with the parameters' defaults. */
+static int check_helpers(struct checking *checking, const struct subject *subject)
 {
     const struct template *template = &subject->kernel->template;
     struct bindings defaults = {0};
     struct compilation compilation = {0};
     struct error fault;
-    if (!has_references(template))
+    if (!template_has_helpers(template))
         return 0;
     variant_defaults(template, &defaults);
     int status = compile(checking, subject, &defaults, &compilation);
     struct launch_check check = {
         .template = template, .gpu = checking->gpu, .compilation = &compilation};
-    const struct scope scope = {&subject->fixed, NULL};
-    if (status == 0 && launch_check_references(&check, &scope, &fault) != 0) {
+    if (status == 0 && launch_check_helpers(&check, &subject->fixed, &fault) != 0) {
         report(checking, &fault);
         status = 1;
     }
@@ -212,7 +204,7 @@ static int check_problem(struct checking *checking, const struct sweep_kernel *k
     bindings_append(&subject.fixed, problem);
     gpu_bindings(checking->gpu, &subject.fixed);
     bind_variant(&subject);
-    int status = check_references(checking, &subject);
+    int status = check_helpers(checking, &subject);
     if (status >= 0 && problem_check(&kernel->template, &subject.fixed, &fault) != 0)
         report(checking, &fault);
     else if (status >= 0)

@@ -4,22 +4,24 @@
 #include "base/suggestion.h"
 #include "compile/launch_arguments.h"
 #include "compile/launch_limits.h"
+#include "template/helpers.h"
+#include "template/variant.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* --- entries that are not there --- */
 
-/* The line of the first launch or reference of `entry`. */
+/* The line of the first launch or helper of `entry`. */
 static int entry_line(const struct template *template, const char *entry)
 {
     for (size_t i = 0; i < template->launch_count; i++)
         if (strcmp(template->launches[i].entry, entry) == 0)
             return template->launches[i].lines.entry;
-    for (size_t i = 0; i < template->expectation_count; i++)
-        if (template->expectations[i].kind == EXPECT_REFERENCE &&
-            strcmp(template->expectations[i].reference.entry, entry) == 0)
-            return template->expectations[i].reference.lines.entry;
+    struct helper helper;
+    for (size_t i = 0; template_helper(template, i, &helper); i++)
+        if (strcmp(helper.launch->entry, entry) == 0)
+            return helper.launch->lines.entry;
     return 0;
 }
 
@@ -157,14 +159,14 @@ enum outcome launch_check_variant(struct launch_check *check, const struct launc
     return OUTCOME_COMPILED;
 }
 
-static int check_reference(struct launch_check *check, const struct expectation *expectation,
-                           const struct scope *scope, struct error *error)
+static int check_helper(struct launch_check *check, const struct launch *helper,
+                        const struct scope *scope, struct error *error)
 {
     const struct compiled_kernel *kernel;
     struct launch_plan launch_plan;
-    int status = find_kernel(check, expectation->reference.entry, &kernel, error);
+    int status = find_kernel(check, helper->entry, &kernel, error);
     if (status == 0)
-        status = launch_plan_reference(&launch_plan, check->template, expectation, scope, error);
+        status = launch_plan_helper(&launch_plan, check->template, helper, scope, error);
     if (status != 0)
         return status;
     if (launch_check_variant(check, &launch_plan, error) != OUTCOME_COMPILED)
@@ -173,12 +175,17 @@ static int check_reference(struct launch_check *check, const struct expectation 
     return status;
 }
 
-int launch_check_references(struct launch_check *check, const struct scope *scope,
-                            struct error *error)
+int launch_check_helpers(struct launch_check *check, const struct bindings *fixed,
+                         struct error *error)
 {
+    struct bindings defaults = {0};
+    const struct scope outer = {fixed, NULL};
+    const struct scope scope = {&defaults, &outer};
+    struct helper helper;
     int status = 0;
-    for (size_t i = 0; i < check->template->expectation_count && status == 0; i++)
-        if (check->template->expectations[i].kind == EXPECT_REFERENCE)
-            status = check_reference(check, &check->template->expectations[i], scope, error);
+    variant_defaults(check->template, &defaults);
+    for (size_t i = 0; status == 0 && template_helper(check->template, i, &helper); i++)
+        status = check_helper(check, helper.launch, &scope, error);
+    bindings_release(&defaults);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "gpu/device_arguments.h"
 #include "gpu/device_symbols.h"
+#include "template/dependencies.h"
 
 #include <stdlib.h>
 
@@ -118,14 +119,14 @@ static int queue_runs(const struct batches *batches, const struct batch *batch,
             status = device_launch_single(problem->device, SUPPORT_empty, NULL, error);
         return status;
     }
-    CUdeviceptr *own = save_pointers(problem->buffers, count);
+    CUdeviceptr *own = save_pointers(variant->data.buffers, count);
     CUdeviceptr *own_scratch = save_pointers(variant->scratch, count);
     for (size_t run = 0; run < COPIES && status == 0; run++) {
-        point_to_copies(problem->buffers, batches->copies, count, run);
+        point_to_copies(variant->data.buffers, batches->copies, count, run);
         point_to_copies(variant->scratch, batch->scratch, count, run);
         status = device_variant_run(variant, problem, error);
     }
-    restore_pointers(problem->buffers, own, count);
+    restore_pointers(variant->data.buffers, own, count);
     restore_pointers(variant->scratch, own_scratch, count);
     free(own);
     free(own_scratch);
@@ -175,10 +176,11 @@ static int share_copies(struct batches *batches, struct device_problem *problem,
     batches->problem = problem;
     batches->impossible = (!problem->cold && has_read_write(&problem->template)) ||
                           device_symbols_change(&problem->template) ||
-                          (problem->cold && device_arguments_are_fixed(&problem->template));
+                          (problem->cold && device_arguments_are_fixed(&problem->template)) ||
+                          (problem->cold && template_has_dependent_buffers(&problem->template));
     if (!problem->cold || batches->impossible)
         return 0;
-    int status = copy_buffers(problem, problem->buffers, NULL, &batches->copies, error);
+    int status = copy_buffers(problem, problem->data.buffers, NULL, &batches->copies, error);
     batches->impossible = batches->copies == NULL;
     return status;
 }
@@ -267,7 +269,7 @@ int batches_restore(const struct batches *batches, struct error *error)
     struct device_context *device = problem->device;
     int status = device_problem_restore(problem, error);
     for (size_t i = 0; i < problem->template.buffer_count; i++) {
-        const struct device_buffer *pristine = &problem->pristine[i];
+        const struct device_buffer *pristine = &problem->data.pristine[i];
         uint64_t stride = stride_of(pristine);
         if (pristine->base == 0 || pristine->bytes == 0)
             continue;
@@ -283,7 +285,7 @@ size_t batches_restore_calls(const struct batches *batches)
     const struct device_problem *problem = batches->problem;
     size_t calls = 0;
     for (size_t i = 0; i < problem->template.buffer_count; i++)
-        calls += problem->pristine[i].base != 0 ? BATCH_RUNS : 0;
+        calls += problem->data.pristine[i].base != 0 ? BATCH_RUNS : 0;
     return calls;
 }
 

@@ -15,6 +15,8 @@
  *   with a read_write one is not batched.
  * - A texture, a tensor map and an array of pointers hold addresses: with a cold cache, a problem
  *   with one is not batched.
+ * - With a cold cache, a problem with buffers that depend on a parameter is not batched either: the
+ *   copies are made once per problem.
  * - Warm cache: the runs share all buffers. A problem with read_write buffers is not batched,
  *   because the first run would change the input of the second.
  *
@@ -31,6 +33,7 @@
 
 #include "base/error.h"
 #include "gpu/device_problem.h"
+#include "gpu/device_variant.h"
 
 enum { BATCH_RUNS = 32 };
 

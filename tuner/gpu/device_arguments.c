@@ -9,12 +9,13 @@
 
 /* --- buffers --- */
 
-/* The buffer at `index`: the variant's scratch, the problem's own, or (SIZE_MAX) the reference's
- * output. NULL if the launch may not use it. */
+/* The buffer at `index`, one of step_arguments.h's. NULL if the launch may not use it. */
 static struct device_buffer *find(const struct argument_buffers *buffers, size_t index)
 {
-    if (index == SIZE_MAX)
+    if (index == STEP_REFERENCE)
         return buffers->reference;
+    if (index == STEP_WRONG)
+        return buffers->wrong;
     if (buffers->template->buffers[index].access != ACCESS_SCRATCH)
         return &buffers->problem[index];
     return buffers->scratch != NULL ? &buffers->scratch[index] : NULL;
@@ -23,8 +24,8 @@ static struct device_buffer *find(const struct argument_buffers *buffers, size_t
 static int refuse(const struct argument_buffers *buffers, const struct step *step,
                   struct error *error)
 {
-    if (buffers->reference != NULL)
-        return error_set(error, ERROR_CONFIG, "a reference cannot use a scratch buffer");
+    if (buffers->helper != NULL)
+        return error_set(error, ERROR_CONFIG, "a %s cannot use a scratch buffer", buffers->helper);
     return error_set(error, ERROR_CONFIG, "launch of '%s': only a reference can use 'reference'",
                      step->entry);
 }
@@ -139,10 +140,13 @@ void device_arguments_free(struct device_context *device, struct launch_plan *la
     for (size_t i = 0; i < launch_plan->step_count; i++) {
         struct step *step = &launch_plan->steps[i];
         for (size_t j = 0; j < step->argument_count; j++) {
-            if (step->arguments[j].kind == ARGUMENT_POINTERS)
-                free_pointers(device, &step->arguments[j]);
-            else if (step->arguments[j].kind == ARGUMENT_TEXTURE)
-                device_texture_free(device, &step->arguments[j]);
+            struct step_argument *argument = &step->arguments[j];
+            if (argument->kind == ARGUMENT_POINTERS)
+                free_pointers(device, argument);
+            else if (argument->kind == ARGUMENT_TEXTURE)
+                device_texture_free(device, argument);
+            if (is_object(argument->kind))
+                memset(argument->bytes, 0, sizeof argument->bytes);
         }
     }
 }

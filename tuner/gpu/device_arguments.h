@@ -14,8 +14,10 @@ struct argument_buffers {
     struct device_context *device;
     const struct template *template;
     struct device_buffer *problem;   /* one per template->buffers[i], as is … */
-    struct device_buffer *scratch;   /* the variant's; NULL: the launch is a reference */
-    struct device_buffer *reference; /* a reference's output; NULL: the launch is a variant's */
+    struct device_buffer *scratch;   /* the variant's; NULL: the launch is a helper's */
+    const char *helper;              /* what it is: "reference"; NULL: the launch is a variant's */
+    struct device_buffer *reference; /* a reference's output, what a verifier compares with; NULL */
+    struct device_buffer *wrong;     /* a verifier's counter; NULL */
 };
 
 /*
@@ -30,7 +32,7 @@ int device_arguments_make(const struct argument_buffers *buffers, struct step *s
 /* Whether buffers of the template are in objects. */
 bool device_arguments_are_fixed(const struct template *template);
 
-/* Frees all objects of the plan. */
+/* Frees all objects of the plan, which device_arguments_make() can make again. */
 void device_arguments_free(struct device_context *device, struct launch_plan *launch_plan);
 
 #endif

@@ -117,6 +117,38 @@ int device_buffer_fill(struct device_context *device, const struct device_buffer
     return device_launch_support(device, SUPPORT_fill, count, arguments, error);
 }
 
+int device_buffer_describe(const struct buffer *buffer, const struct scope *scope,
+                           enum element_type *type, uint64_t *length, struct error *error)
+{
+    int64_t elements = 0;
+    int status = template_element_type(buffer->type, scope, type, error);
+    if (status == 0)
+        status = expression_integer(buffer->length, scope, &elements, error);
+    if (status == 0 && elements < 0)
+        status = expression_refuse(buffer->length, scope, "the length is negative", error);
+    *length = (uint64_t)elements;
+    return status;
+}
+
+int device_buffer_clear_border(struct device_context *device, const struct device_buffer *buffer,
+                               const struct fill *fill, const struct scope *scope,
+                               struct error *error)
+{
+    struct fill_border border;
+    int status = fill_read_border(fill, scope, buffer->length, &border, error);
+    if (status != 0 || border.width == 0 || buffer->length == 0)
+        return status;
+    CUdeviceptr data = buffer->data;
+    unsigned long long count = buffer->length;
+    int bytes = (int)element_bytes(buffer->type);
+    int dimensions = (int)border.dimensions;
+    unsigned long long width = border.width;
+    unsigned long long extents[] = {border.extents[0], border.extents[1], border.extents[2]};
+    void *arguments[] = {&data,  &count,      &bytes,      &dimensions,
+                         &width, &extents[0], &extents[1], &extents[2]};
+    return device_launch_support(device, SUPPORT_border, count, arguments, error);
+}
+
 int device_buffer_poison(struct device_context *device, const struct device_buffer *buffer,
                          struct error *error)
 {

@@ -49,8 +49,19 @@ int device_buffer_new(struct device_context *device, struct device_buffer *buffe
                       struct error *error);
 void device_buffer_free(struct device_context *device, struct device_buffer *buffer);
 
+/* The type and length of a template's buffer. Returns 0, or ERROR_CONFIG if an expression fails or
+ * the length is negative. */
+int device_buffer_describe(const struct buffer *buffer, const struct scope *scope,
+                           enum element_type *type, uint64_t *length, struct error *error);
+
+/* Zeroes what the fill's border covers, if it has one. */
+int device_buffer_clear_border(struct device_context *device, const struct device_buffer *buffer,
+                               const struct fill *fill, const struct scope *scope,
+                               struct error *error);
+
 /* Fills the buffer as the template says; FILL_NONE poisons it. A file must contain exactly
- * buffer->length elements of the buffer's type. */
+ * buffer->length elements of the buffer's type. FILL_KERNEL is the caller's affair, and so is the
+ * border. */
 int device_buffer_fill(struct device_context *device, const struct device_buffer *buffer,
                        const struct fill *fill, const struct scope *scope, struct error *error);
 

@@ -22,6 +22,7 @@
     X(delay)                                                                                       \
     X(read)                                                                                        \
     X(fill)                                                                                        \
+    X(border)                                                                                      \
     X(compare)                                                                                     \
     X(checksum)                                                                                    \
     X(check_guards)

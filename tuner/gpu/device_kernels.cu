@@ -246,6 +246,27 @@ extern "C" __global__ void autotune_fill(void *buffer, u64 count, int type, int 
     }
 }
 
+/* Zeroes the elements that are nearer than `width` to an edge of a shape of up to three dimensions, of
+ * which x varies fastest. As in fill.c. */
+extern "C" __global__ void autotune_border(void *buffer, u64 count, int bytes, int dimensions, u64 width,
+                                           u64 x, u64 y, u64 z)
+{
+    u64 extents[3] = {x, y, z};
+    GRID_STRIDE(i, count)
+    {
+        u64 rest = i;
+        bool inside = true;
+        for (int d = 0; d < dimensions; d++) {
+            u64 place = rest % extents[d];
+            inside = inside && place >= width && extents[d] - 1 - place >= width;
+            rest /= extents[d];
+        }
+        if (!inside)
+            for (int b = 0; b < bytes; b++)
+                ((u8 *)buffer)[i * bytes + b] = 0;
+    }
+}
+
 /*
  * Compares `count` elements of `out` with those of `reference`; their types are `type` and
  * `reference_type`. Both buffers were filled with the byte `poison` before they were computed. An

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "gpu/module.h"
+#include "template/dependencies.h"
 
 static int copy(struct symbol_buffers buffers, CUdeviceptr to, CUdeviceptr from, uint64_t bytes,
                 struct error *error)
@@ -39,10 +40,11 @@ int device_symbols_fill(struct symbol_buffers buffers, CUmodule module, struct e
     const struct template *template = buffers.template;
     for (size_t i = 0; i < template->buffer_count; i++) {
         CUdeviceptr address;
-        if (template->buffers[i].symbol == NULL)
+        if (template->buffers[i].symbol == NULL || buffers.buffers[i].base == 0)
             continue;
         int status = find(buffers, module, i, &address, error);
-        if (status == ERROR_CONFIG && buffers.device->last == CUDA_ERROR_NOT_FOUND)
+        bool missing = buffers.device->last == CUDA_ERROR_NOT_FOUND;
+        if (status == ERROR_CONFIG && (missing || buffer_is_dependent(template, i)))
             status = 0;
         if (status != 0)
             return template_in_buffer(template, i, status, error);

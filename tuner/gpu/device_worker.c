@@ -2,28 +2,27 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/statistics.h"
 #include "compile/cubin_cache.h"
-#include "gpu/batch.h"
 #include "gpu/device_context.h"
 #include "gpu/device_problem.h"
+#include "gpu/device_variant.h"
+#include "gpu/differences.h"
 #include "gpu/gpu_monitor.h"
-#include "gpu/measure.h"
+#include "gpu/sampling.h"
 #include "gpu/verify.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EMPTY_SAMPLES = 15, SAMPLE_LIMIT = 100000 };
+enum { SAMPLE_LIMIT = 100000 };
 
 struct device_worker {
+    struct channel *channel;
     struct device_context device;
-    struct measure measure;
+    struct sampling sampling;
     struct gpu_monitor monitor;
     struct device_problem problem;
-    struct batches batches; /* of the open problem's variants */
-    double empty_batch_ns;  /* one run of an empty kernel in a batch; 0: not measured yet */
     bool has_support;
     bool open;
     bool damaged;         /* a variant wrote out of bounds: the problem must be opened again */
@@ -78,7 +77,7 @@ static struct device_variant *find_variant(struct device_worker *worker, int64_t
 
 static void unload_variant(struct device_worker *worker, struct device_variant *variant)
 {
-    batch_free(&worker->batches, variant->batch);
+    batch_free(&worker->sampling.batches, variant->batch);
     device_variant_unload(variant, &worker->problem);
     *variant = worker->variants[--worker->variant_count];
 }
@@ -87,7 +86,7 @@ static void close_problem(struct device_worker *worker)
 {
     while (worker->variant_count > 0)
         unload_variant(worker, &worker->variants[0]);
-    batches_release(&worker->batches);
+    batches_release(&worker->sampling.batches);
     if (worker->open)
         device_problem_close(&worker->problem);
     worker->open = false;
@@ -120,7 +119,7 @@ static int load_support(struct device_worker *worker, const char *path, struct e
     if (status == 0)
         status = device_load_support(&worker->device, support.cubin, error);
     if (status == 0)
-        status = measure_init(&worker->measure, &worker->device, error);
+        status = measure_init(&worker->sampling.measure, &worker->device, error);
     compilation_release(&support);
     worker->has_support = status == 0;
     return status;
@@ -129,18 +128,23 @@ static int load_support(struct device_worker *worker, const char *path, struct e
 static int open_problem(struct device_worker *worker, const json_t *request,
                         const struct bindings *values, struct error *error)
 {
-    struct compilation reference = {0};
+    struct compilation helpers = {0};
+    struct bindings largest = {0};
     const char *path = text_of(request, "reference");
-    int status = path != NULL ? read_cubin(path, &reference, error) : 0;
-    if (status != 0)
-        return status;
+    const json_t *parameters = json_object_get(request, "largest");
+    int status = path != NULL ? read_cubin(path, &helpers, error) : 0;
+    if (status == 0 && parameters != NULL)
+        status = bindings_from_json(&largest, parameters, error);
     struct problem_request problem = {.template_path = text_of(request, "template"),
                                       .template_hash = text_of(request, "hash"),
                                       .problem = values,
-                                      .reference = path != NULL ? &reference : NULL,
+                                      .largest = &largest,
+                                      .helpers = path != NULL ? &helpers : NULL,
                                       .cold = json_is_true(json_object_get(request, "cold"))};
-    status = device_problem_open(&worker->problem, &worker->device, &problem, error);
-    compilation_release(&reference);
+    if (status == 0)
+        status = device_problem_open(&worker->problem, &worker->device, &problem, error);
+    compilation_release(&helpers);
+    bindings_release(&largest);
     worker->open = status == 0;
     worker->damaged = false;
     if (status == 0)
@@ -179,8 +183,8 @@ static int do_open(struct device_worker *worker, const json_t *request, struct a
     if (status == 0)
         status = open_problem(worker, request, &values, error);
     if (status == 0)
-        status = measure_samples(&worker->measure, &worker->problem, NULL, EMPTY_SAMPLES, empty_ns,
-                                 error);
+        status = measure_samples(&worker->sampling.measure, &worker->problem, NULL, EMPTY_SAMPLES,
+                                 empty_ns, error);
     bindings_release(&values);
     if (status == 0)
         status = CUDA(&worker->device, cuMemGetInfo, &free_bytes, &all_bytes);
@@ -219,16 +223,52 @@ static int describe_variant(struct device_worker *worker, const struct device_va
     return 0;
 }
 
+/* Tells the coordinator that the variant's deadline does not run: its data is being made. */
+static int tell(struct device_worker *worker, const char *event, struct error *error)
+{
+    return channel_send(worker->channel, json_pack("{s:s}", "event", event), error);
+}
+
+/* What went wrong while the variant's data was made: that the variant cannot be verified. */
+static int to_unprepared(struct device_worker *worker, int status, struct answer *answer)
+{
+    bool memory = worker->device.last == CUDA_ERROR_OUT_OF_MEMORY;
+    if (status != ERROR_CONFIG && status != ERROR_DEVICE)
+        return status;
+    answer->lost = status == ERROR_DEVICE && device_is_lost(worker->device.last);
+    answer->outcome = status == ERROR_DEVICE && memory ? OUTCOME_LAUNCH_ERROR : OUTCOME_INVALID;
+    return 0;
+}
+
+/* Gives the variant its buffers and expected results, which other variants may have taken. */
+static int prepare(struct device_worker *worker, struct device_variant *variant,
+                   struct answer *answer, struct error *error)
+{
+    bool moved = false;
+    bool make = !data_store_has(&worker->problem.store, &variant->parameters);
+    int told = make ? tell(worker, "preparing", error) : 0;
+    if (told != 0)
+        return told;
+    int status = device_variant_prepare(variant, &worker->problem, &moved, error);
+    if (status == 0 && make)
+        status = device_synchronise(&worker->device, error);
+    if (moved && variant->batch != NULL) { /* its graphs have the old addresses */
+        batch_free(&worker->sampling.batches, variant->batch);
+        variant->batch = NULL;
+    }
+    if (make)
+        told = tell(worker, "prepared", NULL);
+    return told != 0 ? told : to_unprepared(worker, status, answer);
+}
+
 static int load_variant(struct device_worker *worker, struct device_variant *variant,
-                        const char *path, const struct bindings *parameters, struct answer *answer,
-                        struct error *error)
+                        const char *path, struct answer *answer, struct error *error)
 {
     struct compilation compilation = {0};
     int status = read_cubin(path, &compilation, error);
     if (status != 0)
         return status;
-    status = device_variant_load(variant, &worker->problem, &compilation, parameters,
-                                 &answer->outcome, error);
+    status = device_variant_load(variant, &worker->problem, &compilation, &answer->outcome, error);
     status = to_outcome(worker, status, OUTCOME_LOAD_ERROR, answer);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = describe_variant(worker, variant, &answer->reply, error);
@@ -241,20 +281,21 @@ static int load_variant(struct device_worker *worker, struct device_variant *var
 static int do_load(struct device_worker *worker, const json_t *request, struct answer *answer,
                    struct error *error)
 {
-    struct bindings parameters = {0};
     const char *path = text_of(request, "cubin");
     int64_t id = json_integer_value(json_object_get(request, "id"));
     if (!worker->open || path == NULL || find_variant(worker, id) != NULL)
         return error_set(error, ERROR_WORKER,
                          "'load' needs an open problem, a 'cubin' and an 'id' not yet loaded");
-    int status = bindings_from_json(&parameters, json_object_get(request, "parameters"), error);
     struct device_variant *variant = ARRAY_APPEND(worker->variants, worker->variant_count);
     variant->id = id;
+    int status =
+        bindings_from_json(&variant->parameters, json_object_get(request, "parameters"), error);
     if (status == 0)
-        status = load_variant(worker, variant, path, &parameters, answer, error);
+        status = prepare(worker, variant, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        status = load_variant(worker, variant, path, answer, error);
     if ((status != 0 || answer->outcome != OUTCOME_MEASURED) && !answer->lost)
         unload_variant(worker, variant);
-    bindings_release(&parameters);
     return status;
 }
 
@@ -276,7 +317,7 @@ static int verify_variant(struct device_worker *worker, struct device_variant *v
 {
     char reason[VERIFY_REASON_BYTES] = "";
     enum finding finding = FINDING_RIGHT;
-    struct measure *measure = how == VERIFY_TIMED_RUN ? &worker->measure : NULL;
+    struct measure *measure = how == VERIFY_TIMED_RUN ? &worker->sampling.measure : NULL;
     int status = how == VERIFY_AGAIN
                      ? verify_again(&worker->problem, variant, &finding, reason, error)
                      : verify_run(&worker->problem, variant, measure, &finding, reason, error);
@@ -291,17 +332,18 @@ static int verify_variant(struct device_worker *worker, struct device_variant *v
 
 /* Lists the first elements that differ, as many as the request asks for. */
 static int list_differences(struct device_worker *worker, const json_t *request,
-                            struct answer *answer, struct error *error)
+                            const struct device_variant *variant, struct answer *answer,
+                            struct error *error)
 {
     enum { MOST = 100 };
-    struct verify_difference differences[MOST];
+    struct difference differences[MOST];
     struct error inner;
     size_t count = 0;
     json_int_t most = json_integer_value(json_object_get(request, "differences"));
     if (most <= 0 || answer->outcome != OUTCOME_WRONG_RESULT || worker->damaged)
         return 0;
-    if (verify_differences(&worker->problem, differences, most < MOST ? (size_t)most : MOST, &count,
-                           &inner) != 0) {
+    if (differences_list(&worker->problem, variant, differences, most < MOST ? (size_t)most : MOST,
+                         &count, &inner) != 0) {
         *error = inner;
         return to_outcome(worker, ERROR_DEVICE, OUTCOME_LAUNCH_ERROR, answer);
     }
@@ -323,11 +365,13 @@ static int do_verify(struct device_worker *worker, const json_t *request, struct
     int64_t runs = json_integer_value(json_object_get(request, "runs"));
     int64_t start = clock_ns();
     int status = need_variant(worker, request, &variant, error);
+    if (status == 0)
+        status = prepare(worker, variant, answer, error);
     for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
          i++)
         status = verify_variant(worker, variant, VERIFY_RUN, answer, error);
     if (status == 0)
-        status = list_differences(worker, request, answer, error);
+        status = list_differences(worker, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         answer->reply = json_pack("{s:s, s:I}", "event", "verified", "run_ns",
                                   (json_int_t)(clock_ns() - start));
@@ -337,93 +381,11 @@ static int do_verify(struct device_worker *worker, const json_t *request, struct
 
 /* --- samples --- */
 
-struct samples {
-    double *ns; /* allocated for as many as the request asks for */
-    size_t count;
-    int runs;         /* each sample is the mean of this many: 1 or BATCH_RUNS */
-    double single_ns; /* median of single samples; 0: none were taken */
-};
-
-/* Measures an empty kernel in a batch, once per worker. */
-static int measure_empty_batch(struct device_worker *worker, struct error *error)
-{
-    struct batch *batch = NULL;
-    double empty_ns[EMPTY_SAMPLES];
-    bool ready;
-    if (worker->empty_batch_ns > 0)
-        return 0;
-    int status = batch_prepare(&worker->batches, &worker->problem, NULL, &batch, &ready, error);
-    if (status == 0 && ready) {
-        status = measure_batches(&worker->measure, &worker->batches, batch, EMPTY_SAMPLES, empty_ns,
-                                 error);
-        if (status == 0)
-            worker->empty_batch_ns = statistics_median(empty_ns, EMPTY_SAMPLES);
-    }
-    batch_free(&worker->batches, batch);
-    return status;
-}
-
-/* Replaces `samples` by batched ones if the variant can be batched. */
-static int take_batches(struct device_worker *worker, struct device_variant *variant, size_t count,
-                        struct samples *samples, struct error *error)
-{
-    bool ready = false;
-    int status = measure_empty_batch(worker, error);
-    if (status == 0)
-        status = batch_prepare(&worker->batches, &worker->problem, variant, &variant->batch, &ready,
-                               error);
-    if (status != 0 || !ready)
-        return status;
-    samples->count = count;
-    samples->runs = BATCH_RUNS;
-    return measure_batches(&worker->measure, &worker->batches, variant->batch, count, samples->ns,
-                           error);
-}
-
-/* Takes single samples, but only one if that is above `enough_ns` (0: no limit). */
-static int take_single(struct device_worker *worker, const struct device_variant *variant,
-                       size_t count, double enough_ns, struct samples *samples, struct error *error)
-{
-    size_t first = enough_ns > 0 ? 1 : 0;
-    int status = 0;
-    if (first > 0)
-        status =
-            measure_samples(&worker->measure, &worker->problem, variant, first, samples->ns, error);
-    if (first > 0 && samples->ns[0] > enough_ns)
-        count = 1;
-    else if (status == 0)
-        status = measure_samples(&worker->measure, &worker->problem, variant, count - first,
-                                 samples->ns + first, error);
-    samples->count = count;
-    samples->runs = 1;
-    if (status == 0)
-        samples->single_ns = statistics_median(samples->ns, count);
-    return status;
-}
-
-static int take_samples(struct device_worker *worker, const json_t *request,
-                        struct device_variant *variant, struct samples *samples,
-                        struct error *error)
-{
-    size_t count = (size_t)json_integer_value(json_object_get(request, "samples"));
-    double enough_ns = json_number_value(json_object_get(request, "enough_ns"));
-    double short_ns = json_number_value(json_object_get(request, "short_ns"));
-    int status = 0;
-    if (json_is_true(json_object_get(request, "batched")))
-        status = take_batches(worker, variant, count, samples, error);
-    if (status != 0 || samples->count > 0)
-        return status;
-    status = take_single(worker, variant, count, enough_ns, samples, error);
-    if (status == 0 && samples->single_ns < short_ns)
-        status = take_batches(worker, variant, samples->count, samples, error);
-    return status;
-}
-
 static json_t *samples_to_json(const struct device_worker *worker, const struct samples *samples)
 {
     return json_pack("{s:o, s:i, s:f, s:f}", "samples_ns", numbers(samples->ns, samples->count),
                      "runs", samples->runs, "single_ns", samples->single_ns, "empty_batch_ns",
-                     worker->empty_batch_ns);
+                     worker->sampling.empty_batch_ns);
 }
 
 /* Takes the samples that the request asks for. `*reply` becomes a new object to merge into the
@@ -437,7 +399,8 @@ static int measure_variant(struct device_worker *worker, const json_t *request,
         return error_set(error, ERROR_WORKER, "'samples' must be from 1 to 100000");
     struct samples samples = {.ns = alloc_zeroed((size_t)count, sizeof(double))};
     int64_t start = clock_ns();
-    int status = take_samples(worker, request, variant, &samples, error);
+    int status =
+        sampling_take(&worker->sampling, &worker->problem, request, variant, &samples, error);
     gpu_monitor_read(&worker->monitor, start);
     status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
@@ -464,13 +427,15 @@ static int do_measure(struct device_worker *worker, const json_t *request, struc
     struct device_variant *variant;
     int status = need_variant(worker, request, &variant, error);
     if (status == 0)
+        status = prepare(worker, variant, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = choose_copy(worker, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = measure_variant(worker, request, variant, &answer->reply, answer, error);
     if (answer->reply != NULL) {
         json_object_set_new(answer->reply, "event", json_string("measured"));
         json_object_set_new(answer->reply, "late_samples",
-                            json_integer((json_int_t)worker->measure.late_samples));
+                            json_integer((json_int_t)worker->sampling.measure.late_samples));
         gpu_monitor_report(&worker->monitor, answer->reply);
     }
     return status;
@@ -501,8 +466,9 @@ static int verify_first(struct device_worker *worker, const json_t *request,
     int status = verify_variant(worker, variant, how, answer, error);
     if (status != 0 || answer->outcome != OUTCOME_MEASURED || how == VERIFY_RUN)
         return status;
-    status = to_outcome(worker, measure_take_run(&worker->measure, &worker->device, &ns, error),
-                        OUTCOME_LAUNCH_ERROR, answer);
+    status =
+        to_outcome(worker, measure_take_run(&worker->sampling.measure, &worker->device, &ns, error),
+                   OUTCOME_LAUNCH_ERROR, answer);
     if (status != 0 || answer->outcome != OUTCOME_MEASURED || !(ns > hopeless_ns))
         return status;
     const struct samples samples = {.ns = &ns, .count = 1, .runs = 1, .single_ns = ns};
@@ -542,24 +508,25 @@ static int try_variant(struct device_worker *worker, const json_t *request,
 static int do_trial(struct device_worker *worker, const json_t *request, struct answer *answer,
                     struct error *error)
 {
-    struct bindings parameters = {0};
     struct device_variant variant = {0};
     const char *path = text_of(request, "cubin");
     if (!worker->open || path == NULL)
         return error_set(error, ERROR_WORKER, "'trial' needs an open problem and a 'cubin'");
-    int64_t start = clock_ns();
-    int status = bindings_from_json(&parameters, json_object_get(request, "parameters"), error);
+    int status =
+        bindings_from_json(&variant.parameters, json_object_get(request, "parameters"), error);
     if (status == 0)
-        status = load_variant(worker, &variant, path, &parameters, answer, error);
+        status = prepare(worker, &variant, answer, error);
+    int64_t start = clock_ns();
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        status = load_variant(worker, &variant, path, answer, error);
     if (answer->reply != NULL)
         json_object_set_new(answer->reply, "load_ns", json_integer(clock_ns() - start));
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = try_variant(worker, request, &variant, answer, error);
     if (!answer->lost) {
-        batch_free(&worker->batches, variant.batch);
+        batch_free(&worker->sampling.batches, variant.batch);
         device_variant_unload(&variant, &worker->problem);
     }
-    bindings_release(&parameters);
     return status;
 }
 
@@ -689,7 +656,7 @@ static int greet_and_start(struct device_worker *worker, struct channel *channel
 
 int device_worker_run(struct channel *channel, int ordinal, struct error *error)
 {
-    struct device_worker worker = {0};
+    struct device_worker worker = {.channel = channel};
     int status = driver_open(&worker.device.driver, error);
     if (status == 0)
         status = ordinal < 0 ? send_devices(&worker, channel, error)

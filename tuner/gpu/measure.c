@@ -104,7 +104,9 @@ static size_t sample_calls(const struct subject *subject)
         return OWN + BATCH_RUNS + batches_restore_calls(subject->batches);
     size_t calls = OWN + (subject->variant != NULL ? subject->variant->launch_plan.step_count : 1);
     for (size_t i = 0; i < problem->template.buffer_count; i++)
-        calls += problem->pristine[i].base != 0 ? 2 : 0; /* its variable, too */
+        calls += problem->template.buffers[i].access == ACCESS_READ_WRITE
+                     ? 2
+                     : 0; /* its variable, too */
     return calls;
 }
 

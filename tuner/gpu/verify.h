@@ -1,15 +1,16 @@
 /*
  * Checks that a variant's result is right: restores the inputs, poisons the outputs, runs the
  * variant once, and compares the outputs with the expected results on the GPU. Then checks that the
- * variant changed neither its inputs nor the guard regions around the buffers.
+ * variant changed neither its inputs nor the guard regions around the buffers. Verifiers of the
+ * template's run after that. The variant must have its data: device_variant_prepare().
  */
 #ifndef AUTOTUNE_VERIFY_H
 #define AUTOTUNE_VERIFY_H
 
 #include "base/error.h"
 #include "gpu/device_problem.h"
+#include "gpu/device_variant.h"
 #include "gpu/measure.h"
-#include "template/element.h"
 
 enum { VERIFY_REASON_BYTES = 256 };
 
@@ -19,9 +20,7 @@ enum finding {
     FINDING_DAMAGE /* changed an input or wrote out of bounds: the problem must be opened again */
 };
 
-/* Prepares the verification of this problem's variants: allocates the slots for findings and
- * computes the checksums of inputs and expected results. Returns ERROR_CONFIG if a reference wrote
- * nothing. */
+/* Prepares the verification of this problem's variants: allocates the slots for findings. */
 int verify_prepare(struct device_problem *problem, struct error *error);
 
 /*
@@ -40,18 +39,5 @@ int verify_run(struct device_problem *problem, struct device_variant *variant,
  */
 int verify_again(struct device_problem *problem, struct device_variant *variant,
                  enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error);
-
-/* An element that differs from what is expected. */
-struct verify_difference {
-    size_t buffer; /* index */
-    uint64_t index;
-    char got[ELEMENT_TEXT_BYTES]; /* "not written" for the poison */
-    char expected[ELEMENT_TEXT_BYTES];
-};
-
-/* After a run whose result is wrong: the first `most` elements that differ, in the order of the
- * expectations. There are none of an unordered comparison. Returns 0 or ERROR_DEVICE. */
-int verify_differences(struct device_problem *problem, struct verify_difference *differences,
-                       size_t most, size_t *count, struct error *error);
 
 #endif

@@ -1,5 +1,6 @@
 #include "template/argument_types.h"
 
+#include "template/helpers.h"
 #include "template/source_signature.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ struct given {
     enum argument_kind kind;
 };
 
-/* The launch or reference whose arguments are checked. */
+/* The launch or helper whose arguments are checked. */
 struct checked {
     const struct template *template;
     const struct scope *scope;
@@ -41,6 +42,8 @@ static struct given describe(const struct checked *checked, const struct argumen
     if (checked->expectation != NULL && strcmp(text, "reference") == 0)
         given.known = template_expected_type(template, checked->expectation, checked->scope,
                                              &given.type, NULL) == 0;
+    else if (checked->launch->counts && strcmp(text, "wrong") == 0)
+        given.type = ELEMENT_UINT64;
     else
         given.known = index < template->buffer_count &&
                       template_element_type(template->buffers[index].type, checked->scope,
@@ -136,11 +139,11 @@ int argument_types_check(const struct template *template, const struct scope *sc
         checked.launch = &template->launches[i];
         status = check(&checked, error);
     }
-    for (size_t i = 0; i < template->expectation_count && status == 0; i++) {
-        checked.expectation = &template->expectations[i];
-        checked.launch = &checked.expectation->reference;
-        if (checked.expectation->kind == EXPECT_REFERENCE)
-            status = check(&checked, error);
+    struct helper helper;
+    for (size_t i = 0; status == 0 && template_helper(template, i, &helper); i++) {
+        checked.expectation = helper.expectation;
+        checked.launch = helper.launch;
+        status = check(&checked, error);
     }
     return status;
 }

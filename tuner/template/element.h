@@ -43,6 +43,9 @@ const char *const *element_names(void);
  * comparison accepts, and 0xA5 for integers. */
 unsigned char element_poison(enum element_type type);
 
+/* Smaller elements can equal the poison by chance. */
+enum { ELEMENT_POISON_BYTES = 4 };
+
 /*
  * Stores a number as one element at `slot`, which has element_bytes() bytes. Integer types store
  * `integer`; returns false if it does not fit. Floating-point types store `real`, rounded to

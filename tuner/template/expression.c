@@ -106,6 +106,14 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
+const struct value *scope_find(const struct scope *scope, const char *name)
+{
+    const struct value *value = NULL;
+    for (; scope != NULL && value == NULL; scope = scope->outer)
+        value = bindings_find(scope->bindings, name);
+    return value;
+}
+
 int expression_check_names(const struct expression *expression, const char *const *known,
                            struct error *error)
 {
@@ -160,14 +168,6 @@ static int evaluate(const struct expression *expression, const struct value *con
                                 expression->names.items[i], expression->text);
     int status = steps_run(&expression->steps, values, value, &reason);
     return status == 0 ? 0 : cannot_evaluate(expression, values, reason.message, error);
-}
-
-static const struct value *scope_find(const struct scope *scope, const char *name)
-{
-    const struct value *value = NULL;
-    for (; scope != NULL && value == NULL; scope = scope->outer)
-        value = bindings_find(scope->bindings, name);
-    return value;
 }
 
 static void find_values(const struct expression *expression, const struct scope *scope,

@@ -45,6 +45,9 @@ struct scope {
     const struct scope *outer;
 };
 
+/* The value of `name` in the innermost list that has it; NULL if none has. */
+const struct value *scope_find(const struct scope *scope, const char *name);
+
 /* Returns 0, or ERROR_CONFIG for the first name that is not among `known` (ended by NULL), with the
  * nearest known name. */
 int expression_check_names(const struct expression *expression, const char *const *known,

@@ -21,6 +21,55 @@ int fill_read_numbers(const struct fill *fill, const struct scope *scope,
     return status;
 }
 
+bool fill_has_numbers(const struct fill *fill)
+{
+    return fill->kind != FILL_NONE && fill->kind != FILL_FILE && fill->kind != FILL_KERNEL;
+}
+
+static int read_shape(const struct fill *fill, const struct scope *scope, uint64_t length,
+                      struct fill_border *border, struct error *error)
+{
+    char reason[96];
+    uint64_t elements = 1;
+    bool fits = true;
+    for (size_t i = 0; i < fill->shape_count; i++) {
+        int64_t extent = 0;
+        int status = expression_integer(fill->shape[i], scope, &extent, error);
+        if (status == 0 && extent < 1)
+            status = expression_refuse(fill->shape[i], scope, "an extent must be 1 or more", error);
+        if (status != 0)
+            return status;
+        border->extents[i] = (uint64_t)extent;
+        fits = fits && !__builtin_mul_overflow(elements, border->extents[i], &elements);
+    }
+    if (fits && elements == length)
+        return 0;
+    (void)snprintf(reason, sizeof reason,
+                   "the border's shape is not that of a buffer of %" PRIu64 " elements", length);
+    return expression_refuse(fill->shape[0], scope, reason, error);
+}
+
+int fill_read_border(const struct fill *fill, const struct scope *scope, uint64_t length,
+                     struct fill_border *border, struct error *error)
+{
+    int64_t width = 0;
+    *border = (struct fill_border){.extents = {1, 1, 1}, .dimensions = fill->shape_count};
+    if (fill->border == NULL)
+        return 0;
+    int status = expression_integer(fill->border, scope, &width, error);
+    if (status == 0 && width < 0)
+        status =
+            expression_refuse(fill->border, scope, "a border's width must be 0 or more", error);
+    if (status != 0)
+        return status;
+    border->width = (uint64_t)width;
+    if (fill->shape_count > 0)
+        return read_shape(fill, scope, length, border, error);
+    border->extents[0] = length;
+    border->dimensions = 1;
+    return 0;
+}
+
 static int check_array(const struct fill *fill, enum element_type type, uint64_t length,
                        const struct npy *npy, struct error *error)
 {
@@ -109,8 +158,31 @@ static void store(enum element_type type, double x, unsigned char *slot)
     }
 }
 
-int fill_elements(const struct fill *fill, const struct scope *scope, enum element_type type,
-                  uint64_t length, void *elements, struct error *error)
+/* As in device_kernels.cu. */
+static bool in_border(const struct fill_border *border, uint64_t i)
+{
+    bool is = false;
+    for (size_t d = 0; d < border->dimensions; d++) {
+        uint64_t place = i % border->extents[d];
+        is = is || place < border->width || border->extents[d] - 1 - place < border->width;
+        i /= border->extents[d];
+    }
+    return is;
+}
+
+static int clear_border(const struct fill *fill, const struct scope *scope, size_t bytes,
+                        uint64_t length, void *elements, struct error *error)
+{
+    struct fill_border border;
+    int status = fill_read_border(fill, scope, length, &border, error);
+    for (uint64_t i = 0; i < length && status == 0 && border.width > 0; i++)
+        if (in_border(&border, i))
+            memset((unsigned char *)elements + i * bytes, 0, bytes);
+    return status;
+}
+
+static int fill_whole(const struct fill *fill, const struct scope *scope, enum element_type type,
+                      uint64_t length, void *elements, struct error *error)
 {
     size_t bytes = element_bytes(type);
     struct fill_numbers numbers;
@@ -131,4 +203,12 @@ int fill_elements(const struct fill *fill, const struct scope *scope, enum eleme
     for (uint64_t i = 0; i < length && status == 0; i++)
         store(type, number_of(fill->kind, &numbers, i), (unsigned char *)elements + i * bytes);
     return status;
+}
+
+int fill_elements(const struct fill *fill, const struct scope *scope, enum element_type type,
+                  uint64_t length, void *elements, struct error *error)
+{
+    int status = fill_whole(fill, scope, type, length, elements, error);
+    return status != 0 ? status
+                       : clear_border(fill, scope, element_bytes(type), length, elements, error);
 }

@@ -12,6 +12,7 @@
 #include "template/npy.h"
 #include "template/template.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The evaluated arguments of a fill; missing ones are 0. */
@@ -20,7 +21,21 @@ struct fill_numbers {
     uint64_t seed; /* of element 0; element i has seed + i */
 };
 
-/* Returns 0, or the expression's error. `fill->kind` must not be FILL_FILE or FILL_NONE. */
+/* The evaluated border of a fill, and the shape that it surrounds, with extents of 1 for the rest. */
+struct fill_border {
+    uint64_t width; /* 0: none */
+    uint64_t extents[3];
+    size_t dimensions;
+};
+
+/* Returns 0, or ERROR_CONFIG if an expression fails or the shape does not have `length` elements. */
+int fill_read_border(const struct fill *fill, const struct scope *scope, uint64_t length,
+                     struct fill_border *border, struct error *error);
+
+/* Whether the fill computes each element from numbers. */
+bool fill_has_numbers(const struct fill *fill);
+
+/* Returns 0, or the expression's error. fill_has_numbers() must be true. */
 int fill_read_numbers(const struct fill *fill, const struct scope *scope,
                       struct fill_numbers *numbers, struct error *error);
 
@@ -35,7 +50,8 @@ int fill_check_file(const struct fill *fill, enum element_type type, uint64_t le
 
 /*
  * Fills `length` elements in host memory with the same bits as on the GPU: integers wrap at their
- * type's width, numbers beyond 64 bits saturate, FILL_NONE poisons. Returns 0 or ERROR_CONFIG.
+ * type's width, numbers beyond 64 bits saturate, FILL_NONE poisons. The fill must not be
+ * FILL_KERNEL. Returns 0 or ERROR_CONFIG.
  */
 int fill_elements(const struct fill *fill, const struct scope *scope, enum element_type type,
                   uint64_t length, void *elements, struct error *error);

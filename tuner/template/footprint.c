@@ -1,5 +1,6 @@
 #include "template/footprint.h"
 
+#include "template/dependencies.h"
 #include "template/device_attributes.h"
 
 #include <inttypes.h>
@@ -66,12 +67,15 @@ static void add_expected(struct footprint *footprint, const struct template *tem
 }
 
 struct footprint footprint_of(const struct template *template, const struct bindings *fixed,
-                              bool cold)
+                              const struct bindings *parameters, bool cold)
 {
+    static const struct bindings none = {0};
     struct footprint footprint = {.bytes = ARENA_BYTES};
-    const struct scope scope = {fixed, NULL};
+    const struct scope outer = {fixed, NULL};
+    const struct scope scope = {parameters != NULL ? parameters : &none, &outer};
     for (size_t i = 0; i < template->buffer_count; i++)
-        add_buffer(&footprint, &template->buffers[i], &scope);
+        add_buffer(&footprint, &template->buffers[i],
+                   template->buffers[i].access == ACCESS_SCRATCH ? &outer : &scope);
     for (size_t i = 0; i < template->expectation_count; i++)
         add_expected(&footprint, template, &template->expectations[i], &scope);
     const struct value *l2 = bindings_find(fixed, gpu_attribute_name(GPU_l2_bytes));
@@ -91,24 +95,38 @@ static void format_bytes(uint64_t bytes, char text[32])
         (void)snprintf(text, 32, "%" PRIu64 " bytes", bytes);
 }
 
+/* The parameters that matter to the footprint; a new string. */
+static char *dependent_text(const struct template *template, const struct bindings *parameters)
+{
+    struct bindings dependent = {0};
+    for (size_t i = 0; parameters != NULL && i < parameters->count; i++)
+        if (contents_depend_on(template, parameters->items[i].name))
+            bindings_set(&dependent, parameters->items[i].name, parameters->items[i].value);
+    char *text = bindings_text(&dependent);
+    bindings_release(&dependent);
+    return text;
+}
+
 int footprint_refuse(const struct footprint *footprint, const struct template *template,
-                     const struct bindings *problem, uint64_t available_bytes,
-                     const char *available, struct error *error)
+                     const struct bindings *problem, const struct bindings *parameters,
+                     uint64_t available_bytes, const char *available, struct error *error)
 {
     char needed[32];
     char largest[32];
     char free_text[32];
     char *values = bindings_text(problem);
+    char *with = dependent_text(template, parameters);
     format_bytes(footprint->bytes, needed);
     format_bytes(footprint->largest_bytes, largest);
     format_bytes(available_bytes, free_text);
     int status = error_set_at(
         error, ERROR_MEMORY, template->path, 0,
-        "problem '%s' needs %s of device memory (buffer '%s' alone %s), but %s %s%s; choose a "
+        "problem '%s' needs %s of device memory%s%s (buffer '%s' alone %s), but %s %s%s; choose a "
         "smaller problem or free memory",
-        values, needed, footprint->largest != NULL ? footprint->largest : "", largest, free_text,
-        available,
+        values, needed, with[0] != '\0' ? " with " : "", with,
+        footprint->largest != NULL ? footprint->largest : "", largest, free_text, available,
         footprint->bytes <= available_bytes ? ", too little with the driver's overhead" : "");
     free(values);
+    free(with);
     return status;
 }

@@ -28,18 +28,21 @@ struct footprint {
 };
 
 /*
- * `fixed` binds problem values and device attributes. A length that cannot be evaluated counts as
+ * `fixed` binds problem values and device attributes, `parameters` those of the variant whose
+ * buffers and expected results count (dependencies.h); without them (NULL) only those count that all
+ * variants share. A length that cannot be evaluated counts as
  * 0; allocating that buffer will report the error.
  */
 struct footprint footprint_of(const struct template *template, const struct bindings *fixed,
-                              bool cold);
+                              const struct bindings *parameters, bool cold);
 
 /*
- * Returns ERROR_MEMORY with a message that says how much `problem` needs and ends in
+ * Returns ERROR_MEMORY with a message that says how much `problem` needs with those `parameters`
+ * (NULL: none) and ends in
  * "`available_bytes` `available`", for example "1.2 GB are free".
  */
 int footprint_refuse(const struct footprint *footprint, const struct template *template,
-                     const struct bindings *problem, uint64_t available_bytes,
-                     const char *available, struct error *error);
+                     const struct bindings *problem, const struct bindings *parameters,
+                     uint64_t available_bytes, const char *available, struct error *error);
 
 #endif

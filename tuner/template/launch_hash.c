@@ -1,5 +1,6 @@
 #include "template/launch_hash.h"
 
+#include "template/dependencies.h"
 #include "template/fill.h"
 
 static void add_tensor_map(struct hash *hash, const struct tensor_map *map)
@@ -61,14 +62,19 @@ static int add_scratch(struct hash *hash, const struct buffer *buffer, const str
     enum element_type type;
     int64_t length = 0;
     struct fill_numbers fill = {0};
+    struct fill_border border = {0};
     int status = template_element_type(buffer->type, scope, &type, error);
     if (status == 0)
         status = expression_integer(buffer->length, scope, &length, error);
-    if (status == 0 && buffer->fill.kind != FILL_FILE && buffer->fill.kind != FILL_NONE)
+    if (status == 0 && fill_has_numbers(&buffer->fill))
         status = fill_read_numbers(&buffer->fill, scope, &fill, error);
+    if (status == 0)
+        status = fill_read_border(&buffer->fill, scope, (uint64_t)length, &border, error);
     if (status != 0)
         return status;
     const int64_t numbers[] = {(int64_t)type, length, (int64_t)fill.seed};
+    hash_add(hash, &border.width, sizeof border.width);
+    hash_add(hash, border.extents, sizeof border.extents);
     const double values[] = {fill.a, fill.b};
     hash_add(hash, numbers, sizeof numbers);
     hash_add(hash, values, sizeof values);
@@ -86,6 +92,21 @@ static int add_metrics(struct hash *hash, const struct launch_plan *launch_plan,
     return status;
 }
 
+/* Two variants that are judged differently are not one measurement, even if they run the same. */
+static void add_verdict(struct hash *hash, const struct template *template,
+                        const struct scope *scope)
+{
+    for (size_t i = 0; i < template->parameter_count; i++) {
+        const char *name = template->parameters[i].name;
+        const struct value *value = scope_find(scope, name);
+        char text[VALUE_TEXT_BYTES];
+        if (value == NULL || !verdict_depends_on(template, name))
+            continue;
+        hash_add_text(hash, name);
+        hash_add_text(hash, value_text(*value, text));
+    }
+}
+
 int launch_hash_add(struct hash *hash, const struct launch_plan *launch_plan,
                     const struct template *template, const struct scope *scope, struct error *error)
 {
@@ -93,6 +114,7 @@ int launch_hash_add(struct hash *hash, const struct launch_plan *launch_plan,
     const uint64_t counts[] = {launch_plan->step_count, launch_plan->main_step};
     int status = add_metrics(hash, launch_plan, template, scope, error);
     hash_add(hash, counts, sizeof counts);
+    add_verdict(hash, template, scope);
     for (size_t i = 0; i < launch_plan->step_count; i++)
         add_step(hash, &launch_plan->steps[i]);
     for (size_t i = 0; i < template->buffer_count && status == 0; i++)

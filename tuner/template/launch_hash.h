@@ -1,7 +1,8 @@
 /*
  * A hash of what a variant runs besides its machine code: every launch with its grid, block, memory
- * and arguments, every scratch buffer, and the work that the metrics state. Variants of one problem
- * with the same machine code and the same hash do exactly the same.
+ * and arguments, every scratch buffer, the work that the metrics state, and the parameters that the
+ * other buffers and the expected results depend on. Variants of one problem with the same machine
+ * code and the same hash do exactly the same, and are judged alike.
  */
 #ifndef AUTOTUNE_LAUNCH_HASH_H
 #define AUTOTUNE_LAUNCH_HASH_H

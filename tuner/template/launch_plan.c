@@ -352,17 +352,18 @@ int launch_plan_make(struct launch_plan *launch_plan, const struct template *tem
     return status;
 }
 
-int launch_plan_reference(struct launch_plan *launch_plan, const struct template *template,
-                          const struct expectation *expectation, const struct scope *scope,
-                          struct error *error)
+int launch_plan_helper(struct launch_plan *launch_plan, const struct template *template,
+                       const struct launch *helper, const struct scope *scope, struct error *error)
 {
     struct evaluation evaluation = {
         .launch_plan = launch_plan, .template = template, .error = error};
     struct step *step;
     int blocks_per_sm = 0;
     begin(&evaluation, scope);
+    if (helper->counts)
+        bindings_set(&evaluation.local, "wrong", value_word("wrong"));
     step = ARRAY_APPEND(launch_plan->steps, launch_plan->step_count);
-    int status = make_step(&evaluation, &expectation->reference, step, &blocks_per_sm);
+    int status = make_step(&evaluation, helper, step, &blocks_per_sm);
     end(&evaluation);
     if (status == 0 && (step_blocks(step) == 0 || step_threads(step) == 0)) {
         step_release(step);

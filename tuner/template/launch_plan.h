@@ -73,11 +73,9 @@ int launch_plan_make(struct launch_plan *launch_plan, const struct template *tem
                      const struct scope *scope, const struct kernel_lookup *lookup,
                      struct error *error);
 
-/* Makes the plan of a reference, which has one step; `expectation->kind` must be
- * EXPECT_REFERENCE. */
-int launch_plan_reference(struct launch_plan *launch_plan, const struct template *template,
-                          const struct expectation *expectation, const struct scope *scope,
-                          struct error *error);
+/* Makes the plan of a helper (helpers.h), which has one step, or none if it has nothing to do. */
+int launch_plan_helper(struct launch_plan *launch_plan, const struct template *template,
+                       const struct launch *helper, const struct scope *scope, struct error *error);
 
 /* The bytes moved and operations done by the template's metrics; 0 for one that it does not state.
  * Returns 0, or ERROR_CONFIG if an expression fails or its value is negative or not finite. */

@@ -1,7 +1,8 @@
 /*
  * Checks what depends on the problem and the device alone, before anything is compiled: lengths and
- * contents of buffers with their files, tolerances, the launches of references, and the types of
+ * contents of buffers with their files, tolerances, the launches of helpers, and the types of
  * arguments. A problem for which one of these fails, for example a length of 0, has no valid variant.
+ * What depends on parameters as well is checked for each variant.
  */
 #ifndef AUTOTUNE_PROBLEM_CHECK_H
 #define AUTOTUNE_PROBLEM_CHECK_H
@@ -14,5 +15,9 @@
  * template's line for the first that fails. */
 int problem_check(const struct template *template, const struct bindings *fixed,
                   struct error *error);
+
+/* Checks the rest; `scope` binds parameters, problem values and device attributes. */
+int problem_check_variant(const struct template *template, const struct scope *scope,
+                          struct error *error);
 
 #endif

@@ -49,9 +49,13 @@ static int read_buffer(const struct evaluation *evaluation, const struct argumen
     struct value value;
     int status =
         expression_value(argument->expression, evaluation->scope, &value, evaluation->error);
-    *buffer = SIZE_MAX;
+    *buffer = STEP_REFERENCE;
     if (status != 0 || (value.kind == VALUE_WORD && strcmp(value.as.word, "reference") == 0))
         return status;
+    *buffer = STEP_WRONG;
+    if (value.kind == VALUE_WORD && evaluation->launch->counts &&
+        strcmp(value.as.word, "wrong") == 0)
+        return 0;
     for (size_t i = 0; value.kind == VALUE_WORD && i < template->buffer_count; i++)
         if (strcmp(template->buffers[i].name, value.as.word) == 0) {
             *buffer = i;

@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* In the place of a buffer's index: a reference's output, and the counter of a verifier. */
+#define STEP_REFERENCE SIZE_MAX
+#define STEP_WRONG (SIZE_MAX - 1)
+
 /* Addresses in an array of pointers. */
 struct step_pointer {
     size_t buffer; /* as in step_argument */
@@ -18,7 +22,7 @@ struct step_pointer {
 
 struct step_argument {
     enum argument_kind kind;
-    size_t buffer; /* index; SIZE_MAX: the reference's output */
+    size_t buffer; /* index, STEP_REFERENCE or STEP_WRONG */
     /* A scalar or struct as the kernel has it. For pointers, textures and tensor maps, whoever
      * launches puts the array's address or the object there. */
     unsigned char bytes[ARGUMENT_BYTES];

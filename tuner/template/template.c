@@ -200,13 +200,6 @@ static void arguments_release(struct argument *arguments, size_t count)
     free(arguments);
 }
 
-static void fill_release(struct fill *fill)
-{
-    for (size_t i = 0; i < 3; i++)
-        expression_free(fill->arguments[i]);
-    free(fill->path);
-}
-
 static void launch_release(struct launch *launch)
 {
     for (size_t i = 0; i < 3; i++) {
@@ -227,6 +220,19 @@ static void launch_release(struct launch *launch)
     expression_free(launch->condition);
     expression_free(launch->next);
     free(launch->entry);
+}
+
+static void fill_release(struct fill *fill)
+{
+    for (size_t i = 0; i < 3; i++) {
+        expression_free(fill->arguments[i]);
+        expression_free(fill->shape[i]);
+    }
+    expression_free(fill->border);
+    if (fill->kernel != NULL)
+        launch_release(fill->kernel);
+    free(fill->kernel);
+    free(fill->path);
 }
 
 static void parameters_release(struct parameter *parameters, size_t count)
@@ -252,6 +258,9 @@ void template_release(struct template *template)
         expression_free(template->expectations[i].absolute);
         expression_free(template->expectations[i].relative);
     }
+    for (size_t i = 0; i < template->verifier_count; i++)
+        launch_release(&template->verifiers[i].launch);
+    free(template->verifiers);
     for (size_t i = 0; i < template->constraint_count; i++)
         expression_free(template->constraints[i]);
     for (size_t i = 0; i < template->precompiled_count; i++)

@@ -38,6 +38,7 @@ enum fill_kind {
     FILL_INTEGERS,
     FILL_COUNTING,
     FILL_NORMAL,
+    FILL_KERNEL,
     FILL_FILE,
     FILL_NONE /* poisoned */
 };
@@ -46,7 +47,11 @@ struct fill {
     enum fill_kind kind;
     struct expression *arguments[3];
     size_t argument_count;
-    char *path; /* of FILL_FILE, absolute or relative to the current folder */
+    char *path;                  /* of FILL_FILE, absolute or relative to the current folder */
+    struct launch *kernel;       /* of FILL_KERNEL */
+    struct expression *border;   /* elements so near to an edge are 0; NULL: none are */
+    struct expression *shape[3]; /* of the border; without any, one dimension */
+    size_t shape_count;
     int line;
 };
 
@@ -132,13 +137,15 @@ struct launch {
     struct expression *cluster_scheduling; /* NULL: default */
     struct expression *shared_carveout;    /* NULL: the driver's choice */
     bool main;
+    bool counts;      /* a verifier, which has the argument `wrong` */
     const char *loop; /* NULL: once */
     struct expression *from, *condition, *next;
     int line;
     struct launch_lines lines;
 };
 
-enum compare_kind { COMPARE_EXACT, COMPARE_CLOSE, COMPARE_UNORDERED };
+/* COMPARE_NONE: a verifier of the same buffer compares. */
+enum compare_kind { COMPARE_EXACT, COMPARE_CLOSE, COMPARE_UNORDERED, COMPARE_NONE };
 
 enum expected_kind { EXPECT_REFERENCE, EXPECT_CONSTANT, EXPECT_FILE };
 
@@ -151,6 +158,15 @@ struct expectation {
     enum compare_kind compare;
     struct expression *absolute, *relative; /* tolerances of COMPARE_CLOSE; NULL: 0 */
     bool nan_equal;                         /* NaN is equal to NaN */
+    int line;
+};
+
+/* A kernel of the source that counts wrong elements. */
+struct verifier {
+    struct launch launch; /* its name is the buffer's */
+    size_t buffer;        /* index */
+    size_t
+        expectation; /* index of the one whose result is its argument `reference`; SIZE_MAX: none */
     int line;
 };
 
@@ -205,6 +221,8 @@ struct template
     size_t launch_count;
     struct expectation *expectations;
     size_t expectation_count;
+    struct verifier *verifiers;
+    size_t verifier_count;
     struct expression **constraints;
     size_t constraint_count;
     struct expression *bytes, *operations; /* NULL if not stated */

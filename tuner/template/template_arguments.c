@@ -120,6 +120,16 @@ static int read_argument(struct loader *loader, const char *text, int line,
     return read_plain(loader, text, line, known, argument);
 }
 
+int loader_append_arguments(struct loader *loader, char **texts, size_t count, int line,
+                            const struct names *known, struct launch *launch)
+{
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = read_argument(loader, texts[i], line, known,
+                               ARRAY_APPEND(launch->arguments, launch->argument_count));
+    return status;
+}
+
 int loader_read_arguments(struct loader *loader, const char *section, const struct names *known,
                           struct launch *launch)
 {
@@ -128,10 +138,33 @@ int loader_read_arguments(struct loader *loader, const char *section, const stru
         return 0;
     char **texts;
     size_t count = text_split(entry->value, ',', &texts);
-    int status = 0;
-    for (size_t i = 0; i < count && status == 0; i++)
-        status = read_argument(loader, texts[i], entry->line, known,
-                               ARRAY_APPEND(launch->arguments, launch->argument_count));
+    int status = loader_append_arguments(loader, texts, count, entry->line, known, launch);
     text_split_release(texts, count);
     return status;
+}
+
+int loader_refuse_name(struct loader *loader, const struct launch *launch, const char *name,
+                       const char *who)
+{
+    for (size_t i = 0; i < launch->argument_count; i++)
+        if (argument_uses_buffer(&launch->arguments[i], name))
+            return error_set_at(loader->error, ERROR_CONFIG, loader->template->path,
+                                launch->lines.arguments,
+                                "launch '%s' has '%s' among its arguments, which only %s has",
+                                launch->name, name, who);
+    return 0;
+}
+
+int loader_check_helper_arguments(struct loader *loader, const struct launch *helper,
+                                  const char *what)
+{
+    for (size_t i = 0; i < helper->argument_count; i++) {
+        enum argument_kind kind = helper->arguments[i].kind;
+        if (kind == ARGUMENT_TEXTURE || kind == ARGUMENT_TENSOR_MAP)
+            return error_set_at(loader->error, ERROR_CONFIG, loader->template->path,
+                                helper->lines.arguments,
+                                "%s '%s' has a %s; give it the buffer itself", what, helper->entry,
+                                kind == ARGUMENT_TEXTURE ? "texture" : "tensor map");
+    }
+    return 0;
 }

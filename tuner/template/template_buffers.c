@@ -3,17 +3,19 @@
 #include "base/alloc.h"
 #include "base/path.h"
 #include "base/suggestion.h"
-#include "template/value_list.h"
+#include "template/template_arguments.h"
+#include "template/template_fills.h"
+#include "template/template_launches.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int loader_check_type(const struct loader *loader, const char *type, int line, bool scratch)
+int loader_check_type(const struct loader *loader, const char *type, int line)
 {
     if (element_from_name(type, strlen(type)) >= 0)
         return 0;
     const struct parameter *word = template_problem_value(loader->template, type);
-    if (word == NULL && scratch)
+    if (word == NULL)
         word = template_parameter(loader->template, type);
     if (word == NULL)
         return suggestion_unknown(loader->template->path, line, "element type", type,
@@ -25,57 +27,6 @@ int loader_check_type(const struct loader *loader, const char *type, int line, b
                                word->words[i]);
     return word->word_count > 0 ? 0
                                 : loader_fail(loader, line, "'%s' holds numbers, not types", type);
-}
-
-static const struct {
-    const char *name;
-    size_t least, most; /* arguments */
-} fills[] = {
-    [FILL_CONSTANT] = {"constant", 1, 1}, [FILL_UNIFORM] = {"uniform", 2, 3},
-    [FILL_INTEGERS] = {"integers", 2, 3}, [FILL_COUNTING] = {"counting", 2, 2},
-    [FILL_NORMAL] = {"normal", 2, 3},     [FILL_FILE] = {"file", 1, 1},
-};
-
-static int read_fill_call(struct loader *loader, const char *word, const char *inner, int line,
-                          const struct names *known, struct fill *fill)
-{
-    size_t kind = 0;
-    while (kind < sizeof fills / sizeof *fills && strcmp(fills[kind].name, word) != 0)
-        kind++;
-    if (kind == sizeof fills / sizeof *fills)
-        return loader_fail(
-            loader, line,
-            "unknown fill '%s'; expected constant, uniform, normal, integers, counting or file",
-            word);
-    fill->kind = (enum fill_kind)kind;
-    if (fill->kind == FILL_FILE) {
-        fill->path = path_beside(loader->template->path, inner);
-        return 0;
-    }
-    char **texts;
-    size_t count = text_split(inner, ',', &texts);
-    int status = 0;
-    if (count < fills[kind].least || count > fills[kind].most)
-        status = loader_fail(loader, line, "wrong number of arguments to fill '%s'", word);
-    for (size_t i = 0; i < count && status == 0; i++) {
-        fill->argument_count = i + 1;
-        status = loader_read_expression(loader, texts[i], line, known, &fill->arguments[i]);
-    }
-    text_split_release(texts, count);
-    return status;
-}
-
-int loader_read_fill(struct loader *loader, const char *text, int line, const struct names *known,
-                     struct fill *fill)
-{
-    char *copy = alloc_string(text);
-    char *inner;
-    fill->line = line;
-    int status = split_call(copy, &inner)
-                     ? read_fill_call(loader, copy, inner, line, known, fill)
-                     : loader_fail(loader, line, "fill '%s' is not of the form constant(0)", text);
-    free(copy);
-    return status;
 }
 
 static int read_access(struct loader *loader, const char *section, struct buffer *buffer)
@@ -135,6 +86,59 @@ int loader_check_symbols(const struct loader *loader)
     return 0;
 }
 
+/* A kernel that fills may read only what is filled before it, in the order of the file. */
+static int check_fill_arguments(struct loader *loader, const struct buffer *buffer)
+{
+    const struct template *template = loader->template;
+    const struct launch *kernel = buffer->fill.kernel;
+    int line = buffer->fill.line;
+    int status =
+        loader_refuse_name(loader, kernel, "reference", "the reference of an [expect] section");
+    if (status == 0 && template->verifier_count > 0)
+        status = loader_refuse_name(loader, kernel, "wrong", "a [verify] section");
+    if (status == 0)
+        status = loader_check_helper_arguments(loader, kernel, "fill");
+    for (size_t i = 0; i < kernel->argument_count && status == 0; i++) {
+        const struct argument *argument = &kernel->arguments[i];
+        for (size_t j = 0; j < template->buffer_count && status == 0; j++) {
+            const struct buffer *other = &template->buffers[j];
+            bool filled = other <= buffer &&
+                          (other->access == ACCESS_READ || other->access == ACCESS_READ_WRITE);
+            if (!filled && argument_uses_buffer(argument, other->name))
+                status = loader_fail(loader, line,
+                                     "buffer '%s' is not filled before this one; a kernel that "
+                                     "fills can read buffers with a fill that are above it",
+                                     other->name);
+        }
+    }
+    return status;
+}
+
+/* The grid and block of fill = kernel(...), which no other fill has. */
+static int read_fill_kernel(struct loader *loader, const char *section, struct buffer *buffer)
+{
+    static const char *const keys[] = {"grid", "block", "shared_bytes"};
+    struct launch *kernel = buffer->fill.kernel;
+    for (size_t i = 0; i < 3 && kernel == NULL; i++) {
+        const struct ini_entry *entry = loader_get(loader, section, keys[i]);
+        if (entry != NULL)
+            return loader_fail(loader, entry->line, "'%s' is for fill = kernel(...) alone",
+                               keys[i]);
+    }
+    if (kernel == NULL)
+        return 0;
+    if (buffer->access == ACCESS_SCRATCH)
+        return loader_fail(loader, buffer->fill.line,
+                           "scratch buffer '%s' cannot have a fill of the source; fill it with a "
+                           "launch",
+                           buffer->name);
+    kernel->name = buffer->name;
+    kernel->line = buffer->fill.line;
+    int status = loader_read_geometry(loader, section, &loader->base, kernel);
+    kernel->lines.entry = kernel->lines.arguments = buffer->fill.line;
+    return status != 0 ? status : check_fill_arguments(loader, buffer);
+}
+
 int loader_read_buffer(struct loader *loader, const char *section, struct buffer *buffer)
 {
     struct ini_entry *type;
@@ -146,14 +150,14 @@ int loader_read_buffer(struct loader *loader, const char *section, struct buffer
         status = read_access(loader, section, buffer);
     bool scratch = buffer->access == ACCESS_SCRATCH;
     if (status == 0)
-        status = loader_check_type(loader, type->value, type->line, scratch);
+        status = loader_check_type(loader, type->value, type->line);
     if (status != 0)
         return status;
     buffer->type = type->value;
     status = read_symbol(loader, section, buffer);
     if (status != 0)
         return status;
-    const struct names *known = scratch ? &loader->grids : &loader->fixed;
+    const struct names *known = scratch ? &loader->grids : &loader->base;
     status = loader_read_expression(loader, length->value, length->line, known, &buffer->length);
     const struct ini_entry *fill = loader_get(loader, section, "fill");
     buffer->fill.kind = FILL_NONE;
@@ -170,5 +174,5 @@ int loader_read_buffer(struct loader *loader, const char *section, struct buffer
                         buffer->name);
     if (status == 0 && fill != NULL)
         status = loader_read_fill(loader, fill->value, fill->line, known, &buffer->fill);
-    return status;
+    return status != 0 ? status : read_fill_kernel(loader, section, buffer);
 }

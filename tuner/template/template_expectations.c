@@ -2,7 +2,9 @@
 
 #include "base/alloc.h"
 #include "base/suggestion.h"
+#include "template/template_arguments.h"
 #include "template/template_buffers.h"
+#include "template/template_fills.h"
 #include "template/template_launches.h"
 #include "template/value_list.h"
 
@@ -34,15 +36,27 @@ static int read_tolerances(struct loader *loader, const struct ini_entry *entry,
                                    "relative(e), close(absolute, relative) or unordered",
                                    entry->value);
     for (size_t i = 0; i < 2 && kinds[i] != NULL && status == 0; i++)
-        status = loader_read_expression(loader, texts[i], entry->line, &loader->fixed, kinds[i]);
+        status = loader_read_expression(loader, texts[i], entry->line, &loader->base, kinds[i]);
     text_split_release(texts, count);
     free(copy);
     return status;
 }
 
+/* Whether the buffer of an [expect] section also has a [verify] section. */
+static bool has_verifier(struct loader *loader, const char *section)
+{
+    char *verifier = alloc_format("verify%s", strchr(section, '.'));
+    bool has = loader_get(loader, verifier, "entry") != NULL;
+    free(verifier);
+    return has;
+}
+
 static int read_compare(struct loader *loader, const char *section, struct expectation *expectation)
 {
     struct ini_entry *entry;
+    expectation->compare = COMPARE_NONE;
+    if (has_verifier(loader, section) && loader_get(loader, section, "compare") == NULL)
+        return 0;
     int status = loader_need(loader, section, expectation->line, "compare", &entry);
     if (status != 0)
         return status;
@@ -71,7 +85,7 @@ static int read_nan_equal(struct loader *loader, const char *section,
     return 0;
 }
 
-static int find_buffer(const struct loader *loader, const char *name, int line, size_t *index)
+int loader_find_buffer(const struct loader *loader, const char *name, int line, size_t *index)
 {
     struct names names = {0};
     for (size_t i = 0; i < loader->template->buffer_count; i++) {
@@ -96,8 +110,8 @@ int loader_read_expectation(struct loader *loader, const char *section,
                             struct expectation *expectation)
 {
     struct ini_entry *reference;
-    int status =
-        find_buffer(loader, strchr(section, '.') + 1, expectation->line, &expectation->buffer);
+    int status = loader_find_buffer(loader, strchr(section, '.') + 1, expectation->line,
+                                    &expectation->buffer);
     if (status == 0)
         status = loader_need(loader, section, expectation->line, "reference", &reference);
     if (status == 0)
@@ -109,13 +123,13 @@ int loader_read_expectation(struct loader *loader, const char *section,
     const struct ini_entry *type = loader_get(loader, section, "reference_type");
     if (type != NULL) {
         expectation->reference_type = type->value;
-        status = loader_check_type(loader, type->value, type->line, false);
+        status = loader_check_type(loader, type->value, type->line);
     }
     if (status == 0 && reference->value[strcspn(reference->value, "(<:")] == '(') {
-        status = loader_read_fill(loader, reference->value, reference->line, &loader->fixed,
+        status = loader_read_fill(loader, reference->value, reference->line, &loader->base,
                                   &expectation->fill);
-        if (status == 0 && expectation->fill.kind != FILL_CONSTANT &&
-            expectation->fill.kind != FILL_FILE)
+        bool plain = expectation->fill.kind == FILL_CONSTANT || expectation->fill.kind == FILL_FILE;
+        if (status == 0 && (!plain || expectation->fill.border != NULL))
             status = loader_fail(
                 loader, reference->line,
                 "reference '%s' is invalid; expected an entry, constant(x) or file(x.npy)",
@@ -128,16 +142,11 @@ int loader_read_expectation(struct loader *loader, const char *section,
     expectation->reference.entry = alloc_string(reference->value);
     expectation->reference.line = expectation->line;
     if (status == 0)
-        status = loader_read_geometry(loader, section, &loader->fixed, &expectation->reference);
+        status = loader_read_geometry(loader, section, &loader->base, &expectation->reference);
     expectation->reference.lines.entry = reference->line;
-    for (size_t i = 0; i < expectation->reference.argument_count && status == 0; i++) {
-        enum argument_kind kind = expectation->reference.arguments[i].kind;
-        if (kind == ARGUMENT_TEXTURE || kind == ARGUMENT_TENSOR_MAP)
-            status = error_set_at(loader->error, ERROR_CONFIG, loader->template->path,
-                                  expectation->reference.lines.arguments,
-                                  "reference '%s' has a %s; give it the buffer itself",
-                                  expectation->reference.entry,
-                                  kind == ARGUMENT_TEXTURE ? "texture" : "tensor map");
-    }
+    if (status == 0)
+        status = loader_check_helper_arguments(loader, &expectation->reference, "reference");
+    if (status == 0 && loader->template->verifier_count > 0)
+        status = loader_refuse_name(loader, &expectation->reference, "wrong", "a [verify] section");
     return status;
 }

@@ -9,4 +9,7 @@
 int loader_read_expectation(struct loader *loader, const char *section,
                             struct expectation *expectation);
 
+/* The index of the buffer that a section is about. */
+int loader_find_buffer(const struct loader *loader, const char *name, int line, size_t *index);
+
 #endif

@@ -150,12 +150,11 @@ int loader_read_launch(struct loader *loader, const char *section, struct launch
         status = loader_read_key(loader, section, "when", &loader->base, &launch->when);
     if (status == 0)
         status = loader_read_geometry(loader, section, &known, launch);
-    for (size_t i = 0; i < launch->argument_count && status == 0; i++)
-        if (argument_uses_buffer(&launch->arguments[i], "reference"))
-            status = loader_fail(loader, launch->line,
-                                 "launch '%s' has 'reference' among its arguments, which only the "
-                                 "reference of an [expect] section has",
-                                 launch->name);
+    if (status == 0)
+        status =
+            loader_refuse_name(loader, launch, "reference", "the reference of an [expect] section");
+    if (status == 0 && loader->template->verifier_count > 0)
+        status = loader_refuse_name(loader, launch, "wrong", "a [verify] section");
     if (status == 0 && (launch->grid_count == 0 || launch->block_count == 0))
         status = loader_need(loader, section, launch->line,
                              launch->grid_count == 0 ? "grid" : "block", &entry);

@@ -13,6 +13,7 @@
 #include "template/template_names.h"
 #include "template/template_options.h"
 #include "template/template_parameters.h"
+#include "template/template_verifiers.h"
 #include "template/value_list.h"
 
 #include <ctype.h>
@@ -25,7 +26,8 @@
 static const char *const kernel_keys[] = {"source",   "description", "options", "max_registers",
                                           "features", "include",     "define",  "constraint",
                                           "cache",    NULL};
-static const char *const buffer_keys[] = {"type", "length", "access", "fill", "symbol", NULL};
+static const char *const buffer_keys[] = {"type", "length", "access",       "fill", "symbol",
+                                          "grid", "block",  "shared_bytes", NULL};
 static const char *const launch_keys[] = {"entry",
                                           "when",
                                           "grid",
@@ -47,6 +49,8 @@ static const char *const launch_keys[] = {"entry",
 static const char *const expect_keys[] = {"reference", "reference_type", "grid",
                                           "block",     "shared_bytes",   "arguments",
                                           "compare",   "nan_equal",      NULL};
+static const char *const verify_keys[] = {"entry",        "grid",      "block",
+                                          "shared_bytes", "arguments", NULL};
 static const char *const metrics_keys[] = {"bytes", "operations", NULL};
 
 static const struct section_kind {
@@ -56,6 +60,7 @@ static const struct section_kind {
     {"kernel", kernel_keys},  {"parameters", NULL},      {"launch_parameters", NULL},
     {"problem", NULL},        {"buffer.", buffer_keys},  {"launch.", launch_keys},
     {"expect.", expect_keys}, {"metrics", metrics_keys}, {"precompiled_headers", NULL},
+    {"verify.", verify_keys},
 };
 
 static bool section_is(const char *section, const char *kind)
@@ -108,8 +113,9 @@ char *template_nearest(const char *folder, const char *name)
 static int check_entry(const struct loader *loader, const struct ini_entry *entry)
 {
     static const char *const known[] = {
-        "kernel",      "parameters", "launch_parameters",   "problem", "buffer.NAME", "launch.NAME",
-        "expect.NAME", "metrics",    "precompiled_headers", NULL};
+        "kernel",      "parameters",  "launch_parameters", "problem", "buffer.NAME",
+        "launch.NAME", "expect.NAME", "verify.NAME",       "metrics", "precompiled_headers",
+        NULL};
     const char *path = loader->template->path;
     for (size_t i = 0; i < sizeof section_kinds / sizeof *section_kinds; i++) {
         if (!section_is(entry->section, section_kinds[i].name))
@@ -156,6 +162,7 @@ static int read_members(struct loader *loader)
     size_t buffer = 0;
     size_t launch = 0;
     size_t expectation = 0;
+    size_t verifier = 0;
     int status = 0;
     for (size_t i = 0; i < template->ini.count && status == 0; i++) {
         const struct ini_entry *entry = &template->ini.entries[i];
@@ -168,6 +175,8 @@ static int read_members(struct loader *loader)
         else if (section_is(entry->section, "expect."))
             status = loader_read_expectation(loader, entry->section,
                                              &template->expectations[expectation++]);
+        else if (section_is(entry->section, "verify."))
+            status = loader_read_verifier(loader, entry->section, &template->verifiers[verifier++]);
         status = note_gap(loader, entry, status);
     }
     return status;
@@ -188,36 +197,6 @@ static int read_constraints(struct loader *loader)
             return status;
     }
     return 0;
-}
-
-/* [precompiled_headers]: after the names. A header of the user's could depend on parameters. */
-static int read_precompiled_headers(struct loader *loader)
-{
-    struct template *template = loader->template;
-    struct names known = loader_compile_names(loader);
-    int status = 0;
-    for (size_t i = 0; i < template->ini.count && status == 0; i++) {
-        const struct ini_entry *entry = &template->ini.entries[i];
-        bool included = false;
-        if (entry->key == NULL || strcmp(entry->section, "precompiled_headers") != 0)
-            continue;
-        for (size_t j = 0; j < template->source.toolkit_count; j++)
-            included = included || strcmp(template->source.toolkit_headers[j], entry->key) == 0;
-        if (!included) {
-            status =
-                loader_fail(loader, entry->line,
-                            "the source includes no toolkit header '%s'; only such headers can be "
-                            "precompiled",
-                            entry->key);
-            break;
-        }
-        struct precompiled_header *header =
-            ARRAY_APPEND(template->precompiled, template->precompiled_count);
-        header->name = entry->key;
-        status = loader_read_expression(loader, entry->value, entry->line, &known, &header->when);
-    }
-    free(known.items);
-    return status;
 }
 
 /* --- the hash: of what is compiled and run --- */
@@ -319,9 +298,11 @@ static int load(struct loader *loader)
     if (status == 0)
         status = loader_read_options(loader);
     if (status == 0)
-        status = read_precompiled_headers(loader);
+        status = loader_read_precompiled_headers(loader);
     if (status == 0)
         status = read_members(loader);
+    if (status == 0)
+        status = loader_link_verifiers(loader);
     if (status == 0)
         status = loader_check_symbols(loader);
     if (status == 0)

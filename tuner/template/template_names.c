@@ -4,6 +4,7 @@
 #include "base/literal.h"
 #include "template/device_attributes.h"
 
+#include <stdint.h>
 #include <string.h>
 
 /* Statistics of the launch's own kernel that its expressions may name. */
@@ -74,6 +75,9 @@ int loader_collect_members(struct loader *loader)
             status = loader_check_letters(loader, dot + 1, entry->line);
             struct launch *launch = ARRAY_APPEND(template->launches, template->launch_count);
             *launch = (struct launch){.name = dot + 1, .line = entry->line};
+        } else if (entry->section[0] == 'v') {
+            struct verifier *verifier = ARRAY_APPEND(template->verifiers, template->verifier_count);
+            *verifier = (struct verifier){.expectation = SIZE_MAX, .line = entry->line};
         } else {
             struct expectation *expectation =
                 ARRAY_APPEND(template->expectations, template->expectation_count);
@@ -85,11 +89,13 @@ int loader_collect_members(struct loader *loader)
     if (template->launch_count == 0)
         return loader_fail(loader, 0, "the template has no [launch.%s] section: nothing to run",
                            "NAME");
-    if (template->expectation_count == 0)
+    if (template->expectation_count + template->verifier_count == 0)
         return loader_fail(loader, 0,
                            "the template has no [expect.%s] section: nothing would be verified",
                            "NAME");
-    return 0;
+    return template->verifier_count > 0
+               ? loader_check_unused(loader, "wrong", template->verifiers[0].line)
+               : 0;
 }
 
 /* NAME_grid and NAME_block of every launch. */
@@ -122,6 +128,8 @@ int loader_collect_names(struct loader *loader)
     for (size_t i = 0; i < template->buffer_count; i++)
         names_add(&loader->buffers, template->buffers[i].name);
     names_add(&loader->buffers, "reference");
+    if (template->verifier_count > 0)
+        names_add(&loader->buffers, "wrong");
     struct names constraint = {0};
     names_add_all(&constraint, loader->base.items);
     names_add_all(&constraint, template_stat_names());

@@ -116,3 +116,33 @@ int loader_read_options(struct loader *loader)
     free(known.items);
     return status;
 }
+
+/* [precompiled_headers]: after the names. A header of the user's could depend on parameters. */
+int loader_read_precompiled_headers(struct loader *loader)
+{
+    struct template *template = loader->template;
+    struct names known = loader_compile_names(loader);
+    int status = 0;
+    for (size_t i = 0; i < template->ini.count && status == 0; i++) {
+        const struct ini_entry *entry = &template->ini.entries[i];
+        bool included = false;
+        if (entry->key == NULL || strcmp(entry->section, "precompiled_headers") != 0)
+            continue;
+        for (size_t j = 0; j < template->source.toolkit_count; j++)
+            included = included || strcmp(template->source.toolkit_headers[j], entry->key) == 0;
+        if (!included) {
+            status =
+                loader_fail(loader, entry->line,
+                            "the source includes no toolkit header '%s'; only such headers can be "
+                            "precompiled",
+                            entry->key);
+            break;
+        }
+        struct precompiled_header *header =
+            ARRAY_APPEND(template->precompiled, template->precompiled_count);
+        header->name = entry->key;
+        status = loader_read_expression(loader, entry->value, entry->line, &known, &header->when);
+    }
+    free(known.items);
+    return status;
+}

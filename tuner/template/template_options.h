@@ -13,4 +13,7 @@ struct names loader_compile_names(const struct loader *loader);
  * the #include of a macro reads. */
 int loader_read_options(struct loader *loader);
 
+/* [precompiled_headers]: after the names and the source. */
+int loader_read_precompiled_headers(struct loader *loader);
+
 #endif

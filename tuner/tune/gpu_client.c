@@ -11,6 +11,7 @@
 
 enum {
     LOAD_TIMEOUT_S = 60,
+    PREPARE_TIMEOUT_S = 120, /* references are slow by design */
     RETAKES = 16, /* of throttled samples; each reading without throttling gives one back */
     RETAKE_PAUSE_NS = 60000000, /* longer than a reading of the GPU's state is valid */
 };
@@ -24,6 +25,7 @@ struct gpu_client {
     unsigned retakes;
     char monitor_error[256];
     json_t *differences;   /* of the last variant that failed; NULL: none */
+    bool not_prepared;     /* the expected results of a variant of the open problem */
     bool spoilt;           /* a standby ran beside the request of the last reply */
     double empty_batch_ns; /* of the open problem; 0: not known */
 };
@@ -68,8 +70,14 @@ int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem
     client->conditions = (struct gpu_conditions){0};
     client->readings = 0;
     client->empty_batch_ns = 0;
+    client->not_prepared = false;
     client->retakes = 0;
     return gpu_worker_open(&client->worker, empty_ns, error);
+}
+
+bool gpu_client_not_prepared(const struct gpu_client *client)
+{
+    return client->not_prepared;
 }
 
 unsigned gpu_client_losses(const struct gpu_client *client)
@@ -163,6 +171,54 @@ static int check_reply(struct gpu_client *client, const json_t *reply,
     return gpu_worker_kill(&client->worker, error);
 }
 
+static bool is_event(const json_t *message, const char *event)
+{
+    const char *actual = json_string_value(json_object_get(message, "event"));
+    return actual != NULL && strcmp(actual, event) == 0;
+}
+
+/* While the worker makes what the variant is compared with, the variant's deadline does not run. A
+ * worker that does not come to an end of that is an error: of the template, not of the variant. */
+static int await_prepared(struct gpu_client *client, struct error *error)
+{
+    char reason[WORKER_REASON_BYTES];
+    bool timed_out;
+    json_t *message = NULL;
+    int status = gpu_worker_receive(&client->worker, worker_timeout_s(PREPARE_TIMEOUT_S), 0,
+                                    &message, &timed_out, reason, error);
+    if (status == 1 && !is_event(message, "prepared")) {
+        status = gpu_worker_kill(&client->worker, error);
+        (void)snprintf(reason, sizeof reason, "sent an invalid reply");
+    }
+    json_decref(message);
+    if (status != 0)
+        return status;
+    if (client->worker.killed && client->kills + 1 < WORKER_KILL_LIMIT)
+        return 0;
+    client->not_prepared = true;
+    return error_set(error, ERROR_WORKER,
+                     "the GPU worker %s while it prepared the expected results of a variant",
+                     reason);
+}
+
+/* As gpu_worker_receive(), with the time from the last preparation on. */
+static int receive(struct gpu_client *client, double timeout_s, double patience_s, json_t **message,
+                   bool *timed_out, char reason[WORKER_REASON_BYTES], struct error *error)
+{
+    for (;;) {
+        int status = gpu_worker_receive(&client->worker, timeout_s, patience_s, message, timed_out,
+                                        reason, error);
+        if (status != 1 || !is_event(*message, "preparing"))
+            return status;
+        json_decref(*message);
+        *message = NULL;
+        *timed_out = false;
+        status = await_prepared(client, error);
+        if (status != 1)
+            return status;
+    }
+}
+
 /*
  * The reply to the oldest request under way; NULL if the variant is at fault or to be asked for
  * again, as `answer` says. A worker that passes the deadline is a timeout; one that dies, unless it
@@ -177,8 +233,7 @@ static int take_reply(struct gpu_client *client, double timeout_s, double patien
     *reply = NULL;
     client->spoilt = false;
     set_answer(answer, OUTCOME_MEASURED, "");
-    int status = gpu_worker_receive(&client->worker, timeout_s, patience_s, &message, &timed_out,
-                                    reason, error);
+    int status = receive(client, timeout_s, patience_s, &message, &timed_out, reason, error);
     if (status == 1)
         status = check_reply(client, message, reason, error);
     if (status != 1) {

@@ -48,6 +48,10 @@ int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *err
 int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem, double *empty_ns,
                     struct error *error);
 
+/* Whether the last call failed because a worker did not finish making the expected results of a
+ * variant: then the problem cannot go on, but others can. */
+bool gpu_client_not_prepared(const struct gpu_client *client);
+
 /* What a call made of a variant. */
 struct gpu_client_answer {
     enum outcome outcome; /* OUTCOME_MEASURED: nothing wrong so far */

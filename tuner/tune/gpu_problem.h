@@ -13,9 +13,10 @@ struct gpu_problem {
     const char *template_path;
     const char *template_hash; /* the template must still be the one that the coordinator read */
     const struct bindings *values;
-    const char *support_cubin;   /* cache entry of device_kernels.cu */
-    const char *reference_cubin; /* NULL where no reference is needed */
-    bool cold;                   /* empty the L2 cache before each sample */
+    const struct bindings *largest; /* parameters whose buffers need the most memory; NULL: any */
+    const char *support_cubin;      /* cache entry of device_kernels.cu */
+    const char *reference_cubin;    /* NULL where no reference is needed */
+    bool cold;                      /* empty the L2 cache before each sample */
     double launch_timeout_s;
 };
 

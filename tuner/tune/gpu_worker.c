@@ -33,6 +33,8 @@ static json_t *open_message(const struct gpu_problem *problem)
                                 problem->template_path, "hash", problem->template_hash, "problem",
                                 bindings_to_json(problem->values), "support",
                                 problem->support_cubin, "cold", (int)problem->cold);
+    if (problem->largest != NULL && problem->largest->count > 0)
+        json_object_set_new(message, "largest", bindings_to_json(problem->largest));
     if (problem->reference_cubin != NULL)
         json_object_set_new(message, "reference", json_string(problem->reference_cubin));
     return message;

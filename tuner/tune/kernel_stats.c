@@ -3,6 +3,7 @@
 #include "compile/launch_check.h"
 #include "template/launch_hash.h"
 #include "template/launch_plan.h"
+#include "template/problem_check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -90,7 +91,8 @@ void kernel_stats_fill(const struct kernel_stats_source *source, struct result *
         take_main(source, &launch_plan, &result->stats);
     if (launch_plan_check(&launch_plan, reason) != 0 ||
         launch_plan_metrics(&launch_plan, source->template, &scope, &result->bytes,
-                            &result->operations, reason) != 0)
+                            &result->operations, reason) != 0 ||
+        problem_check_variant(source->template, &scope, reason) != 0)
         *outcome = OUTCOME_INVALID;
     else
         *outcome = launch_check_variant(&check, &launch_plan, reason);

@@ -8,6 +8,7 @@
 #include "record/tuned_file.h"
 #include "template/problem_check.h"
 #include "tune/gpu_cache.h"
+#include "tune/job_memory.h"
 #include "tune/job_space.h"
 #include "tune/static_check.h"
 #include "tune/tune_job.h"
@@ -210,7 +211,7 @@ static void check_memory(struct run *run, struct tuning_job *job)
 {
     struct error refusal;
     if (!run->environment.static_mode && !tuning_job_is_complete(job) &&
-        tuning_job_check_memory(job, &refusal) != 0)
+        job_memory_check(job, &refusal) != 0)
         refuse_job(run, job, &refusal);
 }
 

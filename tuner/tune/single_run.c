@@ -4,6 +4,7 @@
 #include "compile/cubin_cache.h"
 #include "compile/device_kernels.h"
 #include "compile/launch_check.h"
+#include "template/helpers.h"
 #include "template/problem_check.h"
 #include "template/variant.h"
 #include "tune/kernel_stats.h"
@@ -115,21 +116,13 @@ static int compile_support(const struct steps *steps)
     return status;
 }
 
-static bool needs_reference(const struct template *template)
-{
-    for (size_t i = 0; i < template->expectation_count; i++)
-        if (template->expectations[i].kind == EXPECT_REFERENCE)
-            return true;
-    return false;
-}
-
 static int compile_reference(const struct steps *steps)
 {
     struct single_run *run = steps->run;
     const struct template *template = steps->request->template;
     struct bindings defaults = {0};
     struct compilation compilation = {0};
-    if (!needs_reference(template))
+    if (!template_has_helpers(template))
         return 0;
     variant_defaults(template, &defaults);
     const struct build build = {template, &defaults, steps->request->problem, run->gpu.arch};
@@ -137,9 +130,8 @@ static int compile_reference(const struct steps *steps)
         single_compile_entry(&run->compiler, &build, &compilation, &run->reference, steps->error);
     struct launch_check check = {
         .template = template, .gpu = &run->gpu, .compilation = &compilation};
-    const struct scope scope = {&steps->fixed, NULL};
     if (status == 0)
-        status = launch_check_references(&check, &scope, steps->error);
+        status = launch_check_helpers(&check, &steps->fixed, steps->error);
     compilation_release(&compilation);
     bindings_release(&defaults);
     return status;
@@ -217,6 +209,7 @@ static int open_problem(const struct steps *steps)
         .template_path = request->template->path,
         .template_hash = request->template->hash,
         .values = request->problem,
+        .largest = request->parameters,
         .support_cubin = run->support,
         .reference_cubin = run->reference,
         .cold = request->template->cold,

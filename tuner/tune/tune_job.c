@@ -56,6 +56,7 @@ static int open_problem(struct tuning *tuning, struct tuning_job *job, struct er
         .template_path = template->path,
         .template_hash = template->hash,
         .values = job->problem,
+        .largest = &job->largest,
         .support_cubin = tuning->support->path,
         .reference_cubin = job->reference != NULL ? job->reference->path : NULL,
         .cold = job->kernel->cold,
@@ -124,6 +125,7 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
         if (status == 0)
             status = hold_finals(tuning, job, error);
     } while (status == 0 && goes_on(tuning, job, finals_ns));
+    job->not_prepared = gpu_client_not_prepared(tuning->client);
     if (status != 0)
         return status;
     if (gpu_client_empty_batch_ns(tuning->client) > 0)

@@ -5,7 +5,7 @@
 #include "base/statistics.h"
 #include "compile/cubin_cache.h"
 #include "compile/launch_check.h"
-#include "template/footprint.h"
+#include "template/helpers.h"
 #include "template/variant.h"
 
 #include <stdio.h>
@@ -39,6 +39,7 @@ void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
 void tuning_job_release(struct tuning_job *job)
 {
     bindings_release(&job->fixed);
+    bindings_release(&job->largest);
     study_release(&job->study);
     free(job->compile_jobs);
     free(job->order);
@@ -56,17 +57,6 @@ bool tuning_job_can_win(const struct tuning_job *job)
 bool tuning_job_is_complete(const struct tuning_job *job)
 {
     return job->study.complete;
-}
-
-int tuning_job_check_memory(const struct tuning_job *job, struct error *error)
-{
-    const struct template *template = &job->kernel->template;
-    const struct footprint footprint = footprint_of(template, &job->fixed, job->kernel->cold);
-    uint64_t there = (uint64_t)job->study.environment.gpu.memory_bytes;
-    if (footprint.bytes <= there)
-        return 0;
-    return footprint_refuse(&footprint, template, job->problem, there, "is all that the GPU has",
-                            error);
 }
 
 /* --- compiling --- */
@@ -95,14 +85,10 @@ int tuning_job_request_reference(struct tuning_job *job, struct compile_pool *po
 {
     const struct template *template = &job->kernel->template;
     struct bindings defaults = {0};
-    bool wanted = false;
-    int status = 0;
-    for (size_t i = 0; i < template->expectation_count; i++)
-        wanted = wanted || template->expectations[i].kind == EXPECT_REFERENCE;
-    if (!wanted)
+    if (!template_has_helpers(template))
         return 0;
     variant_defaults(template, &defaults);
-    status = request(job, pool, &defaults, true, &job->reference, error);
+    int status = request(job, pool, &defaults, true, &job->reference, error);
     bindings_release(&defaults);
     return status;
 }
@@ -175,7 +161,6 @@ void tuning_job_drop_all(struct tuning_job *job, struct compile_pool *pool)
 int tuning_job_check_references(const struct tuning_job *job, struct error *error)
 {
     const struct compile_job *compile = job->reference;
-    struct scope scope = {&job->fixed, NULL};
     struct compilation image = {0};
     bool found = false;
     if (compile == NULL)
@@ -187,7 +172,7 @@ int tuning_job_check_references(const struct tuning_job *job, struct error *erro
                                  .gpu = &job->study.environment.gpu,
                                  .compilation = &image};
     if (status == 0 && found)
-        status = launch_check_references(&check, &scope, error);
+        status = launch_check_helpers(&check, &job->fixed, error);
     compilation_release(&image);
     return status;
 }

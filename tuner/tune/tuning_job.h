@@ -26,6 +26,7 @@ struct tuning_job {
     const struct bindings *problem;
     const struct environment *environment; /* of this run */
     struct bindings fixed;                 /* problem values and device attributes */
+    struct bindings largest; /* parameters whose buffers need the most memory: job_memory.h */
     struct study study;
     struct compile_job **compile_jobs; /* of study.results[i]; NULL: not requested, or dropped */
     size_t *order;                     /* of the variants to compile: tuning_job_shuffle() */
@@ -72,10 +73,6 @@ bool tuning_job_can_win(const struct tuning_job *job);
 
 /* Whether nothing is left to do: every variant known, and a stored verdict on just these. */
 bool tuning_job_is_complete(const struct tuning_job *job);
-
-/* ERROR_MEMORY if the problem needs more than the GPU's total memory. The device worker checks
- * against the free memory. */
-int tuning_job_check_memory(const struct tuning_job *job, struct error *error);
 
 /* Static mode: whether the variant's outcome is known, and it was compiled. */
 bool tuning_job_compiled(const struct tuning_job *job, size_t index);

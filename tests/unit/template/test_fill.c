@@ -170,6 +170,34 @@ static void test_files(void **state)
                      ERROR_CONFIG);
 }
 
+/* A 2 x 2 shape is all border; of 4 elements in a row two are. */
+static void test_borders_are_zero(void **state)
+{
+    (void)state;
+    static const float row[COUNT] = {0, 7, 7, 0};
+    static const float square[COUNT] = {0};
+    static const char *const shapes[][2] = {{NULL, NULL}, {"2", "2"}};
+    struct bindings none = {0};
+    const struct scope scope = {&none, NULL};
+    for (size_t i = 0; i < 2; i++) {
+        struct fill fill = {.kind = FILL_CONSTANT, .argument_count = 1};
+        struct error error;
+        float elements[COUNT];
+        assert_int_equal(expression_new(&fill.arguments[0], "7", "x.ini", 1, &error), 0);
+        assert_int_equal(expression_new(&fill.border, "1", "x.ini", 1, &error), 0);
+        for (; fill.shape_count < 2 && shapes[i][fill.shape_count] != NULL; fill.shape_count++)
+            assert_int_equal(expression_new(&fill.shape[fill.shape_count],
+                                            shapes[i][fill.shape_count], "x.ini", 1, &error),
+                             0);
+        assert_int_equal(fill_elements(&fill, &scope, ELEMENT_FLOAT, COUNT, elements, &error), 0);
+        assert_memory_equal(elements, i == 0 ? row : square, sizeof elements);
+        expression_free(fill.arguments[0]);
+        expression_free(fill.border);
+        expression_free(fill.shape[0]);
+        expression_free(fill.shape[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +207,7 @@ int main(void)
         cmocka_unit_test(test_the_generator_is_splitmix64),
         cmocka_unit_test(test_whole_numbers_wrap),
         cmocka_unit_test(test_without_a_fill_it_is_poison),
+        cmocka_unit_test(test_borders_are_zero),
         cmocka_unit_test_setup_teardown(test_files, scratch_enter, scratch_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

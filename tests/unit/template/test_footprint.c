@@ -26,7 +26,8 @@ static void write_file(const char *path, const char *text)
 
 /* The footprint of a template with these buffers and expectations, for n = 1000 and an L2 of 1 MiB;
  * and what refusing it says, with 5 MB there. */
-static struct footprint footprint(const char *text, bool cold, struct error *refusal)
+static struct footprint footprint_with(const char *text, const struct bindings *parameters,
+                                       bool cold, struct error *refusal)
 {
     char *whole = alloc_format("[parameters]\nblock_size = 256\n[problem]\nn = 1000\n%s"
                                "[launch.k]\nentry = k\ngrid = 1\nblock = block_size\n",
@@ -43,16 +44,21 @@ static struct footprint footprint(const char *text, bool cold, struct error *ref
     bindings_set(&problem, "n", value_integer(1000));
     bindings_append(&fixed, &problem);
     bindings_set(&fixed, "l2_bytes", value_integer(1 << 20));
-    struct footprint found = footprint_of(&template, &fixed, cold);
+    struct footprint found = footprint_of(&template, &fixed, parameters, cold);
     if (refusal != NULL)
         assert_int_equal(
-            footprint_refuse(&found, &template, &problem, 5000000, "are free", refusal),
+            footprint_refuse(&found, &template, &problem, parameters, 5000000, "are free", refusal),
             ERROR_MEMORY);
     found.largest = NULL; /* it was the template's */
     template_release(&template);
     bindings_release(&fixed);
     bindings_release(&problem);
     return found;
+}
+
+static struct footprint footprint(const char *text, bool cold, struct error *refusal)
+{
+    return footprint_with(text, NULL, cold, refusal);
 }
 
 #define OUT "[buffer.out]\ntype = int32\nlength = n\naccess = write\n"
@@ -140,6 +146,24 @@ static void a_refusal_says_what_is_needed_and_there(void **state)
     assert_string_equal(refusal.file, "t.ini");
 }
 
+/* What depends on a parameter counts with the values of one variant. */
+static void what_parameters_change_counts_with_their_values(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "[buffer.big]\ntype = float\nlength = n * block_size\naccess = read\n"
+        "fill = constant(0)\n" OUT EXPECT_OUT;
+    struct bindings parameters = {0};
+    struct error refusal;
+    uint64_t without = footprint(text, false, NULL).bytes;
+    bindings_set(&parameters, "block_size", value_integer(100000));
+    uint64_t with = footprint_with(text, &parameters, false, &refusal).bytes;
+    assert_int_equal(with, without + 400000000 + GUARDS);
+    assert_non_null(strstr(refusal.message, "problem 'n=1000' needs 416.8 MB of device memory with "
+                                            "block_size=100000 (buffer 'big' alone 400 MB)"));
+    bindings_release(&parameters);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +172,7 @@ int main(void)
         SCRATCH_TEST(read_write_buffers_are_kept_twice),
         SCRATCH_TEST(floats_are_expected_in_double),
         SCRATCH_TEST(scratch_counts_where_it_is_large_and_known),
+        SCRATCH_TEST(what_parameters_change_counts_with_their_values),
         SCRATCH_TEST(sizes_do_not_overflow),
         SCRATCH_TEST(a_refusal_says_what_is_needed_and_there),
     };

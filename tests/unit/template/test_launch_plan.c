@@ -617,8 +617,8 @@ static void references(void **state)
          "[expect.out]\nreference = slow\ngrid = 2, 3\nblock = n // 10\nshared_bytes = 64\n"
          "arguments = in, reference, out, uint64 n\ncompare = exact\n");
     const struct expectation *expectation = &scene->template.expectations[0];
-    assert_int_equal(launch_plan_reference(&scene->launch_plan, &scene->template, expectation,
-                                           &scene->scope, &scene->error),
+    assert_int_equal(launch_plan_helper(&scene->launch_plan, &scene->template,
+                                        &expectation->reference, &scene->scope, &scene->error),
                      0);
     assert_int_equal(scene->launch_plan.step_count, 1);
     const struct step *step = &scene->launch_plan.steps[0];
@@ -639,9 +639,9 @@ static void references_have_one_thread_by_default(void **state)
 {
     struct scene *scene = *state;
     load(scene, run, "[expect.out]\nreference = slow\ncompare = exact\n");
-    assert_int_equal(launch_plan_reference(&scene->launch_plan, &scene->template,
-                                           &scene->template.expectations[0], &scene->scope,
-                                           &scene->error),
+    assert_int_equal(launch_plan_helper(&scene->launch_plan, &scene->template,
+                                        &scene->template.expectations[0].reference, &scene->scope,
+                                        &scene->error),
                      0);
     assert_int_equal(step_blocks(&scene->launch_plan.steps[0]), 1);
     assert_int_equal(step_threads(&scene->launch_plan.steps[0]), 1);
@@ -654,22 +654,42 @@ static void references_with_nothing_to_do_or_wrong(void **state)
     load(scene, run,
          "[expect.out]\nreference = slow\ngrid = n - 1000\narguments = in\n"
          "compare = exact\n");
-    assert_int_equal(launch_plan_reference(&scene->launch_plan, &scene->template,
-                                           &scene->template.expectations[0], &scene->scope,
-                                           &scene->error),
+    assert_int_equal(launch_plan_helper(&scene->launch_plan, &scene->template,
+                                        &scene->template.expectations[0].reference, &scene->scope,
+                                        &scene->error),
                      0);
     assert_int_equal(scene->launch_plan.step_count, 0);
     load(scene, run,
          "[expect.out]\nreference = slow\ngrid = -n\narguments = in\n"
          "compare = exact\n");
-    assert_int_equal(launch_plan_reference(&scene->launch_plan, &scene->template,
-                                           &scene->template.expectations[0], &scene->scope,
-                                           &scene->error),
+    assert_int_equal(launch_plan_helper(&scene->launch_plan, &scene->template,
+                                        &scene->template.expectations[0].reference, &scene->scope,
+                                        &scene->error),
                      ERROR_CONFIG);
     assert_string_equal(
         scene->error.message,
         "cannot evaluate '-n': grid of launch 'reference' would be -1000 (n = 1000)");
     assert_int_equal(scene->error.line, 26);
+}
+
+static void verifiers_have_a_counter(void **state)
+{
+    struct scene *scene = *state;
+    load(scene, run,
+         "[expect.out]\nreference = slow\n[verify.out]\nentry = count\ngrid = 2\n"
+         "arguments = out, reference, wrong, uint64 n\n");
+    const struct verifier *verifier = &scene->template.verifiers[0];
+    assert_int_equal(scene->template.expectations[0].compare, COMPARE_NONE);
+    assert_int_equal(verifier->expectation, 0);
+    assert_int_equal(launch_plan_helper(&scene->launch_plan, &scene->template, &verifier->launch,
+                                        &scene->scope, &scene->error),
+                     0);
+    const struct step *step = &scene->launch_plan.steps[0];
+    assert_string_equal(step->entry, "count");
+    assert_int_equal(step->argument_count, 4);
+    assert_true(step->arguments[1].buffer == STEP_REFERENCE);
+    assert_true(step->arguments[2].buffer == STEP_WRONG);
+    assert_int_equal(step->arguments[2].size, 8);
 }
 
 int main(void)
@@ -701,6 +721,7 @@ int main(void)
         TEST(references),
         TEST(references_have_one_thread_by_default),
         TEST(references_with_nothing_to_do_or_wrong),
+        TEST(verifiers_have_a_counter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -563,11 +563,11 @@ static void unknown_sections_and_keys(void **state)
         {"[buffer.in]", "[buffers.in]", 9,
          "unknown section 'buffers.in'; expected one of: kernel, parameters, launch_parameters, "
          "problem, "
-         "buffer.NAME, launch.NAME, expect.NAME, metrics, precompiled_headers"},
+         "buffer.NAME, launch.NAME, expect.NAME, verify.NAME, metrics, precompiled_headers"},
         {"[launch.finish]", "[launch.]", 27,
          "unknown section 'launch.'; expected one of: kernel, parameters, launch_parameters, "
          "problem, "
-         "buffer.NAME, launch.NAME, expect.NAME, metrics, precompiled_headers"},
+         "buffer.NAME, launch.NAME, expect.NAME, verify.NAME, metrics, precompiled_headers"},
         {"[parameters]\n", "stray = 1\n[parameters]\n", 1,
          "key 'stray' is before the first section"},
         {"[parameters]\n", "[kernel]\nsauce = x.cu\n[parameters]\n", 2,
@@ -781,11 +781,8 @@ static void types_that_are_refused(void **state)
         {"type = value_type\n", "type = n\n", 10, "'n' holds numbers, not types"},
         {"value_type = float | int32", "value_type = float | integer", 10,
          "word 'integer' of the type's parameter is not an element type"},
-        /* an input is the same for all variants */
         {"type = value_type\n", "type = finish\n", 10,
-         "unknown element type 'finish'; expected one of: int8, int16, int32, int64, uint8, "
-         "uint16, "
-         "uint32, uint64, half, bfloat16, float, double"},
+         "word 'two_pass' of the type's parameter is not an element type"},
         {"compare = relative(1e-5)\n", "compare = exact\nreference_type = real\n", 36,
          "unknown element type 'real'; expected one of: int8, int16, int32, int64, uint8, uint16, "
          "uint32, uint64, half, bfloat16, float, double"},
@@ -802,7 +799,8 @@ static void accesses_and_fills_that_are_refused(void **state)
          "buffer 'out' is an output, which is poisoned; use read_write for one that starts with a "
          "fill"},
         {"uniform(-1, 1)", "random(-1, 1)", 13,
-         "unknown fill 'random'; expected constant, uniform, normal, integers, counting or file"},
+         "unknown fill 'random'; expected constant, uniform, normal, integers, counting, "
+         "kernel, file or border"},
         {"uniform(-1, 1)", "0", 13, "fill '0' is not of the form constant(0)"},
         {"uniform(-1, 1)", "", 13, "fill '' is not of the form constant(0)"},
         {"uniform(-1, 1)", "constant(0", 13, "fill 'constant(0' is not of the form constant(0)"},
@@ -811,8 +809,7 @@ static void accesses_and_fills_that_are_refused(void **state)
          "wrong number of arguments to fill 'uniform'"},
         {"uniform(-1, 1)", "constant()", 13, "wrong number of arguments to fill 'constant'"},
         {"uniform(-1, 1)", "counting(1)", 13, "wrong number of arguments to fill 'counting'"},
-        {"uniform(-1, 1)", "uniform(-1, m)", 13,
-         "unknown name 'm'; expected one of: n, value_type, "},
+        {"uniform(-1, 1)", "uniform(-1, m)", 13, "unknown name 'm'; expected one of: block_size, "},
         {"reference = sum_reference\n", "reference = uniform(0, 1)\n", 33,
          "reference 'uniform(0, 1)' is invalid; expected an entry, constant(x) or file(x.npy)"},
         {"relative(1e-5)", "equal", 35,
@@ -845,14 +842,8 @@ static void names_in_the_wrong_place(void **state)
         int line;
         const char *name;
     } cases[] = {
-        /* inputs, outputs and references are the same for all variants */
-        {"length = n\n", "length = n * block_size\n", 11, "block_size"},
-        {"length = n\n", "length = factor\n", 11, "factor"},
+        /* inputs, outputs and references know no launches */
         {"length = n\n", "length = partial_grid\n", 11, "partial_grid"},
-        {"length = 1\n", "length = block_size\n", 20, "block_size"},
-        {"uniform(-1, 1)", "constant(block_size)", 13, "block_size"},
-        {"in, reference, uint64 n", "in, reference, uint64 block_size", 34, "block_size"},
-        {"compare = relative(1e-5)\n", "compare = exact\nblock = block_size\n", 36, "block_size"},
         {"compare = relative(1e-5)\n", "compare = exact\ngrid = registers\n", 36, "registers"},
         /* kernel statistics are known to launches and constraints alone */
         {"length = partial_grid\n", "length = registers\n", 16, "registers"},
@@ -899,6 +890,11 @@ static void names_in_the_right_place(void **state)
         const char *from, *to;
     } cases[] = {
         {"length = n\n", "length = n * sm_count\n"},
+        {"length = n\n", "length = n * block_size\n"},
+        {"length = 1\n", "length = factor\n"},
+        {"uniform(-1, 1)", "constant(block_size)"},
+        {"in, reference, uint64 n", "in, reference, uint64 block_size"},
+        {"compare = relative(1e-5)\n", "compare = absolute(factor)\nblock = block_size\n"},
         {"length = partial_grid\n", "length = finish_grid * partial_block * block_size\n"},
         {"bytes = 4 * n\n", "bytes = finish_grid * partial_block * block_size * factor\n"},
         {"grid = ceil_div(n, block_size)\n",
@@ -925,7 +921,7 @@ static void launches_that_are_refused(void **state)
         {"entry = k\n", "entry = k\nmain = maybe\n", 24, "main 'maybe' is neither yes nor no"},
         {"uint64 n\n", "n\n", 26,
          "argument 'n' is not a buffer; give a scalar its type, such as uint64 n"},
-        {"uint64 n\n", "uint64 n, reference\n", 22,
+        {"uint64 n\n", "uint64 n, reference\n", 26,
          "launch 'partial' has 'reference' among its arguments, which only the reference of an "
          "[expect] section has"},
         {"[expect.out]", "[expect.output]", 32,

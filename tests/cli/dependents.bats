@@ -1,0 +1,174 @@
+#!/usr/bin/env bats
+# Buffers, fills and expected results that depend on parameters: made once for each combination of just those values,
+# within the memory that is there, and no variant is ever compared with another's.
+shared_cubins=yes
+load helper
+
+# march LINES: a sweep of the template `march`, whose results depend on `steps` and whose length on `pad`
+march() {
+    printf '%s\n' '[march]' "$@" | sweep
+}
+
+# outcomes NAMES...: of each variant, as VALUE:VALUE:OUTCOME, in order
+outcomes() {
+    local name columns=()
+    for name in "$@" outcome; do
+        column "$name" >"column.$name"
+        columns+=("column.$name")
+    done
+    paste -d: "${columns[@]}" | sort | tr '\n' ' '
+}
+
+# Of mode `fixed`, which always takes one step, only the variants with one step are right.
+fixed_outcomes="fixed:0:1:measured fixed:0:2:wrong_result fixed:0:3:wrong_result fixed:2:1:measured fixed:2:2:wrong_result fixed:2:3:wrong_result"
+good_outcomes="good:0:1:measured good:0:2:measured good:0:3:measured good:2:1:measured good:2:2:measured good:2:3:measured"
+
+@test "each variant is compared with its own expected result, made once for each combination of values" {
+    local entry launches
+    while read -r entry launches; do
+        stand_in "log = $scratch/calls" "note = $entry"
+        march 'steps = 1..3' 'pad = 0, 2' 'mode = good, fixed' 'block_size = 64, 128'
+        rm -rf results calls
+        autotune --config sweep.ini --format csv
+        exits 0
+        equal "$(outcomes mode pad steps | tr ' ' '\n' | uniq | tr '\n' ' ')" "$fixed_outcomes $good_outcomes "
+        equal "$(grep -c " launch $entry$" calls)" "$launches"
+    done <<'END'
+march_reference 6
+march_fill 2
+march_weights 1
+END
+}
+
+@test "variants that run the same, but must compute different results, are no duplicates" {
+    march 'steps = 1..3'
+    sed -i '/^\[launch.good\]/,/^arguments/s/int32 steps$/int32 2/' templates/march.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(outcomes steps)" "1:wrong_result 2:measured 3:wrong_result "
+}
+
+@test "a tolerance that depends on a parameter is the variant's own" {
+    march 'steps = 1..3'
+    sed -i '/^\[launch.good\]/,/^arguments/s/int32 steps$/int32 2/;s/^compare = .*/compare = absolute(steps - 2)/' templates/march.ini
+    sed -i 's/^steps = 1$/steps = 2/' templates/march.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(outcomes steps)" "1:invalid 2:measured 3:measured "
+}
+
+@test "after a worker's death the next one makes them again, each its own" {
+    march 'steps = 1..3' 'mode = good, fixed, fault'
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(outcomes mode steps)" "fault:1:fault fault:2:fault fault:3:fault \
+fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result good:1:measured good:2:measured good:3:measured "
+}
+
+@test "after a write out of bounds they are made again" {
+    march 'steps = 1..3' 'mode = good, fixed, overrun, spoil'
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(outcomes mode steps)" "fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result \
+good:1:measured good:2:measured good:3:measured \
+overrun:1:wrong_result overrun:2:wrong_result overrun:3:wrong_result \
+spoil:1:wrong_result spoil:2:wrong_result spoil:3:wrong_result "
+}
+
+@test "after Ctrl-C the next run goes on with each variant's own" {
+    local run code=0
+    stand_in "log = $scratch/calls" "fault = cuModuleLoadData:6:hang"
+    march 'steps = 1..3' 'pad = 0, 2' 'mode = good, fixed'
+    "$AUTOTUNE" --config sweep.ini --jobs 1 >out 2>err </dev/null &
+    run=$!
+    for _ in $(seq 300); do
+        ! grep -q ' hang' calls 2>/dev/null || break
+        sleep 0.02
+    done
+    kill -INT "$run"
+    wait "$run" || code=$?
+    equal "$code" 130
+    stand_in
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(outcomes mode pad steps)" "$fixed_outcomes $good_outcomes "
+}
+
+@test "with memory for one combination, what was not used for longest is freed and made again" {
+    # 16 MiB for scratch, 2 MiB for the flush, and 8 MiB for each combination
+    stand_in "log = $scratch/calls" "note = march_reference" memory_bytes=33000000 l2_bytes=1048576
+    march 'n = 2^19' 'steps = 1..3' 'mode = good, fixed'
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(outcomes mode steps)" "fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result \
+good:1:measured good:2:measured good:3:measured "
+    [ "$(grep -c ' launch march_reference$' calls)" -gt 3 ]
+}
+
+@test "a problem is refused before anything runs if its largest combination does not fit" {
+    stand_in "log = $scratch/calls" memory_bytes=100000000 l2_bytes=1048576
+    march 'pad = 0, 2^26, 1'
+    autotune --config sweep.ini
+    exits 3
+    has err "problem 'n=1024' needs 2.166 GB of device memory with steps=1 pad=67108864 (buffer 'state' alone 536.9 MB), but 100 MB is all that the GPU has"
+    lacks calls cuMemAlloc
+    # by the free memory, and for a search
+    stand_in "log = $scratch/calls" memory_bytes=4000000000 memory_taken=3900000000 l2_bytes=1048576
+    rm calls
+    march 'pad = 0, 2^26, 1' 'steps = 1..9' 'evaluations = 5'
+    autotune --config sweep.ini
+    exits 3
+    has err "needs 2.166 GB of device memory with steps=1 pad=67108864" "100 MB are free"
+    lacks calls cuLaunchKernel
+    # a constraint rules it out
+    march 'pad = 0, 2^26, 1' 'steps = 1..9' 'evaluations = 5' 'constraint = pad < 100'
+    autotune --config sweep.ini
+    exits 0
+}
+
+@test "an expression or a reference that fails for some values makes just their variants invalid" {
+    march 'pad = 0, -600' 'steps = 1, 8'
+    sed -i 's/^reference = .*/&\nshared_bytes = 40000 * steps/' templates/march.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(outcomes pad steps)" "-600:1:invalid -600:8:invalid 0:1:measured 0:8:invalid "
+    column reason >reasons
+    has reasons "march.ini:23: cannot evaluate 'n + 2 * pad': the length is negative (n = 1024, pad = -600)" \
+        "reference 'march_reference': cuFuncSetAttribute failed"
+}
+
+@test "a reference that crashes takes only its variants' validity" {
+    march 'steps = 1, 2'
+    sed -i 's/^reference = .*/reference = march_faulty_reference/' templates/march.ini
+    autotune --config sweep.ini --format csv
+    exits 1
+    equal "$(outcomes steps)" "1:invalid 2:invalid "
+    column reason >reasons
+    has reasons "march.ini:71: reference 'march_faulty_reference':" CUDA_ERROR_ILLEGAL_ADDRESS
+}
+
+@test "a slow reference is not the variant's fault, and one that hangs leaves out the problem alone" {
+    printf 'launch_timeout_s = 0.3\n[march]\nsteps = 2\n' | sweep
+    sed -i 's/^reference = .*/reference = march_slow_reference/' templates/march.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(outcomes steps)" "2:measured "
+    printf '[march]\nsteps = 2\n[tile]\n' | sweep
+    cp "$sweeps/templates/march.ini" templates
+    sed -i 's/^reference = .*/reference = march_hanging_reference/' templates/march.ini
+    AUTOTUNE_WORKER_TIMEOUT_S=1 autotune --config sweep.ini --format csv
+    exits 4
+    has err "the GPU worker did not end within 1 s while it prepared the expected results of a variant"
+    column outcome >outcomes
+    has outcomes measured
+    none_alive
+}
+
+@test "run: the buffers and expected results of its variant" {
+    cp "$sweeps"/templates/march.* .
+    autotune run --template march.ini --set steps=3 --set pad=4
+    exits 0
+    autotune run --template march.ini --set steps=3 --set mode=fixed
+    exits 1
+    has out "wrong_result: state[0] is 0.5, expected 1.625"
+}

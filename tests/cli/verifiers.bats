@@ -1,0 +1,165 @@
+#!/usr/bin/env bats
+# Verifiers of the user's own, kernels that fill buffers, and borders.
+shared_cubins=yes
+load helper
+
+# verifier ENTRY [ARGUMENTS]: a verifier takes the place of the comparison in templates/march.ini
+verifier() {
+    sed -i '/^compare/d' templates/march.ini
+    printf '[verify.state]\nentry = %s\ngrid = 4\nblock = 64\narguments = %s\n' "$1" \
+        "${2:-state, reference, wrong, uint64 n + 2 * pad, double 0.001 * steps}" >>templates/march.ini
+}
+
+# outcomes: MODE:OUTCOME of each variant, in order
+outcomes() {
+    paste -d: <(column mode) <(column outcome) | sort | tr '\n' ' '
+}
+
+@test "a verifier counts wrong elements, with the expected result of each variant" {
+    printf '[march]\nsteps = 1, 2\npad = 0, 1\nmode = good, fixed\n' | sweep
+    verifier march_count
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(paste -d: <(column mode) <(column steps) <(column outcome) | sort | uniq -c | awk '{ printf "%s %s ", $1, $2 }')" \
+        "2 fixed:1:measured 2 fixed:2:wrong_result 2 good:1:measured 2 good:2:measured "
+    column reason >reasons
+    has reasons "verifier 'march_count' counts 878 wrong elements of state"
+    autotune run --template templates/march.ini --set steps=2 --set mode=fixed
+    exits 1
+    has out "wrong_result: verifier 'march_count' counts 878 wrong elements of state"
+}
+
+@test "what changes inputs or writes out of bounds is found before a verifier reads it, and does not spoil it" {
+    printf '[march]\nmode = good, overrun, spoil, fault, lazy\n' | sweep
+    verifier march_count
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(outcomes)" "fault:fault good:measured lazy:wrong_result overrun:wrong_result spoil:wrong_result "
+    column reason >reasons
+    has reasons "input 'weights' was changed" "4 bytes outside buffer 'state' were written"
+}
+
+@test "a verifier needs no expected result, and can read what a kernel of the source has filled" {
+    printf '[march]\nsteps = 1, 2\npad = 0, 1\nmode = good, fixed\n' | sweep
+    sed -i '/^\[expect.state\]/,/^compare/d' templates/march.ini
+    cat >>templates/march.ini <<'INI'
+[buffer.goal]
+type = double
+length = n + 2 * pad
+access = read
+fill = kernel(march_reference, state, weights, goal, uint64 n, int32 pad, int32 steps)
+INI
+    verifier march_count "state, goal, wrong, uint64 n, double 0.001"
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(outcomes)" "fixed:measured fixed:measured fixed:wrong_result fixed:wrong_result \
+good:measured good:measured good:measured good:measured "
+}
+
+@test "an output that was not written is wrong, even if the verifier counts nothing" {
+    printf '[march]\n' | sweep
+    printf '[buffer.more]\ntype = float\nlength = n\naccess = write\n' >>templates/march.ini
+    verifier march_count "more, uint64 0, wrong, uint64 0, double 0"
+    sed -i 's/^\[verify.state\]/[verify.more]/;s/^reference = .*/&\ncompare = relative(1e-5)/' templates/march.ini
+    autotune --config sweep.ini --format csv
+    exits 1
+    equal "$(column outcome):$(column reason)" "wrong_result:more was not written"
+}
+
+@test "a verifier that crashes is named" {
+    printf '[march]\nsteps = 1, 2\n' | sweep
+    verifier march_faulty_count
+    autotune --config sweep.ini --format csv
+    exits 1
+    equal "$(column outcome | sort -u)" fault
+    column reason >reasons
+    has reasons "verifier 'march_faulty_count':" CUDA_ERROR_ILLEGAL_ADDRESS
+}
+
+@test "a verifier is checked against its kernel before anything runs" {
+    printf '[march]\n' | sweep
+    verifier march_cuont
+    autotune check --config sweep.ini --compile
+    exits 2
+    has err "march.ini:80: unknown entry 'march_cuont'; did you mean 'march_count'?"
+    cp "$sweeps/templates/march.ini" templates
+    verifier march_count "state, reference, wrong, uint64 n"
+    autotune check --config sweep.ini --compile
+    exits 2
+    has err "march.ini:83: kernel 'march_count' has 5 parameters" "'arguments' gives 4"
+    cp "$sweeps/templates/march.ini" templates
+    verifier march_count "wrong, reference, state, uint64 n, double 0"
+    autotune check --config sweep.ini --compile
+    exits 2
+    has err "march.ini:83: parameter 1 of kernel 'march_count' is 'const float *state', but buffer 'wrong' has elements of type uint64"
+}
+
+@test "what a verifier or a fill cannot be is refused, at its line" {
+    while IFS='|' read -r edit message; do
+        printf '[march]\n' | sweep
+        cp "$sweeps/templates/march.ini" templates
+        verifier march_count
+        sed -i "$edit" templates/march.ini
+        autotune check --config sweep.ini
+        exits 2
+        has err march.ini: "$message"
+    done <<'END'
+s/reference, wrong/reference/|verifier 'march_count' needs the argument `wrong`
+s/^\[verify.state/[verify.stat/;s/^reference = .*/&\ncompare = exact/|unknown buffer 'stat'; did you mean 'state'?
+/^\[expect/,/^arguments/d|`reference` is the expected result of [expect.state]
+s/^entry = march_count/entyr = march_count/|unknown key 'entyr'
+0,/^arguments = state, weights/s//arguments = wrong, weights/|launch 'good' has 'wrong' among its arguments, which only a [verify] section has
+s/weights\b/wrong/g|name 'wrong' is given twice
+s/march_weights, weights/march_weights, state/|buffer 'state' is not filled before this one
+s/march_weights, weights/march_weights, reference/|which only the reference of an [expect] section has
+s/^fill = kernel(march_w.*/&\nblok = 2/|unknown key 'blok'
+s/^fill = kernel(march_w.*/fill = constant(1)\nblock = 2/|'block' is for fill = kernel(...) alone
+s/^fill = border(pad, /&constant(1), n, n, n, n, /|wrong number of arguments to fill 'border'
+s/^fill = border(pad, /fill = border(1, border(pad, /;s/2 \* pad))$/2 * pad)))/|has a border in a border
+END
+}
+
+@test "a kernel that fills must fill, and nothing else" {
+    printf '[march]\n' | sweep
+    sed -i 's/^fill = kernel(march_weights.*/fill = kernel(march_lazy, weights, weights, uint64 1, int32 0, int32 0)/' templates/march.ini
+    autotune --config sweep.ini
+    exits 2
+    has err "march.ini:19: fill 'march_lazy' wrote nothing; is the buffer among its arguments?"
+    cp "$sweeps/templates/march.ini" templates
+    sed -i 's/march_fill, state, weights, uint64 n/&+ 1/' templates/march.ini
+    autotune --config sweep.ini
+    exits 1 # the buffer depends on a parameter
+    has err "march.ini:25: fill 'march_fill' writes outside the buffer"
+}
+
+# bordered FILL N NUMBERS: whether a buffer with this fill holds these
+bordered() {
+    python3 -c 'import struct, sys
+numbers = sys.argv[1].split()
+header = "{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (%d,), }" % len(numbers)
+header = header.replace("\"", chr(39))
+sys.stdout.buffer.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+sys.stdout.buffer.write(struct.pack("<%df" % len(numbers), *map(float, numbers)))' "$3" >expected.npy
+    sed "s/^fill = .*/fill = $1/;s/^reference = .*/reference = file(expected.npy)/;/^reference/{n;d}
+        s/^compare = .*/compare = exact/" "$sweeps/templates/scale.ini" | template odd
+    autotune run --template odd.ini --set "n=$2" --set factor=1
+}
+
+@test "elements near an edge of one, two or three dimensions are 0" {
+    bordered 'border(1, counting(1, 1))' 4 "0 2 3 0"
+    exits 0
+    bordered 'border(2, counting(1, 1), n)' 6 "0 0 3 4 0 0"
+    exits 0
+    bordered 'border(1, counting(1, 1), 4, 3)' 12 "0 0 0 0 0 6 7 0 0 0 0 0"
+    exits 0
+    bordered 'border(1, file(expected.npy), 3, n \/\/ 9, 3)' 27 "0 0 0 0 0 0 0 0 0 0 0 0 0 7 0 0 0 0 0 0 0 0 0 0 0 0 0"
+    exits 0
+    bordered 'border(0, constant(1))' 2 "1 1"
+    exits 0
+    bordered 'border(1, constant(1), 5, 3)' 12 0
+    exits 2
+    has err "odd.ini:" "cannot evaluate '5': the border's shape is not that of a buffer of 12 elements"
+    bordered 'border(0 - 1, constant(1))' 12 0
+    exits 2
+    has err "a border's width must be 0 or more"
+}

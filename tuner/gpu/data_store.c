@@ -1,0 +1,295 @@
+#include "gpu/data_store.h"
+
+#include <string.h>
+
+/* What is being made, for whom. */
+struct making {
+    struct data_store *store;
+    struct device_data *data;
+    struct scope outer, scope;
+    struct error *error;
+};
+
+bool data_store_shrink(struct data_store *store)
+{
+    bool any = false;
+    while (data_items_remove_oldest(&store->items))
+        any = true;
+    return any;
+}
+
+/* --- making --- */
+
+static int allocate(const struct making *making, const struct data_item *item,
+                    enum element_type type, uint64_t length, struct device_buffer *buffer)
+{
+    struct data_store *store = making->store;
+    uint64_t bytes = 0;
+    bool dependent = data_items_is_dependent(&store->items, item->member);
+    if (dependent && !__builtin_mul_overflow(length, (uint64_t)element_bytes(type), &bytes))
+        while (store->items.kept_bytes > 0 &&
+               (bytes > store->limit_bytes || store->items.kept_bytes > store->limit_bytes - bytes))
+            if (!data_items_remove_oldest(&store->items))
+                break;
+    int status;
+    do
+        status = device_buffer_new(store->device, buffer, NULL, type, length, making->error);
+    while (status == ERROR_DEVICE && store->device->last == CUDA_ERROR_OUT_OF_MEMORY &&
+           data_items_remove_oldest(&store->items));
+    if (status != 0)
+        *buffer = (struct device_buffer){0};
+    else if (dependent)
+        store->items.kept_bytes += buffer->bytes;
+    return status;
+}
+
+/* Fetches what was queued for store->sums, and waits for it. */
+static int fetch_sums(const struct making *making, uint64_t sums[SUMS])
+{
+    struct device_context *device = making->store->device;
+    struct error *error = making->error;
+    int status = CUDA(device, cuMemcpyDtoHAsync, sums, making->store->sums, SUMS * sizeof *sums,
+                      device->stream);
+    return status != 0 ? status : device_synchronise(device, error);
+}
+
+static int clear_sums(const struct making *making)
+{
+    struct device_context *device = making->store->device;
+    struct error *error = making->error;
+    return CUDA(device, cuMemsetD8Async, making->store->sums, 0, SUMS * sizeof(uint64_t),
+                device->stream);
+}
+
+static int sum_item(const struct making *making, struct data_item *item)
+{
+    int status = clear_sums(making);
+    if (status == 0)
+        status =
+            inspect_sums(making->store->device, &item->buffer, making->store->sums, making->error);
+    return status != 0 ? status : fetch_sums(making, item->sums);
+}
+
+/* Variants may have run on the data before. A helper finds it as every variant does, and leaves it
+ * so. */
+static int run_helper(const struct making *making, struct helper_run *run)
+{
+    const struct data_store *store = making->store;
+    struct error *error = making->error;
+    int status = device_data_restore(making->data, store->device, error);
+    if (status == 0)
+        status = device_data_poison(making->data, store->device, error);
+    if (status == 0)
+        status = helper_code_run(store->helpers, run, &making->scope, error);
+    return status != 0 ? status : device_data_restore(making->data, store->device, error);
+}
+
+/* Variants must not be blamed for what the kernel that fills does to the guards. */
+static int check_kernel_fill(const struct making *making, const struct data_item *item)
+{
+    const struct data_store *store = making->store;
+    const struct launch *kernel = store->template->buffers[item->member].fill.kernel;
+    const struct inspect_guard guard = {&item->buffer, store->sums};
+    uint64_t damaged[SUMS];
+    int status = clear_sums(making);
+    if (status == 0)
+        status = inspect_guards(store->device, &guard, 1, making->error);
+    if (status == 0)
+        status = fetch_sums(making, damaged);
+    if (status == 0 && damaged[0] != 0)
+        status = error_set_at(making->error, ERROR_CONFIG, store->template->path, kernel->line,
+                              "fill '%s' writes outside the buffer", kernel->entry);
+    return status;
+}
+
+static int fill_by_kernel(const struct making *making, struct data_item *item)
+{
+    const struct data_store *store = making->store;
+    const struct launch *kernel = store->template->buffers[item->member].fill.kernel;
+    struct helper_run run = {.launch = kernel, .what = "fill", .data = making->data};
+    making->data->buffers[item->member] = item->buffer;
+    int status = device_buffer_poison(store->device, &item->buffer, making->error);
+    if (status == 0)
+        status = run_helper(making, &run);
+    if (status == 0)
+        status = check_kernel_fill(making, item);
+    if (status == 0)
+        status = sum_item(making, item);
+    if (status == 0 && item->buffer.length > 0 && item->sums[SUM_POISONED] == item->buffer.length)
+        status = error_set_at(making->error, ERROR_CONFIG, store->template->path, kernel->line,
+                              "fill '%s' wrote nothing; is the buffer among its arguments?",
+                              kernel->entry);
+    return status;
+}
+
+static int make_buffer(const struct making *making, struct data_item *item)
+{
+    const struct data_store *store = making->store;
+    const struct buffer *buffer = &store->template->buffers[item->member];
+    enum element_type type;
+    uint64_t length;
+    int status = device_buffer_describe(buffer, &making->scope, &type, &length, making->error);
+    if (status == 0)
+        status = allocate(making, item, type, length, &item->buffer);
+    if (status == 0)
+        status = buffer->fill.kind == FILL_KERNEL
+                     ? fill_by_kernel(making, item)
+                     : device_buffer_fill(store->device, &item->buffer, &buffer->fill,
+                                          &making->scope, making->error);
+    if (status == 0)
+        status = device_buffer_clear_border(store->device, &item->buffer, &buffer->fill,
+                                            &making->scope, making->error);
+    if (status == 0 && buffer->access == ACCESS_READ_WRITE)
+        status = allocate(making, item, type, length, &item->pristine);
+    if (status == 0 && buffer->access == ACCESS_READ_WRITE)
+        status = device_buffer_copy(store->device, &item->pristine, &item->buffer, making->error);
+    if (status == 0 && buffer->access == ACCESS_READ)
+        status = sum_item(making, item);
+    return template_in_buffer(store->template, item->member, status, making->error);
+}
+
+/* Fails if a reference wrote nothing: a variant that writes nothing would pass. */
+static int check_reference(const struct making *making, const struct expectation *expectation,
+                           const struct data_item *item)
+{
+    if (expectation->kind != EXPECT_REFERENCE || expectation->compare == COMPARE_UNORDERED ||
+        item->buffer.length == 0 || item->sums[SUM_POISONED] < item->buffer.length)
+        return 0;
+    return error_set_at(making->error, ERROR_CONFIG, making->store->template->path,
+                        expectation->line,
+                        "reference '%s' wrote nothing; does it write to its argument `reference`?",
+                        expectation->reference.entry);
+}
+
+static int expected_type(const struct making *making, const struct expectation *expectation,
+                         enum element_type *type)
+{
+    const struct template *template = making->store->template;
+    const struct device_buffer *buffer = &making->data->buffers[expectation->buffer];
+    *type = buffer->type;
+    if (template->buffers[expectation->buffer].access == ACCESS_SCRATCH)
+        return error_set_at(making->error, ERROR_CONFIG, template->path, expectation->line,
+                            "a scratch buffer has no expected result; make it write or read_write");
+    int status = template_expected_type(template, expectation, &making->scope, type, making->error);
+    if (status == 0 && expectation->compare == COMPARE_UNORDERED && *type != buffer->type)
+        status = error_set_at(making->error, ERROR_CONFIG, template->path, expectation->line,
+                              "an unordered comparison needs a reference of the buffer's own type");
+    return status;
+}
+
+static int make_expectation(const struct making *making, struct data_item *item)
+{
+    const struct data_store *store = making->store;
+    const struct expectation *expectation =
+        &store->template->expectations[item->member - store->template->buffer_count];
+    uint64_t length = making->data->buffers[expectation->buffer].length;
+    struct helper_run run = {.launch = &expectation->reference,
+                             .what = "reference",
+                             .data = making->data,
+                             .reference = &item->buffer};
+    enum element_type type;
+    int status = expected_type(making, expectation, &type);
+    if (status == 0)
+        status = allocate(making, item, type, length, &item->buffer);
+    if (status == 0 && expectation->kind == EXPECT_REFERENCE)
+        status = device_buffer_poison(store->device, &item->buffer, making->error);
+    if (status == 0)
+        status = expectation->kind == EXPECT_REFERENCE
+                     ? run_helper(making, &run)
+                     : device_buffer_fill(store->device, &item->buffer, &expectation->fill,
+                                          &making->scope, making->error);
+    if (status == 0)
+        status = sum_item(making, item);
+    return status != 0 ? status : check_reference(making, expectation, item);
+}
+
+/* --- serving a variant --- */
+
+static void give(const struct data_store *store, const struct data_item *item,
+                 struct device_data *data)
+{
+    size_t buffers = store->template->buffer_count;
+    size_t index = item->member < buffers ? item->member : item->member - buffers;
+    if (item->member < buffers) {
+        data->buffers[index] = item->buffer;
+        data->pristine[index] = item->pristine;
+        data->checksums[index] = item->sums[SUM_ORDERED];
+    } else {
+        data->expected[index] = item->buffer;
+        memcpy(data->expected_sums[index], item->sums, sizeof item->sums);
+    }
+}
+
+static int make(const struct making *making, size_t member, struct bindings *key)
+{
+    struct data_store *store = making->store;
+    struct data_item *item = data_items_add(&store->items, member, key);
+    int status = member < store->template->buffer_count ? make_buffer(making, item)
+                                                        : make_expectation(making, item);
+    if (status == 0) {
+        give(store, item, making->data);
+        return 0;
+    }
+    data_items_remove(&store->items, item);
+    return status;
+}
+
+int data_store_take(struct data_store *store, const struct bindings *parameters,
+                    struct device_data *data, struct error *error)
+{
+    static const struct bindings none = {0};
+    struct making making = {.store = store, .data = data, .error = error};
+    int status = 0;
+    making.outer = (struct scope){store->fixed, NULL};
+    making.scope = (struct scope){parameters != NULL ? parameters : &none, &making.outer};
+    device_data_clear(data);
+    data_items_serve(&store->items, parameters);
+    for (size_t i = 0; i < data_items_members(&store->items) && status == 0; i++) {
+        if (data_items_is_scratch(&store->items, i) ||
+            (parameters == NULL && data_items_is_dependent(&store->items, i)))
+            continue;
+        struct bindings key = data_items_key(&store->items, i, parameters);
+        const struct data_item *item = data_items_find(&store->items, i, &key);
+        if (item != NULL)
+            give(store, item, data);
+        else
+            status = make(&making, i, &key);
+        bindings_release(&key);
+    }
+    return status;
+}
+
+bool data_store_has(const struct data_store *store, const struct bindings *parameters)
+{
+    bool has = true;
+    for (size_t i = 0; i < data_items_members(&store->items) && has; i++) {
+        struct bindings key = data_items_key(&store->items, i, parameters);
+        has = data_items_is_scratch(&store->items, i) ||
+              data_items_find(&store->items, i, &key) != NULL;
+        bindings_release(&key);
+    }
+    return has;
+}
+
+/* --- the store --- */
+
+int data_store_init(struct data_store *store, struct device_context *device,
+                    const struct template *template, const struct bindings *fixed,
+                    const struct helper_code *helpers, struct error *error)
+{
+    *store = (struct data_store){.device = device,
+                                 .template = template,
+                                 .fixed = fixed,
+                                 .helpers = helpers,
+                                 .limit_bytes = UINT64_MAX};
+    data_items_init(&store->items, device, template);
+    return CUDA(device, cuMemAlloc, &store->sums, SUMS * sizeof(uint64_t));
+}
+
+void data_store_release(struct data_store *store)
+{
+    data_items_release(&store->items);
+    if (store->sums != 0)
+        (void)store->device->driver.cuMemFree(store->sums);
+    *store = (struct data_store){0};
+}

@@ -1,0 +1,257 @@
+#include "gpu/device_variant.h"
+
+#include "base/alloc.h"
+#include "compile/launch_arguments.h"
+#include "gpu/device_arguments.h"
+#include "gpu/device_symbols.h"
+#include "gpu/module.h"
+#include "template/dependencies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The symbol_buffers of a variant. */
+static struct symbol_buffers symbols_of(const struct device_variant *variant,
+                                        const struct device_problem *problem)
+{
+    return (struct symbol_buffers){problem->device, &problem->template, variant->data.buffers};
+}
+
+int device_variant_push(const struct device_variant *variant, struct device_problem *problem,
+                        bool outputs, struct error *error)
+{
+    return device_symbols_push(&variant->copies[variant->copy], symbols_of(variant, problem),
+                               outputs, error);
+}
+
+int device_variant_pull(const struct device_variant *variant, struct device_problem *problem,
+                        struct error *error)
+{
+    return device_symbols_pull(&variant->copies[variant->copy], symbols_of(variant, problem),
+                               error);
+}
+
+int device_variant_restore(const struct device_variant *variant, struct device_problem *problem,
+                           struct error *error)
+{
+    int status = device_data_restore(&variant->data, problem->device, error);
+    return status != 0 ? status : device_variant_push(variant, problem, false, error);
+}
+
+/* --- loading a variant --- */
+
+static int make_buffer(struct device_variant *variant, struct device_problem *problem, size_t index,
+                       const struct scope *scope, struct error *error)
+{
+    const struct buffer *buffer = &problem->template.buffers[index];
+    struct device_buffer *scratch = &variant->scratch[index];
+    struct device_context *device = problem->device;
+    enum element_type type;
+    uint64_t length;
+    int status = device_buffer_describe(buffer, scope, &type, &length, error);
+    if (status != 0)
+        return status;
+    do
+        status = device_buffer_new(device, scratch, &problem->arena, type, length, error);
+    while (status == ERROR_DEVICE && device->last == CUDA_ERROR_OUT_OF_MEMORY &&
+           data_store_shrink(&problem->store));
+    if (status == 0)
+        status = device_buffer_fill(device, scratch, &buffer->fill, scope, error);
+    if (status == 0)
+        status = device_buffer_clear_border(device, scratch, &buffer->fill, scope, error);
+    return status;
+}
+
+static int make_scratch(struct device_variant *variant, struct device_problem *problem,
+                        const struct scope *scope, struct error *error)
+{
+    const struct template *template = &problem->template;
+    int status = 0;
+    variant->scratch = alloc_zeroed(template->buffer_count, sizeof *variant->scratch);
+    for (size_t i = 0; i < template->buffer_count && status == 0; i++)
+        if (template->buffers[i].access == ACCESS_SCRATCH)
+            status = template_in_buffer(template, i, make_buffer(variant, problem, i, scope, error),
+                                        error);
+    return status;
+}
+
+/* --- its data --- */
+
+/* Makes the arguments of all launches, for the first time or because buffers have moved: textures,
+ * tensor maps and arrays of pointers are of an address. */
+static int make_arguments(struct device_variant *variant, struct device_problem *problem,
+                          struct error *error)
+{
+    struct launch_plan *launch_plan = &variant->launch_plan;
+    const struct argument_buffers buffers = {.device = problem->device,
+                                             .template = &problem->template,
+                                             .problem = variant->data.buffers,
+                                             .scratch = variant->scratch};
+    int status = 0;
+    device_arguments_free(problem->device, launch_plan);
+    for (size_t i = 0; i < launch_plan->step_count && status == 0; i++) {
+        free(variant->arguments[i]);
+        variant->arguments[i] = NULL;
+        status =
+            device_arguments_make(&buffers, &launch_plan->steps[i], &variant->arguments[i], error);
+    }
+    return status;
+}
+
+static int out_of_memory(const struct device_variant *variant, const struct device_problem *problem,
+                         struct error *error)
+{
+    struct error inner = *error;
+    struct bindings dependent = {0};
+    for (size_t i = 0; i < variant->parameters.count; i++)
+        if (contents_depend_on(&problem->template, variant->parameters.items[i].name))
+            bindings_set(&dependent, variant->parameters.items[i].name,
+                         variant->parameters.items[i].value);
+    char *text = bindings_text(&dependent);
+    int status = error_set(error, ERROR_DEVICE,
+                           "no memory for the buffers and expected results of %s: %.1400s", text,
+                           inner.message);
+    free(text);
+    bindings_release(&dependent);
+    return status;
+}
+
+int device_variant_prepare(struct device_variant *variant, struct device_problem *problem,
+                           bool *moved, struct error *error)
+{
+    size_t count = problem->template.buffer_count;
+    CUdeviceptr *before = alloc_zeroed(count, sizeof *before);
+    *moved = false;
+    if (variant->data.template == NULL)
+        device_data_init(&variant->data, &problem->template);
+    for (size_t i = 0; i < count; i++)
+        before[i] = variant->data.buffers[i].data;
+    problem->device->last = CUDA_SUCCESS;
+    int status = data_store_take(&problem->store, &variant->parameters, &variant->data, error);
+    for (size_t i = 0; i < count && status == 0; i++)
+        *moved = *moved || before[i] != variant->data.buffers[i].data;
+    free(before);
+    if (status == ERROR_DEVICE && problem->device->last == CUDA_ERROR_OUT_OF_MEMORY)
+        return out_of_memory(variant, problem, error);
+    return status == 0 && *moved ? make_arguments(variant, problem, error) : status;
+}
+
+/* --- its launches --- */
+
+static int make_steps(struct device_variant *variant, struct device_problem *problem,
+                      struct error *error)
+{
+    struct launch_plan *launch_plan = &variant->launch_plan;
+    variant->arguments = alloc_zeroed(launch_plan->step_count, sizeof *variant->arguments);
+    int status = make_arguments(variant, problem, error);
+    if (status == 0)
+        status = device_code_resolve(&variant->copies[0], problem->device, &variant->compilation,
+                                     launch_plan, error);
+    if (status == 0)
+        status = device_symbols_resolve(&variant->copies[0], symbols_of(variant, problem), error);
+    return status;
+}
+
+int device_variant_load(struct device_variant *variant, struct device_problem *problem,
+                        struct compilation *compilation, enum outcome *outcome, struct error *error)
+{
+    struct device_context *device = problem->device;
+    variant->compilation = *compilation;
+    *compilation = (struct compilation){0};
+    problem->loaded++;
+    variant->counted = true;
+    *outcome = OUTCOME_LOAD_ERROR;
+    variant->copy_count = 1;
+    int status = device_code_load(&variant->copies[0], device, variant->compilation.cubin, error);
+    if (status != 0)
+        return device_is_lost(device->last) ? status : 0;
+    struct module module = {device, variant->copies[0].module, &variant->compilation};
+    const struct kernel_lookup functions = module_lookup(&module);
+    struct scope fixed = {&problem->fixed, NULL};
+    struct scope scope = {&variant->parameters, &fixed};
+    device->last = CUDA_SUCCESS;
+    status = launch_plan_make(&variant->launch_plan, &problem->template, &scope, &functions, error);
+    if (status == ERROR_DEVICE && device->last == CUDA_ERROR_NOT_FOUND)
+        return 0;
+    if (status == 0)
+        status = launch_arguments_check(&variant->launch_plan, &problem->template,
+                                        &variant->compilation, error);
+    if (status != 0)
+        return status;
+    if (variant->launch_plan.not_resident) {
+        *outcome = OUTCOME_NOT_RESIDENT;
+        (void)error_set(error, ERROR_DEVICE, "%s", variant->launch_plan.residency);
+        return 0;
+    }
+    struct scope names = {&variant->launch_plan.names, &scope};
+    *outcome = OUTCOME_MEASURED;
+    status = make_scratch(variant, problem, &names, error);
+    if (status == ERROR_DEVICE && device->last == CUDA_ERROR_OUT_OF_MEMORY) {
+        *outcome = OUTCOME_LAUNCH_ERROR;
+        return 0;
+    }
+    return status != 0 ? status : make_steps(variant, problem, error);
+}
+
+void device_variant_unload(struct device_variant *variant, struct device_problem *problem)
+{
+    for (size_t i = 0; variant->scratch != NULL && i < problem->template.buffer_count; i++)
+        device_buffer_free(problem->device, &variant->scratch[i]);
+    free(variant->scratch);
+    problem->loaded -= variant->counted;
+    if (problem->loaded == 0)
+        problem->arena.used = 0;
+    for (size_t i = 0; variant->arguments != NULL && i < variant->launch_plan.step_count; i++)
+        free(variant->arguments[i]);
+    free(variant->arguments);
+    device_arguments_free(problem->device, &variant->launch_plan);
+    launch_plan_release(&variant->launch_plan);
+    for (size_t i = 0; i < variant->copy_count; i++)
+        device_code_unload(&variant->copies[i], problem->device);
+    bindings_release(&variant->parameters);
+    device_data_release(&variant->data);
+    compilation_release(&variant->compilation);
+    *variant = (struct device_variant){0};
+}
+
+int device_variant_choose_copy(struct device_variant *variant, struct device_problem *problem,
+                               size_t number, struct error *error)
+{
+    struct device_context *device = problem->device;
+    int status = 0;
+    if (number % CODE_COPIES >= variant->copy_count) {
+        struct device_code *code = &variant->copies[variant->copy_count];
+        status = device_code_load(code, device, variant->compilation.cubin, error);
+        if (status == 0)
+            status = device_code_resolve(code, device, &variant->compilation, &variant->launch_plan,
+                                         error);
+        if (status == 0)
+            status = device_symbols_resolve(code, symbols_of(variant, problem), error);
+        if (status == 0)
+            variant->copy_count++;
+        else
+            device_code_unload(code, device);
+        if (status != 0 && device->last == CUDA_ERROR_OUT_OF_MEMORY)
+            status = 0;
+    }
+    variant->copy = number % CODE_COPIES % variant->copy_count;
+    return status;
+}
+
+static int launch_step(struct device_context *device, const struct step *step, CUfunction function,
+                       void **arguments, struct error *error)
+{
+    CUresult result = module_launch(&device->driver, step, function, device->stream, arguments);
+    return device_check(device, result, module_launch_call(step), error);
+}
+
+int device_variant_run(const struct device_variant *variant, struct device_problem *problem,
+                       struct error *error)
+{
+    const struct device_code *code = &variant->copies[variant->copy];
+    int status = 0;
+    for (size_t i = 0; i < variant->launch_plan.step_count && status == 0; i++)
+        status = launch_step(problem->device, &variant->launch_plan.steps[i], code->functions[i],
+                             variant->arguments[i], error);
+    return status;
+}

@@ -1,0 +1,78 @@
+/*
+ * A variant of a problem on the GPU: its code, its launch plan with device pointers, and its scratch
+ * buffers. Calling sequence: bind its parameters, device_variant_prepare(), device_variant_load(),
+ * then any number of runs, each after device_variant_prepare(), and device_variant_unload().
+ */
+#ifndef AUTOTUNE_DEVICE_VARIANT_H
+#define AUTOTUNE_DEVICE_VARIANT_H
+
+#include "compile/compilation.h"
+#include "gpu/device_code.h"
+#include "gpu/device_problem.h"
+#include "record/outcome.h"
+#include "template/launch_plan.h"
+
+struct batch;
+
+struct device_variant {
+    int64_t id;
+    struct device_data data;        /* of its parameters; launches' arguments point into it */
+    struct compilation compilation; /* its cubin, for more copies, and the names in it */
+    bool counted;                   /* in problem->loaded */
+    struct device_code copies[CODE_COPIES];
+    size_t copy_count; /* number of copies loaded */
+    size_t copy;       /* the one that runs */
+    struct launch_plan launch_plan;
+    void ***arguments;             /* of each step, as cuLaunchKernel takes them */
+    struct device_buffer *scratch; /* [i] is set if template.buffers[i] is scratch */
+    struct bindings parameters;
+    struct batch *batch; /* see batch.h; freed by whoever made it; NULL: none */
+};
+
+/*
+ * Gives the variant its data, and makes what is missing of it (data_store.h): before loading it, and
+ * before each use, because other variants may have taken its memory. `*moved` says whether a buffer
+ * is now elsewhere. Returns as data_store_take(); without memory, the message names the parameters.
+ */
+int device_variant_prepare(struct device_variant *variant, struct device_problem *problem,
+                           bool *moved, struct error *error);
+
+/*
+ * Loads a variant, which has its parameters and data, from its compilation, which it takes over:
+ * evaluates its launch plan with the driver's register counts and occupancy, and makes its scratch buffers. If the variant
+ * can run, returns 0 with *outcome set to OUTCOME_MEASURED. If it cannot, returns 0 with *outcome set
+ * to its failure (OUTCOME_LOAD_ERROR, OUTCOME_NOT_RESIDENT or OUTCOME_LAUNCH_ERROR) and the reason in
+ * `error`. Returns ERROR_CONFIG if an expression of the template fails or its arguments do not match the
+ * kernel's, or ERROR_DEVICE if the driver fails. Call device_variant_unload() in any case.
+ */
+int device_variant_load(struct device_variant *variant, struct device_problem *problem,
+                        struct compilation *compilation, enum outcome *outcome,
+                        struct error *error);
+void device_variant_unload(struct device_variant *variant, struct device_problem *problem);
+
+/*
+ * Selects copy `number` modulo CODE_COPIES of the code for the runs that follow, and loads it from
+ * variant->compilation if it is new. If GPU memory is short, reuses a copy that is loaded. Returns 0 or
+ * ERROR_DEVICE.
+ */
+int device_variant_choose_copy(struct device_variant *variant, struct device_problem *problem,
+                               size_t number, struct error *error);
+
+/* Queues the copies from the problem's buffers to the variables of the current copy of the code, and
+ * from all variables back: see device_symbols.h. */
+int device_variant_push(const struct device_variant *variant, struct device_problem *problem,
+                        bool outputs, struct error *error);
+int device_variant_pull(const struct device_variant *variant, struct device_problem *problem,
+                        struct error *error);
+
+/* Queues one run: all launches of the plan, in order. Returns 0, or ERROR_DEVICE at the first
+ * launch that the driver refuses. */
+int device_variant_run(const struct device_variant *variant, struct device_problem *problem,
+                       struct error *error);
+
+/* Queues the copies that restore read_write buffers to their initial contents, with those that are
+ * variables of the current copy of the code; needed before each run. */
+int device_variant_restore(const struct device_variant *variant, struct device_problem *problem,
+                           struct error *error);
+
+#endif

@@ -1,0 +1,31 @@
+/* Looks at buffers on the GPU with the tuner's own kernels: checksums of their contents, and what is
+ * damaged of their guards. */
+#ifndef AUTOTUNE_INSPECT_H
+#define AUTOTUNE_INSPECT_H
+
+#include "base/error.h"
+#include "gpu/device_buffer.h"
+#include "gpu/device_context.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The sums of a buffer: of its elements with their places, of its elements in any order, the number
+ * of poisoned elements, and of their places. */
+enum { SUM_ORDERED, SUM_UNORDERED, SUM_POISONED, SUM_POISONED_PLACES, SUMS };
+
+/* Queues adding a buffer's sums to the SUMS numbers at `sums`. Returns 0 or ERROR_DEVICE. */
+int inspect_sums(struct device_context *device, const struct device_buffer *buffer,
+                 CUdeviceptr sums, struct error *error);
+
+/* A buffer whose guards are checked, and where the number of damaged bytes is added. */
+struct inspect_guard {
+    const struct device_buffer *buffer;
+    CUdeviceptr damaged;
+};
+
+/* Queues the check of so many. Returns 0 or ERROR_DEVICE. */
+int inspect_guards(struct device_context *device, const struct inspect_guard *guards, size_t count,
+                   struct error *error);
+
+#endif

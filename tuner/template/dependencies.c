@@ -1,0 +1,161 @@
+#include "template/dependencies.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool uses(const struct expression *expression, const char *name)
+{
+    return expression != NULL && expression_uses(expression, name);
+}
+
+static bool any_uses(struct expression *const *expressions, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (uses(expressions[i], name))
+            return true;
+    return false;
+}
+
+/* Of a launch's argument; `buffers` says which buffers depend on the parameter. */
+static bool argument_depends(const struct template *template, const struct argument *argument,
+                             const bool *buffers, const char *name)
+{
+    if (uses(argument->expression, name) || any_uses(argument->extents, 2, name))
+        return true;
+    for (size_t i = 0; i < argument->field_count; i++)
+        if (uses(argument->fields[i].expression, name) || uses(argument->fields[i].part, name))
+            return true;
+    for (size_t i = 0; i < template->buffer_count; i++)
+        if (buffers[i] && argument_uses_buffer(argument, template->buffers[i].name))
+            return true;
+    return false;
+}
+
+static bool launch_depends(const struct template *template, const struct launch *helper,
+                           const bool *buffers, const char *name)
+{
+    if (any_uses(helper->grid, helper->grid_count, name) ||
+        any_uses(helper->block, helper->block_count, name) || uses(helper->shared_bytes, name))
+        return true;
+    for (size_t i = 0; i < helper->argument_count; i++)
+        if (argument_depends(template, &helper->arguments[i], buffers, name))
+            return true;
+    return false;
+}
+
+static bool fill_depends(const struct fill *fill, const char *name)
+{
+    return any_uses(fill->arguments, fill->argument_count, name) || uses(fill->border, name) ||
+           any_uses(fill->shape, fill->shape_count, name);
+}
+
+/* Of each buffer, in the file's order: what fills a buffer is above it. Free it. */
+static bool *find_buffers(const struct template *template, const char *name)
+{
+    bool *buffers = alloc_zeroed(template->buffer_count, sizeof *buffers);
+    for (size_t i = 0; i < template->buffer_count; i++) {
+        const struct buffer *own = &template->buffers[i];
+        if (own->access != ACCESS_SCRATCH)
+            buffers[i] = strcmp(own->type, name) == 0 || uses(own->length, name) ||
+                         fill_depends(&own->fill, name) ||
+                         (own->fill.kind == FILL_KERNEL &&
+                          launch_depends(template, own->fill.kernel, buffers, name));
+    }
+    return buffers;
+}
+
+static bool helper_depends(const struct template *template, const struct launch *helper,
+                           const char *name)
+{
+    bool *buffers = find_buffers(template, name);
+    bool depends = launch_depends(template, helper, buffers, name);
+    free(buffers);
+    return depends;
+}
+
+bool buffer_depends_on(const struct template *template, size_t buffer, const char *parameter)
+{
+    bool *buffers = find_buffers(template, parameter);
+    bool depends = buffers[buffer];
+    free(buffers);
+    return depends;
+}
+
+bool expectation_depends_on(const struct template *template, size_t expectation,
+                            const char *parameter)
+{
+    const struct expectation *own = &template->expectations[expectation];
+    return buffer_depends_on(template, own->buffer, parameter) ||
+           (own->reference_type != NULL && strcmp(own->reference_type, parameter) == 0) ||
+           fill_depends(&own->fill, parameter) ||
+           helper_depends(template, &own->reference, parameter);
+}
+
+bool contents_depend_on(const struct template *template, const char *parameter)
+{
+    for (size_t i = 0; i < template->buffer_count; i++)
+        if (buffer_depends_on(template, i, parameter))
+            return true;
+    for (size_t i = 0; i < template->expectation_count; i++)
+        if (expectation_depends_on(template, i, parameter))
+            return true;
+    return false;
+}
+
+bool verdict_depends_on(const struct template *template, const char *parameter)
+{
+    if (contents_depend_on(template, parameter))
+        return true;
+    for (size_t i = 0; i < template->expectation_count; i++)
+        if (uses(template->expectations[i].absolute, parameter) ||
+            uses(template->expectations[i].relative, parameter))
+            return true;
+    for (size_t i = 0; i < template->verifier_count; i++)
+        if (helper_depends(template, &template->verifiers[i].launch, parameter))
+            return true;
+    return false;
+}
+
+bool buffer_is_dependent(const struct template *template, size_t buffer)
+{
+    for (size_t i = 0; i < template->parameter_count; i++)
+        if (buffer_depends_on(template, buffer, template->parameters[i].name))
+            return true;
+    return false;
+}
+
+bool expectation_is_dependent(const struct template *template, size_t expectation)
+{
+    for (size_t i = 0; i < template->parameter_count; i++)
+        if (expectation_depends_on(template, expectation, template->parameters[i].name))
+            return true;
+    return false;
+}
+
+bool tolerance_is_dependent(const struct template *template, const struct expectation *expectation)
+{
+    for (size_t i = 0; i < template->parameter_count; i++)
+        if (uses(expectation->absolute, template->parameters[i].name) ||
+            uses(expectation->relative, template->parameters[i].name))
+            return true;
+    return false;
+}
+
+bool verifier_is_dependent(const struct template *template, size_t verifier)
+{
+    for (size_t i = 0; i < template->parameter_count; i++)
+        if (helper_depends(template, &template->verifiers[verifier].launch,
+                           template->parameters[i].name))
+            return true;
+    return false;
+}
+
+bool template_has_dependent_buffers(const struct template *template)
+{
+    for (size_t i = 0; i < template->buffer_count; i++)
+        if (buffer_is_dependent(template, i))
+            return true;
+    return false;
+}

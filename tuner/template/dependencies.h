@@ -1,0 +1,40 @@
+/*
+ * Which parameters the contents of buffers and expected results depend on. What depends on none is
+ * the same for all variants of a problem; the rest is made once for each combination of the values
+ * of just these parameters. Scratch buffers are each variant's own, and do not count.
+ */
+#ifndef AUTOTUNE_DEPENDENCIES_H
+#define AUTOTUNE_DEPENDENCIES_H
+
+#include "template/template.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether a buffer's type, length or contents depend on `parameter`, also through the buffers that
+ * fill it. */
+bool buffer_depends_on(const struct template *template, size_t buffer, const char *parameter);
+
+/* The same of an expected result. */
+bool expectation_depends_on(const struct template *template, size_t expectation,
+                            const char *parameter);
+
+/* Whether any buffer or expected result does. */
+bool contents_depend_on(const struct template *template, const char *parameter);
+
+/* Whether a result is judged differently for another value of `parameter`: a buffer, an expected
+ * result, a tolerance or a verifier depends on it. */
+bool verdict_depends_on(const struct template *template, const char *parameter);
+
+/* Whether the buffer, or the expected result, depends on any parameter. */
+bool buffer_is_dependent(const struct template *template, size_t buffer);
+bool expectation_is_dependent(const struct template *template, size_t expectation);
+
+/* Whether a tolerance of the expectation, or the verifier, does. */
+bool tolerance_is_dependent(const struct template *template, const struct expectation *expectation);
+bool verifier_is_dependent(const struct template *template, size_t verifier);
+
+/* Whether any of the buffers does. */
+bool template_has_dependent_buffers(const struct template *template);
+
+#endif
