@@ -79,12 +79,28 @@ format_sweep() {
         cat "$scratch/format.csv" && [ "$(grep -c ',measured,' "$scratch/format.csv")" -eq 6 ]
 }
 
-# run_values EXPECTED TEXT [OPTION…]: `run` ends with that status, and says that
-run_values() {
+# run_template EXPECTED TEXT TEMPLATE [OPTION…]: `run` ends with that status, and says that
+run_template() {
     local status=0
-    timeout 60 "$autotune" run --template "$source/tests/format/values.ini" "${@:3}" >"$scratch/run" 2>&1 || status=$?
+    timeout 60 "$autotune" run --template "$source/tests/$3.ini" "${@:4}" >"$scratch/run" 2>&1 || status=$?
     cat "$scratch/run"
     [ "$status" -eq "$1" ] && grep -F -- "$2" "$scratch/run"
+}
+
+# run_values EXPECTED TEXT [OPTION…]: the same of tests/format/values.ini
+run_values() {
+    run_template "$1" "$2" format/values "${@:3}"
+}
+
+# A variant that takes one step is right where one is expected, and wrong where more are, whatever ran in between.
+steps_of_their_own() {
+    local template=$source/tests/standin/templates/march.ini
+    (cd "$scratch" && rm -rf steps && mkdir steps && cd steps &&
+        "$autotune" tune --template "$template" --set steps=1,2,3 --set pad=0,32 --set mode=good,fixed,fault --set n=2^20 \
+            --format csv) >"$scratch/steps.csv"
+    cat "$scratch/steps.csv"
+    [ "$(grep -c ',measured,' "$scratch/steps.csv")" -eq 8 ] && [ "$(grep -c ',wrong_result,' "$scratch/steps.csv")" -eq 4 ] &&
+        [ "$(grep -c ',fault,' "$scratch/steps.csv")" -eq 6 ]
 }
 
 # A run of a variant that was compiled before takes less than a second.
@@ -191,7 +207,11 @@ if wanted format; then
     test_case "run: one variant is right, in less than a second" run_is_quick
     test_case "run: the element that was not written" run_values 1 "not written" --set defect=last
     test_case "what a template can ask of the GPU alone, C++ names and linked units" format_keys sweep
-    test_case "variables of the source as buffers, textures, tensor maps, arrays of pointers" format_keys standin
+    test_case "variables of the source, textures, tensor maps, arrays of pointers, results that depend on parameters" \
+        format_keys standin
+    test_case "each variant has its own expected result, also after crashes" steps_of_their_own
+    test_case "run: what a verifier counts" run_template 1 "verifier 'stencil_count' counts 262144 wrong elements of out" \
+        format_gpu/stencil --set steps=3 --set strict=yes
 fi
 if wanted downstream; then
     test_case "an application with a bundle and no compiler sums right, as fast as the tuner said" \
