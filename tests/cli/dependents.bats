@@ -172,3 +172,14 @@ good:1:measured good:2:measured good:3:measured "
     exits 1
     has out "wrong_result: state[0] is 0.5, expected 1.625"
 }
+
+@test "textures are of the buffers that were made again" {
+    # 16 MiB for scratch, 2 MiB for the flush, 1 MiB for the output and 3 MiB for each combination
+    stand_in "log = $scratch/calls" "note = blur_reference" memory_bytes=25500000 l2_bytes=1048576
+    printf '[blur]\nwidth = 512\nheight = 512\nblock_size = 64, 128, 256\nmethod = fetch, point\n' | sweep
+    sed -i 's/^fill = .*/fill = integers(-100, 100, block_size)/' templates/blur.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 6
+    [ "$(grep -c ' launch blur_reference$' calls)" -gt 3 ]
+}
