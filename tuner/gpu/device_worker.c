@@ -189,10 +189,10 @@ static int do_open(struct device_worker *worker, const json_t *request, struct a
     if (status == 0)
         status = CUDA(&worker->device, cuMemGetInfo, &free_bytes, &all_bytes);
     if (status == 0)
-        answer->reply = json_pack("{s:s, s:o, s:I, s:I}", "event", "opened", "empty_ns",
-                                  numbers(empty_ns, EMPTY_SAMPLES), "needs_bytes",
-                                  (json_int_t)worker->problem.footprint.bytes, "free_bytes",
-                                  (json_int_t)free_bytes);
+        answer->reply = json_pack(
+            "{s:s, s:o, s:I, s:I}", "event", "opened", "empty_ns", numbers(empty_ns, EMPTY_SAMPLES),
+            "needs_bytes", (json_int_t)worker->problem.footprint.bytes, "free_bytes",
+            (json_int_t)free_bytes - (json_int_t)worker->problem.store.limit_bytes);
     return status;
 }
 
