@@ -98,7 +98,7 @@ spoil:1:wrong_result spoil:2:wrong_result spoil:3:wrong_result "
     # 16 MiB for scratch, 2 MiB for the flush, and 8 MiB for each combination
     stand_in "log = $scratch/calls" "note = march_reference" memory_bytes=33000000 l2_bytes=1048576
     march 'n = 2^19' 'steps = 1..3' 'mode = good, fixed'
-    autotune --config sweep.ini --format csv
+    autotune --config sweep.ini --exhaustive=2 --format csv
     exits 0
     equal "$(outcomes mode steps)" "fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result \
 good:1:measured good:2:measured good:3:measured "
@@ -178,7 +178,7 @@ good:1:measured good:2:measured good:3:measured "
     stand_in "log = $scratch/calls" "note = blur_reference" memory_bytes=25500000 l2_bytes=1048576
     printf '[blur]\nwidth = 512\nheight = 512\nblock_size = 64, 128, 256\nmethod = fetch, point\n' | sweep
     sed -i 's/^fill = .*/fill = integers(-100, 100, block_size)/' templates/blur.ini
-    autotune --config sweep.ini --format csv
+    autotune --config sweep.ini --exhaustive=2 --format csv
     exits 0
     equal "$(count outcome measured)" 6
     [ "$(grep -c ' launch blur_reference$' calls)" -gt 3 ]
