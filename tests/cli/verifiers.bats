@@ -163,3 +163,42 @@ sys.stdout.buffer.write(struct.pack("<%df" % len(numbers), *map(float, numbers))
     exits 2
     has err "a border's width must be 0 or more"
 }
+
+@test "verifiers and kernels that fill may have C++ names" {
+    printf '[march]\nsteps = 1, 2\npad = 0, 1\nmode = good, fixed\n' | sweep
+    cat >>templates/march.cu <<'CUDA'
+namespace cpp
+{
+template <typename T, int PERIOD> __global__ void march_fill(T *state, const float *weights, u64 n)
+{
+    for (u64 i = FIRST; i < n; i += STEP)
+        state[i] = weights[0] * (T)(i % PERIOD) - 1;
+}
+template <typename T, int BLOCK> __global__ void march_count(const float *state, const T *reference, u64 *wrong, u64 n,
+                                                                  double limit)
+{
+    for (u64 i = FIRST; i < n; i += STEP)
+        if (!(fabs(state[i] - reference[i]) <= limit))
+            atomicAdd(wrong, 1ull);
+}
+} // namespace cpp
+CUDA
+    sed -i 's/kernel(march_fill, /kernel(cpp::march_fill<float, (8 > 7 ? 7 : 8)>, /' templates/march.ini
+    verifier "cpp::march_count<double, BLOCK_SIZE>"
+    autotune check --config sweep.ini --compile
+    exits 0
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(paste -d: <(column mode) <(column steps) <(column outcome) | sort | uniq -c | awk '{ printf "%s %s ", $1, $2 }')" \
+        "2 fixed:1:measured 2 fixed:2:wrong_result 2 good:1:measured 2 good:2:measured "
+    column reason >reasons
+    has reasons "verifier 'cpp::march_count<double, BLOCK_SIZE>' counts 878 wrong elements of state"
+    sed -i 's/^entry = cpp::march_count/entry = cpp::march_cuont/' templates/march.ini
+    autotune check --config sweep.ini --compile
+    exits 2
+    has err "march.ini:80: entry 'cpp::march_cuont<double, BLOCK_SIZE>': namespace \"cpp\" has no member \"march_cuont\""
+    sed -i 's/^entry = cpp::march_cuont/entry = cpp::march_count/;s/cpp::march_fill/cpp::march_fil/' templates/march.ini
+    autotune check --config sweep.ini --compile
+    exits 2
+    has err "march.ini:25: entry 'cpp::march_fil<float, (8 > 7 ? 7 : 8)>': namespace \"cpp\" has no member \"march_fil\""
+}

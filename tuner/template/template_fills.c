@@ -35,17 +35,36 @@ static int read_file(struct loader *loader, const struct fill_text *text, struct
     return 0;
 }
 
+/* The entry that kernel(...) begins with. It takes several `parts` if it is ns::fill<float, 4>. */
+static char *take_entry(const char *text, size_t *parts)
+{
+    const char *start = text + strspn(text, " \t");
+    const char *stop = start;
+    int parentheses = 0;
+    int angles = 0;
+    *parts = 1;
+    for (; *stop != '\0' && (*stop != ',' || parentheses > 0 || angles > 0); stop++) {
+        parentheses += (*stop == '(') - (*stop == ')');
+        angles += parentheses == 0 ? (*stop == '<') - (*stop == '>') : 0;
+        *parts += parentheses == 0 && *stop == ',';
+    }
+    while (stop > start && (stop[-1] == ' ' || stop[-1] == '\t'))
+        stop--;
+    return alloc_string_n(start, (size_t)(stop - start));
+}
+
 /* kernel(entry, arguments...) */
 static int read_kernel(struct loader *loader, const struct fill_text *text, struct fill *fill)
 {
     struct names known = {0};
+    size_t taken;
     fill->kernel = alloc_zeroed(1, sizeof *fill->kernel);
-    fill->kernel->entry = alloc_string(text->parts[0]);
+    fill->kernel->entry = take_entry(text->inner, &taken);
     fill->kernel->lines.arguments = text->line;
     names_add_all(&known, text->known->items);
     names_add_all(&known, loader->buffers.items);
-    int status = loader_append_arguments(loader, text->parts + 1, text->count - 1, text->line,
-                                         &known, fill->kernel);
+    int status = loader_append_arguments(loader, text->parts + taken, text->count - taken,
+                                         text->line, &known, fill->kernel);
     free(known.items);
     return status;
 }

@@ -6,7 +6,7 @@
 
 int loader_read_kernel(struct loader *loader);
 
-/* Takes the entry of a launch or reference: a C++ name joins the template's `name_expressions`. */
+/* Takes the entry of a launch or helper (helpers.h): a C++ name joins the template's `name_expressions`. */
 int loader_take_entry(struct loader *loader, const struct launch *launch);
 
 #endif
