@@ -108,6 +108,21 @@ static CUresult wait_for_all(void)
     return current->broken;
 }
 
+/* What cuMemcpyHtoD() has taken from the host and not yet brought to the device: the driver may return
+ * in between, and only the NULL stream waits for it. */
+static struct {
+    void *to, *bytes;
+    size_t count;
+} upload;
+
+static void finish_upload(void)
+{
+    if (upload.bytes != NULL)
+        memcpy(upload.to, upload.bytes, upload.count);
+    free(upload.bytes);
+    upload.bytes = NULL;
+}
+
 /* --- Errors, versions, entry points --- */
 
 CUresult cuInit(unsigned flags)
@@ -396,6 +411,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
     while (context->references == 1 && context->hanging)
         pause();
     if (--context->references == 0) {
+        finish_upload();
         memory_clear(device);
         control_forget_context(device);
         if (current == context)
@@ -435,13 +451,6 @@ CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
     return memory_allocate(current->device, address, bytes);
 }
 
-CUresult cuMemFree(CUdeviceptr address)
-{
-    BEGIN(cuMemFree, NEED_CONTEXT);
-    CUresult waited = wait_for_all();
-    return waited != CUDA_SUCCESS ? waited : memory_free(address);
-}
-
 static void *host_address(CUdeviceptr address)
 {
     return (void *)(uintptr_t)address;
@@ -451,21 +460,36 @@ CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
 {
     BEGIN(cuMemcpyHtoD, NEED_CONTEXT);
     CUresult waited = wait_for_all();
+    finish_upload();
     if (waited != CUDA_SUCCESS)
         return waited;
     if (bytes == 0)
         return CUDA_SUCCESS;
     if (from == NULL || !memory_holds(to, bytes))
         return CUDA_ERROR_INVALID_VALUE;
-    memcpy(host_address(to), from, bytes);
+    upload.to = host_address(to);
+    upload.bytes = malloc(bytes);
+    upload.count = bytes;
+    if (upload.bytes == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(upload.bytes, from, bytes);
     clock_advance((double)bytes / HOST_BYTES_PER_NS);
     return CUDA_SUCCESS;
+}
+
+CUresult cuMemFree(CUdeviceptr address)
+{
+    BEGIN(cuMemFree, NEED_CONTEXT);
+    CUresult waited = wait_for_all();
+    finish_upload();
+    return waited != CUDA_SUCCESS ? waited : memory_free(address);
 }
 
 CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
 {
     BEGIN(cuMemcpyDtoH, NEED_CONTEXT);
     CUresult waited = wait_for_all();
+    finish_upload();
     if (waited != CUDA_SUCCESS)
         return waited;
     if (bytes == 0)
@@ -494,6 +518,8 @@ CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream st
 static bool is_stream(CUstream stream)
 {
     const struct CUstream_st *known = streams;
+    if (stream == NULL) /* what comes on it comes after the upload */
+        finish_upload();
     while (known != NULL && known != stream)
         known = known->next;
     return stream == NULL || known != NULL;

@@ -70,10 +70,7 @@ static int make_pointers(const struct argument_buffers *buffers, const struct st
     int status = CUDA(device, cuMemAlloc, &array, bytes);
     memcpy(argument->bytes, &array, sizeof array);
     if (status == 0)
-        status = CUDA(device, cuMemcpyHtoD, array, addresses, bytes);
-    if (status ==
-        0) /* the copy may still be under way, and the launches' stream does not wait for it */
-        status = CUDA(device, cuStreamSynchronize, NULL);
+        status = device_upload(device, array, addresses, bytes, error);
     free(addresses);
     return status;
 }

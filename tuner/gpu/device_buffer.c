@@ -92,7 +92,7 @@ static int fill_from_file(struct device_context *device, const struct device_buf
     if (status != 0)
         return status;
     if (buffer->bytes > 0)
-        status = CUDA(device, cuMemcpyHtoD, buffer->data, npy.data, buffer->bytes);
+        status = device_upload(device, buffer->data, npy.data, buffer->bytes, error);
     npy_release(&npy);
     return status;
 }

@@ -148,6 +148,13 @@ int device_synchronise(struct device_context *device, struct error *error)
     return CUDA(device, cuStreamSynchronize, device->stream);
 }
 
+int device_upload(struct device_context *device, CUdeviceptr to, const void *from, size_t bytes,
+                  struct error *error)
+{
+    int status = CUDA(device, cuMemcpyHtoD, to, from, bytes);
+    return status != 0 ? status : CUDA(device, cuStreamSynchronize, NULL);
+}
+
 bool device_is_lost(CUresult result)
 {
     switch (result) {

@@ -83,6 +83,11 @@ int device_launch_support(struct device_context *device, enum support_kernel ker
 /* Waits until all queued work is done. */
 int device_synchronise(struct device_context *device, struct error *error);
 
+/* Copies from the host, and waits until the bytes have arrived: the driver may return before, and the
+ * launches' stream would not wait for them. */
+int device_upload(struct device_context *device, CUdeviceptr to, const void *from, size_t bytes,
+                  struct error *error);
+
 /* True if a failure with this result leaves the context unusable. */
 bool device_is_lost(CUresult result);
 

@@ -362,6 +362,8 @@ static void test_a_kernel_runs(void **state)
     for (int i = 0; i < 1000; i++)
         values[i] = (float)i;
     assert_int_equal(fixture.driver.cuMemcpyHtoD(in, values, 4000), CUDA_SUCCESS);
+    /* other streams would not wait for the copy */
+    assert_int_equal(fixture.driver.cuStreamSynchronize(NULL), CUDA_SUCCESS);
     assert_int_equal(launch_scale(&fixture, load(&fixture, "scale_good"), in, out, 4, 256),
                      CUDA_SUCCESS);
     assert_int_equal(fixture.driver.cuStreamSynchronize(fixture.stream), CUDA_SUCCESS);

@@ -188,9 +188,7 @@ static int make_scratch(struct loaded_kernel *kernel, size_t index, enum element
     if (status == 0)
         status = CUDA_CALL(device, error, cuMemAlloc, &kernel->scratch[index], bytes);
     if (status == 0)
-        status = CUDA_CALL(device, error, cuMemcpyHtoD, kernel->scratch[index], host, bytes);
-    if (status == 0) /* before any stream of the caller can read it */
-        status = CUDA_CALL(device, error, cuStreamSynchronize, NULL);
+        status = device_upload(device, kernel->scratch[index], host, bytes, error);
     free(host);
     return status;
 }
