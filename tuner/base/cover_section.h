@@ -1,6 +1,7 @@
 /*
- * The lines of a cover in the tuned INI, as base/tuned_reader.h reads them, and the rule compiled
- * from them. FORMATS.md specifies both. Configurations, lines and sizes are counted from 0 here.
+ * The lines of a cover in the tuned INI, as base/tuned_reader.h reads them, and the rule that is
+ * compiled from them. FORMATS.md specifies both. Configurations, lines and sizes are counted from 0
+ * here.
  *
  *     cover_section_clear(section);
  *     cover_section_fix(section, ini, "value_type", "float", &literal);   (problem.NAME)
@@ -8,7 +9,7 @@
  *     cover_section_finish(section, ini);
  *     line = cover_rule_line(&section->rule, values);
  *
- * libtuned contains this module: it never aborts or prints; cover_section_new() alone allocates.
+ * libtuned contains this module: it never aborts or prints, and only cover_section_new() allocates.
  */
 #ifndef AUTOTUNE_COVER_SECTION_H
 #define AUTOTUNE_COVER_SECTION_H
@@ -49,7 +50,7 @@ struct cover_variant {
     int registers, blocks_per_sm; /* 0: not known */
 };
 
-/* `text` is all of the value; line 0 if it was not read. */
+/* `text` is the whole value; `line` is 0 if it was not read. */
 struct cover_text {
     const char *name, *text;
     int line;
@@ -73,7 +74,7 @@ struct cover_part {
 };
 
 /*
- * A compiled rule. It has one value for each range, in order, and then sm_count.
+ * A compiled rule. Its values are one for each range, in order, followed by sm_count.
  */
 struct cover_rule {
     const struct decision_step *steps;
@@ -118,12 +119,12 @@ struct cover_section {
 struct cover_section *cover_section_new(void);
 void cover_section_clear(struct cover_section *section);
 
-/* Whether only a cover has such a key. */
+/* Whether this key belongs only to covers. */
 bool cover_section_has_key(const char *key);
 
 /*
- * Add a value that all problems of the cover have, and a line. They return 0 or INI_READER_BAD_FILE
- * with a message in `ini`. Strings are copied.
+ * Add a value that all problems of the cover share, and a line. Both return 0 or
+ * INI_READER_BAD_FILE with a message in `ini`. Strings are copied.
  */
 int cover_section_fix(struct cover_section *section, struct ini_reader *ini, const char *name,
                       const char *text, const struct literal *value);
@@ -131,20 +132,21 @@ int cover_section_add(struct cover_section *section, struct ini_reader *ini, con
                       const char *text);
 
 /* Reads "n=65536 k=16: 2, 5120.0 ns, 0.4 %": a number for each range in order, the fastest
- * configuration from 1, its median and the loss of the rule's choice. False if it is not that. */
+ * configuration (counted from 1), its median, and the loss of the rule's choice. False if the text
+ * has another form. */
 bool cover_section_read_size(const struct cover_section *section, const char *text,
                              struct cover_measured *size);
 
-/* Checks that nothing is missing and compiles the rule; ini->line is set to the line at fault, or
- * left alone if none is. */
+/* Checks that nothing is missing and compiles the rule; ini->line is set to the line at fault; if
+ * no single line is, it stays as it was. */
 int cover_section_finish(struct cover_section *section, struct ini_reader *ini);
 
-/* The value of an expression, as a line that chooses `configuration` sees it; `values` are those of
- * a rule. NAN, with a message in `ini`, if it is wrong. Uses the section's free steps. */
+/* The value of an expression, as a line that chooses `configuration` sees it; `values` are as for a
+ * rule. NAN, with a message in `ini`, if the expression is wrong. Uses the section's free steps. */
 double cover_section_evaluate(struct cover_section *section, struct ini_reader *ini,
                               const char *expression, size_t configuration, const double *values);
 
-/* Whether a problem is in the range; the line that decides there. Neither allocates. */
+/* Whether a problem is in the range, and which line decides there. Neither allocates. */
 bool cover_rule_has(const struct cover_rule *rule, const double *values);
 size_t cover_rule_line(const struct cover_rule *rule, const double *values);
 

@@ -1,9 +1,9 @@
 /*
  * Expressions of a cover, compiled to small programs: the conditions of its rule, with the figures
- * that they name in place. FORMATS.md specifies them; base/cover_section.h knows the names.
+ * that they name expanded. FORMATS.md specifies them; base/cover_section.h knows the names.
  *
- * All values are doubles, conditions 0 or 1. What cannot be computed is NAN, and every comparison
- * with it is false, except "!=".
+ * All values are doubles, conditions 0 or 1. A value that cannot be computed is NAN, and every
+ * comparison with it is false except "!=".
  *
  * libtuned contains this module: it never aborts, prints or allocates.
  */

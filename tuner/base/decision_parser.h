@@ -2,8 +2,8 @@
  * What the files of the parser of base/decision.h share: decision_parser.c has the tokens, the steps
  * and the types, decision_operand.c operands, decision_compile.c operators.
  *
- * A function that fails keeps its message in the parser, where the first one stays; the caller goes
- * on or asks decision_has_failed().
+ * A function that fails stores its message in the parser, which keeps the first one; the caller can
+ * continue, or ask decision_has_failed().
  */
 #ifndef AUTOTUNE_DECISION_PARSER_H
 #define AUTOTUNE_DECISION_PARSER_H
@@ -45,7 +45,7 @@ bool decision_has_failed(const struct decision_parser *parser);
 /* How many values an operation takes. */
 size_t decision_arity(enum decision_operation operation);
 
-/* Add a step, and compute it if its operands are known. The last two return `result`. */
+/* Add a step, or its value if its operands are known. The last two return `result`. */
 void decision_emit(struct decision_parser *parser, struct decision_step step);
 struct decision_operand decision_emit_operation(struct decision_parser *parser,
                                                 enum decision_operation operation,

@@ -61,14 +61,15 @@ struct interval statistics_median_interval(const double *samples, size_t count, 
                                            unsigned resamples, uint64_t seed);
 
 /*
- * The centre of positive numbers, such as ratios: the median of the geometric means of all pairs, each
- * number paired with itself, too (Hodges and Lehmann's estimate). It says nearly as much about noise
- * that is normal as the mean does, where the median needs half as many samples again, and a few
- * outliers do not move it. `low` and `high` come from the signed-rank test: equally likely above and
- * below their centre, numbers have it below `low` with a probability of at most `tail`, and above
- * `high` likewise (Hollander, Wolfe and Chicken 2014, sections 3.1 to 3.3). Up to 25 numbers are exact,
- * more are a normal approximation. Of fewer than log2(1 / tail) it is the whole range, which claims
- * less. `count` > 0; time and memory grow with its square.
+ * The centre of positive numbers, such as ratios: the median of the geometric means of all pairs,
+ * including each number with itself (Hodges and Lehmann's estimate). For normal noise it is nearly
+ * as precise as the mean, while the median needs half as many samples again, and a few outliers
+ * hardly move it. `low` and `high` come from the signed-rank test: if the numbers' logarithms are
+ * distributed symmetrically, their centre is below `low` with a probability of at most `tail`, and
+ * above `high` likewise (Hollander, Wolfe and Chicken 2014, sections 3.1 to 3.3). The test is exact
+ * for up to 25 numbers, and a normal approximation for more. With fewer than log2(1 / tail)
+ * numbers, the interval is their whole range, whose confidence is lower. `count` > 0; time and
+ * memory grow with its square.
  */
 struct interval statistics_centre(const double *values, size_t count, double tail);
 

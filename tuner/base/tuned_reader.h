@@ -8,7 +8,7 @@
  * case to library/load.c.
  *
  * libtuned contains this module: it never aborts or prints. It allocates only for a cover, and
- * checks that.
+ * reports it if it cannot.
  */
 #ifndef AUTOTUNE_TUNED_READER_H
 #define AUTOTUNE_TUNED_READER_H

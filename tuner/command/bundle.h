@@ -41,13 +41,14 @@ struct bundle {
     size_t compiled; /* of these; the others were in the cache */
 };
 
-/* Notes a file of the bundle, once: templates share headers. */
+/* Notes a file of the bundle; a file that is noted again counts once, because templates share
+ * headers. */
 void bundle_note_file(struct bundle *bundle, const char *path);
 
 /* Returns 0, or ERROR_USAGE for a kernel that the tuned INI does not have. */
 int bundle_check_kernels(const struct tuned_file *tuned, char *const *kernels, struct error *error);
 
-/* The template of `entry`, which is loaded and copied once; NULL with an error. */
+/* The template of `entry`, loaded and copied on first use. Returns NULL with an error. */
 const struct template *bundle_take_template(struct bundle *bundle, const struct tuned_entry *entry,
                                             struct error *error);
 

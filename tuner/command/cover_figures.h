@@ -1,6 +1,6 @@
 /*
- * The figures of a launch that a cover's rule may look at, as expressions of the tuned INI: they are
- * made of the template's own expressions for the main launch.
+ * The figures of a launch that a cover's rule may look at, as expressions of the tuned INI. They
+ * are built from the template's own expressions for the main launch.
  */
 #ifndef AUTOTUNE_COVER_FIGURES_H
 #define AUTOTUNE_COVER_FIGURES_H

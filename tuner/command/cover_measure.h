@@ -5,8 +5,8 @@
  *     cover_measure
  *     cover_session_release, also after an error
  *
- * Sizes are tuned, and the candidates that result are measured at all sizes; then the sizes follow at
- * which the cover is least certain. What the record has is not measured again.
+ * First some sizes are tuned, and the resulting candidates are measured at all of them; then come
+ * further sizes, where the cover is least certain. What the record has is not measured again.
  */
 #ifndef AUTOTUNE_COVER_MEASURE_H
 #define AUTOTUNE_COVER_MEASURE_H

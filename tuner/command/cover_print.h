@@ -1,4 +1,4 @@
-/* What `autotune cover` says: on standard output, and as a page. */
+/* What `autotune cover` reports, on standard output and as a page. */
 #ifndef AUTOTUNE_COVER_PRINT_H
 #define AUTOTUNE_COVER_PRINT_H
 

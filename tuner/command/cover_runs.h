@@ -1,4 +1,5 @@
-/* The runs of a cover_session: it decides what to measure, these measure. */
+/* The runs of a cover session: cover_measure.h decides what to measure, and these functions measure
+ * it. */
 #ifndef AUTOTUNE_COVER_RUNS_H
 #define AUTOTUNE_COVER_RUNS_H
 
@@ -6,15 +7,15 @@
 #include "command/cover_session.h"
 #include "record/study.h"
 
-/* Adds the sizes of the range that earlier sessions measured, by the record; none if it cannot be
- * read, which the next run then reports. */
+/* Adds the sizes of the range that earlier sessions measured, according to the record. Adds none if
+ * it cannot be read; the next run then reports that. */
 void cover_runs_known_sizes(const struct cover_session *session, struct sizes *sizes);
 
 /* Fills in the session's seeds from the tuned INI at `path`. */
 void cover_runs_find_seeds(struct cover_session *session, const char *path);
 
-/* Tunes each size as a problem of the sweep, the session's seeds and candidates first. `studies`, one per
- * size, are the caller's. Returns 0 or the run's error. */
+/* Tunes each size as a problem of the sweep, beginning with the session's seeds and candidates. The
+ * caller owns `studies`, one per size. Returns 0 or the run's error. */
 int cover_runs_tune(const struct cover_session *session, const struct sizes *sizes,
                     const struct sweep_limits *limits, struct study *studies, struct error *error);
 

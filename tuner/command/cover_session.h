@@ -3,8 +3,8 @@
  * candidates and the cover so far. Each size has two studies:
  *
  * - tuned: like any problem of a sweep; in the record, it has the kernel's name;
- * - rounds: of the candidates alone, those that did well at some size, measured in turn, round after
- *   round; in the record, the kernel's name is then NAME.cover.
+ * - rounds: only the candidates, which did well at some size, measured in turn, round after round;
+ *   in the record, the kernel's name is then NAME.cover.
  */
 #ifndef AUTOTUNE_COVER_SESSION_H
 #define AUTOTUNE_COVER_SESSION_H
@@ -56,7 +56,7 @@ int cover_session_init(struct cover_session *session, const struct sweep *sweep,
                        const struct sweep_kernel *kernel, const struct command_options *options,
                        const struct run_options *run, struct error *error);
 
-/* Forgets the cover, and what it was computed from. */
+/* Discards the cover, and what it was computed from. */
 void cover_session_forget(struct cover_session *session);
 
 void cover_session_release(struct cover_session *session);

@@ -1,6 +1,6 @@
 /*
  * A session's cover as an entry of the tuned INI, and what its rule may look at: the figures of a
- * launch are the template's expressions, as far as a reader of the tuned INI can evaluate them.
+ * launch are the template's expressions, provided that a reader of the tuned INI can evaluate them.
  */
 #ifndef AUTOTUNE_COVER_TUNED_H
 #define AUTOTUNE_COVER_TUNED_H

@@ -10,10 +10,11 @@
 #include <stdio.h>
 
 /*
- * Writes the covers of the kernel whose configurations begin at `index`, with the entries of `tuned`.
- * Cover number 1 of the kernel "sum" gets the macro SUM_COVER_1_CONFIGURATIONS and the function
- * sum_cover_1(problem_n, …, sm_count), which returns the number of the configuration for a problem,
- * or 0 outside the range. Returns 0 or an error of cover_entry_check().
+ * Writes the covers of the kernel whose configurations begin at `index` of `table`, with the
+ * entries of `tuned`. Cover number 1 of the kernel "sum" gets the macro SUM_COVER_1_CONFIGURATIONS
+ * and the function sum_cover_1(problem_n, …, sm_count), which returns the number of the
+ * configuration for a problem, or 0 outside the range. Returns 0 or an error of
+ * cover_entry_check().
  */
 int export_covers(FILE *stream, const struct tuned_table *table, const struct tuned_file *tuned,
                   size_t index, struct error *error);

@@ -9,7 +9,8 @@
 /* In upper case. */
 void export_put_upper(FILE *stream, const char *text);
 
-/* Writes a string literal that can also be part of a comment: nothing in it ends either. */
+/* Writes a string literal that can also be part of a comment: nothing in it can end the literal or
+ * the comment. */
 void export_put_string(FILE *stream, const char *text);
 
 /* ", NAME" for each; ", VALUE" for each, as the tuner passes it to the compiler: 256, 0.5,
@@ -20,8 +21,9 @@ void export_put_values(FILE *stream, const struct tuned_value *values, size_t co
 /* A new string: "SCALE_TEMPLATE_HASH". */
 char *export_prefixed(const char *kernel, const char *name);
 
-/* Defines a macro, unless the application has; a different value of another exported header is an
- * error. The preprocessor cannot compare words, so each value has a marker. */
+/* Defines a macro unless the application already has. If another exported header gives it a
+ * different value, compiling is an error. The preprocessor cannot compare words, so each value has
+ * a marker. */
 void export_put_define(FILE *stream, const char *name, const char *value);
 
 /* Defines KERNEL_TEMPLATE_HASH. */

@@ -1,7 +1,7 @@
 /*
  * A cubin in a bundle, with a hash in a file beside it (PATH.hash). The hash is of the cubin, of
  * what it was compiled from, and of the symbols of its kernels with C++ names, which follow it in
- * that file. So a damaged cubin, or that of another variant, is noticed.
+ * that file. This detects a damaged cubin, or one of another variant.
  */
 #ifndef AUTOTUNE_BUNDLED_CUBIN_H
 #define AUTOTUNE_BUNDLED_CUBIN_H
@@ -13,8 +13,8 @@
 
 #include <stddef.h>
 
-/* What a cubin is compiled from. Include folders, the paths of
- * further units and the order of the options do not count. */
+/* What a cubin is compiled from. Include folders, the paths of further units and the order of
+ * options do not matter. */
 struct cubin_origin {
     const struct source *source;
     const struct options *options;
@@ -25,9 +25,9 @@ struct cubin_origin {
 int bundled_cubin_write(const char *path, const struct cubin_origin *origin,
                         const struct compilation *compilation, struct error *error);
 
-/* Reads a cubin that is whole and was compiled from `origin`, with its kernels that have C++ names,
- * without their figures. Otherwise returns ERROR_RECORD with the reason and leaves `compilation`
- * empty. */
+/* Reads a cubin that is undamaged and was compiled from `origin`, and those of its kernels that
+ * have C++ names, without their figures. Otherwise returns ERROR_RECORD with the reason and leaves
+ * `compilation` empty. */
 int bundled_cubin_read(const char *path, const struct cubin_origin *origin,
                        struct compilation *compilation, struct error *error);
 

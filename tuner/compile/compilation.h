@@ -21,8 +21,8 @@ struct compiled_kernel {
     size_t *instructions;      /* by enum sass_kind; NULL: not counted */
 };
 
-/* A log begins with this if the compiler has refused an entry; its C++ name, "': " and the reason
- * follow. */
+/* If the compiler refused an entry, the log begins with this, followed by the C++ name, "': " and
+ * the reason. */
 #define COMPILATION_ENTRY_REFUSED "error: entry '"
 
 struct compilation {

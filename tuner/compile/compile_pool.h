@@ -67,7 +67,7 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
                          const char *source_hash, const struct options *options, bool urgent,
                          struct compile_job **job, struct error *error);
 
-/* Whether a request for these would find an earlier job, or the cubin in the cache. */
+/* Whether a request with these would find an earlier job or a cubin in the cache. */
 bool compile_pool_has(struct compile_pool *pool, const char *source_hash,
                       const struct options *options);
 

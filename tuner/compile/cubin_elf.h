@@ -16,7 +16,8 @@
  */
 int cubin_elf_max_threads(const void *cubin, size_t cubin_bytes, const char *entry);
 
-/* A function or variable that both define for others to use; NULL if there is none. In `first`. */
+/* The name of a function or variable that both define with external linkage; NULL if there is none.
+ * It points into `first`. */
 const char *cubin_elf_common_symbol(const void *first, size_t first_bytes, const void *second,
                                     size_t second_bytes);
 

@@ -1,6 +1,6 @@
 /*
- * nvJitLink, opened at run time: links the translation units of a source. It is searched for beside
- * NVRTC, to whose version it belongs.
+ * nvJitLink, opened at run time: links the translation units of a source. It is looked for beside
+ * NVRTC, whose version it must match.
  */
 #ifndef AUTOTUNE_LINKER_H
 #define AUTOTUNE_LINKER_H
@@ -13,7 +13,7 @@
 struct linker;
 
 /* Opens the library that belongs to the NVRTC at `nvrtc_path`, of `version` ("13.0"). Returns 0, or
- * ERROR_DEVICE with where it searched. */
+ * ERROR_DEVICE with the places where it looked. */
 int linker_open(struct linker **linker, const char *nvrtc_path, const char *version,
                 struct error *error);
 void linker_close(struct linker *linker);
@@ -27,8 +27,8 @@ struct linker_input {
 
 /*
  * Links for `arch` ("sm_90a"). Returns 0, with the cubin unless the linker refuses the units, and
- * with its messages and the kernels' resource usage at the end of `compilation->log`. Returns
- * ERROR_WORKER if the linker itself fails.
+ * appends its messages and the kernels' resource usage to `compilation->log`. Returns ERROR_WORKER
+ * if the linker itself fails.
  */
 int linker_link(struct linker *linker, const char *arch, const struct linker_input *inputs,
                 size_t count, struct compilation *compilation, struct error *error);

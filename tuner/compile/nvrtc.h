@@ -33,10 +33,10 @@ const char *nvrtc_path(const struct nvrtc *nvrtc);
 const int *nvrtc_architectures(const struct nvrtc *nvrtc, size_t *count);
 
 /*
- * Compiles `text` (called `name` in messages) for `arch` ("sm_90", "sm_90a") with `options`, those of
- * ours included (template/compiler_option.h): links the units that they name. Adds the options for
- * the architecture, C++17 (unless one of `options` starts with -std), the
- * toolkit's header folders (searched after the caller's) and --ptxas-options=-v.
+ * Compiles `text` (called `name` in messages) for `arch` ("sm_90", "sm_90a") with `options`,
+ * including our own (template/compiler_option.h), and links the units that they name. Adds the
+ * options for the architecture, C++17 (unless one of `options` starts with -std), the toolkit's
+ * header folders (searched after the caller's) and --ptxas-options=-v.
  *
  * Returns 0 with a cubin. If the source or an option is wrong, returns 0 with a log and no cubin.
  * Returns ERROR_USAGE if NVRTC does not support the architecture (the message lists those it

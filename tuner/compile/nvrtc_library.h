@@ -1,6 +1,6 @@
 /*
- * NVRTC's shared library: its functions, and the folders of the headers that belong to it. Private to
- * nvrtc.c and nvrtc_program.c; everybody else includes nvrtc.h.
+ * NVRTC's shared library: its functions, and the folders of the headers that belong to it. Private
+ * to nvrtc.c and nvrtc_program.c; all others include nvrtc.h.
  */
 #ifndef AUTOTUNE_NVRTC_LIBRARY_H
 #define AUTOTUNE_NVRTC_LIBRARY_H

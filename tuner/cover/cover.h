@@ -2,8 +2,8 @@
  * A cover: a few configurations that serve a whole range of sizes, and the rule that decides among
  * them. It is computed from measurements alone; nothing here measures.
  *
- * How much it loses at sizes that were not measured is estimated by leaving out each size in turn,
- * choosing configurations and a rule without it, and looking at what they lose there.
+ * To estimate its loss at sizes that were not measured, each size is left out in turn,
+ * configurations and a rule are chosen without it, and their loss at that size is taken.
  */
 #ifndef AUTOTUNE_COVER_H
 #define AUTOTUNE_COVER_H
@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-/* With at most so many configurations. */
+/* The best choice of at most a given number of configurations. */
 struct cover_option {
     size_t chosen[CHOICE_LIMIT];
     size_t count;
@@ -34,9 +34,9 @@ struct cover {
 };
 
 /*
- * Computes the options with 1 to `limit` configurations (1 to CHOICE_LIMIT). Features of a
- * configuration that is not chosen are left alone. With one size, or one configuration, there is one
- * option. With fewer than three sizes nothing can be left out, and `expected` is `fitted`.
+ * Computes the options with 1 to `limit` configurations (1 to CHOICE_LIMIT). Features of
+ * configurations that are not chosen are not used. With one size, or one configuration, there is
+ * one option. With fewer than three sizes nothing can be left out, and `expected` is `fitted`.
  */
 void cover_compute(struct cover *cover, const struct losses *losses,
                    const struct features *features, size_t limit);

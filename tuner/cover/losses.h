@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is not a time in a table of times. */
+/* What may stand in place of a time in a table of times. */
 #define TIME_MISSING (-1.0)
 #define TIME_FAILED (-2.0)
 
-/* So much worse than any slow variant that it is chosen only if nothing else is left. What was not
- * measured counts as twice as slow as the best. */
+/* The loss of a failure: so much worse than any slow variant that it is chosen only if nothing else
+ * is left. What was not measured counts as twice as slow as the best. */
 #define LOSS_FAILED 7.0
 #define LOSS_MISSING 0.6931471805599453
 
@@ -28,8 +28,9 @@ struct losses {
 
 /*
  * The losses of `times_ns`, [configuration * sizes + size], with a positive time, TIME_MISSING or
- * TIME_FAILED in each place. A size at which nothing was measured loses nothing, whatever is chosen.
- * `weights` may be NULL: all alike; otherwise they are positive and need not add up to 1.
+ * TIME_FAILED in each place. A size at which nothing was measured loses nothing, whatever is
+ * chosen. If `weights` is NULL, all sizes weigh the same; otherwise weights are positive and need
+ * not add up to 1.
  */
 void losses_init(struct losses *losses, const double *times_ns, size_t configurations, size_t sizes,
                  const double *weights);
@@ -48,10 +49,10 @@ struct loss {
     double worst;
 };
 
-/* What is to be small: the mean, and a fifth of the worst. */
+/* What is minimised: the mean plus a fifth of the worst. */
 double loss_objective(struct loss loss);
 
-/* A loss as the share of the best speed that is missing, in percent: ln(1.25) is 20 %. */
+/* A loss as the shortfall from the best speed, in percent of it: ln(1.25) is 20 %. */
 double loss_percent(double loss);
 
 #endif

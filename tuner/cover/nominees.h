@@ -27,11 +27,12 @@ double *nominees_times(const struct nominees *candidates, const struct study *st
                        size_t count);
 
 /*
- * Nominates configurations on the ground of `sizes->count` studies, one of each size: those among the
- * fastest at some size that together lose least, `limit` at most. Where one was not tried, its loss
- * is estimated from the nearest sizes at which it was. `weights` are the sizes'.
+ * Nominates configurations from `sizes->count` studies, one for each size: of those that are among
+ * the fastest at some size, at most `limit` that together lose least. If one was not tried at a
+ * size, its loss is estimated from the nearest sizes at which it was. `weights` has one weight per
+ * size.
  *
- * Those in `candidates` stay; others are added if that is worth it. Returns whether any was.
+ * Existing `candidates` stay; others are added if they are worth it. Returns whether any was.
  */
 bool nominees_nominate(struct nominees *candidates, const struct study *studies,
                        const struct sizes *sizes, const double *weights, size_t limit);

@@ -1,6 +1,6 @@
 /*
  * The range of problems that a cover is for, and lists of sizes in it: whole numbers, one for each
- * axis. Distances are in octaves, since what doubles at 1,000 is what doubles at 1,000,000.
+ * axis. Distances are in octaves: from 1,000 to 2,000 is as far as from 1,000,000 to 2,000,000.
  */
 #ifndef AUTOTUNE_PROBLEM_RANGE_H
 #define AUTOTUNE_PROBLEM_RANGE_H
@@ -28,8 +28,8 @@ void problem_range_release(struct problem_range *range);
 
 size_t problem_range_axes(const struct problem_range *range);
 
-/* A size as values of the problem, in the template's order; and back. The way back returns false if
- * the problem is outside of the range, or differs in a fixed value. */
+/* A size as problem values, in the template's order; and the reverse, which returns false if the
+ * problem is outside the range or differs in a fixed value. */
 void problem_range_bind(const struct problem_range *range, const int64_t *size,
                         struct bindings *problem);
 bool problem_range_size(const struct problem_range *range, const struct bindings *problem,
@@ -58,12 +58,13 @@ void sizes_release(struct sizes *sizes);
 /* The sizes' indices in the order of their values, the first axis first. */
 void sizes_order(const struct sizes *sizes, size_t *order);
 
-/* Orders them by the product of their values, so that neighbours are alike. */
+/* Sorts them by the product of their values, so that neighbours are alike. */
 void sizes_sort(struct sizes *sizes);
 
 double sizes_distance(const int64_t *a, const int64_t *b, size_t axes);
 
-/* The distance of a size to the nearest of a list, and which that is; INFINITY if it is empty. */
+/* The distance from a size to the nearest in a list, and which one that is; INFINITY if the list is
+ * empty. */
 double sizes_nearest(const struct sizes *sizes, const int64_t *size, size_t *nearest);
 
 #endif

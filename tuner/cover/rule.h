@@ -1,6 +1,6 @@
 /*
  * A rule that decides among configurations: lines that are tried in order, each with at most two
- * comparisons of a feature with a threshold. The last line has none, so one always decides.
+ * comparisons of a feature with a threshold. The last line has none, so some line always decides.
  *
  * A feature is a figure of a size, such as n, m * n, or the waves that a configuration's launch
  * takes there.

@@ -1,7 +1,7 @@
 /*
- * Learns a rule that loses little: lines are inserted one after another, each where and with the
- * comparisons and the configuration that lower loss_objective() most. The loss itself is minimised,
- * not the number of sizes at which another configuration would be better.
+ * Learns a rule that loses little: lines are inserted one after another, each at the place, and
+ * with the comparisons and the configuration, that lower loss_objective() most. The loss itself is
+ * minimised, not the number of sizes at which another configuration would be better.
  */
 #ifndef AUTOTUNE_RULE_LEARNING_H
 #define AUTOTUNE_RULE_LEARNING_H
@@ -11,7 +11,8 @@
 
 #include <stddef.h>
 
-/* A line must lower loss_objective() by as much, and another comparison in it, too. */
+/* A line must lower loss_objective() by at least this much, and so must a second comparison in
+ * it. */
 #define RULE_WORTH 0.0004
 
 /*

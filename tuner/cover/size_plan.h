@@ -1,6 +1,6 @@
 /*
- * Which sizes of a range to measure: first its corners and an even spread between them, then those at
- * which the answer is most uncertain. Deterministic.
+ * Decides which sizes of a range to measure: first its corners and an even spread between them,
+ * then those at which the answer is most uncertain. Deterministic.
  */
 #ifndef AUTOTUNE_SIZE_PLAN_H
 #define AUTOTUNE_SIZE_PLAN_H
@@ -15,8 +15,8 @@
 int size_plan_first(const struct problem_range *range, size_t count, struct sizes *sizes,
                     struct error *error);
 
-/* How much of the range each size stands for: the share of evenly spread sizes that are nearest to
- * it. All are above 0. */
+/* How much of the range each size represents: the share of evenly spread sizes to which it is the
+ * nearest. All are above 0. */
 int size_plan_weights(const struct problem_range *range, const struct sizes *sizes, double *weights,
                       struct error *error);
 
@@ -29,8 +29,9 @@ struct size_doubts {
 };
 
 /*
- * Chooses the next `count` sizes into `next`, which has none yet, or fewer if others are not worth it: far from those that are measured,
- * and where these disagree about the configuration or the rule failed when they were left out.
+ * Chooses the next `count` sizes, or fewer if more are not worth it, into the empty list `next`.
+ * They are far from the sizes that were measured, in places where these disagree about the
+ * configuration, or where the rule failed when they were left out.
  */
 int size_plan_next(const struct problem_range *range, const struct size_doubts *doubts,
                    size_t count, struct sizes *next, struct error *error);

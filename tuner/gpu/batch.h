@@ -13,8 +13,8 @@
  *   run to the next.) Read_write buffers are restored for every run before the flush.
  * - A variable of the source that is a buffer belongs to the code, so the runs share it. A problem
  *   with a read_write one is not batched.
- * - A texture, a tensor map and an array of pointers hold addresses: with a cold cache, a problem
- *   with one is not batched.
+ * - Textures, tensor maps and arrays of pointers hold addresses: with a cold cache, a problem with
+ *   one is not batched.
  * - With a cold cache, a problem with buffers that depend on a parameter is not batched either: the
  *   copies are made once per problem.
  * - Warm cache: the runs share all buffers. A problem with read_write buffers is not batched,

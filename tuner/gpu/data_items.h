@@ -1,7 +1,7 @@
 /*
  * The list of a data store: buffers and expected results, each for one combination of the values of
- * the parameters that it depends on, and which of them were not used for longest. Members are the
- * template's buffers, followed by its expectations.
+ * the parameters that it depends on, and when each was last used. Members are the template's
+ * buffers, followed by its expectations.
  */
 #ifndef AUTOTUNE_DATA_ITEMS_H
 #define AUTOTUNE_DATA_ITEMS_H
@@ -56,11 +56,11 @@ struct data_item *data_items_add(struct data_items *items, size_t member, struct
 /* Frees an item, with its buffers. */
 void data_items_remove(struct data_items *items, const struct data_item *item);
 
-/* Begins to serve a variant with these parameters: what is there of its data is in use. */
+/* Begins to serve a variant with these parameters: its existing data is then in use. */
 void data_items_serve(struct data_items *items, const struct bindings *parameters);
 
-/* Frees what was not used for longest, but nothing that the variant being served uses; false if
- * there is nothing else. */
+/* Frees the least recently used item that the variant being served does not use; false if there is
+ * none. */
 bool data_items_remove_oldest(struct data_items *items);
 
 #endif

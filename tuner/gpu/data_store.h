@@ -1,9 +1,9 @@
 /*
  * The buffers and expected results of a problem. What depends on no parameter is made once. The
- * rest is made when a variant asks for it, once for each combination of the values of just the
- * parameters that it depends on (template/dependencies.h), and kept for the next variant with these
- * values while there is memory: half of what is free once the problem is open. Beyond that, what was
- * not used for longest is freed, and made again when it is needed.
+ * rest is made when a variant asks for it, once for each combination of values of the parameters
+ * that it depends on (template/dependencies.h), and kept for the next variant with these values
+ * while there is memory: half of what is free once the problem is open. Beyond that, the least
+ * recently used is freed, and made again when it is needed.
  */
 #ifndef AUTOTUNE_DATA_STORE_H
 #define AUTOTUNE_DATA_STORE_H
@@ -27,27 +27,27 @@ struct data_store {
     uint64_t limit_bytes; /* of what depends on parameters */
 };
 
-/* All but the numbers is borrowed. Returns 0 or ERROR_DEVICE. */
+/* All pointers are borrowed. Returns 0 or ERROR_DEVICE. */
 int data_store_init(struct data_store *store, struct device_context *device,
                     const struct template *template, const struct bindings *fixed,
                     const struct helper_code *helpers, struct error *error);
 void data_store_release(struct data_store *store); /* a zeroed store is allowed */
 
-/* Whether everything for a variant with these parameters is there. */
+/* Whether everything that a variant with these parameters needs has been made. */
 bool data_store_has(const struct data_store *store, const struct bindings *parameters);
 
 /*
- * Gives `data` the buffers and expected results of a variant with these parameters (NULL: just those
- * that depend on none), and makes what is missing, which may take as long as a reference does.
- * Returns 0; ERROR_CONFIG if an expression fails, a file does not fit, or a reference or a fill
- * writes nothing; or ERROR_DEVICE, with device->last at CUDA_ERROR_OUT_OF_MEMORY if the memory does
- * not suffice even for this alone.
+ * Gives `data` the buffers and expected results of a variant with these parameters (NULL: just
+ * those that depend on none), and makes what is missing, which may take as long as a reference
+ * does. Returns 0; ERROR_CONFIG if an expression fails, a file does not fit, or a reference or a
+ * fill writes nothing; or ERROR_DEVICE, with device->last CUDA_ERROR_OUT_OF_MEMORY if there is not
+ * enough memory even for this alone.
  */
 int data_store_take(struct data_store *store, const struct bindings *parameters,
                     struct device_data *data, struct error *error);
 
-/* Frees everything that depends on parameters except what the last call took; whether that was
- * anything. */
+/* Frees everything that depends on parameters except what data_store_take() last took. Returns
+ * whether there was anything to free. */
 bool data_store_shrink(struct data_store *store);
 
 #endif

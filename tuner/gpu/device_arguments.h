@@ -21,15 +21,15 @@ struct argument_buffers {
 };
 
 /*
- * Makes the objects of the step's arguments, and sets `*arguments` to what cuLaunchKernel takes, to
- * be freed. Plain buffers can move until the launch: their addresses are read from the
- * device_buffer; those in objects cannot. Returns 0, ERROR_DEVICE, or ERROR_CONFIG for a buffer that
- * the launch may not have, or that does not suit its texture, tensor map or pointers.
+ * Makes the objects of the step's arguments, and sets `*arguments` to what cuLaunchKernel takes,
+ * which the caller frees. Plain buffers can move until the launch, because their addresses are read
+ * from the device_buffer; buffers in objects cannot. Returns 0, ERROR_DEVICE, or ERROR_CONFIG for a
+ * buffer that the launch may not have, or that does not suit its texture, tensor map or pointers.
  */
 int device_arguments_make(const struct argument_buffers *buffers, struct step *step,
                           void ***arguments, struct error *error);
 
-/* Whether buffers of the template are in objects. */
+/* Whether any of the template's buffers are in such objects, and so cannot move. */
 bool device_arguments_are_fixed(const struct template *template);
 
 /* Frees all objects of the plan, which device_arguments_make() can make again. */

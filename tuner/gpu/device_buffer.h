@@ -60,8 +60,7 @@ int device_buffer_clear_border(struct device_context *device, const struct devic
                                struct error *error);
 
 /* Fills the buffer as the template says; FILL_NONE poisons it. A file must contain exactly
- * buffer->length elements of the buffer's type. FILL_KERNEL is the caller's affair, and so is the
- * border. */
+ * buffer->length elements of the buffer's type. The caller handles FILL_KERNEL and the border. */
 int device_buffer_fill(struct device_context *device, const struct device_buffer *buffer,
                        const struct fill *fill, const struct scope *scope, struct error *error);
 

@@ -1,7 +1,7 @@
 /*
  * What one variant works on and is compared with: the buffers of its problem with their initial
  * contents, and the expected results. They belong to the data store (data_store.h), which may free
- * them whenever another variant needs memory: ask it for them before each use.
+ * them whenever another variant needs memory: ask it for them again before each use.
  */
 #ifndef AUTOTUNE_DEVICE_DATA_H
 #define AUTOTUNE_DEVICE_DATA_H
@@ -23,7 +23,7 @@ struct device_data {
     uint64_t (*expected_sums)[SUMS];
 };
 
-/* Empty, with addresses that stay: launches' arguments point into it. */
+/* Makes it empty; its addresses then stay the same, because launches' arguments point into it. */
 void device_data_init(struct device_data *data, const struct template *template);
 void device_data_release(struct device_data *data); /* zeroed data is allowed */
 

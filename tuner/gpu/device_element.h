@@ -13,7 +13,8 @@
 void device_element_text(struct device_context *device, const struct device_buffer *buffer,
                          uint64_t index, enum element_type result, char text[ELEMENT_TEXT_BYTES]);
 
-/* Whether the element still is the poison: never of a type smaller than ELEMENT_POISON_BYTES. */
+/* Whether the element is still the poison; never true for a type smaller than
+ * ELEMENT_POISON_BYTES. */
 bool device_element_is_poison(struct device_context *device, const struct device_buffer *buffer,
                               uint64_t index);
 

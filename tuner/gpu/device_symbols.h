@@ -24,8 +24,8 @@ struct symbol_buffers {
 int device_symbols_resolve(struct device_code *code, struct symbol_buffers buffers,
                            struct error *error);
 
-/* The same for the module of the helpers, which may lack variables, and was compiled with the
- * defaults of parameters that a length may depend on. Buffers that are not there are left out. */
+/* The same for the helpers' module. It may lack variables, and was compiled with parameters'
+ * defaults, on which a length may depend. Buffers that it lacks are left out. */
 int device_symbols_fill(struct symbol_buffers buffers, CUmodule module, struct error *error);
 
 /* Queues the copies to read_write variables and, with `outputs`, to write variables; from all

@@ -7,7 +7,7 @@
 #include "template/tensor_map.h"
 
 /*
- * Encodes `map` over the buffer of `bytes` at `address` into `argument`, which has the bytes of a
+ * Encodes `map` over the buffer of `bytes` at `address` into `argument`, which has the size of a
  * CUtensorMap and needs no alignment. Returns 0, ERROR_CONFIG if the buffer is too short, or
  * ERROR_DEVICE if the driver refuses, for example an address that is not a multiple of 16.
  */

@@ -30,20 +30,22 @@ struct device_variant {
 };
 
 /*
- * Gives the variant its data, and makes what is missing of it (data_store.h): before loading it, and
- * before each use, because other variants may have taken its memory. `*moved` says whether a buffer
- * is now elsewhere. Returns as data_store_take(); without memory, the message names the parameters.
+ * Gives the variant its data, and makes whatever is missing (data_store.h). Call it before loading
+ * the variant and before each use, because other variants may have taken its memory. `*moved` says
+ * whether a buffer has moved. Returns what data_store_take() does; if memory is short, the message
+ * names the parameters.
  */
 int device_variant_prepare(struct device_variant *variant, struct device_problem *problem,
                            bool *moved, struct error *error);
 
 /*
- * Loads a variant, which has its parameters and data, from its compilation, which it takes over:
- * evaluates its launch plan with the driver's register counts and occupancy, and makes its scratch buffers. If the variant
- * can run, returns 0 with *outcome set to OUTCOME_MEASURED. If it cannot, returns 0 with *outcome set
- * to its failure (OUTCOME_LOAD_ERROR, OUTCOME_NOT_RESIDENT or OUTCOME_LAUNCH_ERROR) and the reason in
- * `error`. Returns ERROR_CONFIG if an expression of the template fails or its arguments do not match the
- * kernel's, or ERROR_DEVICE if the driver fails. Call device_variant_unload() in any case.
+ * Loads a variant that has its parameters and data from its compilation, which it takes over:
+ * evaluates its launch plan with the driver's register counts and occupancy, and makes its scratch
+ * buffers. If the variant can run, returns 0 with *outcome set to OUTCOME_MEASURED. If it cannot,
+ * returns 0 with *outcome set to its failure (OUTCOME_LOAD_ERROR, OUTCOME_NOT_RESIDENT or
+ * OUTCOME_LAUNCH_ERROR) and the reason in `error`. Returns ERROR_CONFIG if an expression of the
+ * template fails or its arguments do not match the kernel's, or ERROR_DEVICE if the driver fails.
+ * Call device_variant_unload() in any case.
  */
 int device_variant_load(struct device_variant *variant, struct device_problem *problem,
                         struct compilation *compilation, enum outcome *outcome,
@@ -58,8 +60,8 @@ void device_variant_unload(struct device_variant *variant, struct device_problem
 int device_variant_choose_copy(struct device_variant *variant, struct device_problem *problem,
                                size_t number, struct error *error);
 
-/* Queues the copies from the problem's buffers to the variables of the current copy of the code, and
- * from all variables back: see device_symbols.h. */
+/* Queues the copies from the problem's buffers to the variables of the current copy of the code,
+ * and from all variables back; see device_symbols.h. */
 int device_variant_push(const struct device_variant *variant, struct device_problem *problem,
                         bool outputs, struct error *error);
 int device_variant_pull(const struct device_variant *variant, struct device_problem *problem,

@@ -19,8 +19,8 @@ struct difference {
 };
 
 /* After a run of the variant whose result is wrong: the first `most` elements that differ, in the
- * order of the expectations. There are none of an unordered comparison, and of a verifier's. Returns
- * 0 or ERROR_DEVICE. */
+ * order of the expectations. Unordered comparisons and verifiers list none. Returns 0 or
+ * ERROR_DEVICE. */
 int differences_list(struct device_problem *problem, const struct device_variant *variant,
                      struct difference *differences, size_t most, size_t *count,
                      struct error *error);

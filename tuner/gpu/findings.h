@@ -1,9 +1,9 @@
 /*
  * What checking a variant's results finds, in slots of 64 bits that the checking kernels write and
  * the host reads. Each expectation has a comparison {mismatches, ~first, unwritten} or sums
- * (inspect.h). Each buffer has sums (inputs alone) and the number of damaged guard bytes. Each
- * verifier has the sums of its buffer and what it counted. A variant cannot know where the slots are, and they are cleared after
- * its run.
+ * (inspect.h). Each buffer has sums (set only for inputs) and the number of damaged guard bytes.
+ * Each verifier has the sums of its buffer and what it counted. A variant cannot know where the
+ * slots are, and they are cleared after its run.
  */
 #ifndef AUTOTUNE_FINDINGS_H
 #define AUTOTUNE_FINDINGS_H
@@ -28,7 +28,7 @@ const uint64_t *findings_of_expectation(const struct device_problem *problem, si
 const uint64_t *findings_of_buffer(const struct device_problem *problem, size_t index);
 const uint64_t *findings_of_verifier(const struct device_problem *problem, size_t index);
 
-/* Queues zeroing them; fetches them, and waits for the stream. */
+/* The first queues zeroing the slots; the second fetches them, and waits for the stream. */
 int findings_clear(struct device_problem *problem, struct error *error);
 int findings_fetch(struct device_problem *problem, struct error *error);
 

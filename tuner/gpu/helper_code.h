@@ -1,6 +1,6 @@
 /*
  * The code of a problem's helpers (template/helpers.h), which is the source compiled with the
- * parameters' defaults, loaded apart from every variant's.
+ * parameters' defaults. It is loaded separately from the variants' code.
  */
 #ifndef AUTOTUNE_HELPER_CODE_H
 #define AUTOTUNE_HELPER_CODE_H
@@ -21,7 +21,7 @@ struct helper_code {
     CUmodule module;
 };
 
-/* Loads the code; takes over the compilation. NULL: no helper needs any. */
+/* Loads the code, and takes over the compilation (NULL: no helper needs code). */
 int helper_code_load(struct helper_code *code, struct device_context *device,
                      const struct template *template, struct compilation *compilation,
                      struct error *error);
@@ -36,10 +36,10 @@ struct helper_run {
 };
 
 /*
- * Launches a helper, checked like a variant's launches, and waits for its end. `scope` binds
- * parameters, problem values and device attributes. Returns 0, ERROR_CONFIG if an expression fails
- * or the arguments are not the kernel's, or ERROR_DEVICE, with the template's line, if the launch or
- * the kernel fails.
+ * Launches a helper, checked as a variant's launches are, and waits until it has finished. `scope`
+ * binds parameters, problem values and device attributes. Returns 0, ERROR_CONFIG if an expression
+ * fails or the arguments are not the kernel's, or ERROR_DEVICE, with the template's line, if the
+ * launch or the kernel fails.
  */
 int helper_code_run(const struct helper_code *code, struct helper_run *run,
                     const struct scope *scope, struct error *error);

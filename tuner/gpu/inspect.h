@@ -1,5 +1,5 @@
-/* Looks at buffers on the GPU with the tuner's own kernels: checksums of their contents, and what is
- * damaged of their guards. */
+/* Inspects buffers on the GPU with the tuner's own kernels: checksums of their contents, and damage
+ * to their guards. */
 #ifndef AUTOTUNE_INSPECT_H
 #define AUTOTUNE_INSPECT_H
 
@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The sums of a buffer: of its elements with their places, of its elements in any order, the number
- * of poisoned elements, and of their places. */
+/* The sums of a buffer: of its elements with their places; of its elements in any order; the number
+ * of poisoned elements; and the sum of their places. */
 enum { SUM_ORDERED, SUM_UNORDERED, SUM_POISONED, SUM_POISONED_PLACES, SUMS };
 
 /* Queues adding a buffer's sums to the SUMS numbers at `sums`. Returns 0 or ERROR_DEVICE. */
@@ -24,7 +24,7 @@ struct inspect_guard {
     CUdeviceptr damaged;
 };
 
-/* Queues the check of so many. Returns 0 or ERROR_DEVICE. */
+/* Queues the check of `count` guarded buffers. Returns 0 or ERROR_DEVICE. */
 int inspect_guards(struct device_context *device, const struct inspect_guard *guards, size_t count,
                    struct error *error);
 

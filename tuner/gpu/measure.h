@@ -48,9 +48,9 @@ int measure_flush(struct device_problem *problem, struct error *error);
 int measure_init(struct measure *measure, struct device_context *device, struct error *error);
 
 /*
- * Queues one run of `variant` between two events, without a flush: the cache is as it was left, and a
- * delay hides the launch. Once the run is done, measure_take_run() sets `*ns` to its time, or to 0 if
- * the host was too slow. Both return 0 or ERROR_DEVICE.
+ * Queues one run of `variant` between two events, without a flush: the cache is as the last work
+ * left it, and a delay hides the launch latency. Once the run is done, measure_take_run() sets
+ * `*ns` to its time, or to 0 if the host was too slow. Both return 0 or ERROR_DEVICE.
  */
 int measure_queue_run(struct measure *measure, struct device_problem *problem,
                       const struct device_variant *variant, struct error *error);

@@ -1,5 +1,5 @@
 /*
- * Samples of a variant as a request asks for them: single ones, or batches where the variant is short
+ * Samples of a variant as a request asks for them: single ones, or batches if the variant is short
  * or the request says so.
  */
 #ifndef AUTOTUNE_SAMPLING_H

@@ -1,8 +1,8 @@
 /*
  * Checks that a variant's result is right: restores the inputs, poisons the outputs, runs the
  * variant once, and compares the outputs with the expected results on the GPU. Then checks that the
- * variant changed neither its inputs nor the guard regions around the buffers. Verifiers of the
- * template's run after that. The variant must have its data: device_variant_prepare().
+ * variant changed neither its inputs nor the guard regions around the buffers. The template's
+ * verifiers run after that. The variant must have its data: device_variant_prepare().
  */
 #ifndef AUTOTUNE_VERIFY_H
 #define AUTOTUNE_VERIFY_H

@@ -37,13 +37,13 @@ enum tuned_rule find_gpu_rule(const struct tuned_gpu *gpu, const struct tuned_gp
 
 double find_gpu_distance(const struct tuned_gpu *a, const struct tuned_gpu *b);
 
-/* Whether `a` is nearer than `b`, which may be nothing. Of two that are as near, a cover comes first,
- * and then the first in the table. */
+/* Whether `a` is nearer than `b`, which may be no match at all. Of two equally near, a cover comes
+ * first, and then the first in the table. */
 bool find_is_nearer(const struct tuned_query *query, const struct tuned_match *a,
                     const struct tuned_match *b);
 
-/* The index of the wanted value of this name, or wanted->count. `guess` is likely: usually both have
- * their values in the same order. */
+/* The index of the wanted value of this name, or wanted->count. `guess` is tried first: usually
+ * both have their values in the same order. */
 size_t find_wanted(const struct wanted *wanted, const char *name, size_t guess);
 
 /* Takes the cover's configuration if it is nearer than the match so far; counts the cover's

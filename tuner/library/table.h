@@ -38,9 +38,9 @@ struct defaults {
 };
 
 /*
- * Configurations of a kernel that differ in the numbers of their problem and in their answers only:
- * the GPU, the version of the template, and the problem's names and words are those of `model`. So
- * a look-up asks most of its questions once per group.
+ * Configurations of a kernel that differ only in their problem's numbers and in their answers: the
+ * GPU, the version of the template, and the problem's names and words are those of `model`. So a
+ * look-up makes most comparisons once per group.
  */
 struct group {
     const struct tuned_configuration *model; /* the first of them */
@@ -129,13 +129,13 @@ bool values_add(struct values *values, const char *name, const char *text,
                 const struct literal *literal);
 
 /*
- * Makes the cover of a section that was read whole, with its strings in the table's pool, and its
- * configurations, which are like `model`, at the end of the table's. NULL if memory runs out.
+ * Makes the cover of a section that was read completely. Its strings are in the table's pool; its
+ * configurations, which are like `model`, are appended to the table's. NULL if memory runs out.
  */
 struct cover *cover_new(struct tuned_table *table, const struct cover_section *section,
                         const struct tuned_configuration *model);
 
-/* The cover of `first`, its first configuration, which the cover then points to. */
+/* The cover to which `first`, its first configuration, belongs; the cover then points to it. */
 struct cover *cover_place(const struct tuned_configuration *first);
 
 void cover_free(struct cover *cover); /* NULL is allowed */

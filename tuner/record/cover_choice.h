@@ -1,4 +1,4 @@
-/* What the cover of an entry chooses; whether a reader of the tuned INI would accept it. */
+/* What an entry's cover chooses, and whether a reader of the tuned INI would accept it. */
 #ifndef AUTOTUNE_COVER_CHOICE_H
 #define AUTOTUNE_COVER_CHOICE_H
 
@@ -10,9 +10,9 @@
 #include <stddef.h>
 
 /*
- * Whether a reader of the tuned INI accepts the entry's cover: names, expressions, limits. Returns 0
- * or ERROR_CONFIG with the reader's message. Use it, too, to find out whether an expression of a
- * template can be a figure: with one line without a condition.
+ * Whether a reader of the tuned INI accepts the entry's cover: names, expressions, limits. Returns
+ * 0 or ERROR_CONFIG with the reader's message. A cover with one line and no condition also shows
+ * whether a template's expression can be a figure.
  */
 int cover_entry_check(const struct tuned_entry *entry, struct error *error);
 
@@ -23,8 +23,9 @@ int cover_entry_section(const struct tuned_entry *entry, struct cover_section **
 
 /*
  * Decides as libtuned does, on a GPU of `sm_count` SMs (0: the entry's). `*line` is the line that
- * decides and `*configuration` what it chooses. Returns 1 in the range, 0 outside of it (nearest
- * measured size; `*line` is line_count), or a negative error: the cover or the problem is wrong.
+ * decides and `*configuration` what it chooses. Returns 1 in the range, 0 outside it (the nearest
+ * measured size decides; `*line` is line_count), or a negative error if the cover or the problem is
+ * wrong.
  */
 int cover_entry_choose(const struct tuned_entry *entry, const struct bindings *problem,
                        int sm_count, size_t *line, size_t *configuration, struct error *error);

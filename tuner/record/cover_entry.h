@@ -1,6 +1,7 @@
 /*
  * The cover of a tuned INI's entry: configurations for a range of problems, and the rule that
- * decides among them. FORMATS.md specifies it; base/cover_section.h reads and compiles it, record/cover_choice.h applies it.
+ * decides among them. FORMATS.md specifies it; base/cover_section.h reads and compiles it;
+ * record/cover_choice.h applies it.
  *
  *     struct tuned_entry entry = {.kernel = …, …};        (without section, parameters and times)
  *     entry.cover = cover_entry_new();
@@ -83,8 +84,8 @@ void cover_entry_add_size(struct cover_entry *cover, const struct bindings *prob
 /* The cover of a section that was read. */
 struct cover_entry *cover_entry_from(const struct cover_section *section);
 
-/* Hands `take` the keys and texts of all lines in turn, until it returns another value than 0, which
- * is returned. */
+/* Passes the keys and texts of all lines to `take` in turn, until it returns something other than
+ * 0, which is then returned. */
 int cover_entry_lines(const struct cover_entry *cover,
                       int (*take)(void *user, const char *key, const char *text), void *user);
 

@@ -56,8 +56,8 @@ int record_failed(struct record *record, struct error *error);
 int record_start(struct record *record, struct error *error);
 int record_end(struct record *record, int result, struct error *error);
 
-/* How bindings are stored: as a JSON object, a new string. The reverse is false if `text` is not one;
- * it may be NULL. */
+/* How bindings are stored: as a JSON object, a new string. The reverse returns false if `text` is
+ * not such an object; `text` may be NULL. */
 char *json_of(const struct bindings *bindings);
 bool bindings_from_text(struct bindings *bindings, const char *text);
 

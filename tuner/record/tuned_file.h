@@ -1,8 +1,8 @@
 /*
  * The tuned INI: the best configuration of each kernel for each GPU and problem, in a file that
  * applications ship. FORMATS.md specifies it. An entry is for one kernel, GPU, problem and cache
- * state, or a cover of many problems (record/cover_entry.h). Its section's name, which readers do not use, is the kernel and a hash of the rest (the
- * low 32 bits of XXH3 of study_key()).
+ * state, or is a cover of many problems (record/cover_entry.h). Its section's name, which readers
+ * do not use, is the kernel and a hash of the rest (the low 32 bits of XXH3 of study_key()).
  *
  * The keys are a table in base/tuned_reader.h, which reading and writing share; to add one, add its
  * line there, its member here and its row to FORMATS.md.
@@ -111,8 +111,8 @@ void tuned_file_take_rest(struct tuned_file *tuned, struct tuned_file *from);
 
 void tuned_file_drop_skipped(struct tuned_file *tuned);
 
-/* Drops the entries for which a cover of the same kernel, GPU and cache state is there, and which have
- * its fixed values: what ships then is the cover. */
+/* Drops the entries that have the kernel, GPU, cache state and fixed values of a cover, so that the
+ * cover is shipped instead. */
 void tuned_file_drop_covered(struct tuned_file *tuned);
 
 /* Writes the file atomically (base/write_file.h). Returns 0, or ERROR_RECORD with the old file

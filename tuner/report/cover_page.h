@@ -1,6 +1,6 @@
 /*
- * A page about a cover: how many configurations cost how much, the rule, and a heat map of what each
- * candidate loses at each size, with the rule's choices.
+ * A page about a cover: the loss for each number of configurations, the rule, and a heat map of
+ * what each candidate loses at each size, with the rule's choices.
  */
 #ifndef AUTOTUNE_COVER_PAGE_H
 #define AUTOTUNE_COVER_PAGE_H

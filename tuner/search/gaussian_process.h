@@ -40,9 +40,9 @@ const double *gaussian_process_row(const struct gaussian_process *process, size_
  * (Ginsbourger, Le Riche and Carraro, Kriging is well-suited to parallelize optimization, 2010). */
 void gaussian_process_tell(struct gaussian_process *process, const double *targets);
 
-/* The same with a known number for each row that its target may grow with: kriging with external
- * drift (Chiles and Delfiner, Geostatistics, 1999). Returns the slope, which is not below 0. What is
- * predicted from then on is what the drift leaves: add slope times the point's own number. */
+/* The same, but each row has a known number, the drift, with which its target may grow: kriging
+ * with external drift (Chiles and Delfiner, Geostatistics, 1999). Returns the slope, at least 0.
+ * Later predictions exclude the drift: add the slope times the point's own number. */
 double gaussian_process_tell_drift(struct gaussian_process *process, const double *targets,
                                    const double *drift);
 

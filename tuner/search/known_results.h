@@ -1,8 +1,9 @@
 /*
- * Results of the same parameters elsewhere: of another problem, on another GPU, or of an older
- * version of the kernel. Whether they say anything about the space at hand is not known beforehand,
- * so a search begins with the fastest of them and with points of its own, and then goes by the
- * source whose times rank the first evaluations as they are, if any does.
+ * Results of the same parameters from elsewhere: for another problem, on another GPU, or of an
+ * older version of the kernel. Whether they say anything about the space at hand is not known
+ * beforehand. So a search begins with the fastest of them and with points of its own, and then
+ * relies on the source whose times rank the first evaluations most nearly as measured, if any
+ * agrees well enough.
  *
  *     known_results_add             for each source
  *     known_results_suggest         for some of the first points
@@ -38,22 +39,23 @@ struct known_results {
 
 void known_results_release(struct known_results *known);
 
-/* Adds a source: `count` points of `dimensions` indices, of which the first of equal ones counts, and
- * their times (INFINITY: failed). One in which all failed is ignored, and one with a few times only
- * suggests. */
+/* Adds a source: `count` points of `dimensions` indices, and their times (INFINITY: failed). Of
+ * equal points, the first counts. A source whose points all failed is ignored; one with few times
+ * only suggests points. */
 void known_results_add(struct known_results *known, size_t dimensions, const uint32_t *points,
                        const double *times_ns, size_t count);
 
-/* The fastest point that was not suggested yet, of each source in turn; NULL when there were enough.
+/* The fastest point not suggested yet, of each source in turn; NULL once enough were suggested.
  */
 const uint32_t *known_results_suggest(struct known_results *known);
 
-/* Chooses by the first points that have times. `space` is the one that the points are of. */
+/* Chooses a source by the first points that have times. `space` is the one that the points are
+ * of. */
 void known_results_choose(struct known_results *known, const struct history *history,
                           const struct search_space *space);
 
-/* The target that the chosen source has for a point, or that its other points lead to expect; 0 if
- * none is chosen. */
+/* The chosen source's target for a point, measured or predicted from its other points; 0 if no
+ * source is chosen. */
 double known_results_expect(const struct known_results *known, const uint32_t *point);
 
 #endif

@@ -43,13 +43,14 @@ struct search_options {
 struct search *search_new(struct search_space *space, const struct search_options *options);
 void search_free(struct search *search); /* NULL is allowed */
 
-/* Results of the same parameters elsewhere: on another GPU, of another problem, of an older version of
- * the kernel. `points` and `times_ns` are copied. To be called once per source, before anything is
- * proposed; the search goes by them only as far as they agree with what it is told. */
+/* Results of the same parameters from elsewhere: on another GPU, for another problem, of an older
+ * version of the kernel. `points` and `times_ns` are copied. Call it once per source, before
+ * anything is proposed. The search relies on these results only as far as they agree with what it
+ * is told. */
 void search_know(struct search *search, const uint32_t *points, const double *times_ns,
                  size_t count);
 
-/* Of points that promise about the same, those for which `is_cheap` is true are proposed first: they
+/* Of about equally promising points, those for which `is_cheap` is true are proposed first: they
  * cost less to try, for example because they are compiled already. `user` is passed to it. */
 void search_prefer(struct search *search, bool (*is_cheap)(void *user, const uint32_t *point),
                    void *user);

@@ -16,7 +16,7 @@ struct simulation_options {
     size_t repeats; /* searches, each with a seed of its own */
     size_t batch;   /* proposals at a time; their times are told together */
     uint32_t seed;
-    const struct measured_space *known; /* results of elsewhere to begin with; NULL: none */
+    const struct measured_space *known; /* results from elsewhere; NULL: none */
 };
 
 /*
@@ -36,7 +36,8 @@ struct simulation_result {
 int simulation_run(const struct measured_space *measured, const struct simulation_options *options,
                    struct simulation_result *results, struct error *error);
 
-/* Tells a search of `measured` the results of those points that `known` has, too, as of elsewhere. */
+/* Tells a search of `measured` the results of those of its points that `known` has, as results from
+ * elsewhere. */
 void simulation_know(struct search *search, const struct measured_space *measured,
                      const struct measured_space *known);
 

@@ -18,7 +18,7 @@
 struct strategy_context {
     struct search_space *space;
     const struct history *history;
-    struct known_results *known; /* elsewhere */
+    struct known_results *known; /* from elsewhere */
     size_t evaluations;          /* planned; 0: unknown */
     bool (*is_cheap)(void *user,
                      const uint32_t *point); /* search_prefer(); NULL: all cost the same */

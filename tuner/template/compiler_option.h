@@ -17,11 +17,11 @@ bool compiler_option_includes_files(const char *option);
 bool compiler_option_takes_value(const char *option);
 
 /*
- * Options of ours, which compile/nvrtc.c carries out. They are beside the options for NVRTC so that
+ * Our own options, which compile/nvrtc.c implements. They stand among the options for NVRTC so that
  * they count wherever those do: in the key of the cubin cache, in bundles, in messages to workers.
  */
 #define COMPILER_OPTION_PREFIX "--autotune-"
-/* Compile for sm_90a instead of sm_90, and so on, for the features of one architecture alone. */
+/* Compile for sm_90a instead of sm_90, and so on, for features that only one architecture has. */
 #define COMPILER_OPTION_ARCHITECTURE_FEATURES COMPILER_OPTION_PREFIX "features=architecture"
 /* Before a C++ name: the kernel is instantiated, and the compilation says what its symbol is. */
 #define COMPILER_OPTION_ENTRY COMPILER_OPTION_PREFIX "entry="
@@ -30,7 +30,7 @@ bool compiler_option_takes_value(const char *option);
 /* Before NAME and the hash of its text: a header of template/standard_header.h. */
 #define COMPILER_OPTION_HEADER COMPILER_OPTION_PREFIX "header="
 
-/* What follows `prefix`, one of the above, in `option`; NULL if that is another option. */
+/* What follows `prefix`, one of the above, in `option`; NULL if `option` is a different one. */
 const char *compiler_option_value(const char *option, const char *prefix);
 
 /* The words of the template's `features`, ended by NULL. */

@@ -1,7 +1,7 @@
 /*
  * Which parameters the contents of buffers and expected results depend on. What depends on none is
- * the same for all variants of a problem; the rest is made once for each combination of the values
- * of just these parameters. Scratch buffers are each variant's own, and do not count.
+ * the same for all variants of a problem; the rest is made once for each combination of these
+ * parameters' values. Scratch buffers do not count, because each variant has its own.
  */
 #ifndef AUTOTUNE_DEPENDENCIES_H
 #define AUTOTUNE_DEPENDENCIES_H
@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether a buffer's type, length or contents depend on `parameter`, also through the buffers that
- * fill it. */
+/* Whether a buffer's type, length or contents depend on `parameter`, directly or through the
+ * buffers that fill it. */
 bool buffer_depends_on(const struct template *template, size_t buffer, const char *parameter);
 
-/* The same of an expected result. */
+/* The same for an expected result. */
 bool expectation_depends_on(const struct template *template, size_t expectation,
                             const char *parameter);
 
@@ -30,11 +30,11 @@ bool verdict_depends_on(const struct template *template, const char *parameter);
 bool buffer_is_dependent(const struct template *template, size_t buffer);
 bool expectation_is_dependent(const struct template *template, size_t expectation);
 
-/* Whether a tolerance of the expectation, or the verifier, does. */
+/* Whether a tolerance of the expectation, or the verifier, depends on any parameter. */
 bool tolerance_is_dependent(const struct template *template, const struct expectation *expectation);
 bool verifier_is_dependent(const struct template *template, size_t verifier);
 
-/* Whether any of the buffers does. */
+/* Whether any buffer depends on any parameter. */
 bool template_has_dependent_buffers(const struct template *template);
 
 #endif

@@ -45,7 +45,7 @@ struct scope {
     const struct scope *outer;
 };
 
-/* The value of `name` in the innermost list that has it; NULL if none has. */
+/* The value of `name` in the innermost list that has it; NULL if none does. */
 const struct value *scope_find(const struct scope *scope, const char *name);
 
 /* Returns 0, or ERROR_CONFIG for the first name that is not among `known` (ended by NULL), with the

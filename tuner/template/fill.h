@@ -21,7 +21,7 @@ struct fill_numbers {
     uint64_t seed; /* of element 0; element i has seed + i */
 };
 
-/* The evaluated border of a fill, and the shape that it surrounds, with extents of 1 for the rest. */
+/* The evaluated border of a fill, and the shape whose edges it covers; unused extents are 1. */
 struct fill_border {
     uint64_t width; /* 0: none */
     uint64_t extents[3];

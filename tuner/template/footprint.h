@@ -29,9 +29,9 @@ struct footprint {
 
 /*
  * `fixed` binds problem values and device attributes, `parameters` those of the variant whose
- * buffers and expected results count (dependencies.h); without them (NULL) only those count that all
- * variants share. A length that cannot be evaluated counts as
- * 0; allocating that buffer will report the error.
+ * buffers and expected results count (dependencies.h); if it is NULL, only those that all variants
+ * share count. A length that cannot be evaluated counts as 0; allocating that buffer will report
+ * the error.
  */
 struct footprint footprint_of(const struct template *template, const struct bindings *fixed,
                               const struct bindings *parameters, bool cold);

@@ -1,6 +1,7 @@
 /*
- * Helpers: the kernels of a source that the tuner launches for itself, which are references,
- * kernel(...) fills and verifiers. They are compiled once, with the parameters' defaults.
+ * Helpers: the kernels of a source that the tuner launches for its own purposes, which are
+ * references, kernel(...) fills and verifiers. They are compiled once, with the parameters'
+ * defaults.
  */
 #ifndef AUTOTUNE_HELPERS_H
 #define AUTOTUNE_HELPERS_H
@@ -19,7 +20,7 @@ struct helper {
 /* The template's helper number `index`, from 0 on; false if there are no more. */
 bool template_helper(const struct template *template, size_t index, struct helper *helper);
 
-/* Whether there is one, so that the source has to be compiled with its defaults. */
+/* Whether there is any helper, so that the source has to be compiled with its defaults. */
 bool template_has_helpers(const struct template *template);
 
 #endif

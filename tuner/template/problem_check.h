@@ -1,8 +1,8 @@
 /*
- * Checks what depends on the problem and the device alone, before anything is compiled: lengths and
+ * Checks what depends only on the problem and the device, before anything is compiled: lengths and
  * contents of buffers with their files, tolerances, the launches of helpers, and the types of
- * arguments. A problem for which one of these fails, for example a length of 0, has no valid variant.
- * What depends on parameters as well is checked for each variant.
+ * arguments. A problem for which one of these fails, for example a length of 0, has no valid
+ * variant. What also depends on parameters is checked for each variant.
  */
 #ifndef AUTOTUNE_PROBLEM_CHECK_H
 #define AUTOTUNE_PROBLEM_CHECK_H

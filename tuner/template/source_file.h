@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* The real path of FOLDER/NAME if that is a file, otherwise NULL; free it. A pipe or a device is one
- * here, so that reading it fails: the compiler would wait for the pipe. */
+/* The real path of FOLDER/NAME if that is a file, otherwise NULL; free it. Pipes and devices count
+ * as files here, so that reading one fails: the compiler would wait for a pipe. */
 char *source_find_file(const char *folder, const char *name);
 
 /* "HASH PATH", which stands for the file at `path` with this text; free it. */
@@ -16,7 +16,7 @@ char *source_stamp_new(const char *path, const char *text);
 /*
  * Call after a compilation, which reads the headers again, and before its result is kept under the
  * source's hash. Returns 0 if the `count` files are as they were when source_load() read them, or
- * ERROR_CONFIG with the one that is not.
+ * ERROR_CONFIG naming one that has changed.
  */
 int source_check(const char *const *stamps, size_t count, struct error *error);
 

@@ -24,9 +24,9 @@ struct source_signature {
 
 /*
  * Finds the declaration of the __global__ function `entry`, which may be a C++ name such as
- * ns::scale<float>; its namespace does not count. Macros and conditions are not evaluated:
- * returns false if `text` declares it nowhere, in different ways, or with a directive among its
- * parameters. Types other than the basic ones and CUDA's 16-bit floats are not known.
+ * ns::scale<float>; its namespace is ignored. Macros and conditions are not evaluated: returns
+ * false if `text` declares it nowhere, in different ways, or with a directive among its parameters.
+ * Types other than the basic ones and CUDA's 16-bit floats are not known.
  */
 bool source_signature_read(const char *text, const char *entry, struct source_signature *signature);
 void source_signature_release(struct source_signature *signature);

@@ -1,11 +1,11 @@
 /*
  * The standard headers that kernels include out of habit, for a compiler that has none. Those of C,
- * and what is short in C++, are the files in standard/. The rest is CCCL's <cuda/std/NAME>, which
+ * and the short ones of C++, are the files in standard/. The rest is CCCL's <cuda/std/NAME>, which
  * costs a second for each compilation.
  *
- * A header that is in an include folder of the template is compiled instead: only what
- * source_load() has not found is looked up here. To add one, add a line to `headers` in
- * standard_header.c, and a file in standard/ to the list in CMakeLists.txt.
+ * A header in an include folder of the template comes first: only what source_load() has not found
+ * is looked up here. To add one, add a line to `headers` in standard_header.c, and a file in
+ * standard/ to the list in CMakeLists.txt.
  */
 #ifndef AUTOTUNE_STANDARD_HEADER_H
 #define AUTOTUNE_STANDARD_HEADER_H
@@ -17,11 +17,11 @@ struct standard_header {
     const char *text;
 };
 
-/* The header of the name that `name` begins with, `length` characters; NULL if there is none. */
+/* The header called by the first `length` characters of `name`; NULL if there is none. */
 const struct standard_header *standard_header_find(const char *name, size_t length);
 
 /* The compiler option (compiler_option.h) that provides the header, with a hash of its text, which
- * so becomes a part of the cubin's key; a new string. NULL if there is no such header. */
+ * thus becomes part of the cubin's key; a new string. NULL if there is no such header. */
 char *standard_header_option(const char *name);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In the place of a buffer's index: a reference's output, and the counter of a verifier. */
+/* In place of a buffer's index: a reference's output, and a verifier's counter. */
 #define STEP_REFERENCE SIZE_MAX
 #define STEP_WRONG (SIZE_MAX - 1)
 

@@ -1,5 +1,5 @@
 /*
- * The sizes that a kernel's section of a sweep wants covered by a few configurations:
+ * The range of sizes that a kernel's section of a sweep wants a few configurations to cover:
  *
  *     cover = m, n = 64 .. 8192, k = 2^4 .. 2^13
  *     cover_configurations = 6

@@ -13,11 +13,12 @@ int loader_read_arguments(struct loader *loader, const char *section, const stru
 int loader_append_arguments(struct loader *loader, char **texts, size_t count, int line,
                             const struct names *known, struct launch *launch);
 
-/* ERROR_CONFIG if `name`, which only `who` has, is among the arguments. */
+/* Returns ERROR_CONFIG if `name`, which only `who` has, is among the arguments. */
 int loader_refuse_name(struct loader *loader, const struct launch *launch, const char *name,
                        const char *who);
 
-/* Refuses what no helper (helpers.h) has, which is `what`: textures and tensor maps. */
+/* Refuses arguments that helpers (helpers.h) cannot have: textures and tensor maps. `what` names
+ * the helper's kind. */
 int loader_check_helper_arguments(struct loader *loader, const struct launch *helper,
                                   const char *what);
 

@@ -19,8 +19,8 @@ int template_load(struct template *template, const char *path, struct error *err
  * template->gap is the first one. Parameters, problem values and constraints are then complete. */
 int template_load_unfinished(struct template *template, const char *path, struct error *error);
 
-/* Whether there is such a file, and it has a section of templates, which a sweep or a tuned INI does
- * not have. True also if the file cannot be read: template_load() says why. */
+/* Whether the file exists and has a section that only templates have, not sweeps or tuned INIs.
+ * Also true if the file cannot be read: template_load() says why. */
 bool template_is_one(const char *path);
 
 /* The template in `folder` whose name is nearest to `name`; a new string, or NULL. */

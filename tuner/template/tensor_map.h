@@ -1,6 +1,7 @@
 /*
  * Tensor maps (CUtensorMap of cuTensorMapEncodeTiled) as arguments: what the template says about
- * one, and its numbers in one launch. Knows the driver's limits, but not the driver.
+ * one, and its numbers in one launch. This module knows the driver's limits, but does not call the
+ * driver.
  */
 #ifndef AUTOTUNE_TENSOR_MAP_H
 #define AUTOTUNE_TENSOR_MAP_H
@@ -39,8 +40,8 @@ struct tensor_map {
 void tensor_map_options_free(struct tensor_map_options *options); /* NULL is allowed */
 
 /*
- * Evaluates the options for elements of `type`. Returns 0, or ERROR_CONFIG at the place of the
- * expression that breaks one of the limits which the driver's documentation states.
+ * Evaluates the options for elements of `type`. Returns 0, or ERROR_CONFIG at the expression that
+ * breaks a limit in the driver's documentation.
  */
 int tensor_map_read(struct tensor_map *map, const struct tensor_map_options *options,
                     enum element_type type, const struct scope *scope, struct error *error);

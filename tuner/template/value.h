@@ -37,7 +37,7 @@ bool value_equal(struct value a, struct value b);
 #define VALUE_TEXT_BYTES (LITERAL_WORD_LETTERS + 1)
 char *value_text(struct value value, char buffer[VALUE_TEXT_BYTES]);
 
-/* The same, but never the text of a whole number for a real one: 2.0 stays "2.0". */
+/* The same, but a real number never looks like a whole one: 2.0 stays "2.0". */
 char *value_exact_text(struct value value, char buffer[VALUE_TEXT_BYTES]);
 
 /* Reads one literal (base/literal.h). `*value`'s word points to `text` itself. Returns 0, or

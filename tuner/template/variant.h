@@ -18,19 +18,19 @@ struct options {
 };
 
 /*
- * The NVRTC options of a variant: the template's include folders and options; those of ours
- * (compiler_option.h) that name units, standard headers and C++ entries; and a definition of
- * every compiled parameter and problem word: -DBLOCK_SIZE=256, -DFINISH=FINISH_ATOMIC. A real
- * number stays real in C: -DSCALE=2.0. What 'define' in [kernel] names has that name instead, with
- * a word as it is: -Dblock_size_x=256, -Dreal=float. Other launch parameters and numbers of the
- * problem are not defined, so variants that differ only in those share a cubin. Returns 0, or
- * ERROR_CONFIG if an expression among the options fails. Release `options` in any case.
+ * The NVRTC options of a variant: the template's include folders and options; our own
+ * (compiler_option.h) that name units, standard headers and C++ entries; and a definition of every
+ * compiled parameter and problem word: -DBLOCK_SIZE=256, -DFINISH=FINISH_ATOMIC. A real number
+ * stays real in C: -DSCALE=2.0. What 'define' in [kernel] names has that name instead, with a word
+ * as it is: -Dblock_size_x=256, -Dreal=float. Other launch parameters and numbers of the problem
+ * are not defined, so variants that differ only in those share a cubin. Returns 0, or ERROR_CONFIG
+ * if an expression among the options fails. Release `options` in any case.
  */
 int variant_options(const struct template *template, const struct bindings *parameters,
                     const struct bindings *problem, struct options *options, struct error *error);
 
-/* Adds the toolkit headers that the template wants precompiled for this variant: not those whose
- * expression fails, since that changes nothing but the time. */
+/* Adds the toolkit headers that the template wants precompiled for this variant, except those whose
+ * expression fails: without them, only compiling takes longer. */
 void variant_headers(const struct template *template, const struct bindings *parameters,
                      const struct bindings *problem, struct options *options);
 

@@ -49,7 +49,7 @@ int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem
                     struct error *error);
 
 /* Whether the last call failed because a worker did not finish making the expected results of a
- * variant: then the problem cannot go on, but others can. */
+ * variant: then this problem cannot continue, but others can. */
 bool gpu_client_not_prepared(const struct gpu_client *client);
 
 /* What a call made of a variant. */

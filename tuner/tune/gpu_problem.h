@@ -15,7 +15,7 @@ struct gpu_problem {
     const struct bindings *values;
     const struct bindings *largest; /* parameters whose buffers need the most memory; NULL: any */
     const char *support_cubin;      /* cache entry of device_kernels.cu */
-    const char *reference_cubin;    /* NULL where no reference is needed */
+    const char *reference_cubin;    /* NULL if no helper needs it */
     bool cold;                      /* empty the L2 cache before each sample */
     double launch_timeout_s;
 };

@@ -30,8 +30,8 @@ int proposer_has(struct proposer *proposer, const struct bindings *parameters, s
 /* What another study has of the space's variants: search_know(). */
 void proposer_know(struct proposer *proposer, const struct study *study);
 
-/* Of variants that promise about the same, those that need no compiling go first: their cubins are in
- * the pool's cache, or will be. */
+/* Of about equally promising variants, those that need no compiling go first: their cubins are in
+ * the pool's cache, or soon will be. */
 void proposer_prefer_compiled(struct proposer *proposer, struct compile_pool *pool,
                               const struct bindings *problem);
 

@@ -102,10 +102,10 @@ struct verdict {
  *
  * A contender is ruled out, for good, when the centre is above 1 + t + s, and the signed-rank test
  * agrees that it is above 1 + s: at a level p, or, in as few rounds as cannot reach p, with every
- * ratio above 1 + s. The look that decides has (1 - confidence) / 4, and all looks before it share as
- * much (a single look has both); p is that divided by the number of others who are in, since the leader is the
- * luckiest of all. At most 5 % of equally fast contenders are ruled out (simulated in
- * tests/unit/tune/test_race.c).
+ * ratio above 1 + s. The look that decides has the level (1 - confidence) / 4, and all looks before
+ * it share as much (a single look has both). p is a look's level divided by the number of others
+ * who are in, since the leader is the luckiest of all. At most 5 % of equally fast contenders are
+ * ruled out (simulated in tests/unit/tune/test_race.c).
  *
  * The finals are decided once nobody who is in can be faster than the leader by more than half the
  * tolerance, 1 - t / 2 + s <= l, and at maximum_rounds in any case. Whoever is in then forms the tie

@@ -31,7 +31,7 @@ struct tuning {
     struct race_rules rules;
     double launch_timeout_s;
     struct allowance allowance; /* of the job at hand */
-    /* Called before its finals, during which the compiler has nothing to do for it; NULL: nothing is */
+    /* Called before a job's finals, in which the job needs no compiler; NULL: not called */
     int (*before_finals)(void *user, const struct tuning_job *job, struct error *error);
     void *user;
 };

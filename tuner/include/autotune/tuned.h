@@ -121,13 +121,13 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
  * problem's numbers of |s(x) - s(y)|, with s(x) = sign(x) log2(1 + |x|), so 1 is a factor of two in
  * one number.
  *
- * A cover is a few configurations for a range of problems, with a rule that decides among them. It is
- * as far from every problem in its range as that has to go: 0. From a problem outside it is as far as
- * its nearest measured size, whose fastest configuration is chosen then.
+ * A cover is a few configurations for a range of problems, with a rule that decides among them. Its
+ * distance from every problem in its range is 0. From a problem outside, it is the distance of the
+ * nearest measured size, whose fastest configuration is then chosen.
  *
  * The nearest GPU is chosen first, then the nearest size among its configurations, then the cache
- * state that the query prefers, then a cover, then the first in the file. On the same GPU, the range
- * of a cover comes before the sizes near a configuration's own.
+ * state that the query prefers, then a cover, then the first in the file. On the same GPU, a cover
+ * whose range has the problem comes before configurations for single problems of other sizes.
  */
 enum tuned_rule {
     TUNED_NOTHING = 0,   /* no answer */
@@ -163,7 +163,7 @@ struct tuned_configuration {
     int incomplete;                  /* tuning ended early: the best so far, not the winner */
 };
 
-/* Numbers of the problem between which a cover is valid, both included. */
+/* The range of one problem value in which a cover is valid, both ends included. */
 struct tuned_range {
     const char *name;
     double low, high;
@@ -220,8 +220,8 @@ int tuned_add_template(struct tuned_table *table, const char *path, struct tuned
 
 size_t tuned_count(const struct tuned_table *table);
 
-/* Configuration `index`, in order of kernel, GPU and place in the file, those of covers included; NULL
- * after the last. */
+/* Configuration `index`, in order of kernel, GPU and place in the file, including those of covers;
+ * NULL after the last. */
 const struct tuned_configuration *tuned_at(const struct tuned_table *table, size_t index);
 
 /* What is asked. Zero is the default of every member below the problem. */
@@ -250,8 +250,9 @@ struct tuned_match {
     const struct tuned_configuration *from; /* NULL for TUNED_DEFAULTS and TUNED_NOTHING */
     double gpu_distance;                    /* see enum tuned_rule */
     double size_distance;
-    /* of a cover, from->cover: the index of the line that decided, or its line_count if the problem
-     * is outside the range; and the nearest measured size, NULL if it is not the one that decided */
+    /* if the answer is from a cover, from->cover: the index of the line that decided, or its
+     * line_count if the problem is outside the range; and the nearest measured size if that
+     * decided, otherwise NULL */
     size_t line;
     const struct tuned_size *size;
     int incomplete;    /* from->incomplete: tune again when you can */
@@ -265,9 +266,10 @@ struct tuned_match {
 
 /*
  * Finds the configuration for `query`. Takes less than a microsecond if the kernel has ten
- * configurations or a cover, and at most 20 if it has 500 on 20 GPUs. Does not allocate. Returns 0;
- * TUNED_NOT_FOUND with `match->rule` TUNED_NOTHING and the counts set; or TUNED_INVALID if the
- * query has no kernel, GPU or compute capability, an unknown limit or kind, or too many values.
+ * configurations or a cover, and at most 20 microseconds if it has 500 on 20 GPUs. Does not
+ * allocate. Returns 0; TUNED_NOT_FOUND with `match->rule` TUNED_NOTHING and the counts set; or
+ * TUNED_INVALID if the query has no kernel, GPU or compute capability, an unknown limit or kind, or
+ * too many values.
  */
 int tuned_find(const struct tuned_table *table, const struct tuned_query *query,
                struct tuned_match *match);

@@ -17,14 +17,14 @@
  *     tuned_kernels_close(kernels);
  *
  * Hazards:
- * - A kernel is for one problem: another n needs another tuned_kernel_get(). Only scalars that
- *   nothing but arguments depends on can be given at each launch.
+ * - A kernel is for one problem: another n needs another tuned_kernel_get(). Only scalars on which
+ *   nothing but arguments depends can be given at each launch.
  * - A kernel has its own scratch buffers, so it must not run on two streams at once.
  * - Every call needs the context that was current at tuned_kernels_open().
- * - Tensor maps among a kernel's arguments are made anew over the caller's buffers at every
- *   tuned_kernel_launch(), which needs addresses that are multiples of 16; a caller that launches
- *   `launches` itself encodes them with cuTensorMapEncodeTiled(). Kernels with textures or arrays of
- *   pointers are refused: load your source with tuned_module_get() and make those yourself.
+ * - tuned_kernel_launch() encodes a kernel's tensor maps anew for the caller's buffers each time,
+ *   and needs addresses that are multiples of 16. A caller that runs `launches` itself must encode
+ *   them with cuTensorMapEncodeTiled(). Kernels with textures or arrays of pointers are refused:
+ *   load your source with tuned_module_get(), and make those yourself.
  * - A template is code: open only bundles that you trust as you trust a library. A bundle that is
  *   merely damaged is refused, and a damaged binary in it is compiled again.
  * - Unlike libtuned, this library ends the process when host memory runs out.
@@ -102,8 +102,8 @@ struct tuned_kernel {
     size_t launch_count;
     const struct tuned_kernel_buffer *buffers;
     size_t buffer_count;
-    /* The numbers of the problem that only arguments depend on, such as the alpha of a GEMM: a launch
-     * may change them. Their values are the query's, or else the template's defaults. */
+    /* The problem's numbers that only arguments depend on, such as the alpha of a GEMM. A launch
+     * may change them; their values here are the query's, or else the template's defaults. */
     const struct tuned_value *scalars;
     size_t scalar_count;
 };
@@ -131,11 +131,11 @@ struct tuned_buffer {
 };
 
 /*
- * Queues one run of all launches on `stream` (NULL: the default stream). `scalars` are numbers of the
- * problem that this run has instead of kernel->scalars, of which it may name any; NULL and 0 for none.
- * Does not allocate. Returns 0; TUNED_INVALID, and nothing is launched, if a buffer is missing,
- * unknown or scratch, or if a scalar is none of kernel->scalars (the message says what else depends
- * on it) or does not fit an argument's type; or TUNED_CUDA naming the launch that the driver refused.
+ * Queues one run of all launches on `stream` (NULL: the default stream). `scalars` replaces any of
+ * kernel->scalars for this run; NULL and 0 for none. Does not allocate. Returns 0; TUNED_INVALID,
+ * and nothing is launched, if a buffer is missing, unknown or scratch, or if a scalar is not one of
+ * kernel->scalars (the message says what else depends on it) or does not fit an argument's type; or
+ * TUNED_CUDA naming the launch that the driver refused.
  */
 int tuned_kernel_launch(const struct tuned_kernel *kernel, const struct tuned_buffer *buffers,
                         size_t buffer_count, const struct tuned_value *scalars, size_t scalar_count,

@@ -20,7 +20,7 @@ struct scalar_place {
     uint64_t uses;                 /* bit i: scalars.values[i] */
 };
 
-/* The numbers of the problem that nothing but arguments depends on, and their places. */
+/* The problem's numbers on which nothing but arguments depends, and where they are used. */
 struct scalars {
     struct tuned_value *values;
     size_t count; /* at most 64 */
@@ -58,8 +58,8 @@ struct given {
 int scalars_give(const struct loaded_kernel *kernel, const struct tuned_value *values, size_t count,
                  struct given *given, struct tuned_error *error);
 
-/* Stores the scalar of a place, with what is given, at `bytes`. Returns 0, or TUNED_INVALID if it does
- * not fit its type. Neither this nor scalars_give() allocates. */
+/* Stores the scalar of a place at `bytes`, computed with the given values. Returns 0, or
+ * TUNED_INVALID if it does not fit its type. Neither this nor scalars_give() allocates. */
 int scalars_store(const struct loaded_kernel *kernel, const struct scalar_place *place,
                   const struct given *given, unsigned char *bytes, struct tuned_error *error);
 
