@@ -20,7 +20,7 @@ sed -n 's/^ *"file": "\(.*\.c\)",*$/\1/p' "$build/compile_commands.json" | grep 
     sort -u >"$scratch/files"
 echo "$(wc -l <"$scratch/files") files"
 [ -s "$scratch/files" ]
-checks=-clang-analyzer-*
+checks='-clang-analyzer-*'
 [ -z "${AUTOTUNE_ANALYZE:-}" ] || checks=
 # What it says on stderr is how many warnings are not shown.
 xargs -r -P "$(nproc)" -n 1 nice "$clang_tidy" -p "$build" --quiet "--checks=$checks" <"$scratch/files" 2>"$scratch/stderr" || {
