@@ -1,5 +1,5 @@
 // <stdint.h>, <cstdint>, <inttypes.h> and <cinttypes>. The types and texts are those of CCCL's <cuda/std/cstdint>, so that
-// a source can include both.
+// a source can include both. CMake puts limits.cuh before this text.
 #ifndef AUTOTUNE_STANDARD_STDINT
 #define AUTOTUNE_STANDARD_STDINT
 typedef signed char int8_t;
@@ -61,26 +61,6 @@ using ::uint_least8_t;
 using ::uintmax_t;
 using ::uintptr_t;
 } // namespace std
-#ifndef INT_MAX // as in limits.h, for the macros below
-#define CHAR_BIT 8
-#define SCHAR_MIN (-128)
-#define SCHAR_MAX 127
-#define UCHAR_MAX 255
-#define CHAR_MIN SCHAR_MIN
-#define CHAR_MAX SCHAR_MAX
-#define SHRT_MIN (-SHRT_MAX - 1)
-#define SHRT_MAX 0x7fff
-#define USHRT_MAX 0xffff
-#define INT_MIN (-INT_MAX - 1)
-#define INT_MAX 0x7fffffff
-#define UINT_MAX 0xffffffff
-#define LONG_MIN (-LONG_MAX - 1)
-#define LONG_MAX LLONG_MAX
-#define ULONG_MAX ULLONG_MAX
-#define LLONG_MIN (-LLONG_MAX - 1)
-#define LLONG_MAX 0x7fffffffffffffffLL
-#define ULLONG_MAX 0xffffffffffffffffUL
-#endif
 #ifndef INT8_MAX // CCCL's were not included before
 #define INT8_MIN SCHAR_MIN
 #define INT16_MIN SHRT_MIN
