@@ -92,7 +92,7 @@ run_values() {
     run_template "$1" "$2" format/values "${@:3}"
 }
 
-# A variant that takes one step is right where one is expected, and wrong where more are, whatever ran in between.
+# A variant that takes one step is right if one step is expected and wrong if more are, whatever ran before it.
 steps_of_their_own() {
     local template=$source/tests/standin/templates/march.ini
     (cd "$scratch" && rm -rf steps && mkdir steps && cd steps &&

@@ -3,7 +3,7 @@
 #     tests/gpu_all.sh BUILD RESULTS [PART…]
 # BUILD is a build folder; `cmake --build BUILD --target cub` adds CUB's sum, for the comparison with it. RESULTS gets what
 # each part writes, and PART.log. PART is tests (gpu.sh), mutants, families, flush, tuner (tuner_bench.sh, with Kernel Tuner
-# and KTT where they are), cover or peers (default: all of them, in this order).
+# and KTT if they are installed), cover or peers. The default is all of them, in this order.
 # Ends with a line a part; exit status 77 where there is no GPU, 1 where a part failed.
 set -uo pipefail
 

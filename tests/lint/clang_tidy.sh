@@ -1,6 +1,7 @@
 #!/bin/sh
-# usage: clang_tidy.sh BUILD_DIR: every C file of tuner/ and tests/ that is compiled, as .clang-tidy and tests/.clang-tidy
-# ask; but without the static analyzer (clang-analyzer-*), which takes half of the time, unless AUTOTUNE_ANALYZE is set. Versions differ in what they find, so that only 14 will do; exits with 77 (skipped) where it is not installed.
+# usage: clang_tidy.sh BUILD_DIR: checks every C file of tuner/ and tests/ that is compiled, by .clang-tidy and
+# tests/.clang-tidy. The static analyzer (clang-analyzer-*) takes half of the time; it runs only if AUTOTUNE_ANALYZE is
+# set. Versions find different things, so only 14 is used; exits with 77 (skipped) if it is not installed.
 set -eu
 build=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../.."
