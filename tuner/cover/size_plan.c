@@ -56,20 +56,27 @@ static void spread_size(const struct problem_range *range, size_t index, int64_t
     }
 }
 
+/* Adds the size if the range admits it. */
+static int add_admitted(const struct problem_range *range, const int64_t *size, struct sizes *sizes,
+                        struct error *error)
+{
+    int admitted = problem_range_admits(range, size, error);
+    if (admitted > 0)
+        (void)sizes_add(sizes, size);
+    return admitted < 0 ? admitted : 0;
+}
+
 /* Adds sizes from the sequence until there are `count`. */
 static int add_spread(const struct problem_range *range, size_t count, struct sizes *sizes,
                       struct error *error)
 {
     int64_t size[SWEEP_COVER_AXES];
-    for (size_t index = 1; index < TRIES && sizes->count < count; index++) {
+    int status = 0;
+    for (size_t index = 1; index < TRIES && sizes->count < count && status == 0; index++) {
         spread_size(range, index, size);
-        int admitted = problem_range_admits(range, size, error);
-        if (admitted < 0)
-            return admitted;
-        if (admitted)
-            (void)sizes_add(sizes, size);
+        status = add_admitted(range, size, sizes, error);
     }
-    return 0;
+    return status;
 }
 
 static int spread_evenly(const struct problem_range *range, struct sizes *spread,
@@ -86,18 +93,16 @@ static int add_corners(const struct problem_range *range, size_t count, struct s
 {
     const size_t axes = problem_range_axes(range);
     int64_t size[SWEEP_COVER_AXES];
-    for (size_t corner = 0; corner < (size_t)1 << axes && sizes->count < count; corner++) {
+    int status = 0;
+    for (size_t corner = 0; corner < (size_t)1 << axes && sizes->count < count && status == 0;
+         corner++) {
         for (size_t i = 0; i < axes; i++) {
             const struct cover_axis *axis = &range->kernel->cover.axes[i];
             size[i] = corner >> i & 1 ? axis->high : axis->low;
         }
-        int admitted = problem_range_admits(range, size, error);
-        if (admitted < 0)
-            return admitted;
-        if (admitted)
-            (void)sizes_add(sizes, size);
+        status = add_admitted(range, size, sizes, error);
     }
-    return 0;
+    return status;
 }
 
 int size_plan_first(const struct problem_range *range, size_t count, struct sizes *sizes,
