@@ -518,11 +518,17 @@ CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream st
 static bool is_stream(CUstream stream)
 {
     const struct CUstream_st *known = streams;
-    if (stream == NULL) /* what comes on it comes after the upload */
-        finish_upload();
     while (known != NULL && known != stream)
         known = known->next;
     return stream == NULL || known != NULL;
+}
+
+/* The same, of a call that uses the stream: what comes on the NULL stream comes after the upload. */
+static bool enter_stream(CUstream stream)
+{
+    if (stream == NULL)
+        finish_upload();
+    return is_stream(stream);
 }
 
 /* Whether calls on the stream are captured now, of which this one cannot be: it spoils the capture. */
@@ -543,7 +549,7 @@ static bool stream_stopped(void)
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     BEGIN(cuMemcpyDtoDAsync, NEED_CONTEXT);
-    if (!is_stream(stream))
+    if (!enter_stream(stream))
         return CUDA_ERROR_INVALID_HANDLE;
     if (is_captured(stream))
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -560,7 +566,7 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t bytes, CUstream stream)
 {
     BEGIN(cuMemsetD8Async, NEED_CONTEXT);
-    if (!is_stream(stream))
+    if (!enter_stream(stream))
         return CUDA_ERROR_INVALID_HANDLE;
     if (is_captured(stream))
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -849,7 +855,7 @@ static CUresult launch(CUfunction function, struct extent grid, struct extent bl
     const struct kernel *kernel = function->kernel;
     if (kernel == NULL)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (!is_stream(stream))
+    if (!enter_stream(stream))
         return CUDA_ERROR_INVALID_HANDLE;
     const struct launch work = {.entry = function->name,
                                 .blocks = extent_count(grid),
@@ -1030,7 +1036,7 @@ CUresult cuStreamSynchronize(CUstream stream)
     BEGIN(cuStreamSynchronize, NEED_CONTEXT);
     if (is_stream(stream) && is_captured(stream))
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    return is_stream(stream) ? wait_for_all() : CUDA_ERROR_INVALID_HANDLE;
+    return enter_stream(stream) ? wait_for_all() : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* --- Graphs: of one stream's launches --- */
@@ -1072,7 +1078,7 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
 {
     BEGIN(cuStreamBeginCapture, NEED_CONTEXT);
     (void)mode; /* there is one thread */
-    if (!is_stream(stream))
+    if (!enter_stream(stream))
         return CUDA_ERROR_INVALID_HANDLE;
     if (stream == NULL)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -1087,7 +1093,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
     BEGIN(cuStreamEndCapture, NEED_CONTEXT);
     *graph = NULL;
-    if (!is_stream(stream) || stream == NULL || stream->capture == NULL)
+    if (!enter_stream(stream) || stream == NULL || stream->capture == NULL)
         return CUDA_ERROR_ILLEGAL_STATE;
     struct CUgraph_st *captured = stream->capture;
     stream->capture = NULL;
@@ -1123,7 +1129,7 @@ CUresult cuGraphLaunch(CUgraphExec made, CUstream stream)
 {
     BEGIN(cuGraphLaunch, NEED_CONTEXT);
     const struct CUgraph_st *graph = (const struct CUgraph_st *)made;
-    if (!is_graph(graph) || !is_stream(stream))
+    if (!is_graph(graph) || !enter_stream(stream))
         return CUDA_ERROR_INVALID_HANDLE;
     if (is_captured(stream))
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -1177,7 +1183,7 @@ static bool is_event(CUevent event)
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     BEGIN(cuEventRecord, NEED_CONTEXT);
-    if (!is_event(event) || !is_stream(stream))
+    if (!is_event(event) || !enter_stream(stream))
         return CUDA_ERROR_INVALID_HANDLE;
     event->recorded = true;
     event->done = false;
