@@ -124,9 +124,6 @@ static int take_entry(void *user, const char *section, const char *key, const ch
     reader->has_value = true;
     if (*key == '\0')
         reader->status = ini_reader_fail(reader, "'= %s' has no key", value);
-    else if (strlen(key) > INI_READER_NAME_BYTES)
-        reader->status =
-            ini_reader_fail(reader, "key '%s' is longer than %d bytes", key, INI_READER_NAME_BYTES);
     else
         reader->status = reader->entry(reader, key, value);
     return reader->status == 0;

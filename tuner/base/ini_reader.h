@@ -25,7 +25,7 @@ enum ini_reader_status {
     INI_READER_NO_MEMORY = -2,
 };
 
-enum { INI_READER_NAME_BYTES = 49 }; /* longest name of a section or key */
+enum { INI_READER_NAME_BYTES = 49 }; /* longest name of a section */
 
 /* Initialise to zero, except the callbacks and `user`. A callback returns 0, or an error that stops
  * reading, for example from ini_reader_fail(). Its arguments are valid only during the call. */

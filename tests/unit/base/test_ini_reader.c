@@ -153,6 +153,24 @@ static void some_files_continue_no_values(void **state)
     assert_string_equal(reader.message, "line is longer than 197 bytes, which inih would split");
 }
 
+/* A tuple of a dozen parameters is one key. */
+static void a_key_may_fill_its_line(void **state)
+{
+    (void)state;
+    struct log log = {0};
+    struct ini_reader reader = {0};
+    char text[256];
+    char expected[256];
+    snprintf(text, sizeof text, "(%s, %s, %s) = (1, 2, 3)\n",
+             "a_name_of_49_letters_and_a_few_more_xxxxxxxxxxxxx", "vector_k_and_lanes_n_and_so_on",
+             "an_even_longer_name_than_the_first_one_xxxxxxxxxxxxxxxxx");
+    snprintf(expected, sizeof expected, "1 entry (%s, %s, %s)=(1, 2, 3)\n",
+             "a_name_of_49_letters_and_a_few_more_xxxxxxxxxxxxx", "vector_k_and_lanes_n_and_so_on",
+             "an_even_longer_name_than_the_first_one_xxxxxxxxxxxxxxxxx");
+    assert_int_equal(read_exactly(&reader, &log, text), 0);
+    assert_string_equal(log.text, expected);
+}
+
 static void the_first_of_two_faults_counts(void **state)
 {
     (void)state;
@@ -236,6 +254,7 @@ int main(void)
         cmocka_unit_test(everything_in_order),
         cmocka_unit_test(what_a_callback_returns_ends_the_reading),
         cmocka_unit_test(some_files_continue_no_values),
+        cmocka_unit_test(a_key_may_fill_its_line),
         cmocka_unit_test(the_first_of_two_faults_counts),
         cmocka_unit_test(an_inih_of_other_limits_is_refused),
         SCRATCH_TEST(memory_runs_out),
