@@ -73,14 +73,19 @@ struct Place {
     int row, column; // of the tile's first element
 };
 
-// Blocks that run at the same time should need the same rows and columns: `group_m` rows of tiles are
-// worked through column by column.
-__device__ __forceinline__ Place place_of_block(int m, int n, int group_m)
+__device__ __forceinline__ int tile_count(int m, int n)
+{
+    return (m + TILE_M - 1) / TILE_M * ((n + TILE_N - 1) / TILE_N);
+}
+
+// Tiles that are computed at the same time should need the same rows and columns: `group_m` rows of
+// tiles are worked through column by column.
+__device__ __forceinline__ Place place_of_tile(int tile, int m, int n, int group_m)
 {
     const int rows_of_tiles = (m + TILE_M - 1) / TILE_M;
     const int columns_of_tiles = (n + TILE_N - 1) / TILE_N;
-    const int group = (int)blockIdx.x / (group_m * columns_of_tiles);
-    const int in_group = (int)blockIdx.x % (group_m * columns_of_tiles);
+    const int group = tile / (group_m * columns_of_tiles);
+    const int in_group = tile % (group_m * columns_of_tiles);
     const int rows = min(rows_of_tiles - group * group_m, group_m);
     return {(group * group_m + in_group % rows) * TILE_M, in_group / rows * TILE_N};
 }

@@ -136,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 {
     extern __shared__ unsigned char memory[];
     const uint32 tiles = shared_address(memory);
-    const Place place = place_of_block(m, n, group_m);
+    const Place place = place_of_tile((int)blockIdx.x, m, n, group_m);
     const int steps = (k + TILE_K - 1) / TILE_K;
     Sums sums = {};
 #pragma unroll

@@ -8,6 +8,9 @@
 // Rows of tiles in shared memory have 64 elements, 128 bytes, whose 16-byte chunks the tensor map
 // rearranges (swizzle(128)) in the way that wgmma expects. A deeper TILE_K has several such tiles.
 //
+// A block may compute several tiles of C, one after the other. While the consumers store one, the
+// producer loads the first stages of the next.
+//
 // In a cluster, each block loads 1 / CLUSTER_M of the tile of B and multicasts it to all blocks, into
 // the same place, and the copy reports to each block's own `full`.
 #define ROW_ELEMENTS 64 // of a tile in shared memory
@@ -137,12 +140,12 @@ __device__ __forceinline__ void multicast_box(uint32 to, const TensorMap *map, i
                  : "memory");
 }
 
-// One thread: all copies of the block. Elements beyond the edges of A and B are 0, and count as bytes.
+// One thread: all copies for a tile of C. Elements beyond the edges of A and B are 0, and count as
+// bytes.
 __device__ __forceinline__ void produce(const TensorMap *a, const TensorMap *b, uint32 tiles,
-                                        Barriers *barriers, Place place, int steps)
+                                        Barriers *barriers, Ring &ring, Place place, int steps)
 {
     const int part = CLUSTER_M > 1 ? (int)cluster_rank() * B_PART : 0;
-    Ring ring;
     for (int step = 0; step < steps; step++, ring.advance()) {
         uint64 *full = &barriers->full[ring.stage];
         const uint32 a_tile = tiles + ring.stage * STAGE_BYTES;
@@ -273,13 +276,13 @@ __device__ __forceinline__ void free_stage(Barriers *barriers, int stage)
     }
 }
 
-// Always one step is being multiplied, while the stage of the step before it is given back.
+// A tile of C. Always one step is being multiplied, while the stage of the step before it is given
+// back. At the end, all stages are.
 __device__ __forceinline__ void consume(float (&sums)[MULTIPLIES][SUMS], uint32 tiles,
-                                        Barriers *barriers, int steps)
+                                        Barriers *barriers, Ring &ring, int steps)
 {
     const uint32 rows = threadIdx.x / 128 * WARPGROUP_M * ROW_BYTES; // in front of the warpgroup's
     int before = 0;                                              // the stage of the step before
-    Ring ring;
     hold(sums);
     for (int step = 0; step < steps; step++, ring.advance()) {
         const uint32 a_tile = tiles + ring.stage * STAGE_BYTES;
@@ -295,6 +298,7 @@ __device__ __forceinline__ void consume(float (&sums)[MULTIPLIES][SUMS], uint32 
     }
     multiply_wait<0>();
     hold(sums);
+    free_stage(barriers, before);
 }
 
 // Lanes 4 i to 4 i + 3 of a warp have its rows i and i + 8, of 16.
@@ -322,8 +326,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     extern __shared__ unsigned char memory[];
     __shared__ Barriers barriers;
     const uint32 tiles = (shared_address(memory) + 1023) / 1024 * 1024; // as the swizzle needs it
-    const Place place = place_of_block(m, n, group_m);
+    const int count = tile_count(m, n);
     const int steps = (k + TILE_K - 1) / TILE_K;
+    Ring ring;
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; stage++) {
             barrier_init(&barriers.full[stage], 1);
@@ -333,12 +338,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     }
     cluster_sync();
     if (threadIdx.x < 32 * CONSUMER_WARPS) {
-        float sums[MULTIPLIES][SUMS] = {};
-        consume(sums, tiles, &barriers, steps);
-        store_sums(sums, c, m, n, place);
+        for (int tile = blockIdx.x; tile < count; tile += gridDim.x) {
+            float sums[MULTIPLIES][SUMS] = {};
+            consume(sums, tiles, &barriers, ring, steps);
+            store_sums(sums, c, m, n, place_of_tile(tile, m, n, group_m));
+        }
     } else {
         if (threadIdx.x == 32 * CONSUMER_WARPS) {
-            produce(&a, &b, tiles, &barriers, place, steps);
+            for (int tile = blockIdx.x; tile < count; tile += gridDim.x) {
+                produce(&a, &b, tiles, &barriers, ring, place_of_tile(tile, m, n, group_m), steps);
+            }
         }
         __syncwarp();
     }

@@ -7,9 +7,9 @@
 //   reduce_sum   TYPE N CUBIN BLOCK ELEMENTS_PER_BLOCK BLOCKS_PER_SM GRID_FACTOR SHARED_BYTES
 //   filter       TYPE N CUBIN BLOCK ELEMENTS_PER_BLOCK
 //   grid_barrier CUBIN BLOCK GRID
-//   sgemm        M N K CUBIN BLOCK_X BLOCK_Y TILE_M TILE_N
-//   gemm_tensor  TYPE M N K CUBIN METHOD BLOCK TILE_M TILE_N SHARED_BYTES CLUSTER GROUP_M
-// cuBLAS, the peer of gemm_tensor, is opened at run time; without it, gemm_tensor is left out.
+//   sgemm        M N K CUBIN METHOD BLOCK_X BLOCK_Y TILE_M TILE_N SHARED_BYTES SPLIT_K GROUP_M
+//   gemm_tensor  TYPE M N K CUBIN METHOD GRID BLOCK TILE_M TILE_N SHARED_BYTES CLUSTER GROUP_M
+// cuBLAS, the peer of both, is opened at run time; without it, gemm_tensor is left out.
 //
 // Before every sample, a read fills the L2 with other data, so that no write-back falls into the
 // sample. _hidden: the launches are queued behind that read. _included: the GPU is idle when the
@@ -414,38 +414,7 @@ static void bench_barrier(Clock &clock, std::istream &line)
     }
 }
 
-// Compares with the arithmetic roof: 2 operations per cycle on each of the 128 float lanes of an SM.
-static void bench_sgemm(Clock &clock, std::istream &line)
-{
-    int m = 0, n = 0, k = 0, tile_m = 0, tile_n = 0, clock_khz = 0;
-    dim3 block;
-    std::string cubin;
-    line >> m >> n >> k >> cubin >> block.x >> block.y >> tile_m >> tile_n;
-    const Kernel kernel(cubin, "sgemm");
-    float *a = allocate<float>((size_t)m * k);
-    float *b = allocate<float>((size_t)k * n);
-    float *c = allocate<float>((size_t)m * n);
-    fill<<<1024, 256>>>(a, (size_t)m * k);
-    fill<<<1024, 256>>>(b, (size_t)k * n);
-    fill<<<1024, 256>>>(c, (size_t)m * n);
-    float alpha = 1, beta = 0;
-    const dim3 grid((n + tile_n - 1) / tile_n, (m + tile_m - 1) / tile_m);
-    std::vector<float> samples;
-    for (int i = 0; i < 51; i++) {
-        samples.push_back(clock.hidden([&] {
-            launch(kernel.function, grid, block, 0, {&m, &n, &k, &alpha, &a, &b, &beta, &c});
-        }));
-    }
-    CHECK(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0));
-    const double flop_per_us = 2.0 * 128 * sm_count() * clock_khz / 1e3;
-    report("sgemm_hidden", "float", (size_t)m, median(samples), "arithmetic roof",
-           (float)(2.0 * m * n * k / flop_per_us));
-    for (void *pointer : {(void *)a, (void *)b, (void *)c}) {
-        CHECK(cudaFree(pointer));
-    }
-}
-
-// --- matrix products on tensor cores ---
+// --- matrix products ---
 
 // What is used of cuBLAS, whose headers a machine need not have. Matrices are column-major there.
 class Cublas
@@ -474,16 +443,26 @@ class Cublas
     void multiply(const __half *a, const __half *b, T *c, int m, int n, int k) const
     {
         const float one = 1, zero = 0;
-        const int status = gemm(handle, TRANSPOSED, AS_IT_IS, n, m, k, &one, b, CUDA_R_16F, k, a,
-                                CUDA_R_16F, k, &zero, c,
-                                sizeof(T) == 2 ? CUDA_R_16F : CUDA_R_32F, n, COMPUTE_32F, DEFAULT);
+        check_status(gemm(handle, TRANSPOSED, AS_IT_IS, n, m, k, &one, b, CUDA_R_16F, k, a,
+                          CUDA_R_16F, k, &zero, c, sizeof(T) == 2 ? CUDA_R_16F : CUDA_R_32F, n,
+                          COMPUTE_32F, DEFAULT));
+    }
+    // C = A B for row-major matrices of m by k, k by n and m by n, without tensor cores.
+    void multiply(const float *a, const float *b, float *c, int m, int n, int k) const
+    {
+        const float one = 1, zero = 0;
+        check_status(gemm(handle, AS_IT_IS, AS_IT_IS, n, m, k, &one, b, CUDA_R_32F, n, a, CUDA_R_32F,
+                          k, &zero, c, CUDA_R_32F, n, COMPUTE_32F, DEFAULT));
+    }
+
+  private:
+    static void check_status(int status)
+    {
         if (status != 0) {
             fprintf(stderr, "peers: cublasGemmEx: status %d\n", status);
             exit(3);
         }
     }
-
-  private:
     enum { AS_IT_IS = 0, TRANSPOSED = 1, COMPUTE_32F = 68, DEFAULT = -1 };
     typedef int (*Gemm)(void *, int, int, int, int, int, const void *, const void *, cudaDataType,
                         int, const void *, cudaDataType, int, const void *, void *, cudaDataType,
@@ -503,6 +482,69 @@ static __global__ void count_different(const T *a, const T *b, size_t count, uns
         }
     }
 }
+
+static const Cublas &cublas()
+{
+    static const Cublas library;
+    return library;
+}
+
+// Compares with cuBLAS, and with the arithmetic roof: 2 operations per cycle on each of the 128 float
+// lanes of an SM.
+static void bench_sgemm(Clock &clock, std::istream &line)
+{
+    int m = 0, n = 0, k = 0, tile_m = 0, tile_n = 0, split_k = 1, group_m = 1, clock_khz = 0;
+    dim3 block;
+    size_t shared_bytes = 0;
+    std::string cubin, method;
+    line >> m >> n >> k >> cubin >> method >> block.x >> block.y >> tile_m >> tile_n >> shared_bytes >>
+        split_k >> group_m;
+    const Kernel kernel(cubin, "sgemm");
+    kernel.blocks_per_sm((int)(block.x * block.y), shared_bytes);
+    const size_t count = (size_t)m * n;
+    float *a = allocate<float>((size_t)m * k), *b = allocate<float>((size_t)k * n);
+    float *ours = allocate<float>(count), *theirs = allocate<float>(count);
+    fill<<<1024, 256>>>(a, (size_t)m * k);
+    fill<<<1024, 256>>>(b, (size_t)k * n);
+    fill<<<1024, 256>>>(ours, count);
+    float alpha = 1, beta = 0;
+    const dim3 grid((n + tile_n - 1) / tile_n, (m + tile_m - 1) / tile_m, split_k);
+    const size_t tiles = (size_t)grid.x * grid.y;
+    float *partials = allocate<float>(split_k * tiles * tile_m * tile_n);
+    unsigned *tickets = allocate<unsigned>(tiles), *different = allocate<unsigned>(1), found = 0;
+    CHECK(cudaMemset(tickets, 0, tiles * sizeof *tickets));
+    CHECK(cudaMemset(different, 0, sizeof *different));
+    std::vector<void *> arguments = {&m, &n, &k, &alpha, &a, &b, &beta, &ours};
+    if (method == "pipelined") {
+        arguments.insert(arguments.end(), {&group_m, &partials, &tickets});
+    }
+    const auto run = [&] { launch(kernel.function, grid, block, shared_bytes, arguments); };
+    const auto run_peer = [&] { cublas().multiply(a, b, theirs, m, n, k); };
+    if (cublas().is_there()) {
+        run();
+        run_peer();
+        count_different<<<1024, 256>>>(ours, theirs, count, different);
+        CHECK(cudaMemcpy(&found, different, sizeof found, cudaMemcpyDeviceToHost));
+        if (found != 0) {
+            fail("sgemm", "float", count);
+        }
+        compare(clock, "sgemm", "float", count * k, run, "cuBLAS", run_peer);
+    }
+    std::vector<float> samples;
+    for (int i = 0; i < 51; i++) {
+        samples.push_back(clock.hidden(run));
+    }
+    CHECK(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0));
+    const double flop_per_us = 2.0 * 128 * sm_count() * clock_khz / 1e3;
+    report("sgemm_hidden", "float", count * k, median(samples), "arithmetic roof",
+           (float)(2.0 * m * n * k / flop_per_us));
+    for (void *pointer : {(void *)a, (void *)b, (void *)ours, (void *)theirs, (void *)partials,
+                          (void *)tickets, (void *)different}) {
+        CHECK(cudaFree(pointer));
+    }
+}
+
+// --- matrix products on tensor cores ---
 
 // Rows of `inner` halfs, of which a box has 64, as gemm_tensor's template says.
 static CUtensorMap tensor_map(const __half *matrix, int inner, int rows, int box_rows)
@@ -538,14 +580,13 @@ static void launch_cluster(CUfunction function, unsigned grid, unsigned block, s
 template <typename T>
 static void bench_gemm(Clock &clock, const std::string &type, std::istream &line)
 {
-    static const Cublas cublas;
     int m = 0, n = 0, k = 0, tile_m = 0, tile_n = 0, group_m = 0;
-    unsigned block = 0, cluster = 1;
+    unsigned grid = 0, block = 0, cluster = 1;
     size_t shared_bytes = 0;
     std::string cubin, method;
-    line >> m >> n >> k >> cubin >> method >> block >> tile_m >> tile_n >> shared_bytes >> cluster >>
-        group_m;
-    if (!cublas.is_there()) {
+    line >> m >> n >> k >> cubin >> method >> grid >> block >> tile_m >> tile_n >> shared_bytes >>
+        cluster >> group_m;
+    if (!cublas().is_there()) {
         fprintf(stderr, "peers: no cuBLAS, so gemm_tensor has no peer\n");
         return;
     }
@@ -559,8 +600,6 @@ static void bench_gemm(Clock &clock, const std::string &type, std::istream &line
     fill<<<1024, 256>>>(a, (size_t)m * k);
     fill<<<1024, 256>>>(b, (size_t)n * k);
     CHECK(cudaMemset(different, 0, sizeof *different));
-    const unsigned grid =
-        (unsigned)((m + tile_m - 1) / tile_m) * (unsigned)((n + tile_n - 1) / tile_n);
     CUtensorMap a_map, b_map;
     std::vector<void *> arguments = {&a, &b, &ours, &m, &n, &k, &group_m};
     if (wgmma) {
@@ -572,7 +611,7 @@ static void bench_gemm(Clock &clock, const std::string &type, std::istream &line
     const auto run = [&] {
         launch_cluster(kernel.function, grid, block, shared_bytes, cluster, arguments);
     };
-    const auto run_peer = [&] { cublas.multiply(a, b, theirs, m, n, k); };
+    const auto run_peer = [&] { cublas().multiply(a, b, theirs, m, n, k); };
     run();
     run_peer();
     count_different<<<1024, 256>>>(ours, theirs, count, different);

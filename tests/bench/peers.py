@@ -113,24 +113,29 @@ class Peers:
                  number(entry, "parameter.block_size"), grid)
 
     def sgemm(self, entry):
-        naive = entry["parameter.method"] == "naive"
+        method = entry["parameter.method"]
         side = number(entry, "parameter.block_dim")
-        tile = [number(entry, f"parameter.tile_{axis}") for axis in "mn"]
-        threads = math.prod(size // number(entry, f"parameter.thread_{axis}")
-                            for size, axis in zip(tile, "mn"))
-        shape = [side, side, side, side] if naive else [threads, 1, *tile]
-        self.add("sgemm", *(number(entry, f"problem.{axis}") for axis in "mnk"),
-                 self.cubin("sgemm.cu", entry), *shape)
+        tile = {axis: number(entry, f"parameter.tile_{axis}") for axis in "mnk"}
+        threads = math.prod(tile[axis] // number(entry, f"parameter.thread_{axis}") for axis in "mn")
+        shape = [side, side, side, side] if method == "naive" else [threads, 1, tile["m"], tile["n"]]
+        shared = (4 * number(entry, "parameter.stages") * (tile["m"] * (tile["k"] + 4) + tile["k"] * tile["n"])
+                  if method == "pipelined" else 0)
+        self.add("sgemm", *(number(entry, f"problem.{axis}") for axis in "mnk"), self.cubin("sgemm.cu", entry),
+                 method, *shape, shared, number(entry, "parameter.split_k"), number(entry, "parameter.group_m"))
 
     def gemm_tensor(self, entry):
         wgmma = entry["parameter.method"] == "wgmma"
+        problem = {axis: number(entry, f"problem.{axis}") for axis in "mnk"}
         tile = {axis: number(entry, f"parameter.tile_{axis}") for axis in "mnk"}
         shared = 2 * number(entry, "parameter.stages") * (tile["m"] + tile["n"]) * tile["k"]
         block = (128 * number(entry, "parameter.warpgroups") + 32 if wgmma
                  else 32 * number(entry, "parameter.warps_m") * number(entry, "parameter.warps_n"))
-        self.add("gemm_tensor", entry["problem.output_type"], *(number(entry, f"problem.{axis}") for axis in "mnk"),
-                 self.cubin("gemm_tensor.cu", entry, "a" if wgmma else ""), entry["parameter.method"], block,
-                 tile["m"], tile["n"], shared + (1024 if wgmma else 0), number(entry, "parameter.cluster_m"),
+        cluster = number(entry, "parameter.cluster_m")
+        tiles = math.prod(math.ceil(problem[axis] / tile[axis]) for axis in "mn")
+        resident = number(entry, "parameter.resident") * number(entry, "sm_count") // cluster * cluster
+        self.add("gemm_tensor", entry["problem.output_type"], *problem.values(),
+                 self.cubin("gemm_tensor.cu", entry, "a" if wgmma else ""), entry["parameter.method"],
+                 min(tiles, resident or tiles), block, tile["m"], tile["n"], shared + (1024 if wgmma else 0), cluster,
                  number(entry, "parameter.group_m"))
 
     def add_entry(self, entry):
