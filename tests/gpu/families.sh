@@ -193,6 +193,20 @@ cache = warm
 method = mma, wgmma
 stages = 2
 cache = warm
+[softmax]
+(rows, columns) = (3, 1003)
+method = reread, split
+cache = warm
+[softmax_registers]
+template = softmax
+(rows, columns) = (5, 1000)
+method = registers
+block_size = 64
+vector_width = 4
+(row_threads, loads, cluster) = (32, 8, 1), (64, 4, 1), (64, 2, 2)
+load = once, bulk
+reduction = two_steps, one_step
+cache = warm
 [convolution]
 width = 100
 height = 37
@@ -293,7 +307,7 @@ sanitizer() {
 if wanted families roofs; then
     test_case "every variant of configs/roofs.ini ends as it must" roofs
 fi
-for config in reduce grid_barrier atomics filter lock sgemm gemm_tensor thread_order; do
+for config in reduce grid_barrier atomics filter lock sgemm gemm_tensor softmax thread_order; do
     if wanted families "$config"; then
         test_case "every variant of configs/$config.ini ends as it must" family "$config"
     fi
