@@ -62,15 +62,25 @@ __device__ __forceinline__ void barrier_expect(uint64 *barrier, uint32 bytes)
                  : "memory");
 }
 
-// Arrives at the barrier of block `rank` of the cluster that is where `barrier` is in this one.
+// Arrives at the barrier of block `rank` of the cluster that is where `barrier` is in this one. There
+// is nothing to publish, as consumers only read: a release at the scope of the cluster would wait for
+// all memory of the GPU.
 __device__ __forceinline__ void barrier_arrive(uint64 *barrier, uint32 rank)
 {
+#if CLUSTER_M > 1
     asm volatile("{\n\t.reg .b32 remote;\n\t"
                  "mapa.shared::cluster.u32 remote, %0, %1;\n\t"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n\t}"
+                 "mbarrier.arrive.shared::cluster.b64 _, [remote];\n\t}"
                  :
                  : "r"(shared_address(barrier)), "r"(rank)
                  : "memory");
+#else
+    (void)rank;
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                 :
+                 : "r"(shared_address(barrier))
+                 : "memory");
+#endif
 }
 
 // Waits for the end of the phase of this parity; the phase before the first has parity 1.
@@ -254,15 +264,16 @@ __device__ __forceinline__ void hold(float (&sums)[MULTIPLIES][SUMS])
 __device__ __forceinline__ void multiply_stage(float (&sums)[MULTIPLIES][SUMS], uint32 a_tile,
                                                uint32 b_tile)
 {
+    const uint64 a = describe_matrix(a_tile);
+    const uint64 b = describe_matrix(b_tile);
 #pragma unroll
     for (int k = 0; k < TILE_K / 16; k++) {
         const int subtile = k / 4;
         const uint32 depth = k % 4 * 32; // bytes within a row
-        const uint64 b = describe_matrix(b_tile + subtile * B_BYTES + depth);
 #pragma unroll
         for (int i = 0; i < MULTIPLIES; i++) {
-            multiply(sums[i],
-                     describe_matrix(a_tile + subtile * A_BYTES + i * 64 * ROW_BYTES + depth), b);
+            multiply(sums[i], a + (subtile * A_BYTES + i * 64 * ROW_BYTES + depth) / 16,
+                     b + (subtile * B_BYTES + depth) / 16);
         }
     }
 }
@@ -281,7 +292,9 @@ __device__ __forceinline__ void free_stage(Barriers *barriers, int stage)
 __device__ __forceinline__ void consume(float (&sums)[MULTIPLIES][SUMS], uint32 tiles,
                                         Barriers *barriers, Ring &ring, int steps)
 {
-    const uint32 rows = threadIdx.x / 128 * WARPGROUP_M * ROW_BYTES; // in front of the warpgroup's
+    // the same for the whole warp, which the compiler cannot know
+    const uint32 warpgroup = __shfl_sync(FULL_WARP, threadIdx.x / 128, 0);
+    const uint32 rows = warpgroup * WARPGROUP_M * ROW_BYTES; // in front of the warpgroup's
     int before = 0;                                              // the stage of the step before
     hold(sums);
     for (int step = 0; step < steps; step++, ring.advance()) {
