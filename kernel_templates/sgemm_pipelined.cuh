@@ -4,14 +4,11 @@
 // STAGES    sets of tiles in shared memory. STAGES - 1 steps are on their way at a time.
 // VECTOR_K  elements of a row of A that a thread reads from shared memory at once: 1, 2 or 4. Wider
 //           reads are fewer, but hold THREAD_M * VECTOR_K registers.
-// LANES_N   threads of a warp side by side in n; the other 32 / LANES_N are below each other in m.
-//           The warp reads LANES_N groups of four columns of B, and 32 / LANES_N rows of A, at once.
+// A warp reads LANES_N groups of four columns of B, and 32 / LANES_N rows of A, at once.
 //
-// Two more options are known at run time only, so they are not compiled in:
-// gridDim.z (split_k)  blocks that share a tile of C, each with a part of k. The last of them to end
-//                      adds up what the others left in `partials`. For matrices with few tiles.
-// group_m              rows of tiles that are worked on together, column by column, so that blocks
-//                      that run at the same time find more of A and B in the L2 cache.
+// gridDim.z (split_k), known at run time only, is the number of blocks that share a tile of C, each with
+// a part of k. The last of them to end adds up what the others left in `partials`. For matrices with few
+// tiles.
 #ifndef SGEMM_PIPELINED_CUH
 #define SGEMM_PIPELINED_CUH
 
@@ -21,19 +18,10 @@
 #ifndef VECTOR_K
 #define VECTOR_K 4
 #endif
-#ifndef LANES_N
-#define LANES_N 8
-#endif
-
-#define THREADS_N (TILE_N / THREAD_N)
-#define THREADS_M (TILE_M / THREAD_M)
-#define LANES_M (WARP_SIZE / LANES_N)
-
 // Rows of A in shared memory: neighbouring rows start in different banks, all aligned to 16 bytes.
 #define ROW_OF_A (TILE_K + 4)
 #define STAGE_FLOATS (TILE_M * ROW_OF_A + TILE_K * TILE_N)
 
-static_assert(THREADS_N % LANES_N == 0 && THREADS_M % LANES_M == 0, "a block is made of whole warps");
 static_assert(TILE_K % VECTOR_K == 0, "a step is made of whole reads");
 
 struct __align__(4 * VECTOR_K) Depth {
@@ -190,37 +178,6 @@ __device__ __forceinline__ bool add_other_parts(float (*sums)[THREAD_N], float4 
         }
     }
     return true;
-}
-
-// c[0 … 3] = alpha * sums + beta * c, for the first `inside` of them.
-__device__ __forceinline__ void store_four(float *c, const float *sums, int inside, bool aligned,
-                                           float alpha, float beta)
-{
-    if (aligned && inside >= 4) {
-        float4 four = beta != 0 ? *(const float4 *)c : make_float4(0, 0, 0, 0);
-        four.x = alpha * sums[0] + beta * four.x;
-        four.y = alpha * sums[1] + beta * four.y;
-        four.z = alpha * sums[2] + beta * four.z;
-        four.w = alpha * sums[3] + beta * four.w;
-        *(float4 *)c = four;
-        return;
-    }
-    for (int i = 0; i < 4; i++) {
-        if (i < inside) {
-            c[i] = alpha * sums[i] + (beta != 0 ? beta * c[i] : 0);
-        }
-    }
-}
-
-// The tile of C that this block computes.
-__device__ __forceinline__ void find_tile(int group_m, int &tile_row, int &tile_column)
-{
-    const int linear = blockIdx.y * gridDim.x + blockIdx.x;
-    const int in_group = linear % (group_m * gridDim.x);
-    const int first = linear / (group_m * gridDim.x) * group_m;
-    const int rows = min((int)gridDim.y - first, group_m);
-    tile_row = first + in_group % rows;
-    tile_column = in_group / rows;
 }
 
 extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,

@@ -515,8 +515,11 @@ static void bench_sgemm(Clock &clock, std::istream &line)
     CHECK(cudaMemset(tickets, 0, tiles * sizeof *tickets));
     CHECK(cudaMemset(different, 0, sizeof *different));
     std::vector<void *> arguments = {&m, &n, &k, &alpha, &a, &b, &beta, &ours};
+    if (method == "pipelined" || method == "overlapped") {
+        arguments.push_back(&group_m);
+    }
     if (method == "pipelined") {
-        arguments.insert(arguments.end(), {&group_m, &partials, &tickets});
+        arguments.insert(arguments.end(), {&partials, &tickets});
     }
     const auto run = [&] { launch(kernel.function, grid, block, shared_bytes, arguments); };
     const auto run_peer = [&] { cublas().multiply(a, b, theirs, m, n, k); };

@@ -178,6 +178,14 @@ n = 70
 k = 50
 method = naive, tiled
 cache = warm
+[sgemm_overlapped]
+template = sgemm
+m = 100
+n = 70
+k = 50
+method = overlapped
+group_m = 2
+cache = warm
 [sgemm_pipelined]
 template = sgemm
 m = 100
@@ -192,6 +200,7 @@ cache = warm
 (m, n, k) = (100, 72, 88)
 method = mma, wgmma
 stages = 2
+resident = 0, 1
 cache = warm
 [softmax]
 (rows, columns) = (3, 1003)
