@@ -10,7 +10,8 @@ that of the choice. Writes RESULTS/<gpu>/cover.csv, a line a size, and prints a 
 
 Usage: cover.py --autotune build/autotune --config configs/cover.ini [--tuned results/tuned.ini] [--results results]
                 [--work FOLDER] [--count 20] [--seed N] [--budget TIME] [--kernel NAME]
-Without --seed the time is the seed; it is in the CSV, so that a run can be repeated.
+Without --seed the time is the seed; it is in the CSV, so that a run can be repeated. With --kernel, the CSV keeps its
+lines of other kernels.
 """
 import argparse
 import configparser
@@ -131,7 +132,6 @@ class Tuner:
     def __init__(self, arguments, work):
         self.arguments = arguments
         self.work = work
-        self.runs = 0
 
     def call(self, *words):
         done = subprocess.run([self.arguments.autotune, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -140,10 +140,9 @@ class Tuner:
             sys.exit(f"cover.py: autotune {' '.join(words)}\n{done.stderr.strip()}")
         return done.stdout
 
-    def tune(self, kernel, *words):
-        """One study, in a record of its own."""
-        self.runs += 1
-        folder = os.path.join(self.work, f"run{self.runs}")
+    def tune(self, kernel, name, *words):
+        """One study. Those with the same name share a record, so that searches begin with what is known."""
+        folder = os.path.join(self.work, name)
         text = self.call("--config", self.arguments.config, "--kernel", kernel, "--results", folder, "--tuned",
                          os.path.join(folder, "tuned.ini"), "--format", "json", "--quiet", *words)
         return json.loads(text)[0]
@@ -165,7 +164,7 @@ def measure_size(tuner, cover, size):
     """The medians, in ns, of the fastest few and the choice; the choice's key; and all parameters by key."""
     problem = tuples([dict(cover["fixed"], **size)])
     budget = ["--budget", tuner.arguments.budget] if tuner.arguments.budget else []
-    space = tuner.tune(cover["kernel"], "--set", problem, *budget)
+    space = tuner.tune(cover["kernel"], cover["kernel"], "--set", problem, *budget)
     parameters = {key(variant["parameters"]): variant["parameters"] for variant in space["variants"]}
     times = medians_of(space)
     choice = tuner.choice(cover, size)
@@ -174,9 +173,18 @@ def measure_size(tuner, cover, size):
     fastest = sorted(times, key=times.get)[:FASTEST]
     rows = {name: parameters[name] for name in fastest}
     rows[key(choice)] = choice
-    rounds = tuner.tune(cover["kernel"], "--set", problem, "--set", tuples(list(rows.values())), "--exhaustive",
-                        str(ROUNDS))
+    with tempfile.TemporaryDirectory(dir=tuner.work) as own:
+        rounds = tuner.tune(cover["kernel"], own, "--set", problem, "--set", tuples(list(rows.values())),
+                            "--exhaustive", str(ROUNDS))
     return medians_of(rounds), key(choice), rows
+
+
+def other_rows(path, kernels):
+    """The lines of a CSV that are not of these kernels, without the heading."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8", newline="") as stream:
+        return [row for row in list(csv.reader(stream))[1:] if row and row[0] not in kernels]
 
 
 def main():
@@ -200,9 +208,12 @@ def main():
     tuner = Tuner(arguments, work)
     folder = os.path.join(arguments.results, re.sub(r"[^a-z0-9]+", "-", covers[0]["gpu"].lower()).strip("-"))
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "cover.csv"), "w", encoding="utf-8", newline="") as stream:
+    path = os.path.join(folder, "cover.csv")
+    others = other_rows(path, {cover["kernel"] for cover in covers}) if arguments.kernel else []
+    with open(path, "w", encoding="utf-8", newline="") as stream:
         rows = csv.writer(stream, lineterminator="\n")
         rows.writerow(["kernel", "problem", "seed", "q", "chosen_us", "best_us", "chosen", "best"])
+        rows.writerows(others)
         for cover in covers:
             values = []
             for size in draw_sizes(cover, arguments.count, random.Random(f"{arguments.seed} {cover['kernel']}")):
@@ -217,7 +228,7 @@ def main():
                 stream.flush()
             mean, low, worst = summarise(values)
             print(f"{cover['kernel']}: {len(values)} sizes, q {mean:.4f} in the geometric mean, {low:.4f} at the 5th "
-                  f"percentile, {worst:.4f} at worst (seed {arguments.seed})")
+                  f"percentile, {worst:.4f} at worst (seed {arguments.seed})", flush=True)
 
 
 if __name__ == "__main__":
