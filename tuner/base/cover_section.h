@@ -26,7 +26,7 @@
 enum {
     COVER_VERSION = 1,
     COVER_CONFIGURATIONS = 16,
-    COVER_FIGURES = 16,
+    COVER_FIGURES = 64,
     COVER_LINES = 32,
     COVER_SIZES = 128,
     COVER_STEPS = 2048,       /* of all lines */

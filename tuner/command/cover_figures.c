@@ -7,6 +7,7 @@
 #include <string.h>
 
 const char *const cover_figures[COVER_RULE_FIGURES] = {"waves", "tail", "elements_per_thread"};
+const char *const cover_queues[COVER_QUEUES] = {"busiest_sm", "whole_waves"};
 
 /* --- which launches take place --- */
 
@@ -20,7 +21,7 @@ static int takes_place(const struct cover_session *session, const struct launch 
     struct bindings device = {0};
     struct bindings problem = {0};
     bool holds = false;
-    gpu_bindings(&session->tuned[0].environment.gpu, &device);
+    gpu_bindings(&cover_session_study(session)->environment.gpu, &device);
     problem_range_bind(&session->range, sizes_at(&session->sizes, size), &problem);
     const struct scope attributes = {.bindings = &device};
     const struct scope values = {.bindings = &problem, .outer = &attributes};
@@ -32,20 +33,22 @@ static int takes_place(const struct cover_session *session, const struct launch 
     return status != 0 ? status : holds;
 }
 
-static enum taking_place when_of(const struct cover_session *session, const struct launch *launch)
+/* For `count` candidates. */
+static enum taking_place when_of(const struct cover_session *session, const struct launch *launch,
+                                 const size_t *chosen, size_t count)
 {
-    size_t count = 0;
-    size_t total = session->candidates.count * session->sizes.count;
+    size_t holding = 0;
+    size_t total = count * session->sizes.count;
     if (launch->when == NULL)
         return ALWAYS;
     for (size_t i = 0; i < total; i++) {
-        int holds = takes_place(session, launch, i % session->candidates.count,
-                                i / session->candidates.count);
+        size_t candidate = chosen != NULL ? chosen[i % count] : i % count;
+        int holds = takes_place(session, launch, candidate, i / count);
         if (holds < 0)
             return SOMETIMES;
-        count += (size_t)holds;
+        holding += (size_t)holds;
     }
-    return count == total ? ALWAYS : count == 0 ? NEVER : SOMETIMES;
+    return holding == total ? ALWAYS : holding == 0 ? NEVER : SOMETIMES;
 }
 
 /* --- extents --- */
@@ -139,21 +142,25 @@ static char *product_of_axes(const struct cover_session *session)
     return text;
 }
 
-void cover_figures_add(struct cover_entry *cover, const struct cover_session *session)
+void cover_figures_add(struct cover_entry *cover, const struct cover_session *session,
+                       const size_t *chosen, size_t count)
 {
     const struct template *template = &session->range.kernel->template;
     enum taking_place *when = alloc_zeroed(template->launch_count, sizeof *when);
     for (size_t i = 0; i < template->launch_count; i++)
-        when[i] = when_of(session, &template->launches[i]);
+        when[i] = when_of(session, &template->launches[i], chosen, count);
     char *blocks = add_extents(cover, template, when, true);
     char *threads = add_extents(cover, template, when, false);
     char *axes = product_of_axes(session);
-    char *elements = alloc_format("%s / (blocks * threads)", axes);
+    char *elements = alloc_format("%s / blocks", axes);
     cover_entry_add_figure(cover, "blocks", blocks);
     cover_entry_add_figure(cover, "threads", threads);
     cover_entry_add_figure(cover, cover_figures[0], "blocks / (sm_count * blocks_per_sm)");
     cover_entry_add_figure(cover, cover_figures[1], "ceil(waves) - waves");
-    cover_entry_add_figure(cover, cover_figures[2], elements);
+    cover_entry_add_figure(cover, "elements", elements);
+    cover_entry_add_figure(cover, cover_figures[2], "elements / threads");
+    cover_entry_add_figure(cover, cover_queues[0], "ceil(blocks / sm_count)");
+    cover_entry_add_figure(cover, cover_queues[1], "ceil(waves)");
     free(elements);
     free(axes);
     free(threads);

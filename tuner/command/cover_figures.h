@@ -12,8 +12,15 @@
 enum { COVER_RULE_FIGURES = 3 };
 extern const char *const cover_figures[COVER_RULE_FIGURES];
 
-/* Adds these and what they are computed from. A reader of the tuned INI may refuse them:
+/* Counts of blocks that run one after another, which estimates of times multiply with the work of a
+ * block: those of the busiest SM, and whole waves. */
+enum { COVER_QUEUES = 2 };
+extern const char *const cover_queues[COVER_QUEUES];
+
+/* Adds these and what they are computed from, `elements` per block among it, for `count` candidates
+ * (`chosen` are their indices; NULL: all). A reader of the tuned INI may refuse them:
  * cover_entry_check(). */
-void cover_figures_add(struct cover_entry *cover, const struct cover_session *session);
+void cover_figures_add(struct cover_entry *cover, const struct cover_session *session,
+                       const size_t *chosen, size_t count);
 
 #endif

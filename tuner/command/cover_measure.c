@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "command/cover_features.h"
 #include "command/cover_runs.h"
-#include "command/cover_tuned.h"
 #include "cover/size_plan.h"
 
 #include <math.h>
@@ -11,12 +11,14 @@
 #include <string.h>
 
 enum {
-    BATCH = 4, /* sizes chosen at a time, at most */
+    BATCH = 4, /* sizes tuned at a time, at most */
     CANDIDATES_PER_CONFIGURATION = 3
 };
 
-/* Of a budget: for tuning the first sizes; and when nothing further is begun. */
-static const double first_share = 0.5;
+/* Of a budget: for tuning the first sizes; when no more are tuned; and when nothing further is
+ * begun. */
+static const double first_share = 0.35;
+static const double tuned_share = 0.55;
 static const double last_share = 0.85;
 
 /* --- time --- */
@@ -26,10 +28,11 @@ static double spent_s(const struct cover_session *session)
     return (double)(clock_ns() - session->begin_ns) * 1e-9;
 }
 
-static double left_s(const struct cover_session *session)
+/* What is left of this share of the budget. */
+static double left_s(const struct cover_session *session, double share)
 {
     double budget_s = session->limits.budget_s;
-    return budget_s > 0 ? fmax(last_share * budget_s - spent_s(session), 0) : INFINITY;
+    return budget_s > 0 ? fmax(share * budget_s - spent_s(session), 0) : INFINITY;
 }
 
 static size_t first_count(const struct cover_session *session)
@@ -37,9 +40,10 @@ static size_t first_count(const struct cover_session *session)
     return ((size_t)1 << session->sizes.axes) + 4 + 3 * session->sizes.axes;
 }
 
-static size_t most_sizes(const struct cover_session *session)
+/* Tuning a size takes far longer than measuring the candidates there. */
+static size_t most_tuned(const struct cover_session *session)
 {
-    return 2 * first_count(session) + 2;
+    return first_count(session) + first_count(session) / 2;
 }
 
 /* --- tuning --- */
@@ -55,17 +59,10 @@ static void take_tuned(struct cover_session *session, const struct sizes *sizes,
             study_release(&studies[i]);
             continue;
         }
-        if (!sizes_add(&session->sizes, size)) {
+        if (sizes_has(&session->sizes, size))
             study_release(&studies[i]);
-            continue;
-        }
-        size_t count = session->sizes.count;
-        session->tuned = alloc_resize(session->tuned, count, sizeof *session->tuned);
-        session->rounds = alloc_resize(session->rounds, count, sizeof *session->rounds);
-        session->in_rounds = alloc_resize(session->in_rounds, count, sizeof *session->in_rounds);
-        session->tuned[count - 1] = studies[i];
-        session->in_rounds[count - 1] = 0;
-        session->rounds[count - 1] = (struct study){0};
+        else
+            cover_session_add(session, size, studies[i]);
     }
 }
 
@@ -98,19 +95,24 @@ static int fail_without_sizes(const struct cover_session *session, struct error 
                      session->kernel, count);
 }
 
+/* Tunes the first sizes, and takes over what earlier sessions measured. */
 static int tune_first(struct cover_session *session, struct error *error)
 {
     struct sizes first = {.axes = session->sizes.axes};
+    struct sizes probed = {.axes = session->sizes.axes};
     double budget_s = session->limits.budget_s * first_share;
     int status = size_plan_first(&session->range, first_count(session), &first, error);
     if (status == 0)
-        cover_runs_known_sizes(session, &first);
+        cover_runs_known_sizes(session, &first, &probed);
     cover_runs_find_seeds(session, session->tuned_path);
     sizes_sort(&first);
     if (status == 0)
         status = tune(session, &first, budget_s, error);
     if (status == 0 && session->sizes.count == 0)
         status = fail_without_sizes(session, error);
+    for (size_t i = 0; i < probed.count && status == 0; i++)
+        cover_session_add(session, sizes_at(&probed, i), (struct study){0});
+    sizes_release(&probed);
     sizes_release(&first);
     return status;
 }
@@ -149,7 +151,8 @@ static int hold_rounds(struct cover_session *session, struct error *error)
 static bool can_nominate(const struct cover_session *session)
 {
     return session->candidates.count == 0 ||
-           (double)session->sizes.count * session->rounds_s < left_s(session);
+           (!session->nominated &&
+            (double)session->sizes.count * session->rounds_s < left_s(session, tuned_share));
 }
 
 /* Nominates candidates, measures them at every size, and computes the cover. */
@@ -169,8 +172,9 @@ static int compute(struct cover_session *session, struct error *error)
             nominees_times(&session->candidates, session->rounds, session->sizes.count);
         losses_init(&session->losses, session->times_ns, session->candidates.count,
                     session->sizes.count, weights);
-        cover_tuned_features(&session->features, session);
+        cover_features_fill(session);
         cover_compute(&session->cover, &session->losses, &session->features,
+                      session->basis.terms.count > 0 ? &session->basis : NULL,
                       session->configurations);
     }
     free(weights);
@@ -202,10 +206,10 @@ static void find_doubts(const struct cover_session *session, double *crossed, do
     }
 }
 
-/* Tunes the sizes at which the cover is least certain; `*more` is false if there are none left. */
-static int tune_next(struct cover_session *session, size_t batch, bool *more, struct error *error)
+/* Chooses the sizes at which the cover is least certain. */
+static int choose_next(const struct cover_session *session, size_t batch, struct sizes *next,
+                       struct error *error)
 {
-    struct sizes next = {.axes = session->sizes.axes};
     size_t count = session->sizes.count;
     double *crossed = alloc_zeroed(count * count, sizeof *crossed);
     double *expected = alloc_zeroed(count, sizeof *expected);
@@ -213,40 +217,78 @@ static int tune_next(struct cover_session *session, size_t batch, bool *more, st
                                        .left_out = &session->left_out,
                                        .expected = expected,
                                        .crossed = crossed};
+    *next = (struct sizes){.axes = session->sizes.axes};
     find_doubts(session, crossed, expected);
-    double budget_s = session->limits.budget_s > 0
-                          ? fmin((double)batch * session->tuning_s, left_s(session) / 2)
-                          : 0;
-    int status = size_plan_next(&session->range, &doubts, batch, &next, error);
-    *more = next.count > 0;
-    if (status == 0 && *more)
-        status = tune(session, &next, budget_s, error);
-    sizes_release(&next);
+    int status = size_plan_next(&session->range, &doubts, batch, next, error);
     free(crossed);
     free(expected);
     return status;
 }
 
-/* How many more sizes there is time for, in one batch. */
-static size_t batch_size(const struct cover_session *session)
+/* How many more sizes there is time for, in one batch of at most `most`, until so many are known. */
+static size_t batch_size(const struct cover_session *session, double size_s, double share,
+                         size_t most, size_t limit)
 {
-    double size_s = session->tuning_s / 2 + session->rounds_s;
-    double sizes = session->limits.budget_s > 0 ? left_s(session) / fmax(size_s, 1e-3) : BATCH;
-    size_t most = most_sizes(session) - session->sizes.count;
-    size_t batch = sizes < BATCH ? (size_t)sizes : BATCH;
-    return session->sizes.count >= most_sizes(session) ? 0 : batch < most ? batch : most;
+    double sizes =
+        session->limits.budget_s > 0 ? left_s(session, share) / fmax(size_s, 1e-3) : (double)most;
+    size_t batch = sizes < (double)most ? (size_t)sizes : most;
+    if (session->sizes.count >= limit)
+        return 0;
+    return session->sizes.count + batch <= limit ? batch : limit - session->sizes.count;
+}
+
+/* Tunes further sizes, as long as there are any that are worth it. */
+static int tune_more(struct cover_session *session, struct error *error)
+{
+    bool more = true;
+    int status = 0;
+    while (status == 0 && more) {
+        struct sizes next = {0};
+        size_t batch = batch_size(session, session->tuning_s / 2 + session->rounds_s, tuned_share,
+                                  BATCH, most_tuned(session));
+        double budget_s = session->limits.budget_s > 0 ? fmin((double)batch * session->tuning_s,
+                                                              left_s(session, tuned_share) / 2)
+                                                       : 0;
+        if (batch > 0)
+            status = choose_next(session, batch, &next, error);
+        more = next.count > 0;
+        if (status == 0 && more)
+            status = tune(session, &next, budget_s, error);
+        if (status == 0 && more)
+            status = compute(session, error);
+        sizes_release(&next);
+    }
+    return status;
+}
+
+/* Measures the candidates, and nothing else, at further sizes. */
+static int probe_more(struct cover_session *session, struct error *error)
+{
+    bool more = true;
+    int status = 0;
+    session->nominated = true;
+    while (status == 0 && more) {
+        struct sizes next = {0};
+        size_t batch = batch_size(session, session->rounds_s, last_share,
+                                  BATCH + session->sizes.count / 2, session->most_sizes);
+        if (batch > 0)
+            status = choose_next(session, batch, &next, error);
+        more = next.count > 0;
+        for (size_t i = 0; i < next.count && status == 0; i++)
+            cover_session_add(session, sizes_at(&next, i), (struct study){0});
+        if (status == 0 && more)
+            status = compute(session, error);
+        sizes_release(&next);
+    }
+    return status;
 }
 
 int cover_measure(struct cover_session *session, struct error *error)
 {
-    bool more = true;
     int status = tune_first(session, error);
     if (status == 0)
         status = compute(session, error);
-    for (size_t batch; status == 0 && more && (batch = batch_size(session)) > 0;) {
-        status = tune_next(session, batch, &more, error);
-        if (status == 0 && more)
-            status = compute(session, error);
-    }
-    return status;
+    if (status == 0)
+        status = tune_more(session, error);
+    return status == 0 ? probe_more(session, error) : status;
 }

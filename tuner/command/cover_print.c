@@ -43,7 +43,7 @@ static char *range_text(const struct cover_session *session)
         text = longer;
     }
     char *whole = alloc_format("%s%s%s%s L2 cache", text, fixed, fixed[0] != '\0' ? ", " : "",
-                               session->tuned[0].cache);
+                               cover_session_study(session)->cache);
     free(fixed);
     free(text);
     return whole;
@@ -52,7 +52,8 @@ static char *range_text(const struct cover_session *session)
 static void print_heading(const struct cover_session *session)
 {
     char *range = range_text(session);
-    printf("%s on %s: %s\n", session->kernel, session->tuned[0].environment.gpu.name, range);
+    printf("%s on %s: %s\n", session->kernel, cover_session_study(session)->environment.gpu.name,
+           range);
     free(range);
     printf("%zu candidate%s measured at %zu size%s\n\n", session->candidates.count,
            session->candidates.count == 1 ? "" : "s", session->sizes.count,
@@ -127,17 +128,14 @@ static void add_size(struct text_table *table, const struct cover_session *sessi
 static void print_sizes(const struct cover_session *session, const struct cover_option *option)
 {
     static const char *const headings[] = {"configuration", "median us", "loss %", "left out %"};
-    size_t *order = alloc_zeroed(session->sizes.count, sizeof *order);
     struct text_table *table = text_table_new();
     for (size_t i = 0; i < session->sizes.axes; i++)
         text_table_column(table, session->range.kernel->cover.axes[i].name, TABLE_RIGHT);
     add_columns(table, headings, sizeof headings / sizeof *headings);
-    sizes_order(&session->sizes, order);
     for (size_t i = 0; i < session->sizes.count; i++)
-        add_size(table, session, option, order[i]);
+        add_size(table, session, option, i);
     text_table_print(table, WIDTH, stdout);
     text_table_free(table);
-    free(order);
 }
 
 void cover_print(const struct cover_session *session)
@@ -171,29 +169,26 @@ static char *size_text(const struct cover_session *session, size_t size)
 
 int cover_print_page(const struct cover_session *session, const char *path, struct error *error)
 {
-    size_t *order = alloc_zeroed(session->sizes.count, sizeof *order);
     char **candidates = alloc_zeroed(session->candidates.count, sizeof *candidates);
     char **sizes = alloc_zeroed(session->sizes.count, sizeof *sizes);
-    char *title = alloc_format("%s on %s", session->kernel, session->tuned[0].environment.gpu.name);
+    char *title = alloc_format("%s on %s", session->kernel,
+                               cover_session_study(session)->environment.gpu.name);
     char *range = range_text(session);
     for (size_t i = 0; i < session->candidates.count; i++)
         candidates[i] = bindings_text(&session->candidates.items[i]);
     for (size_t i = 0; i < session->sizes.count; i++)
         sizes[i] = size_text(session, i);
-    sizes_order(&session->sizes, order);
     const struct cover_page page = {.title = title,
                                     .range = range,
                                     .cover = &session->cover,
                                     .losses = &session->losses,
                                     .features = &session->features,
                                     .candidates = candidates,
-                                    .sizes = sizes,
-                                    .order = order};
+                                    .sizes = sizes};
     int status = cover_page_write(path, &page, error);
     text_split_release(candidates, session->candidates.count);
     text_split_release(sizes, session->sizes.count);
     free(title);
     free(range);
-    free(order);
     return status;
 }

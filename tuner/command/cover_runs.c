@@ -15,7 +15,7 @@ enum { ROUNDS = 12, FEWEST_ROUNDS = 4 };
 static const double round_overhead_s = 0.002;
 
 /* Of a budget, for all rounds at all sizes. */
-static const double rounds_share = 0.15;
+static const double rounds_share = 0.35;
 
 /* "(n, k)=(512, 64),(1024, 64)": the values of `rows`, which have the same names. A new string. */
 static char *tuples(const struct bindings *rows, size_t count)
@@ -108,18 +108,25 @@ int cover_runs_tune(const struct cover_session *session, const struct sizes *siz
     return status;
 }
 
-/* As many rounds as the budget has time for. */
+/* As many rounds as the budget has time for, at as many sizes as there may be. */
 static unsigned count_rounds(const struct cover_session *session)
 {
     double round_s = 0;
+    size_t tuned = 0;
     if (session->limits.budget_s <= 0)
         return ROUNDS;
     for (size_t i = 0; i < session->sizes.count; i++) {
         const struct study *study = &session->tuned[i];
+        if (study->result_count == 0)
+            continue;
         double sample_s = study->results[study_best(study)].time.median_ns * 1e-9;
         round_s += (double)session->candidates.count * (6 * sample_s + round_overhead_s);
+        tuned++;
     }
-    double rounds = rounds_share * session->limits.budget_s / round_s;
+    size_t sizes =
+        session->sizes.count > session->most_sizes ? session->sizes.count : session->most_sizes;
+    double all_s = round_s * (double)sizes / (double)tuned;
+    double rounds = rounds_share * session->limits.budget_s / all_s;
     if (rounds >= ROUNDS)
         return ROUNDS;
     return rounds > FEWEST_ROUNDS ? (unsigned)rounds : FEWEST_ROUNDS;
@@ -146,28 +153,36 @@ int cover_runs_rounds(const struct cover_session *session, const struct sizes *s
     return status;
 }
 
-static bool is_of_session(const struct cover_session *session, const struct study *study)
+/* Whether a study in the record is of the session's kernel, or of its rounds, within the range. */
+static bool is_of_session(const struct cover_session *session, const struct study *study,
+                          const char *kernel, int64_t *size)
 {
-    return strcmp(study->kernel, session->rounds_kernel) == 0 &&
+    return strcmp(study->kernel, kernel) == 0 &&
            strcmp(study->template_hash, session->range.kernel->template.hash) == 0 &&
-           study->result_count > 0;
+           study->result_count > 0 && problem_range_size(&session->range, &study->problem, size);
 }
 
-void cover_runs_known_sizes(const struct cover_session *session, struct sizes *sizes)
+void cover_runs_known_sizes(const struct cover_session *session, struct sizes *tuned,
+                            struct sizes *probed)
 {
     char *path = alloc_format("%s/record.sqlite", session->results);
     struct record *record = NULL;
     struct study *studies = NULL;
     size_t count = 0;
+    struct sizes all = {.axes = tuned->axes}; /* ever tuned, maybe by another sweep */
     int64_t size[SWEEP_COVER_AXES];
     if (record_open_existing(&record, path, NULL) == 0)
         (void)record_studies(record, &studies, &count, NULL);
+    for (size_t i = 0; i < count; i++)
+        if (is_of_session(session, &studies[i], session->kernel, size))
+            (void)sizes_add(&all, size);
     for (size_t i = 0; i < count; i++) {
-        if (is_of_session(session, &studies[i]) &&
-            problem_range_size(&session->range, &studies[i].problem, size))
-            (void)sizes_add(sizes, size);
+        if (is_of_session(session, &studies[i], session->rounds_kernel, size) &&
+            !sizes_has(tuned, size))
+            (void)sizes_add(sizes_has(&all, size) ? tuned : probed, size);
         study_release(&studies[i]);
     }
+    sizes_release(&all);
     free(studies);
     record_close(record);
     free(path);

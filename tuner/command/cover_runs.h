@@ -7,9 +7,11 @@
 #include "command/cover_session.h"
 #include "record/study.h"
 
-/* Adds the sizes of the range that earlier sessions measured, according to the record. Adds none if
- * it cannot be read; the next run then reports that. */
-void cover_runs_known_sizes(const struct cover_session *session, struct sizes *sizes);
+/* Adds the sizes of the range that earlier sessions measured, according to the record: those that were
+ * tuned to `tuned`, if they are not there yet, and the others to `probed`. Adds none if the record
+ * cannot be read; the next run then reports that. */
+void cover_runs_known_sizes(const struct cover_session *session, struct sizes *tuned,
+                            struct sizes *probed);
 
 /* Fills in the session's seeds from the tuned INI at `path`. */
 void cover_runs_find_seeds(struct cover_session *session, const char *path);

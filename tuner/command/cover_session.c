@@ -2,8 +2,23 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cover_section.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* More for more values, but not more than two per octave. */
+static size_t most_sizes(const struct sweep_cover *cover)
+{
+    size_t most = 12 + 28 * cover->axis_count;
+    double octaves = 1;
+    for (size_t i = 0; i < cover->axis_count; i++)
+        octaves *= log2((double)cover->axes[i].high / (double)cover->axes[i].low);
+    if (2 * octaves + 8 < (double)most)
+        most = (size_t)(2 * octaves) + 8;
+    return most < COVER_SIZES ? most : COVER_SIZES;
+}
 
 int cover_session_init(struct cover_session *session, const struct sweep *sweep,
                        const struct sweep_kernel *kernel, const struct command_options *options,
@@ -18,16 +33,43 @@ int cover_session_init(struct cover_session *session, const struct sweep *sweep,
                                .tuned_path = run->tuned != NULL ? run->tuned : sweep->tuned,
                                .kernel = kernel->label,
                                .rounds_kernel = alloc_format("%s.cover", kernel->label),
-                               .configurations = kernel->cover.configurations};
+                               .configurations = kernel->cover.configurations,
+                               .most_sizes = most_sizes(&kernel->cover)};
     session->run.part = true;
     session->sizes.axes = session->left_out.axes = kernel->cover.axis_count;
     return problem_range_init(&session->range, kernel, sweep->path, error);
+}
+
+void cover_session_add(struct cover_session *session, const int64_t *size, struct study study)
+{
+    size_t place = sizes_insert(&session->sizes, size);
+    size_t count = session->sizes.count;
+    size_t behind = count - 1 - place;
+    session->tuned = alloc_resize(session->tuned, count, sizeof *session->tuned);
+    session->rounds = alloc_resize(session->rounds, count, sizeof *session->rounds);
+    session->in_rounds = alloc_resize(session->in_rounds, count, sizeof *session->in_rounds);
+    memmove(&session->tuned[place + 1], &session->tuned[place], behind * sizeof *session->tuned);
+    memmove(&session->rounds[place + 1], &session->rounds[place], behind * sizeof *session->rounds);
+    memmove(&session->in_rounds[place + 1], &session->in_rounds[place],
+            behind * sizeof *session->in_rounds);
+    session->tuned[place] = study;
+    session->rounds[place] = (struct study){0};
+    session->in_rounds[place] = 0;
+}
+
+const struct study *cover_session_study(const struct cover_session *session)
+{
+    size_t i = 0;
+    while (session->tuned[i].result_count == 0)
+        i++;
+    return &session->tuned[i];
 }
 
 void cover_session_forget(struct cover_session *session)
 {
     cover_release(&session->cover);
     features_release(&session->features);
+    features_release(&session->basis.terms);
     losses_release(&session->losses);
     free(session->times_ns);
     session->times_ns = NULL;

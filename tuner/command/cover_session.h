@@ -1,6 +1,6 @@
 /*
  * What is known while a cover is being made (cover_measure.h): the sizes, their studies, the
- * candidates and the cover so far. Each size has two studies:
+ * candidates and the cover so far. A size has up to two studies:
  *
  * - tuned: like any problem of a sweep; in the record, it has the kernel's name;
  * - rounds: only the candidates, which did well at some size, measured in turn, round after round;
@@ -32,13 +32,15 @@ struct cover_session {
     char *rounds_kernel;    /* NAME.cover */
     struct problem_range range;
     size_t configurations; /* to be shipped, at most */
+    size_t most_sizes;     /* to be measured */
 
-    struct sizes sizes;
-    struct study *tuned;   /* of each size */
+    struct sizes sizes;    /* in order: the same sizes are the same session */
+    struct study *tuned;   /* of each size; no results: only the candidates are measured there */
     struct study *rounds;  /* likewise; no results: not measured yet */
     size_t *in_rounds;     /* how many candidates there were then */
     struct sizes left_out; /* nothing could be measured there */
     struct nominees candidates;
+    bool nominated; /* there will be no further ones */
     struct nominees
         seeds; /* of covers in the tuned INI, for other GPUs or of an earlier session: what
                               a search tries first */
@@ -47,6 +49,7 @@ struct cover_session {
     double *times_ns; /* [candidate * sizes + size], from the rounds */
     struct losses losses;
     struct features features;
+    struct time_basis basis; /* without terms: times are not estimated */
     struct cover cover;
 };
 
@@ -55,6 +58,12 @@ struct cover_session {
 int cover_session_init(struct cover_session *session, const struct sweep *sweep,
                        const struct sweep_kernel *kernel, const struct command_options *options,
                        const struct run_options *run, struct error *error);
+
+/* Adds a size, which is new, with its study, which may be empty and is taken over. */
+void cover_session_add(struct cover_session *session, const int64_t *size, struct study study);
+
+/* Of any size that was tuned: the GPU, the kernel and the versions. There must be one. */
+const struct study *cover_session_study(const struct cover_session *session);
 
 /* Discards the cover, and what it was computed from. */
 void cover_session_forget(struct cover_session *session);

@@ -8,10 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The features that concern these configurations, at all sizes but `without`, without their texts;
+/* Standard errors above these do not excuse a shorter rule, or fewer configurations: those were
+ * asked for. */
+static const double line_error = 0.004;
+static const double configuration_error = 0.001;
+
+/* Ways to decide: rules of each number of lines, and estimated times. */
+enum { BY_TIME = RULE_LEARNT_LINES, WAYS };
+
+/* What a cover is computed from. */
+struct given {
+    const struct losses *losses;
+    const struct features *features;
+    const struct time_basis *basis; /* NULL: none */
+    size_t first_estimate;          /* its place among the features; the others follow */
+    size_t folds;                   /* parts of the sizes that are left out in turn */
+    struct time_model *models;      /* [fold * configurations + configuration], without that fold;
+                                       behind them, with all sizes */
+};
+
+/* The features that concern these configurations, at the sizes that are kept, without their texts;
  * `sources` are their indices in `features`. */
 static void select_features(struct features *selected, const struct features *features,
-                            const size_t *chosen, size_t count, size_t sizes, size_t without,
+                            const size_t *chosen, size_t count, size_t sizes, const bool *kept,
                             size_t *sources)
 {
     *selected = (struct features){0};
@@ -20,13 +39,13 @@ static void select_features(struct features *selected, const struct features *fe
         bool concerns = from->configuration == FEATURE_OF_ALL;
         for (size_t j = 0; j < count; j++)
             concerns = concerns || from->configuration == chosen[j];
-        if (!concerns)
+        if (!concerns || from->estimate)
             continue;
         sources[selected->count] = i;
         struct feature *to = features_add(selected, NULL, sizes);
         to->whole = from->whole;
         for (size_t size = 0, place = 0; size < sizes; size++)
-            if (size != without)
+            if (kept[size])
                 to->values[place++] = from->values[size];
     }
 }
@@ -41,16 +60,16 @@ static void name_features(struct rule *rule, const size_t *sources)
         }
 }
 
-/* Learns rules for the chosen configurations from all sizes but `without`. */
-static size_t learn(const struct losses *losses, const struct features *features,
-                    const size_t *chosen, size_t count, size_t without, struct rule *rules)
+/* Learns rules for the chosen configurations from the sizes that are kept. */
+static size_t learn(const struct given *given, const size_t *chosen, size_t count, const bool *kept,
+                    struct rule *rules)
 {
     struct losses part;
     struct features selected;
-    size_t *sources = alloc_zeroed(features->count, sizeof *sources);
-    losses_select(&part, losses, chosen, count, without);
-    select_features(&selected, features, chosen, count, losses->sizes, without, sources);
-    size_t learnt = rule_learn(&part, &selected, RULE_LINES, rules);
+    size_t *sources = alloc_zeroed(given->features->count, sizeof *sources);
+    losses_select(&part, given->losses, chosen, count, kept);
+    select_features(&selected, given->features, chosen, count, given->losses->sizes, kept, sources);
+    size_t learnt = rule_learn(&part, &selected, RULE_LEARNT_LINES, rules);
     for (size_t i = 0; i < learnt; i++)
         name_features(&rules[i], sources);
     features_release(&selected);
@@ -59,32 +78,114 @@ static size_t learn(const struct losses *losses, const struct features *features
     return learnt;
 }
 
-/* Chooses at most `limit` configurations without size `without`. */
-static size_t choose(const struct losses *losses, size_t limit, size_t without, size_t *chosen)
+/* Chooses at most `limit` configurations by the sizes that are kept. */
+static size_t choose(const struct losses *losses, size_t limit, const bool *kept, size_t *chosen)
 {
     struct losses part;
     size_t *all = alloc_zeroed(losses->configurations, sizeof *all);
     for (size_t i = 0; i < losses->configurations; i++)
         all[i] = i;
-    losses_select(&part, losses, all, losses->configurations, without);
+    losses_select(&part, losses, all, losses->configurations, kept);
     size_t count = choice_make(&part, limit, CHOICE_WORTH, chosen);
     free(all);
     losses_release(&part);
     return count;
 }
 
-/* What rules of each number of lines lose at a size that they were learnt without. */
-static void leave_out(const struct losses *losses, const struct features *features, size_t limit,
-                      size_t size, double *lost)
+/* --- estimated times --- */
+
+static void keep_other_folds(const struct given *given, size_t fold, bool *kept)
+{
+    for (size_t size = 0; size < given->losses->sizes; size++)
+        kept[size] = size % given->folds != fold;
+}
+
+static void fit_models(struct given *given)
+{
+    size_t configurations = given->losses->configurations;
+    bool *kept = alloc_zeroed(given->losses->sizes, sizeof *kept);
+    given->models = alloc_zeroed((given->folds + 1) * configurations, sizeof *given->models);
+    for (size_t fold = 0; fold <= given->folds; fold++) {
+        keep_other_folds(given, fold, kept);
+        for (size_t i = 0; i < configurations; i++)
+            time_model_fit(&given->models[fold * configurations + i], given->basis, i, kept);
+    }
+    free(kept);
+}
+
+static const struct time_model *models_without(const struct given *given, size_t fold)
+{
+    return given->models + fold * given->losses->configurations;
+}
+
+/* The estimates of all configurations, from all sizes, become features. */
+static void add_estimates(const struct given *given, struct features *features)
+{
+    const struct time_model *models = models_without(given, given->folds);
+    size_t sizes = given->losses->sizes;
+    for (size_t i = 0; i < given->losses->configurations; i++) {
+        struct feature *feature = features_add(features, "time", sizes);
+        feature->configuration = i;
+        feature->estimate = true;
+        for (size_t size = 0; size < sizes; size++)
+            feature->values[size] = time_model_estimate(&models[i], given->basis, size);
+    }
+}
+
+/* What the configuration with the least estimate loses at a size, if fold `fold` is not known. */
+static double lose_by_time(const struct given *given, const size_t *chosen, size_t count,
+                           size_t fold, size_t size)
+{
+    double least_ns = INFINITY;
+    double lost = LOSS_FAILED;
+    for (size_t i = 0; i < count && given->basis != NULL; i++) {
+        const struct time_model *model = models_without(given, fold) + chosen[i];
+        double time_ns = time_model_estimate(model, given->basis, size);
+        if (!(time_ns < least_ns))
+            continue;
+        least_ns = time_ns;
+        lost = losses_of(given->losses, chosen[i], size);
+    }
+    return lost;
+}
+
+/* Each line compares its configuration's estimate with those of all later ones. */
+static void make_rule_by_time(const struct given *given, const size_t *chosen, size_t count,
+                              struct rule *rule)
+{
+    *rule = (struct rule){.count = count};
+    for (size_t i = 0; i < count; i++) {
+        struct rule_line *line = &rule->lines[i];
+        line->configuration = i;
+        for (size_t j = i + 1; j < count; j++)
+            line->tests[line->test_count++] =
+                (struct rule_test){.feature = given->first_estimate + chosen[i],
+                                   .against = true,
+                                   .other = given->first_estimate + chosen[j]};
+    }
+}
+
+/* --- what is lost --- */
+
+/* What each way loses at the sizes of a fold, if they are not known. */
+static void leave_out(const struct given *given, size_t limit, size_t fold, double *lost)
 {
     struct rule rules[RULE_LINES];
     size_t chosen[CHOICE_LIMIT];
-    size_t count = choose(losses, limit, size, chosen);
-    size_t learnt = learn(losses, features, chosen, count, size, rules);
-    for (size_t i = 0; i < RULE_LINES; i++) {
-        const struct rule *rule = &rules[i < learnt ? i : learnt - 1];
-        lost[i] = losses_of(losses, chosen[rule_decide(rule, features, size)], size);
+    bool *kept = alloc_zeroed(given->losses->sizes, sizeof *kept);
+    keep_other_folds(given, fold, kept);
+    size_t count = choose(given->losses, limit, kept, chosen);
+    size_t learnt = learn(given, chosen, count, kept, rules);
+    for (size_t size = fold; size < given->losses->sizes; size += given->folds) {
+        double *own = lost + size * WAYS;
+        for (size_t i = 0; i < RULE_LEARNT_LINES; i++) {
+            const struct rule *rule = &rules[i < learnt ? i : learnt - 1];
+            own[i] =
+                losses_of(given->losses, chosen[rule_decide(rule, given->features, size)], size);
+        }
+        own[BY_TIME] = lose_by_time(given, chosen, count, fold, size);
     }
+    free(kept);
 }
 
 /* Of the numbers at each size, `stride` apart. */
@@ -104,11 +205,10 @@ static double objective_over(const struct losses *losses, const double *lost, si
 }
 
 /* Whether losing `lost` is as good as losing `least`: no worse by more than what is worth a line or a
- * configuration, and the standard error of the difference, if that is small. */
+ * configuration, and the standard error of the difference, up to `error_limit`. */
 static bool is_as_good(const struct losses *losses, const double *lost, const double *least,
-                       size_t stride)
+                       size_t stride, double error_limit)
 {
-    static const double error_limit = 0.004;
     double difference =
         objective_over(losses, lost, stride) - objective_over(losses, least, stride);
     double mean = 0;
@@ -125,44 +225,51 @@ static bool is_as_good(const struct losses *losses, const double *lost, const do
     return difference <= CHOICE_WORTH + fmin(sqrt(squares * weights), error_limit);
 }
 
-/* What rules of each number of lines lose at the sizes that they were learnt from. */
-static void fit(const struct losses *losses, const struct features *features,
-                const struct cover_option *option, struct rule *rules, double *fitted)
+/* Makes the rule of each way from all sizes; what they lose there. */
+static void fit(const struct given *given, const struct cover_option *option, struct rule *rules,
+                double *fitted)
 {
-    size_t learnt = learn(losses, features, option->chosen, option->count, losses->sizes, rules);
-    for (size_t i = learnt; i < RULE_LINES; i++)
+    const struct losses *losses = given->losses;
+    bool *kept = alloc_zeroed(losses->sizes, sizeof *kept);
+    keep_other_folds(given, given->folds, kept); /* all */
+    size_t learnt = learn(given, option->chosen, option->count, kept, rules);
+    for (size_t i = learnt; i < RULE_LEARNT_LINES; i++)
         rules[i] = rules[learnt - 1];
-    for (size_t size = 0; size < losses->sizes; size++)
-        for (size_t i = 0; i < RULE_LINES; i++)
-            fitted[size * RULE_LINES + i] =
-                losses_of(losses, option->chosen[rule_decide(&rules[i], features, size)], size);
+    make_rule_by_time(given, option->chosen, option->count, &rules[BY_TIME]);
+    for (size_t size = 0; size < losses->sizes; size++) {
+        double *own = fitted + size * WAYS;
+        for (size_t i = 0; i < RULE_LEARNT_LINES; i++)
+            own[i] = losses_of(losses,
+                               option->chosen[rule_decide(&rules[i], given->features, size)], size);
+        own[BY_TIME] = lose_by_time(given, option->chosen, option->count, given->folds, size);
+    }
+    free(kept);
 }
 
 /*
- * The number of the shortest rule that is as good as any. What is lost at a size left out is too much,
- * because the size is missing, and what is lost at those that a rule was learnt from is too little; so
- * rules are judged by both (Efron's .632 estimator, 1983).
+ * The shortest rule that is as good as any. What is lost at a size left out is too much, because the
+ * size is missing, and what is lost at those that a rule was learnt from is too little; so rules are
+ * judged by both (Efron's .632 estimator, 1983).
  */
 static size_t enough_lines(const struct losses *losses, const double *judged)
 {
     size_t least = 0;
     size_t index = 0;
-    for (size_t i = 1; i < RULE_LINES; i++)
-        if (objective_over(losses, judged + i, RULE_LINES) <
-            objective_over(losses, judged + least, RULE_LINES))
+    for (size_t i = 1; i < WAYS; i++)
+        if (objective_over(losses, judged + i, WAYS) < objective_over(losses, judged + least, WAYS))
             least = i;
-    while (!is_as_good(losses, judged + index, judged + least, RULE_LINES))
+    while (!is_as_good(losses, judged + index, judged + least, WAYS, line_error))
         index++;
     return index;
 }
 
-static void compute_option(struct cover_option *option, const struct losses *losses,
-                           const struct features *features, size_t limit)
+static void compute_option(struct cover_option *option, const struct given *given, size_t limit)
 {
     enum { FEWEST_SIZES = 3 };
     static const double left_out_share = 0.632;
-    const size_t count = losses->sizes * RULE_LINES;
-    struct rule rules[RULE_LINES];
+    const struct losses *losses = given->losses;
+    const size_t count = losses->sizes * WAYS;
+    struct rule rules[WAYS];
     double *fitted = alloc_zeroed(count, sizeof *fitted);
     double *lost = alloc_zeroed(count, sizeof *lost);
     double *judged = alloc_zeroed(count, sizeof *judged);
@@ -171,19 +278,19 @@ static void compute_option(struct cover_option *option, const struct losses *los
         .judged_at = alloc_zeroed(losses->sizes, sizeof *option->judged_at)};
     option->count = choice_make(losses, limit, CHOICE_WORTH, option->chosen);
     option->least = choice_loss(losses, option->chosen, option->count);
-    fit(losses, features, option, rules, fitted);
+    fit(given, option, rules, fitted);
     memcpy(lost, fitted, count * sizeof *lost);
-    for (size_t size = 0; size < losses->sizes && losses->sizes >= FEWEST_SIZES; size++)
-        leave_out(losses, features, limit, size, lost + size * RULE_LINES);
+    for (size_t fold = 0; fold < given->folds && losses->sizes >= FEWEST_SIZES; fold++)
+        leave_out(given, limit, fold, lost);
     for (size_t i = 0; i < count; i++)
         judged[i] = left_out_share * lost[i] + (1 - left_out_share) * fitted[i];
     size_t index = enough_lines(losses, judged);
     option->rule = rules[index];
-    option->fitted = loss_over(losses, fitted + index, RULE_LINES);
-    option->expected = loss_over(losses, lost + index, RULE_LINES);
+    option->fitted = loss_over(losses, fitted + index, WAYS);
+    option->expected = loss_over(losses, lost + index, WAYS);
     for (size_t size = 0; size < losses->sizes; size++) {
-        option->expected_at[size] = lost[size * RULE_LINES + index];
-        option->judged_at[size] = judged[size * RULE_LINES + index];
+        option->expected_at[size] = lost[size * WAYS + index];
+        option->judged_at[size] = judged[size * WAYS + index];
     }
     free(judged);
     free(lost);
@@ -205,7 +312,8 @@ static size_t enough_configurations(const struct cover *cover, const struct loss
         if (objective_over(losses, cover->options[i].judged_at, 1) <
             objective_over(losses, cover->options[least].judged_at, 1))
             least = i;
-    while (!is_as_good(losses, cover->options[index].judged_at, cover->options[least].judged_at, 1))
+    while (!is_as_good(losses, cover->options[index].judged_at, cover->options[least].judged_at, 1,
+                       configuration_error))
         index++;
     return index;
 }
@@ -229,14 +337,30 @@ static void drop_unused(struct cover_option *option, const struct losses *losses
     option->least = choice_loss(losses, option->chosen, count);
 }
 
-void cover_compute(struct cover *cover, const struct losses *losses,
-                   const struct features *features, size_t limit)
+/* Each size alone, unless there are many. */
+static size_t count_folds(size_t sizes)
 {
+    enum { ALONE = 24, FOLDS = 12 };
+    return sizes <= ALONE ? sizes : FOLDS;
+}
+
+void cover_compute(struct cover *cover, const struct losses *losses, struct features *features,
+                   const struct time_basis *basis, size_t limit)
+{
+    struct given given = {.losses = losses,
+                          .features = features,
+                          .basis = basis,
+                          .first_estimate = features->count,
+                          .folds = count_folds(losses->sizes)};
     assert(limit >= 1 && limit <= CHOICE_LIMIT && losses->sizes > 0 && losses->configurations > 0);
     *cover = (struct cover){0};
+    if (basis != NULL) {
+        fit_models(&given);
+        add_estimates(&given, features);
+    }
     while (cover->count < limit) {
         struct cover_option *option = &cover->options[cover->count];
-        compute_option(option, losses, features, cover->count + 1);
+        compute_option(option, &given, cover->count + 1);
         if (option->count <= cover->count) { /* no more are worth it */
             release_option(option);
             break;
@@ -245,11 +369,18 @@ void cover_compute(struct cover *cover, const struct losses *losses,
     }
     cover->best = enough_configurations(cover, losses);
     drop_unused(&cover->options[cover->best], losses);
+    if (basis != NULL) {
+        size_t size = losses->configurations * sizeof *cover->models;
+        cover->models = alloc_zeroed(losses->configurations, sizeof *cover->models);
+        memcpy(cover->models, models_without(&given, given.folds), size);
+    }
+    free(given.models);
 }
 
 void cover_release(struct cover *cover)
 {
     for (size_t i = 0; i < cover->count; i++)
         release_option(&cover->options[i]);
+    free(cover->models);
     *cover = (struct cover){0};
 }

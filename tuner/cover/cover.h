@@ -2,8 +2,12 @@
  * A cover: a few configurations that serve a whole range of sizes, and the rule that decides among
  * them. It is computed from measurements alone; nothing here measures.
  *
- * To estimate its loss at sizes that were not measured, each size is left out in turn,
- * configurations and a rule are chosen without it, and their loss at that size is taken.
+ * The rule either has lines that were learnt (rule_learning.h), or chooses the configuration whose
+ * estimated time is the least (time_model.h).
+ *
+ * To estimate its loss at sizes that were not measured, each size, or each part of them if there are
+ * many, is left out in turn, configurations and a rule are chosen without it, and their loss there is
+ * taken.
  */
 #ifndef AUTOTUNE_COVER_H
 #define AUTOTUNE_COVER_H
@@ -11,6 +15,7 @@
 #include "cover/choice.h"
 #include "cover/losses.h"
 #include "cover/rule.h"
+#include "cover/time_model.h"
 
 #include <stddef.h>
 
@@ -31,15 +36,19 @@ struct cover {
     struct cover_option options[CHOICE_LIMIT];
     size_t count;
     size_t best; /* the option with the fewest configurations that is as good as any */
+    struct time_model *models; /* of each configuration's time; NULL if there is no basis */
 };
 
 /*
  * Computes the options with 1 to `limit` configurations (1 to CHOICE_LIMIT). Features of
  * configurations that are not chosen are not used. With one size, or one configuration, there is
  * one option. With fewer than three sizes nothing can be left out, and `expected` is `fitted`.
+ *
+ * With a `basis`, which may be NULL, times are estimated; each configuration's estimate is added to
+ * the features.
  */
-void cover_compute(struct cover *cover, const struct losses *losses,
-                   const struct features *features, size_t limit);
+void cover_compute(struct cover *cover, const struct losses *losses, struct features *features,
+                   const struct time_basis *basis, size_t limit);
 void cover_release(struct cover *cover);
 
 #endif

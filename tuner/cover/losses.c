@@ -66,18 +66,22 @@ double losses_of(const struct losses *losses, size_t configuration, size_t size)
 }
 
 void losses_select(struct losses *selected, const struct losses *losses, const size_t *chosen,
-                   size_t count, size_t without)
+                   size_t count, const bool *kept)
 {
-    size_t sizes = losses->sizes - (without < losses->sizes);
+    size_t sizes = 0;
+    size_t to = 0;
+    for (size_t size = 0; size < losses->sizes; size++)
+        sizes += kept[size];
     *selected = (struct losses){.configurations = count,
                                 .sizes = sizes,
                                 .values = alloc_zeroed(count * sizes, sizeof(double)),
                                 .weights = alloc_zeroed(sizes, sizeof(double))};
-    for (size_t to = 0; to < sizes; to++) {
-        size_t from = to + (to >= without);
+    for (size_t from = 0; from < losses->sizes; from++) {
+        if (!kept[from])
+            continue;
         for (size_t i = 0; i < count; i++)
             selected->values[i * sizes + to] = losses_of(losses, chosen[i], from);
-        selected->weights[to] = losses->weights[from];
+        selected->weights[to++] = losses->weights[from];
     }
     normalise(selected->weights, sizes);
 }

@@ -38,10 +38,10 @@ void losses_release(struct losses *losses);
 
 double losses_of(const struct losses *losses, size_t configuration, size_t size);
 
-/* A copy with the configurations that `chosen` names, in that order, without size `without`
- * (losses->sizes: with all). */
+/* A copy with the configurations that `chosen` names, in that order, and the sizes with
+ * `kept[size]`. */
 void losses_select(struct losses *selected, const struct losses *losses, const size_t *chosen,
-                   size_t count, size_t without);
+                   size_t count, const bool *kept);
 
 /* Over all sizes. */
 struct loss {

@@ -54,7 +54,8 @@ double *nominees_times(const struct nominees *candidates, const struct study *st
     double *times = alloc_zeroed(candidates->count * count, sizeof *times);
     for (size_t i = 0; i < count; i++) {
         const struct study *study = &studies[i];
-        double absent = study_is_partial(study) ? TIME_MISSING : TIME_FAILED;
+        bool partial = study->result_count == 0 || study_is_partial(study);
+        double absent = partial ? TIME_MISSING : TIME_FAILED;
         for (size_t j = 0; j < candidates->count; j++)
             times[j * count + i] = absent;
         for (size_t j = 0; j < study->result_count; j++) {

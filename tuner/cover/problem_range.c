@@ -127,12 +127,19 @@ const int64_t *sizes_at(const struct sizes *sizes, size_t index)
     return sizes->values + index * sizes->axes;
 }
 
+bool sizes_has(const struct sizes *sizes, const int64_t *size)
+{
+    for (size_t i = 0; i < sizes->count; i++)
+        if (memcmp(sizes_at(sizes, i), size, sizes->axes * sizeof *size) == 0)
+            return true;
+    return false;
+}
+
 bool sizes_add(struct sizes *sizes, const int64_t *size)
 {
     const size_t bytes = sizes->axes * sizeof *size;
-    for (size_t i = 0; i < sizes->count; i++)
-        if (memcmp(sizes_at(sizes, i), size, bytes) == 0)
-            return false;
+    if (sizes_has(sizes, size))
+        return false;
     sizes->values = alloc_resize(sizes->values, (sizes->count + 1) * sizes->axes, sizeof *size);
     memcpy(sizes->values + sizes->count++ * sizes->axes, size, bytes);
     return true;
@@ -169,22 +176,25 @@ double sizes_nearest(const struct sizes *sizes, const int64_t *size, size_t *nea
     return least;
 }
 
-static int compare_sizes(const void *a, const void *b, void *user)
+static int compare_sizes(const int64_t *left, const int64_t *right, size_t axes)
 {
-    const struct sizes *const *sizes = user;
-    const int64_t *left = sizes_at(*sizes, *(const size_t *)a);
-    const int64_t *right = sizes_at(*sizes, *(const size_t *)b);
-    for (size_t i = 0; i < (*sizes)->axes; i++)
+    for (size_t i = 0; i < axes; i++)
         if (left[i] != right[i])
             return left[i] < right[i] ? -1 : 1;
     return 0;
 }
 
-void sizes_order(const struct sizes *sizes, size_t *order)
+size_t sizes_insert(struct sizes *sizes, const int64_t *size)
 {
-    for (size_t i = 0; i < sizes->count; i++)
-        order[i] = i;
-    qsort_r(order, sizes->count, sizeof *order, compare_sizes, &sizes);
+    size_t place = sizes->count;
+    sizes->values = alloc_resize(sizes->values, (sizes->count + 1) * sizes->axes, sizeof *size);
+    while (place > 0 && compare_sizes(size, sizes_at(sizes, place - 1), sizes->axes) < 0)
+        place--;
+    int64_t *at = sizes->values + place * sizes->axes;
+    memmove(at + sizes->axes, at, (sizes->count - place) * sizes->axes * sizeof *size);
+    memcpy(at, size, sizes->axes * sizeof *size);
+    sizes->count++;
+    return place;
 }
 
 static double volume(const int64_t *size, size_t axes)

@@ -44,19 +44,21 @@ int problem_range_admits(const struct problem_range *range, const int64_t *size,
  * there are none. */
 char *problem_range_constraint(const struct problem_range *range);
 
+/* Ordered by the values, the first axis first, if sizes_insert() alone fills it. */
 struct sizes {
     int64_t *values; /* [size * axes + axis] */
     size_t axes;
     size_t count;
 };
 
+bool sizes_has(const struct sizes *sizes, const int64_t *size);
+
 /* Adds a size unless the list has it; returns whether it did. */
 bool sizes_add(struct sizes *sizes, const int64_t *size);
+/* Adds a size that an ordered list does not have; returns its place. */
+size_t sizes_insert(struct sizes *sizes, const int64_t *size);
 const int64_t *sizes_at(const struct sizes *sizes, size_t index);
 void sizes_release(struct sizes *sizes);
-
-/* The sizes' indices in the order of their values, the first axis first. */
-void sizes_order(const struct sizes *sizes, size_t *order);
 
 /* Sorts them by the product of their values, so that neighbours are alike. */
 void sizes_sort(struct sizes *sizes);

@@ -24,21 +24,26 @@ void features_release(struct features *features)
     *features = (struct features){0};
 }
 
-static bool line_holds(const struct rule_line *line, const struct features *features, size_t size)
+static bool test_holds(const struct rule_test *test, const struct features *features, size_t size)
 {
-    for (size_t i = 0; i < line->test_count; i++) {
-        const struct rule_test *test = &line->tests[i];
-        bool below = features->items[test->feature].values[size] < test->threshold;
-        if (below != test->below)
+    double value = features->items[test->feature].values[size];
+    if (test->against)
+        return value <= features->items[test->other].values[size];
+    return (value < test->threshold) == test->below;
+}
+
+bool rule_line_holds(const struct rule_line *line, const struct features *features, size_t size)
+{
+    for (size_t i = 0; i < line->test_count; i++)
+        if (!test_holds(&line->tests[i], features, size))
             return false;
-    }
     return true;
 }
 
 size_t rule_decide(const struct rule *rule, const struct features *features, size_t size)
 {
     size_t i = 0;
-    while (i + 1 < rule->count && !line_holds(&rule->lines[i], features, size))
+    while (i + 1 < rule->count && !rule_line_holds(&rule->lines[i], features, size))
         i++;
     return rule->lines[i].configuration;
 }

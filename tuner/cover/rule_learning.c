@@ -89,17 +89,6 @@ static struct loss both(struct loss a, struct loss b)
     return (struct loss){a.mean + b.mean, fmax(a.worst, b.worst)};
 }
 
-static bool line_matches(const struct learning *learning, const struct rule_line *line, size_t size)
-{
-    for (size_t i = 0; i < line->test_count; i++) {
-        const struct rule_test *test = &line->tests[i];
-        double value = learning->features->items[test->feature].values[size];
-        if ((value < test->threshold) != test->below)
-            return false;
-    }
-    return true;
-}
-
 /* What the rule loses where the new line cannot decide, which is everywhere in front of `place` and
  * where the comparisons that `line` has do not hold; sets `open`. */
 static struct loss close_sizes(struct learning *learning, const struct rule_line *line,
@@ -108,7 +97,7 @@ static struct loss close_sizes(struct learning *learning, const struct rule_line
     struct loss closed = {0};
     for (size_t size = 0; size < learning->losses->sizes; size++) {
         learning->open[size] =
-            learning->decided[size] >= place && line_matches(learning, line, size);
+            learning->decided[size] >= place && rule_line_holds(line, learning->features, size);
         if (!learning->open[size])
             add_loss(&closed, learning->losses->weights[size], learning->current[size]);
     }
@@ -239,7 +228,8 @@ static double apply(struct learning *learning, const struct rule *rule)
     struct loss loss = {0};
     for (size_t size = 0; size < learning->losses->sizes; size++) {
         size_t line = 0;
-        while (line + 1 < rule->count && !line_matches(learning, &rule->lines[line], size))
+        while (line + 1 < rule->count &&
+               !rule_line_holds(&rule->lines[line], learning->features, size))
             line++;
         learning->decided[size] = line;
         learning->current[size] =
@@ -289,7 +279,7 @@ size_t rule_learn(const struct losses *losses, const struct features *features, 
 {
     struct learning learning;
     size_t count = 1;
-    assert(limit >= 1 && limit <= RULE_LINES);
+    assert(limit >= 1 && limit <= RULE_LEARNT_LINES);
     learning_init(&learning, losses, features);
     rules[0] = (struct rule){.count = 1};
     double objective = settle(&learning, &rules[0]);

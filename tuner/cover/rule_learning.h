@@ -1,6 +1,6 @@
 /*
  * Learns a rule that loses little: lines are inserted one after another, each at the place, and
- * with the comparisons and the configuration, that lower loss_objective() most. The loss itself is
+ * with at most two comparisons and the configuration, that lower loss_objective() most. The loss itself is
  * minimised, not the number of sizes at which another configuration would be better.
  */
 #ifndef AUTOTUNE_RULE_LEARNING_H
@@ -15,8 +15,10 @@
  * it. */
 #define RULE_WORTH 0.0004
 
+enum { RULE_LEARNT_LINES = 12 };
+
 /*
- * Learns at most `limit` (1 to RULE_LINES) rules for the configurations of `losses`, each from the
+ * Learns at most `limit` (1 to RULE_LEARNT_LINES) rules for the configurations of `losses`, each from the
  * one before it by inserting a line: rules[0] has one line, rules[i] at most i + 1. Returns how many
  * are worth it, at least 1.
  */

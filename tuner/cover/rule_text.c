@@ -6,16 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+static size_t place_of(size_t configuration, const size_t *chosen, size_t count)
+{
+    size_t place = 0;
+    while (place + 1 < count && chosen[place] != configuration)
+        place++;
+    return place;
+}
+
 /* "waves", or "waves(2)" if it is of another configuration than the line's. A new string. */
 static char *feature_text(const struct feature *feature, size_t own, const size_t *chosen,
                           size_t count)
 {
-    size_t place = 0;
     if (feature->configuration == FEATURE_OF_ALL || feature->configuration == chosen[own])
         return alloc_string(feature->text);
-    while (place + 1 < count && chosen[place] != feature->configuration)
-        place++;
-    return alloc_format("%s(%zu)", feature->text, place + 1);
+    return alloc_format("%s(%zu)", feature->text,
+                        place_of(feature->configuration, chosen, count) + 1);
 }
 
 static char *test_text(const struct rule_test *test, const struct features *features, size_t own,
@@ -33,10 +39,31 @@ static char *test_text(const struct rule_test *test, const struct features *feat
     return text;
 }
 
+/* "time_1 <= min(time_2(2), time_3(3))" */
+static char *estimates_text(const struct rule_line *line, const struct features *features,
+                            const size_t *chosen, size_t count)
+{
+    char *others = NULL;
+    for (size_t i = 0; i < line->test_count; i++) {
+        size_t other = features->items[line->tests[i].other].configuration;
+        size_t number = place_of(other, chosen, count) + 1;
+        char *longer = others != NULL ? alloc_format("%s, time_%zu(%zu)", others, number, number)
+                                      : alloc_format("time_%zu(%zu)", number, number);
+        free(others);
+        others = longer;
+    }
+    char *text = alloc_format(line->test_count > 1 ? "time_%zu <= min(%s)" : "time_%zu <= %s",
+                              line->configuration + 1, others);
+    free(others);
+    return text;
+}
+
 char *rule_text(const struct rule_line *line, const struct features *features, const size_t *chosen,
                 size_t count)
 {
     char *text = NULL;
+    if (line->test_count > 0 && line->tests[0].against)
+        return estimates_text(line, features, chosen, count);
     for (size_t i = 0; i < line->test_count; i++) {
         char *test = test_text(&line->tests[i], features, line->configuration, chosen, count);
         char *longer = text != NULL ? alloc_format("%s and %s", text, test) : alloc_string(test);

@@ -85,8 +85,7 @@ static enum colour colour_of(double loss)
 static void write_cell(FILE *stream, const struct cover_page *page, size_t row, size_t column,
                        bool chosen)
 {
-    size_t size = page->order[column];
-    double loss = losses_of(page->losses, row, size);
+    double loss = losses_of(page->losses, row, column);
     double x = NAMES + CELL * (double)column;
     double y = CELL * (double)row;
     svg_begin(stream, "rect", colour_of(loss), "");
@@ -97,7 +96,7 @@ static void write_cell(FILE *stream, const struct cover_page *page, size_t row, 
     fputs("><title>", stream);
     html_text(stream, page->candidates[row]);
     fputs(", ", stream);
-    html_text(stream, page->sizes[size]);
+    html_text(stream, page->sizes[column]);
     fprintf(stream, ": %s%.2f %%%s</title></rect>\n",
             loss >= LOSS_FAILED ? "failed, counted as " : "", loss_percent(loss),
             chosen ? ", chosen by the rule" : "");
@@ -133,7 +132,7 @@ static void write_column_name(FILE *stream, const struct cover_page *page, size_
     svg_attribute(stream, "x", x);
     svg_attribute(stream, "y", y);
     svg_rotate(stream, -60, x, y);
-    svg_text(stream, page->sizes[page->order[column]]);
+    svg_text(stream, page->sizes[column]);
 }
 
 static void write_map(FILE *stream, const struct cover_page *page)
@@ -151,8 +150,7 @@ static void write_map(FILE *stream, const struct cover_page *page)
     for (size_t row = 0; row < losses->configurations; row++) {
         write_row_name(stream, option, row);
         for (size_t column = 0; column < losses->sizes; column++) {
-            size_t size = page->order[column];
-            size_t choice = option->chosen[rule_decide(&option->rule, page->features, size)];
+            size_t choice = option->chosen[rule_decide(&option->rule, page->features, column)];
             write_cell(stream, page, row, column, choice == row);
         }
     }

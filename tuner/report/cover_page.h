@@ -20,7 +20,6 @@ struct cover_page {
     const struct features *features;
     char *const *candidates; /* their parameters */
     char *const *sizes;      /* their values, "512 x 64" */
-    const size_t *order;     /* of the sizes, from left to right */
 };
 
 /* Writes the page. Returns 0 or ERROR_RECORD. */

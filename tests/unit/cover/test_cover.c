@@ -15,9 +15,9 @@ static const struct cover_option *best_of(const struct cover *cover)
     return &cover->options[cover->best];
 }
 
-static void compute(struct cover *cover, const struct invented *invented, size_t limit)
+static void compute(struct cover *cover, struct invented *invented, size_t limit)
 {
-    cover_compute(cover, &invented->losses, &invented->features, limit);
+    cover_compute(cover, &invented->losses, &invented->features, NULL, limit);
 }
 
 /* 0 is the faster one below 2^16, 1 from 2^16 on, by more the farther away. */
@@ -207,7 +207,7 @@ static void test_a_rule_may_use_products_and_ratios(void **state)
             times_ns[j * PLACES + i] = j == ideal(m, n) ? 1 : 1.2;
     }
     losses_init(&losses, times_ns, CONFIGURATIONS, PLACES, NULL);
-    cover_compute(&cover, &losses, &features, 4);
+    cover_compute(&cover, &losses, &features, NULL, 4);
     assert_int_equal(best_of(&cover)->count, 3);
     assert_true(best_of(&cover)->fitted.worst < 1e-9);
     assert_int_equal(best_of(&cover)->rule.count, 3);

@@ -1,0 +1,199 @@
+#include "command/cover_features.h"
+
+#include "base/alloc.h"
+#include "base/cover_section.h"
+#include "command/cover_draft.h"
+#include "command/cover_figures.h"
+#include "cover/size_features.h"
+#include "record/cover_choice.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The candidates as the configurations of a cover, compiled. */
+struct draft {
+    const struct cover_session *session;
+    struct tuned_entry entry;
+    struct cover_section *section;
+};
+
+static int draft_init(struct draft *draft, const struct cover_session *session)
+{
+    struct bindings problem = {0};
+    *draft = (struct draft){.session = session};
+    cover_draft_begin(&draft->entry, session);
+    for (size_t i = 0; i < session->candidates.count; i++)
+        cover_draft_configuration(draft->entry.cover, session, i);
+    cover_figures_add(draft->entry.cover, session, NULL, session->candidates.count);
+    cover_entry_add_line(draft->entry.cover, 0, NULL);
+    problem_range_bind(&session->range, sizes_at(&session->sizes, 0), &problem);
+    cover_entry_add_size(draft->entry.cover, &problem, 0, 1, 0); /* a cover must have one */
+    bindings_release(&problem);
+    return cover_entry_section(&draft->entry, &draft->section, NULL);
+}
+
+static void draft_release(struct draft *draft)
+{
+    free(draft->section);
+    tuned_entry_release(&draft->entry);
+}
+
+/* The values of an expression for one candidate at each size; false if one cannot be computed. */
+static bool evaluate(const struct draft *draft, const char *expression, size_t candidate,
+                     double *results)
+{
+    const struct sizes *sizes = &draft->session->sizes;
+    struct ini_reader ini = {0};
+    double values[COVER_VALUES];
+    for (size_t i = 0; i < sizes->count; i++) {
+        for (size_t axis = 0; axis < sizes->axes; axis++)
+            values[axis] = (double)sizes_at(sizes, i)[axis];
+        values[sizes->axes] = draft->entry.sm_count;
+        results[i] = cover_section_evaluate(draft->section, &ini, expression, candidate, values);
+        if (!isfinite(results[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool all_same(const double *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (fabs(values[i] - values[0]) > 0)
+            return false;
+    return true;
+}
+
+/* Unless its values are all the same. */
+static void add_feature(const struct draft *draft, struct features *features, const char *text,
+                        size_t candidate)
+{
+    size_t count = draft->session->sizes.count;
+    double *values = alloc_zeroed(count, sizeof *values);
+    if (evaluate(draft, text, candidate, values) && !all_same(values, count)) {
+        struct feature *feature = features_add(features, text, count);
+        memcpy(feature->values, values, count * sizeof *values);
+        feature->configuration = candidate;
+    }
+    free(values);
+}
+
+/* --- terms of estimates --- */
+
+/* Texts that are multiplied with each other. */
+struct factors {
+    char **items;
+    size_t count;
+};
+
+static void factors_add(struct factors *factors, char *text)
+{
+    *(char **)ARRAY_APPEND(factors->items, factors->count) = text;
+}
+
+static void factors_release(struct factors *factors)
+{
+    for (size_t i = 0; i < factors->count; i++)
+        free(factors->items[i]);
+    free(factors->items);
+}
+
+static const char *axis_name(const struct cover_session *session, size_t axis)
+{
+    return session->range.kernel->cover.axes[axis].name;
+}
+
+/* "1", "m", "n", "m * n", …: memory moved, and work that any number of blocks shares. */
+static void add_products(const struct cover_session *session, struct factors *factors)
+{
+    for (size_t set = 0; set < (size_t)1 << session->sizes.axes; set++) {
+        char *text = NULL;
+        for (size_t axis = 0; axis < session->sizes.axes; axis++) {
+            const char *name = axis_name(session, axis);
+            char *longer = text != NULL ? alloc_format("%s * %s", text, name) : alloc_string(name);
+            if ((set >> axis & 1) == 0) {
+                free(longer);
+                continue;
+            }
+            free(text);
+            text = longer;
+        }
+        factors_add(factors, text != NULL ? text : alloc_string("1"));
+    }
+}
+
+static bool has_figure(const struct draft *draft, const char *name)
+{
+    const struct cover_entry *cover = draft->entry.cover;
+    for (size_t i = 0; i < cover->figure_count; i++)
+        if (strcmp(cover->figures[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* What a block may have to do, for each of the blocks that the busiest SM has, or of the waves. */
+static void add_work_of_blocks(const struct draft *draft, struct factors *factors)
+{
+    const struct cover_session *session = draft->session;
+    bool is_split = has_figure(draft, "grid_z");
+    for (size_t i = 0; i < COVER_QUEUES; i++) {
+        factors_add(factors, alloc_string(cover_queues[i]));
+        factors_add(factors, alloc_format("%s * elements", cover_queues[i]));
+        for (size_t axis = 0; axis < session->sizes.axes && session->sizes.axes > 1; axis++)
+            factors_add(factors, alloc_format(is_split ? "%s * %s / grid_z" : "%s * %s",
+                                              cover_queues[i], axis_name(session, axis)));
+    }
+}
+
+/* Nothing, or that rows do not begin at multiples of what a vector load has. */
+static void add_alignments(const struct cover_session *session, struct factors *factors)
+{
+    enum { VECTOR = 4 };
+    factors_add(factors, alloc_string(""));
+    for (size_t axis = 0; axis < session->sizes.axes; axis++)
+        factors_add(factors, alloc_format("min(%s %% %d, 1) * ", axis_name(session, axis), VECTOR));
+}
+
+static void add_term(const struct draft *draft, struct features *terms, const char *alignment,
+                     const char *work, size_t candidate)
+{
+    size_t count = draft->session->sizes.count;
+    char *text = alloc_format("%s%s", alignment, work);
+    struct feature *term = features_add(terms, text, count);
+    term->configuration = candidate;
+    if (!evaluate(draft, text, candidate, term->values))
+        memset(term->values, 0, count * sizeof *term->values);
+    free(text);
+}
+
+static void add_terms(const struct draft *draft, struct features *terms)
+{
+    struct factors work = {0};
+    struct factors alignments = {0};
+    add_products(draft->session, &work);
+    add_work_of_blocks(draft, &work);
+    add_alignments(draft->session, &alignments);
+    for (size_t candidate = 0; candidate < draft->session->candidates.count; candidate++)
+        for (size_t i = 0; i < alignments.count; i++)
+            for (size_t j = 0; j < work.count; j++)
+                add_term(draft, terms, alignments.items[i], work.items[j], candidate);
+    factors_release(&work);
+    factors_release(&alignments);
+}
+
+void cover_features_fill(struct cover_session *session)
+{
+    struct draft draft;
+    size_features_add(&session->features, &session->range, &session->sizes);
+    if (draft_init(&draft, session) == 0) {
+        for (size_t candidate = 0; candidate < session->candidates.count; candidate++)
+            for (size_t i = 0; i < COVER_RULE_FIGURES; i++)
+                add_feature(&draft, &session->features, cover_figures[i], candidate);
+        session->basis =
+            (struct time_basis){.times_ns = session->times_ns, .sizes = session->sizes.count};
+        add_terms(&draft, &session->basis.terms);
+    }
+    draft_release(&draft);
+}
