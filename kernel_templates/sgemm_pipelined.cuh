@@ -6,9 +6,9 @@
 //           reads are fewer, but hold THREAD_M * VECTOR_K registers.
 // A warp reads LANES_N groups of four columns of B, and 32 / LANES_N rows of A, at once.
 //
-// gridDim.z (split_k), known at run time only, is the number of blocks that share a tile of C, each with
-// a part of k. The last of them to end adds up what the others left in `partials`. For matrices with few
-// tiles.
+// gridDim.z (split_k, split_waves), known at run time only, is the number of blocks that share a tile of
+// C, each with a part of k. The last of them to end adds up what the others left in `partials`. For
+// matrices with few tiles.
 #ifndef SGEMM_PIPELINED_CUH
 #define SGEMM_PIPELINED_CUH
 

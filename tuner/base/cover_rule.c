@@ -1,9 +1,14 @@
 #include "base/cover_section.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+static_assert((int)COVER_FIGURES <= (int)DECISION_FIGURES &&
+                  (int)COVER_CONFIGURATIONS <= (int)DECISION_CONFIGURATIONS,
+              "a program can keep every figure of every configuration");
 
 static bool is_name(const char *known, const char *name, size_t length)
 {
@@ -165,7 +170,8 @@ static int check_figures(struct cover_section *section, struct ini_reader *ini)
     for (size_t i = 0; i < section->figure_count; i++)
         for (size_t j = 0; j < section->configuration_count; j++) {
             const struct cover_text *figure = &section->figures[i];
-            section->program.count = 0;
+            section->program.count = section->program.kept_count = 0;
+            decision_forget(&section->program);
             if (!decision_compile(&section->program, &scope, figure->name, j, DECISION_NUMBER,
                                   message)) {
                 char key[2 * LITERAL_NAME_LETTERS];
@@ -182,6 +188,7 @@ static int compile_rule(struct cover_section *section, struct ini_reader *ini)
     struct cover_text constraint = section->constraint;
     constraint.name = "constraint";
     int status = compile(section, ini, &constraint, 0, 0, &rule->constraint);
+    decision_forget(&section->program); /* the lines are evaluated without it */
     for (size_t i = 0; i < section->line_count && status == 0; i++) {
         const struct cover_rule_text *line = &section->lines[i];
         const struct cover_text text = {"rule.", line->condition, line->line};
@@ -213,7 +220,8 @@ int cover_section_finish(struct cover_section *section, struct ini_reader *ini)
         status = check_lines(section, ini);
     if (status == 0)
         status = check_figures(section, ini);
-    section->program.count = 0;
+    section->program.count = section->program.kept_count = 0;
+    decision_forget(&section->program);
     return status == 0 ? compile_rule(section, ini) : status;
 }
 
@@ -223,36 +231,40 @@ double cover_section_evaluate(struct cover_section *section, struct ini_reader *
                               const char *expression, size_t configuration, const double *values)
 {
     char message[DECISION_MESSAGE_BYTES];
+    double kept[DECISION_KEPT];
     const struct decision_scope scope = {find, section, section->configuration_count};
     struct decision_program program = section->program;
-    program.tokens = 0;
+    program.tokens = program.kept_count = 0;
+    decision_forget(&program);
     if (!decision_compile(&program, &scope, expression, configuration, DECISION_NUMBER, message)) {
         (void)ini_reader_fail(ini, "'%s': %s", expression, message);
         return NAN;
     }
     return decision_evaluate(section->steps + section->program.count,
-                             program.count - section->program.count, values);
+                             program.count - section->program.count, values, kept);
 }
 
 static bool holds(const struct cover_rule *rule, const struct cover_part *part,
-                  const double *values)
+                  const double *values, double *kept)
 {
     return part->count == 0 ||
-           decision_evaluate(rule->steps + part->first, part->count, values) > 0;
+           decision_evaluate(rule->steps + part->first, part->count, values, kept) > 0;
 }
 
 bool cover_rule_has(const struct cover_rule *rule, const double *values)
 {
+    double kept[DECISION_KEPT];
     for (size_t i = 0; i < rule->value_count; i++)
         if (!(values[i] >= rule->lows[i] && values[i] <= rule->highs[i]))
             return false;
-    return holds(rule, &rule->constraint, values);
+    return holds(rule, &rule->constraint, values, kept);
 }
 
 size_t cover_rule_line(const struct cover_rule *rule, const double *values)
 {
+    double kept[DECISION_KEPT];
     size_t line = 0;
-    while (line + 1 < rule->line_count && !holds(rule, &rule->lines[line], values))
+    while (line + 1 < rule->line_count && !holds(rule, &rule->lines[line], values, kept))
         line++;
     return line;
 }

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-double decision_evaluate(const struct decision_step *steps, size_t count, const double *values)
+double decision_evaluate(const struct decision_step *steps, size_t count, const double *values,
+                         double *kept)
 {
     double stack[DECISION_DEPTH];
     size_t depth = 0; /* the parser keeps it within bounds */
@@ -13,6 +14,12 @@ double decision_evaluate(const struct decision_step *steps, size_t count, const 
             break;
         case DECISION_VALUE:
             stack[depth++] = values[step->value];
+            break;
+        case DECISION_TAKE:
+            stack[depth++] = kept[step->value];
+            break;
+        case DECISION_KEEP:
+            kept[step->value] = stack[depth - 1];
             break;
 #define TAKE_1 const double a = stack[depth];
 #define TAKE_2 const double a = stack[depth], b = stack[depth + 1];

@@ -16,6 +16,9 @@
 enum {
     DECISION_TOKENS = 16384, /* of all expressions of a program, those of their figures included */
     DECISION_DEPTH = 64,     /* of parentheses, functions and figures, and of the stack */
+    DECISION_FIGURES = 64,
+    DECISION_CONFIGURATIONS = 16,
+    DECISION_KEPT = 256, /* values of figures that are computed once */
     DECISION_MESSAGE_BYTES = 512
 };
 
@@ -47,6 +50,8 @@ enum {
 enum decision_operation {
     DECISION_PUSH,  /* step.number */
     DECISION_VALUE, /* values[step.value] */
+    DECISION_TAKE,  /* kept[step.value], … */
+    DECISION_KEEP,  /* which an earlier step set to what is on top of the stack */
 #define X(name, ...) DECISION_##name,
     DECISION_OPERATIONS(X)
 #undef X
@@ -58,12 +63,22 @@ struct decision_step {
     double number;
 };
 
-/* Steps in the caller's memory. */
+/*
+ * Steps in the caller's memory. Several expressions may share a program: a figure is computed where it
+ * is first needed, and those who need it later take the same value. So they have to be evaluated in
+ * order, with the same `kept`, and none may be left out before another.
+ */
 struct decision_program {
     struct decision_step *steps;
     size_t count, room;
     size_t tokens; /* so far */
+    size_t kept_count; /* each has a number of its own */
+    unsigned short kept[DECISION_FIGURES]
+                       [DECISION_CONFIGURATIONS]; /* 0: not kept; else 1 + where */
 };
+
+/* What follows does not rely on figures of earlier expressions. */
+void decision_forget(struct decision_program *program);
 
 /* What a name means. */
 struct decision_name {
@@ -99,7 +114,9 @@ bool decision_compile(struct decision_program *program, const struct decision_sc
                       const char *text, size_t configuration, enum decision_type type,
                       char message[DECISION_MESSAGE_BYTES]);
 
-/* The value of a compiled expression. */
-double decision_evaluate(const struct decision_step *steps, size_t count, const double *values);
+/* The value of a compiled expression. `kept` has room for DECISION_KEPT values, which need not be set
+ * before the first expression of a program. */
+double decision_evaluate(const struct decision_step *steps, size_t count, const double *values,
+                         double *kept);
 
 #endif

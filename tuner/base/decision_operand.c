@@ -6,11 +6,31 @@
 
 /* --- names --- */
 
+/* Later expressions take the figure's value instead of computing it, unless that is as simple. */
+static void keep_figure(struct decision_parser *parser, size_t steps, unsigned short *kept)
+{
+    enum { SIMPLE = 2 };
+    struct decision_program *program = parser->program;
+    if (decision_has_failed(parser) || program->kept_count == DECISION_KEPT ||
+        program->count - steps <= SIMPLE)
+        return;
+    decision_emit(parser, (struct decision_step){.operation = DECISION_KEEP,
+                                                 .value = (unsigned)program->kept_count});
+    *kept = (unsigned short)++program->kept_count;
+}
+
 static struct decision_operand parse_figure(struct decision_parser *parser,
                                             const struct decision_name *figure,
                                             size_t configuration)
 {
     struct decision_parser inner = *parser;
+    unsigned short *kept = &parser->program->kept[figure->figure][configuration];
+    size_t steps = parser->program->count;
+    if (*kept > 0) {
+        decision_emit(parser, (struct decision_step){.operation = DECISION_TAKE,
+                                                     .value = (unsigned)*kept - 1});
+        return number;
+    }
     inner.configuration = configuration;
     inner.figure = figure->figure;
     inner.at = figure->text;
@@ -21,6 +41,7 @@ static struct decision_operand parse_figure(struct decision_parser *parser,
     if (decision_is_number(&inner, value))
         value = number;
     parser->stack = inner.stack;
+    keep_figure(parser, steps, kept);
     return value;
 }
 

@@ -22,7 +22,7 @@ bool decision_has_failed(const struct decision_parser *parser)
 
 size_t decision_arity(enum decision_operation operation)
 {
-    static const size_t arities[] = {0, 0,
+    static const size_t arities[] = {0, 0, 0, 1,
 #define X(name, arity, result) (arity),
                                      DECISION_OPERATIONS(X)
 #undef X
@@ -39,7 +39,7 @@ static void fold(struct decision_program *program, size_t arity)
     for (size_t i = 0; i < arity; i++)
         if (first[i].operation != DECISION_PUSH)
             return;
-    double result = decision_evaluate(first, arity + 1, NULL);
+    double result = decision_evaluate(first, arity + 1, NULL, NULL);
     *first = (struct decision_step){.operation = DECISION_PUSH, .number = result};
     program->count -= arity;
 }
@@ -71,6 +71,11 @@ struct decision_operand decision_emit_number(struct decision_parser *parser, dou
 {
     decision_emit(parser, (struct decision_step){.operation = DECISION_PUSH, .number = value});
     return result;
+}
+
+void decision_forget(struct decision_program *program)
+{
+    memset(program->kept, 0, sizeof program->kept);
 }
 
 void decision_skip_blanks(struct decision_parser *parser)

@@ -75,8 +75,17 @@ static char *join(const struct notation *notation, char **top)
     return joined;
 }
 
-/* The expression of a part of the rule: a new string. */
-static char *c_text(const struct cover_section *section, const struct cover_part *part)
+/* A figure that several lines need becomes a variable. Returns its name and frees `value`. */
+static char *put_variable(FILE *stream, unsigned number, char *value)
+{
+    fprintf(stream, "    const double figure_%u = %s;\n", number, value);
+    free(value);
+    return alloc_format("figure_%u", number);
+}
+
+/* The expression of a part of the rule: a new string. Writes the variables that it needs. */
+static char *c_text(FILE *stream, const struct cover_section *section,
+                    const struct cover_part *part)
 {
     char *stack[DECISION_DEPTH] = {NULL};
     size_t depth = 0;
@@ -86,6 +95,10 @@ static char *c_text(const struct cover_section *section, const struct cover_part
             stack[depth++] = number_text(step->number);
         } else if (step->operation == DECISION_VALUE) {
             stack[depth++] = value_name(section, step->value);
+        } else if (step->operation == DECISION_TAKE) {
+            stack[depth++] = alloc_format("figure_%u", step->value);
+        } else if (step->operation == DECISION_KEEP) {
+            stack[depth - 1] = put_variable(stream, step->value, stack[depth - 1]);
         } else {
             const struct notation *notation = &notations[step->operation];
             depth -= notation->arity;
@@ -121,8 +134,8 @@ static void put_range(FILE *stream, const struct cover_section *section)
     }
     if (section->constraint.text == NULL)
         return;
-    char *text = c_text(section, &section->rule.constraint);
     put_comment(stream, section->constraint.text);
+    char *text = c_text(stream, section, &section->rule.constraint);
     fprintf(stream, "    if (!%s)\n        return 0;\n", text);
     free(text);
 }
@@ -133,7 +146,7 @@ static void put_lines(FILE *stream, const struct cover_section *section)
         const struct cover_rule_text *line = &section->lines[i];
         put_comment(stream, line->text);
         if (line->condition != NULL) {
-            char *text = c_text(section, &section->rule.lines[i]);
+            char *text = c_text(stream, section, &section->rule.lines[i]);
             fprintf(stream, *text == '(' ? "    if %s\n    " : "    if (%s)\n    ", text);
             free(text);
         }

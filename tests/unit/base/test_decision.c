@@ -53,9 +53,10 @@ static double value_of(const char *text, enum decision_type type)
     struct decision_program program;
     char message[DECISION_MESSAGE_BYTES];
     const double values[] = {1000};
+    double kept[DECISION_KEPT];
     if (!compile(&program, text, type, message))
         fail_msg("'%s': %s", text, message);
-    return decision_evaluate(program.steps, program.count, values);
+    return decision_evaluate(program.steps, program.count, values, kept);
 }
 
 static const char *const numbers[] = {
