@@ -369,8 +369,8 @@ template <typename T> __device__ __forceinline__ void share(T *place, T value)
 }
 
 #define ROW_LANES (ROW_THREADS < WARP_SIZE ? ROW_THREADS : WARP_SIZE)
-#define ROW_WARPS (ROW_THREADS / ROW_LANES) // of a block; they share a row, if there is more than one
-#define TILE_ROWS (BLOCK_SIZE / ROW_THREADS) // that a block has at the same time
+#define ROW_WARPS (ROW_THREADS / ROW_LANES)  // of a row in a block
+#define TILE_ROWS (BLOCK_SIZE / ROW_THREADS) // rows that a block has at the same time
 #define SHARES (ROW_WARPS * CLUSTER)         // warps of a row, if there is more than one
 
 // Reduces over all threads of a row, which all get the result. All threads of the row's blocks call it.

@@ -9,7 +9,9 @@
 //   grid_barrier CUBIN BLOCK GRID
 //   sgemm        M N K CUBIN METHOD BLOCK_X BLOCK_Y TILE_M TILE_N SHARED_BYTES SPLIT_K GROUP_M
 //   gemm_tensor  TYPE M N K CUBIN METHOD GRID BLOCK TILE_M TILE_N SHARED_BYTES CLUSTER GROUP_M
-// cuBLAS, the peer of both, is opened at run time; without it, gemm_tensor is left out.
+//   softmax      TYPE ROWS COLUMNS CUBIN METHOD BLOCK ROWS_PER_BLOCK CLUSTER SHARED_BYTES CHUNKS
+// cuBLAS, the peer of sgemm and gemm_tensor, and cuDNN, that of softmax, are opened at run time; without
+// cuBLAS, gemm_tensor is left out.
 //
 // Before every sample, a read fills the L2 with other data, so that no write-back falls into the
 // sample. _hidden: the launches are queued behind that read. _included: the GPU is idle when the
@@ -628,6 +630,8 @@ static void bench_gemm(Clock &clock, const std::string &type, std::istream &line
     }
 }
 
+#include "peers_softmax.cuh"
+
 int main()
 {
     CHECK(cudaFree(nullptr)); // creates the context that the driver's calls use
@@ -655,6 +659,13 @@ int main()
                 bench_gemm<__half>(clock, type, line);
             } else {
                 bench_gemm<float>(clock, type, line);
+            }
+        } else if (benchmark == "softmax") {
+            line >> type;
+            if (type == "half") {
+                bench_softmax<__half>(clock, type, line);
+            } else if (type == "float") {
+                bench_softmax<float>(clock, type, line);
             }
         } else if (benchmark == "reduce_sum") {
             line >> type;

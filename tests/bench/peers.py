@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the tuned kernels with CUB, cooperative groups and cuBLAS on this machine's GPU.
+"""Compares the tuned kernels with CUB, cooperative groups, cuBLAS and cuDNN on this machine's GPU.
 
 Reads the configurations from a tuned INI, compiles them and peers.cu with nvcc, runs everything in one process,
 writes RESULTS/<gpu>/bench/peers.csv, and prints a table for the README.
@@ -9,6 +9,7 @@ Usage: peers.py [--tuned results/tuned.ini] [--results results] [--arch sm_90] [
 import argparse
 import concurrent.futures
 import configparser
+import importlib.util
 import math
 import os
 import re
@@ -138,9 +139,21 @@ class Peers:
                  min(tiles, resident or tiles), block, tile["m"], tile["n"], shared + (1024 if wgmma else 0), cluster,
                  number(entry, "parameter.group_m"))
 
+    def softmax(self, entry):
+        block, row_threads = number(entry, "parameter.block_size"), number(entry, "parameter.row_threads")
+        columns = number(entry, "problem.columns")
+        registers = entry["parameter.method"] == "registers"
+        rows_per_block = block // row_threads if registers else 1
+        element_bytes = 4 if entry["problem.value_type"] == "float" else 2
+        bulk_bytes = number(entry, "parameter.stages") * rows_per_block * columns * element_bytes
+        self.add("softmax", entry["problem.value_type"], number(entry, "problem.rows"), columns,
+                 self.cubin("softmax.cu", entry), entry["parameter.method"], block, rows_per_block,
+                 number(entry, "parameter.cluster"), bulk_bytes if entry["parameter.load"] == "bulk" else 0,
+                 number(entry, "parameter.chunks"))
+
     def add_entry(self, entry):
         methods = {"reduce_sum": self.reduce_sum, "filter": self.filter, "sgemm": self.sgemm,
-                   "gemm_tensor": self.gemm_tensor,
+                   "gemm_tensor": self.gemm_tensor, "softmax": self.softmax,
                    "filter_ordered": self.filter, "grid_barrier": self.grid_barrier}
         method = methods.get(entry["template"])
         if method:
@@ -160,6 +173,28 @@ def table(rows):
         mean = math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
         lines.append(f"{benchmark} {kind} against {peer}: geometric mean {mean:.3f}, least {min(ratios):.3f}")
     return "\n".join(lines)
+
+
+def cudnn_folders():
+    """Where Python's package of cuDNN has its library."""
+    folders = (os.path.join(folder, "nvidia", "cudnn", "lib") for folder in sys.path)
+    return [folder for folder in folders if os.path.isdir(folder)]
+
+
+def run_peers(program, lines):
+    """The results of peers.cu, and of peers_torch.py if Python has what it needs, as lines of CSV."""
+    text = "\n".join(lines) + "\n"
+    paths = [os.environ[name] for name in ["LD_LIBRARY_PATH"] if name in os.environ] + cudnn_folders()
+    output = run([program], input=text, stdout=subprocess.PIPE,
+                 env={**os.environ, "LD_LIBRARY_PATH": ":".join(paths)}).stdout
+    if any(line.startswith("softmax ") for line in lines):
+        if importlib.util.find_spec("torch") and importlib.util.find_spec("triton"):
+            own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers_torch.py")
+            other = subprocess.run([sys.executable, own], input=text, text=True, stdout=subprocess.PIPE, check=False)
+            output += other.stdout  # what it had measured, if it failed: its message is on standard error
+        else:
+            print("peers.py: no torch or no Triton, so softmax is not compared with them", file=sys.stderr)
+    return output
 
 
 def main():
@@ -184,7 +219,7 @@ def main():
 
     program = os.path.join(options.build, "peers")
     peers.compile(program)
-    output = run([program], input="\n".join(peers.lines) + "\n", stdout=subprocess.PIPE).stdout
+    output = run_peers(program, peers.lines)
     rows = [line.split(",") for line in output.splitlines()]
 
     folder = os.path.join(options.results, re.sub("[^a-z0-9]", "-", gpu.lower()), "bench")
