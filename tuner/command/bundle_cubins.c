@@ -66,7 +66,7 @@ static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry, s
 {
     struct bindings parameters = {0};
     struct bindings problem = {0};
-    const struct build build = {template, &parameters, &problem, entry->arch};
+    const struct build build = {template, &parameters, &problem, entry->arch, false};
     struct options options = {0};
     const struct cubin_origin from = {&template->source, &options, entry->compute_capability};
     struct compilation compilation = {0};

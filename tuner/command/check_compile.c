@@ -107,10 +107,10 @@ static void bind_variant(struct subject *subject)
 /* Shows the compiler's whole message, warnings too. Returns 0; 1 if the source was refused; or an
  * error. */
 static int compile(struct checking *checking, const struct subject *subject,
-                   const struct bindings *parameters, struct compilation *compilation)
+                   const struct bindings *parameters, bool helpers, struct compilation *compilation)
 {
     const struct build build = {&subject->kernel->template, parameters, subject->problem,
-                                checking->gpu->arch};
+                                checking->gpu->arch, helpers};
     struct error fault;
     enum build_origin origin;
     int status = single_compile_cubin(&checking->compiler, &build, compilation, &origin, &fault);
@@ -155,7 +155,7 @@ static int check_variant(struct checking *checking, const struct subject *subjec
     struct result result = {0};
     struct error fault = {0};
     enum outcome outcome = OUTCOME_COMPILED;
-    int status = compile(checking, subject, &subject->parameters, &compilation);
+    int status = compile(checking, subject, &subject->parameters, false, &compilation);
     if (status == 0) {
         const struct kernel_stats_source source = {.template = &subject->kernel->template,
                                                    .gpu = checking->gpu,
@@ -184,7 +184,7 @@ static int check_helpers(struct checking *checking, const struct subject *subjec
     if (!template_has_helpers(template))
         return 0;
     variant_defaults(template, &defaults);
-    int status = compile(checking, subject, &defaults, &compilation);
+    int status = compile(checking, subject, &defaults, true, &compilation);
     struct launch_check check = {
         .template = template, .gpu = checking->gpu, .compilation = &compilation};
     if (status == 0 && launch_check_helpers(&check, &subject->fixed, &fault) != 0) {

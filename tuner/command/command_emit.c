@@ -130,7 +130,7 @@ static int emit(struct emission *emission, struct bindings *values, struct error
         status = single_compile_bind(&emission->template, values, false, &emission->parameters,
                                      &emission->problem, error);
     struct build build = {&emission->template, &emission->parameters, &emission->problem,
-                          emission->arch != NULL ? emission->arch : "sm_90"};
+                          emission->arch != NULL ? emission->arch : "sm_90", false};
     return status != 0 ? status : emit_to(emission, &build, error);
 }
 

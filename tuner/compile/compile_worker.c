@@ -9,6 +9,7 @@
 #include "compile/sass.h"
 #include "template/source_file.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -183,9 +184,20 @@ static void limit_memory(void)
 #endif
 }
 
+/* Keeps the memory that one compilation frees for the next: the kernel clears each page that it
+ * hands out, and NVRTC uses tens of megabytes every time. */
+static void keep_memory(void)
+{
+    enum { KEPT_BYTES = 1 << 30, TOP_BYTES = 32 << 20 };
+    (void)mallopt(M_MMAP_THRESHOLD, KEPT_BYTES / 32);
+    (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    (void)mallopt(M_TOP_PAD, TOP_BYTES);
+}
+
 int compile_worker_run(struct channel *channel, struct error *error)
 {
     limit_memory();
+    keep_memory();
     struct nvrtc *nvrtc;
     json_t *message;
     /* If a driver is installed, NVRTC uses the driver's cache, and a cached result comes without

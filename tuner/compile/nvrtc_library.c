@@ -261,5 +261,6 @@ void nvrtc_library_close(struct nvrtc *nvrtc)
     text_list_release(&nvrtc->include_options);
     free(nvrtc->architectures);
     free(nvrtc->path);
+    free(nvrtc->whole);
     free(nvrtc);
 }

@@ -48,6 +48,7 @@ struct nvrtc {
     size_t architecture_count;
     struct text_list include_options; /* -I… of the CUDA and CCCL headers */
     struct linker *linker;            /* NULL: not opened yet */
+    char *whole;                      /* the latest unit that compiles only as a whole; NULL */
 };
 
 /* As nvrtc_open() and nvrtc_close(); the linker is the caller's. */

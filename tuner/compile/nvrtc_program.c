@@ -19,8 +19,28 @@ static void add(struct text_list *list, char *text)
     *ARRAY_APPEND(list->items, list->count) = text;
 }
 
+/*
+ * Adds the options that leave out what the launched kernels do not need. A kernel that is not
+ * launched becomes a template that nothing instantiates: the front end reads it, and nothing else
+ * does. Before its name, and behind `extern "C" __global__ void`, the macro puts the declaration of
+ * another kernel, to which these belong then. A name that is used elsewhere is an error, never
+ * another meaning.
+ */
+static void add_reductions(struct text_list *list, const struct program_options *options)
+{
+    for (size_t i = 0; i < options->option_count; i++) {
+        const char *name = compiler_option_value(options->options[i], COMPILER_OPTION_UNLAUNCHED);
+        if (name != NULL)
+            add(list, alloc_format("-D%s=autotune_unlaunched_%s(); extern \"C++\" template <int> "
+                                   "__global__ void %s",
+                                   name, name, name));
+    }
+    if (options->nvrtc->major >= 13)
+        add(list, alloc_string("--minimal"));
+}
+
 /* NVRTC's options. */
-static struct text_list all_options(const struct program_options *options)
+static struct text_list all_options(const struct program_options *options, bool reduced)
 {
     const struct nvrtc *nvrtc = options->nvrtc;
     struct text_list list = {0};
@@ -36,6 +56,8 @@ static struct text_list all_options(const struct program_options *options)
     }
     if (!standard_given)
         add(&list, alloc_string("-std=c++17"));
+    if (reduced)
+        add_reductions(&list, options);
     if (options->relocatable)
         add(&list, alloc_string("--relocatable-device-code=true"));
     if (!options->quiet)
@@ -161,9 +183,9 @@ static void explain_entry(struct compilation *compilation)
 }
 
 static int compile(const struct program *program, const struct program_options *options,
-                   struct compilation *compilation, struct error *error)
+                   bool reduced, struct compilation *compilation, struct error *error)
 {
-    struct text_list list = all_options(options);
+    struct text_list list = all_options(options, reduced);
     nvrtcResult result = program->nvrtc->CompileProgram(program->handle, (int)list.count,
                                                         (const char *const *)list.items);
     text_list_release(&list);
@@ -178,15 +200,39 @@ static int compile(const struct program *program, const struct program_options *
     return status != 0 ? status : read_symbols(program, compilation, error);
 }
 
-int program_run(const struct program_options *options, const struct unit *unit,
-                struct compilation *compilation, struct error *error)
+static int run(const struct program_options *options, const struct unit *unit, bool reduced,
+               struct compilation *compilation, struct error *error)
 {
     struct program program = {.nvrtc = options->nvrtc, .unit = unit};
     *compilation = (struct compilation){0};
     int status = create(&program, options, error);
     if (status == 0)
-        status = compile(&program, options, compilation, error);
+        status = compile(&program, options, reduced, compilation, error);
     if (program.handle != NULL)
         (void)options->nvrtc->DestroyProgram(&program.handle);
+    return status;
+}
+
+/* Whether it may be the reductions that the compiler has refused: they cannot trouble ptxas. */
+static bool may_be_reductions(const struct compilation *compilation)
+{
+    return compilation->cubin == NULL && strstr(compilation->log, "error") != NULL &&
+           strstr(compilation->log, "ptxas") == NULL;
+}
+
+int program_run(const struct program_options *options, const struct unit *unit,
+                struct compilation *compilation, struct error *error)
+{
+    struct nvrtc *nvrtc = options->nvrtc;
+    bool reduced = nvrtc->whole == NULL || strcmp(nvrtc->whole, unit->name) != 0;
+    int status = run(options, unit, reduced, compilation, error);
+    if (status != 0 || !reduced || !may_be_reductions(compilation))
+        return status;
+    compilation_release(compilation);
+    status = run(options, unit, false, compilation, error);
+    if (status == 0 && compilation->cubin != NULL) {
+        free(nvrtc->whole);
+        nvrtc->whole = alloc_string(unit->name);
+    }
     return status;
 }

@@ -11,7 +11,7 @@
 
 /* What is the same for every unit of a source. */
 struct program_options {
-    const struct nvrtc *nvrtc;
+    struct nvrtc *nvrtc;
     const char *arch;           /* with its suffix, "sm_90a" */
     const char *const *options; /* with those of template/compiler_option.h */
     size_t option_count;
@@ -29,6 +29,8 @@ struct unit {
 };
 
 /*
+ * Compiles without the kernels that the options say are not launched, and without the parts of
+ * CUDA C++ that --minimal leaves out; if the front end refuses that, compiles the whole unit.
  * Returns 0 with a log, and if the unit compiled, with the cubin or PTX and with the entries'
  * symbols, as kernels without figures. Returns ERROR_WORKER if NVRTC itself fails.
  */

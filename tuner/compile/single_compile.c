@@ -137,13 +137,18 @@ static int explain(int status, const struct build *build, const struct compilati
     return status;
 }
 
+static int build_options(const struct build *build, struct options *options, struct error *error)
+{
+    return (build->helpers ? helper_options : variant_options)(build->template, build->parameters,
+                                                               build->problem, options, error);
+}
+
 int single_compile_entry(struct single_compile *compiler, const struct build *build,
                          struct compilation *compilation, char **path, struct error *error)
 {
     struct options options;
     *path = NULL;
-    int status =
-        variant_options(build->template, build->parameters, build->problem, &options, error);
+    int status = build_options(build, &options, error);
     if (status == 0)
         status = single_compile_source_entry(compiler, &build->template->source, &options,
                                              build->arch, compilation, path, error);
@@ -157,8 +162,7 @@ int single_compile_cubin(struct single_compile *compiler, const struct build *bu
 {
     struct options options;
     *compilation = (struct compilation){0};
-    int status =
-        variant_options(build->template, build->parameters, build->problem, &options, error);
+    int status = build_options(build, &options, error);
     if (status == 0)
         status = single_compile_source_cubin(compiler, &build->template->source, &options,
                                              build->arch, compilation, origin, error);
@@ -173,7 +177,7 @@ int single_compile_ptx(struct single_compile *compiler, const struct build *buil
     int status = open_compiler(compiler, error);
     if (status != 0)
         return status;
-    status = variant_options(build->template, build->parameters, build->problem, &options, error);
+    status = build_options(build, &options, error);
     if (status == 0)
         status = nvrtc_compile_ptx(compiler->nvrtc, build->template->source.path,
                                    build->template->source.text, build->arch,
@@ -204,7 +208,7 @@ char *single_compile_source(const struct build *build)
 {
     const struct source *source = &build->template->source;
     struct options options;
-    (void)variant_options(build->template, build->parameters, build->problem, &options, NULL);
+    (void)build_options(build, &options, NULL);
     char *definitions = definition_lines(&options);
     char *whole = alloc_format("%s#line 1 \"%s\"\n%s", definitions, source->path, source->text);
     for (size_t i = 0; i < source->unit_count; i++) {

@@ -28,6 +28,7 @@ struct build {
     const struct bindings *parameters;
     const struct bindings *problem;
     const char *arch; /* "sm_90" */
+    bool helpers; /* those (helpers.h), and not the launches; the parameters have their defaults */
 };
 
 enum build_origin { BUILD_CACHED, BUILD_COMPILED };

@@ -29,6 +29,8 @@ bool compiler_option_takes_value(const char *option);
 #define COMPILER_OPTION_UNIT COMPILER_OPTION_PREFIX "unit="
 /* Before NAME and the hash of its text: a header of template/standard_header.h. */
 #define COMPILER_OPTION_HEADER COMPILER_OPTION_PREFIX "header="
+/* Before the name of a kernel that is not launched, and is therefore not compiled if possible. */
+#define COMPILER_OPTION_UNLAUNCHED COMPILER_OPTION_PREFIX "unlaunched="
 
 /* What follows `prefix`, one of the above, in `option`; NULL if `option` is a different one. */
 const char *compiler_option_value(const char *option, const char *prefix);

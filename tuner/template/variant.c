@@ -4,6 +4,7 @@
 #include "template/compiler_option.h"
 #include "template/name_list.h"
 #include "template/standard_header.h"
+#include "template/unlaunched.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -145,8 +146,21 @@ static int add_features(struct options *options, const struct expression *expres
     return 0;
 }
 
-int variant_options(const struct template *template, const struct bindings *parameters,
-                    const struct bindings *problem, struct options *options, struct error *error)
+/* The C++ names of what is launched, and the names of all other kernels. */
+static void add_entries(struct options *options, const struct template *template,
+                        const struct names *unlaunched)
+{
+    for (size_t i = 0; i < template->name_expression_count; i++)
+        if (!names_have(unlaunched->items, template->name_expressions[i]))
+            add_option(options, COMPILER_OPTION_ENTRY, template->name_expressions[i]);
+    for (size_t i = 0; i + 1 < unlaunched->count; i++)
+        if (strpbrk(unlaunched->items[i], "<:") == NULL)
+            add_option(options, COMPILER_OPTION_UNLAUNCHED, unlaunched->items[i]);
+}
+
+static int make_options(const struct template *template, const struct bindings *parameters,
+                        const struct bindings *problem, const struct names *unlaunched,
+                        struct options *options, struct error *error)
 {
     const struct scope outer = {problem, NULL};
     const struct scope scope = {parameters, &outer};
@@ -161,8 +175,7 @@ int variant_options(const struct template *template, const struct bindings *para
     options_add_headers(options, &template->source);
     for (size_t i = 0; i < template->source.unit_count; i++)
         add_option(options, COMPILER_OPTION_UNIT, template->source.units[i].path);
-    for (size_t i = 0; i < template->name_expression_count; i++)
-        add_option(options, COMPILER_OPTION_ENTRY, template->name_expressions[i]);
+    add_entries(options, template, unlaunched);
     size_t before = options->count;
     add_definitions(options, template->parameters, template->parameter_count, parameters);
     add_definitions(options, template->problem, template->problem_count, problem);
@@ -171,6 +184,24 @@ int variant_options(const struct template *template, const struct bindings *para
     for (size_t i = 0; i < template->source.stamp_count; i++)
         *ARRAY_APPEND(options->stamps, options->stamp_count) =
             alloc_string(template->source.stamps[i]);
+    return status;
+}
+
+int variant_options(const struct template *template, const struct bindings *parameters,
+                    const struct bindings *problem, struct options *options, struct error *error)
+{
+    struct names unlaunched = unlaunched_by_variant(template, parameters, problem);
+    int status = make_options(template, parameters, problem, &unlaunched, options, error);
+    free(unlaunched.items);
+    return status;
+}
+
+int helper_options(const struct template *template, const struct bindings *defaults,
+                   const struct bindings *problem, struct options *options, struct error *error)
+{
+    struct names unlaunched = unlaunched_by_helpers(template);
+    int status = make_options(template, defaults, problem, &unlaunched, options, error);
+    free(unlaunched.items);
     return status;
 }
 

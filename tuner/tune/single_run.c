@@ -125,7 +125,7 @@ static int compile_reference(const struct steps *steps)
     if (!template_has_helpers(template))
         return 0;
     variant_defaults(template, &defaults);
-    const struct build build = {template, &defaults, steps->request->problem, run->gpu.arch};
+    const struct build build = {template, &defaults, steps->request->problem, run->gpu.arch, true};
     int status =
         single_compile_entry(&run->compiler, &build, &compilation, &run->reference, steps->error);
     struct launch_check check = {
@@ -157,7 +157,7 @@ static int compile_variant(const struct steps *steps)
     struct single_run *run = steps->run;
     const struct single_run_request *request = steps->request;
     const struct build build = {request->template, request->parameters, request->problem,
-                                run->gpu.arch};
+                                run->gpu.arch, false};
     struct compilation compilation = {0};
     struct error refusal;
     char text[ERROR_TEXT_BYTES];

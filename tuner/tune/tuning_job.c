@@ -61,21 +61,24 @@ bool tuning_job_is_complete(const struct tuning_job *job)
 
 /* --- compiling --- */
 
+/* A variant; or the helpers, with the parameters' defaults, and then at once. */
 static int request(const struct tuning_job *job, struct compile_pool *pool,
-                   const struct bindings *parameters, bool urgent, struct compile_job **compile,
+                   const struct bindings *parameters, bool helpers, struct compile_job **compile,
                    struct error *error)
 {
     const struct template *template = &job->kernel->template;
     struct options options;
     struct error reason;
-    if (variant_options(template, parameters, job->problem, &options, &reason) != 0) {
+    if ((helpers ? helper_options : variant_options)(template, parameters, job->problem, &options,
+                                                     &reason) != 0) {
         options_release(&options);
         *compile = compile_pool_refuse(pool, &reason);
         return 0;
     }
     variant_headers(template, parameters, job->problem, &options);
-    int status = compile_pool_request(pool, template->source.path, template->source.text,
-                                      template->source.text_hash, &options, urgent, compile, error);
+    int status =
+        compile_pool_request(pool, template->source.path, template->source.text,
+                             template->source.text_hash, &options, helpers, compile, error);
     options_release(&options);
     return status;
 }

@@ -69,7 +69,7 @@ static int load_built(struct loaded_kernel *kernel, const struct bindings *probl
 {
     struct tuned_kernels *kernels = kernel->kernels;
     const struct build build = {kernel->template, &kernel->parameters, problem,
-                                kernels->device.gpu.arch};
+                                kernels->device.gpu.arch, false};
     enum build_origin origin;
     int status =
         single_compile_cubin(&kernels->builder, &build, &kernel->compilation, &origin, error);
