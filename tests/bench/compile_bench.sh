@@ -2,8 +2,8 @@
 # Measures how fast variants compile with an empty cache. Needs no GPU.
 #     tests/bench/compile_bench.sh BUILD [JOBS [ARCH]] >compile_bench.csv
 # Compiles the 126 kernels of configs/bench_num_load.ini, which include no toolkit header, and the 252 of cooperative.ini,
-# which include cooperative_groups.h, with and without a precompiled header. The time is that of the whole process and
-# includes precompiling the header in each worker.
+# which include cooperative_groups.h. The time is that of the whole process; cpu_ms is the CPU time of all its processes
+# per kernel, which depends less on what else the machine does.
 set -eu
 
 build=$(realpath "${1:?usage: tests/bench/compile_bench.sh BUILD [JOBS [ARCH]]}")
@@ -14,22 +14,18 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 timed() { # HEADERS SWEEP: prints one line of the CSV
-    local start end kernels
+    local cpu kernels
     rm -rf "$scratch/cache" "$scratch/results"
-    start=$(date +%s%N)
-    AUTOTUNE_CACHE=$scratch/cache "$build/autotune" --config "$2" --results "$scratch/results" --quiet \
-        --arch "$arch" --jobs "$jobs" --format csv >"$scratch/out"
-    end=$(date +%s%N)
+    TIMEFORMAT='%R %U %S'
+    cpu=$({
+        time AUTOTUNE_CACHE=$scratch/cache "$build/autotune" --config "$2" --results "$scratch/results" --quiet \
+            --arch "$arch" --jobs "$jobs" --format csv >"$scratch/out" 2>"$scratch/err"
+    } 2>&1) || { cat "$scratch/err" >&2 && exit 1; }
     kernels=$(find "$scratch/cache/cubin" -type f | wc -l)
-    awk -v jobs="$jobs" -v headers="$1" -v kernels="$kernels" -v ns=$((end - start)) \
-        'BEGIN { printf "%d,%s,%d,%.2f,%.0f\n", jobs, headers, kernels, ns / 1e9, kernels * 1e9 / ns }'
+    awk -v jobs="$jobs" -v headers="$1" -v kernels="$kernels" \
+        '{ printf "%d,%s,%d,%.2f,%.0f,%.1f\n", jobs, headers, kernels, $1, kernels / $1, ($2 + $3) * 1000 / kernels }' <<<"$cpu"
 }
 
-cp -r "$here/../../kernel_templates" "$scratch"
-sed -i '/^\[precompiled_headers\]/,/^$/d' "$scratch"/kernel_templates/*.ini
-sed "s|^templates = .*|templates = $scratch/kernel_templates|" "$here/cooperative.ini" >"$scratch/plain.ini"
-
-echo "jobs,headers,kernels,wall_s,kernels_per_s"
+echo "jobs,headers,kernels,wall_s,kernels_per_s,cpu_ms"
 timed none "$here/../../configs/bench_num_load.ini"
-timed precompiled "$here/cooperative.ini"
-timed included "$scratch/plain.ini"
+timed cooperative_groups "$here/cooperative.ini"

@@ -7,15 +7,21 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* Address space for the compiler's heap of precompiled headers: cooperative_groups.h takes 100 MB
- * of it, cub/block/block_reduce.cuh 180 MB. */
+/* Address space for the compiler's heap of precompiled headers: all of cooperative_groups.h takes
+ * 100 MB of it, cub/block/block_reduce.cuh 180 MB. */
 #define HEAP_BYTES ((size_t)512 << 20)
+
+/* Loading a precompiled header takes longer than parsing it if it is smaller; without any header, it
+ * has 7 MB. */
+#define LEAST_BYTES ((off_t)24 << 20)
 
 void precompiler_init(struct precompiler *precompiler, struct nvrtc *nvrtc)
 {
-    *precompiler = (struct precompiler){.nvrtc = nvrtc, .descriptor = -1};
+    *precompiler = (struct precompiler){
+        .nvrtc = nvrtc, .descriptor = -1, .least_bytes = LEAST_BYTES};
 }
 
 static void discard(struct precompiler *precompiler)
@@ -130,6 +136,19 @@ static bool compile_with(const struct precompiler *precompiler, const struct pre
     return false;
 }
 
+/* Opens the header that was made, unless loading it would take longer than parsing. */
+static int open_made(const struct precompiler *precompiler, const char *file)
+{
+    struct stat information;
+    int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+    if (descriptor >= 0 && (fstat(descriptor, &information) != 0 ||
+                            information.st_size < precompiler->least_bytes)) {
+        (void)close(descriptor);
+        descriptor = -1;
+    }
+    return descriptor;
+}
+
 /* Compiles and keeps the precompiled header. */
 static bool create(struct precompiler *precompiler, const struct precompilation *job,
                    struct compilation *compilation)
@@ -138,7 +157,7 @@ static bool create(struct precompiler *precompiler, const struct precompilation 
     (void)write_file_make_folders(job->file, NULL);
     bool compiled = compile_with(precompiler, job, option, compilation);
     free(option);
-    precompiler->descriptor = open(job->file, O_RDONLY | O_CLOEXEC);
+    precompiler->descriptor = open_made(precompiler, job->file);
     (void)unlink(job->file);
     return compiled;
 }

@@ -1,6 +1,6 @@
 /*
  * Compiles with precompiled headers, so that each compile worker parses an expensive header
- * (cooperative_groups.h takes most of a second) once and not for every variant. Needs NVRTC 12.8;
+ * (cuda/atomic takes a second) once and not for every variant. Needs NVRTC 12.8;
  * with an older one, or if anything goes wrong, compiles without.
  *
  * NVRTC's precompiled header is an image of the compiler's heap at a fixed address. Only the
@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Keeps the latest precompiled header only: cooperative_groups.h takes 100 MB. */
 struct precompiler {
@@ -23,6 +24,7 @@ struct precompiler {
     char *key;           /* identifies the header it made or failed to make; NULL: none */
     int descriptor;      /* the header's unlinked file; -1: none, or making it failed */
     bool reserved;       /* NVRTC's heap for precompiled headers is reserved */
+    off_t least_bytes;   /* of a precompiled header: a smaller one is not worth loading */
 };
 
 struct precompilation {

@@ -51,6 +51,15 @@ static int close_nvrtc(void **state)
     return 0;
 }
 
+/* One that keeps small headers, too. */
+static struct precompiler any_size(void)
+{
+    struct precompiler precompiler;
+    precompiler_init(&precompiler, nvrtc);
+    precompiler.least_bytes = 0;
+    return precompiler;
+}
+
 static struct precompilation job_of(const char *text, const char *const *options, size_t count)
 {
     return (struct precompilation){
@@ -93,12 +102,11 @@ static void expect_block_size(struct precompiler *precompiler, const char *defin
 /* Compiled in any other way, the header would refuse. */
 static void definitions_come_after_the_header_and_options_before(void **state)
 {
-    struct precompiler precompiler;
     (void)state;
     if (!available)
         skip();
     assert_int_equal(scratch_write("heavy.h", header), 0);
-    precompiler_init(&precompiler, nvrtc);
+    struct precompiler precompiler = any_size();
     expect_block_size(&precompiler, "-DBLOCK_SIZE=64", 64);
     assert_true(precompiler.descriptor >= 0);
     int descriptor = precompiler.descriptor;
@@ -115,12 +123,11 @@ static void other_options_make_another_header(void **state)
                                "extern \"C\" __global__ void k(float *x) { *x = twice(*x); }\n";
     const char *const two[] = {"-I.", "-DMODE=2", "-DBLOCK_SIZE=1"};
     const char *const three[] = {"-I.", "-DMODE=3", "-DBLOCK_SIZE=1"};
-    struct precompiler precompiler;
     (void)state;
     if (!available)
         skip();
     assert_int_equal(scratch_write("heavy.h", header), 0);
-    precompiler_init(&precompiler, nvrtc);
+    struct precompiler precompiler = any_size();
     struct precompilation jobs[] = {job_of(text, two, 3), job_of(text, three, 3)};
     struct compilation compilations[4];
     for (size_t i = 0; i < 4; i++) {
@@ -146,12 +153,11 @@ static void standard_headers_and_cpp_names_are_no_obstacle(void **state)
     static const char *const wanted[] = {"type_traits"};
     static const char *const definitions[] = {"-DSIZE=64", "-DSIZE=128"};
     char *header_option = standard_header_option("type_traits");
-    struct precompiler precompiler;
     int descriptor = -1;
     (void)state;
     if (!available)
         skip();
-    precompiler_init(&precompiler, nvrtc);
+    struct precompiler precompiler = any_size();
     for (size_t i = 0; i < 2; i++) {
         const char *const options[] = {header_option, COMPILER_OPTION_ENTRY "k<int, SIZE>",
                                        definitions[i]};
@@ -176,10 +182,9 @@ static void a_refusal_is_the_one_without(void **state)
 {
     const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
     const char *const good = "extern \"C\" __global__ void k(float *x) { *x = 1; }\n";
-    struct precompiler precompiler;
     (void)state;
     assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
-    precompiler_init(&precompiler, nvrtc);
+    struct precompiler precompiler = any_size();
     for (int made = 0; made < 2; made++) { /* while the header is made, and once it is there */
         struct precompilation job =
             job_of("#include <heavy.h>\n\nextern \"C\" __global__ void k(whole *x) { y = 1; }\n",
@@ -205,10 +210,9 @@ static void a_refusal_is_the_one_without(void **state)
 static void a_warning_names_the_line_of_the_source(void **state)
 {
     const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
-    struct precompiler precompiler;
     (void)state;
     assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
-    precompiler_init(&precompiler, nvrtc);
+    struct precompiler precompiler = any_size();
     for (int i = 0; i < 2; i++) {
         struct precompilation job = job_of("#include <heavy.h>\n"
                                            "extern \"C\" __global__ void k(whole *x)\n"
@@ -227,11 +231,10 @@ static void a_warning_names_the_line_of_the_source(void **state)
 static void what_cannot_be_written_is_compiled_without(void **state)
 {
     const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
-    struct precompiler precompiler;
     (void)state;
     assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
     assert_int_equal(scratch_write("file", ""), 0);
-    precompiler_init(&precompiler, nvrtc);
+    struct precompiler precompiler = any_size();
     for (int i = 0; i < 2; i++) {
         struct precompilation job = job_of(
             "#include <heavy.h>\nextern \"C\" __global__ void k(whole *x) { *x = BLOCK_SIZE; }\n",
@@ -249,10 +252,9 @@ static void what_cannot_be_written_is_compiled_without(void **state)
 static void a_single_job_makes_none(void **state)
 {
     const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
-    struct precompiler precompiler;
     (void)state;
     assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
-    precompiler_init(&precompiler, nvrtc);
+    struct precompiler precompiler = any_size();
     struct precompilation job = job_of(
         "#include <heavy.h>\nextern \"C\" __global__ void k(whole *x) { *x = 1; }\n", options, 2);
     job.more = false;
