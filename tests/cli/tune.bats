@@ -287,6 +287,33 @@ for variant in study["variants"]:
     [ "$(tuned parameter.block_size)" != 256 ]
 }
 
+# constrained CONSTRAINT: the usual sweep with it
+constrained() {
+    sed -e "s,^templates = .*,templates = $sweeps/templates," -e "\$a constraint = $1" "$sweeps/scale.ini" >sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+}
+
+@test "so does a constraint on the compiled kernel, whose variants are measured or ruled out after all" {
+    constrained "registers > 20" # num_load = 1 has fewer
+    [ "$(tuned parameter.num_load)" -gt 1 ]
+    equal "$(count outcome constraint)" 3
+    constrained "registers > 22"
+    has out "registers > 22"
+    lacks out "registers > 20"
+    whole_again
+    constrained "registers > 20"
+    [ "$(tuned parameter.num_load)" -gt 1 ]
+    equal "$(count outcome constraint)" 3
+    constrained "registers > 20"
+    has err "nothing to do"
+    # one that cannot be evaluated for some, too
+    constrained "registers // (block_size - 256) > -9"
+    equal "$(count outcome invalid)" 3
+    [ "$(tuned parameter.block_size)" != 256 ]
+    whole_again
+}
+
 @test "a narrowed sweep that is interrupted does not spoil the verdict of the whole" {
     autotune --config "$sweeps/scale.ini"
     exits 0

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "search/space_size.h"
 #include "template/space.h"
+#include "tune/kernel_stats.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -84,6 +85,52 @@ static bool deserves_another_try(const struct tuning_job *job, const struct resu
     return result->limit_s > 0 && limit_s > result->limit_s;
 }
 
+/* Whether a failed expression made the result invalid that is not the template's, but the sweep's. */
+static bool is_of_sweep(const struct tuning_job *job, const struct result *result)
+{
+    const char *template = job->kernel->template.path;
+    return result->reason != NULL && strncmp(result->reason, template, strlen(template)) != 0 &&
+           strstr(result->reason, "cannot evaluate") != NULL;
+}
+
+/* Whether the constraints on compiled kernels decide as they did: the sweep may have other ones now. */
+static bool is_decided_alike(const struct tuning_job *job, const struct result *result)
+{
+    const struct sweep_kernel *kernel = job->kernel;
+    const struct kernel_stats_source source = {.template = &kernel->template,
+                                               .gpu = &job->study.environment.gpu,
+                                               .fixed = &job->fixed,
+                                               .parameters = &result->parameters};
+    struct error reason;
+    char text[ERROR_TEXT_BYTES];
+    bool allowed = true;
+    size_t index = 0;
+    if (!result->stats.known)
+        return result->outcome != OUTCOME_CONSTRAINT;
+    int status = kernel_stats_allowed(&source, &result->stats, kernel->constraints,
+                                      kernel->constraint_count, &allowed, &index, NULL);
+    switch (result->outcome) {
+    case OUTCOME_MEASURED:
+    case OUTCOME_DUPLICATE:
+    case OUTCOME_COMPILED:
+        return status == 0 && allowed;
+    case OUTCOME_CONSTRAINT:
+        if (status != 0 || allowed || result->reason == NULL)
+            return false;
+        (void)error_set(&reason, ERROR_CONFIG, "%s", expression_text(kernel->constraints[index]));
+        return strcmp(result->reason, error_text(&reason, text)) == 0;
+    case OUTCOME_INVALID:
+        return status != 0 || !is_of_sweep(job, result);
+    default:
+        return true;
+    }
+}
+
+static bool still_holds(const struct tuning_job *job, const struct result *result)
+{
+    return !deserves_another_try(job, result) && is_decided_alike(job, result);
+}
+
 /* Gives result `index` what is stored of its parameters, if there is any that holds. */
 static void take_stored(struct tuning_job *job, struct stored_results *stored, size_t index)
 {
@@ -94,7 +141,7 @@ static void take_stored(struct tuning_job *job, struct stored_results *stored, s
     if (found == NULL)
         return;
     struct result *from = (*(struct stored **)found)->result;
-    if (deserves_another_try(job, from))
+    if (!still_holds(job, from))
         return;
     struct bindings parameters = result->parameters;
     *result = *from;
@@ -231,7 +278,7 @@ static int take_space(struct tuning_job *job, struct stored_results *stored, str
         int status = proposer_has(job->proposer, &result->parameters, error);
         if (status < 0)
             return status;
-        if (status == 0 || deserves_another_try(job, result))
+        if (status == 0 || !still_holds(job, result))
             continue;
         take_stored(job, stored, tuning_job_add(job, &result->parameters));
     }
