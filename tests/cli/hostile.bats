@@ -220,6 +220,18 @@ waits_not() {
     done
 }
 
+@test "so is a pipe for the record" {
+    mkdir results
+    mkfifo results/record.sqlite
+    project
+    for arguments in "--config p/sweep.ini" report "compare results results"; do
+        # shellcheck disable=SC2086 # words
+        waits_not $arguments
+        [ "$code" -ne 0 ]
+        has err results/record.sqlite
+    done
+}
+
 @test "a pipe or a file of 40 GB in the cache is compiled again" {
     project
     autotune --config p/sweep.ini

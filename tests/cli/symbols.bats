@@ -44,6 +44,19 @@ INI
     has outcomes "good:measured:" "wrong:wrong_result:total[1] is" "spoil:wrong_result:input 'offsets' was changed"
 }
 
+@test "a reference reads the variables of the variant that it is for" {
+    sweep <<'INI'
+[symbols]
+gain = 1, 2
+mode = good, wrong
+INI
+    sed -i 's/^mode = .*/&\n\n[launch_parameters]\ngain = 1/;s/^fill = counting(1, 1)/fill = constant(gain)/' templates/symbols.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(paste -d: <(column mode) <(column gain) <(column outcome) | sort | tr '\n' ' ')" \
+        "good:1:measured good:2:measured wrong:1:wrong_result wrong:2:wrong_result "
+}
+
 @test "a variable of another size, a missing or unreachable one is named, at the buffer's line" {
     sweep <<<'[symbols]'
     sed -i 's/^taps = 4/taps = 5/' templates/symbols.ini

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -321,9 +322,19 @@ static int configure(struct record *record, struct error *error)
     return result;
 }
 
+/* Opening a pipe would wait. */
+static bool is_special(const char *path)
+{
+    struct stat information;
+    return stat(path, &information) == 0 && !S_ISREG(information.st_mode) &&
+           !S_ISDIR(information.st_mode);
+}
+
 static int open_database(struct record **record, const char *path, const char *name, int flags,
                          struct error *error)
 {
+    if (is_special(path))
+        return error_set_at(error, ERROR_RECORD, path, 0, "the record is not a regular file");
     struct record *opened = alloc_zeroed(1, sizeof *opened);
     opened->path = alloc_string(path);
     int status = sqlite3_open_v2(name, &opened->database, flags, NULL);

@@ -33,11 +33,21 @@ static bool argument_depends(const struct template *template, const struct argum
     return false;
 }
 
+/* Variables of the source are filled for every helper, which may read them without an argument. */
+static bool any_symbol(const struct template *template, const bool *buffers)
+{
+    bool any = false;
+    for (size_t i = 0; i < template->buffer_count; i++)
+        any = any || (buffers[i] && template->buffers[i].symbol != NULL);
+    return any;
+}
+
 static bool launch_depends(const struct template *template, const struct launch *helper,
                            const bool *buffers, const char *name)
 {
     if (any_uses(helper->grid, helper->grid_count, name) ||
-        any_uses(helper->block, helper->block_count, name) || uses(helper->shared_bytes, name))
+        any_uses(helper->block, helper->block_count, name) || uses(helper->shared_bytes, name) ||
+        any_symbol(template, buffers))
         return true;
     for (size_t i = 0; i < helper->argument_count; i++)
         if (argument_depends(template, &helper->arguments[i], buffers, name))
