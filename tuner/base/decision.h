@@ -71,7 +71,7 @@ struct decision_step {
 struct decision_program {
     struct decision_step *steps;
     size_t count, room;
-    size_t tokens; /* so far */
+    size_t tokens;     /* so far */
     size_t kept_count; /* each has a number of its own */
     unsigned short kept[DECISION_FIGURES]
                        [DECISION_CONFIGURATIONS]; /* 0: not kept; else 1 + where */

@@ -20,8 +20,8 @@
 
 void precompiler_init(struct precompiler *precompiler, struct nvrtc *nvrtc)
 {
-    *precompiler = (struct precompiler){
-        .nvrtc = nvrtc, .descriptor = -1, .least_bytes = LEAST_BYTES};
+    *precompiler =
+        (struct precompiler){.nvrtc = nvrtc, .descriptor = -1, .least_bytes = LEAST_BYTES};
 }
 
 static void discard(struct precompiler *precompiler)
@@ -141,8 +141,8 @@ static int open_made(const struct precompiler *precompiler, const char *file)
 {
     struct stat information;
     int descriptor = open(file, O_RDONLY | O_CLOEXEC);
-    if (descriptor >= 0 && (fstat(descriptor, &information) != 0 ||
-                            information.st_size < precompiler->least_bytes)) {
+    if (descriptor >= 0 &&
+        (fstat(descriptor, &information) != 0 || information.st_size < precompiler->least_bytes)) {
         (void)close(descriptor);
         descriptor = -1;
     }

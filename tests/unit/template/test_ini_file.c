@@ -188,23 +188,18 @@ static void section_names_end_at_49_bytes(void **state)
     assert_refused(text, 2, message);
 }
 
-static void keys_end_at_49_bytes(void **state)
+/* inih cuts only what it would repeat for a continuation, which is read without it. */
+static void keys_may_be_long(void **state)
 {
     (void)state;
-    char key[64];
+    char key[101];
     char text[128];
-    char message[128];
     memset(key, 'k', sizeof key);
-    key[49] = '\0';
+    key[100] = '\0';
     assert_true(snprintf(text, sizeof text, "[a]\n%s = 1\n  2\n", key) > 0);
     struct ini_file ini = read_text(text);
     assert_string_equal(ini_file_get(&ini, "a", key)->value, "1 2");
     ini_file_release(&ini);
-    key[49] = 'k';
-    key[50] = '\0';
-    assert_true(snprintf(text, sizeof text, "[a]\n%s = 1\n", key) > 0);
-    assert_true(snprintf(message, sizeof message, "key '%s' is longer than 49 bytes", key) > 0);
-    assert_refused(text, 2, message);
 }
 
 static void lines_that_are_nothing(void **state)
@@ -350,7 +345,7 @@ int main(void)
         cmocka_unit_test(lines_end_at_197_bytes),
         cmocka_unit_test(long_comments_are_refused_too),
         cmocka_unit_test(section_names_end_at_49_bytes),
-        cmocka_unit_test(keys_end_at_49_bytes),
+        cmocka_unit_test(keys_may_be_long),
         cmocka_unit_test(lines_that_are_nothing),
         cmocka_unit_test(malformed_headings),
         cmocka_unit_test(continuations_of_nothing),
