@@ -44,7 +44,8 @@ for name; do
         # the kernels of the tuned INI that the families have left, or of the project's
         tuned=$results/tuned.ini
         [ -e "$tuned" ] || tuned=$here/../results/tuned.ini
-        part peers python3 "$here/bench/peers.py" --tuned "$tuned" --results "$results" --build "$results/peers"
+        part peers python3 "$here/bench/peers.py" --autotune "$build/autotune" --tuned "$tuned" --results "$results" \
+            --build "$results/peers"
         ;;
     *)
         echo "no part '$name'; there are tests, mutants, families, flush, tuner, cover, peers" >&2

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compares the tuned kernels with CUB, cooperative groups, cuBLAS and cuDNN on this machine's GPU.
 
-Reads the configurations from a tuned INI, compiles them and peers.cu with nvcc, runs everything in one process,
-writes RESULTS/<gpu>/bench/peers.csv, and prints a table for the README.
+Reads the configurations from a tuned INI, compiles them as applications get them (`autotune emit`) and peers.cu with
+nvcc, runs everything in one process, writes RESULTS/<gpu>/bench/peers.csv, and prints a table for the README.
 
 Usage: peers.py [--tuned results/tuned.ini] [--results results] [--arch sm_90] [--build build/peers]
+                [--autotune build/autotune]
 """
 import argparse
 import concurrent.futures
@@ -57,24 +58,20 @@ def fastest(entries):
 class Peers:
     """Compiles tuned entries and collects the input lines for peers.cu."""
 
-    def __init__(self, nvcc, arch, build):
-        self.nvcc, self.arch, self.build = nvcc, arch, build
+    def __init__(self, nvcc, autotune, arch, build):
+        self.nvcc, self.autotune, self.arch, self.build = nvcc, autotune, arch, build
         self.lines, self.commands = [], []
 
-    def cubin(self, source, entry, features=""):
-        """Adds the command that compiles an entry's cubin with its parameters as definitions; returns the path.
-        `features` is "a" for the features of the architecture alone."""
-        definitions = []
+    def cubin(self, entry):
+        """Adds the command that compiles an entry's cubin; returns the path."""
+        values = []
         for key, value in entry.items():
             kind, _, name = key.partition(".")
-            is_word = re.fullmatch("[a-z][a-z0-9_]*", value) is not None
-            if kind == "parameter" or kind == "problem" and is_word:
-                word = f"{name}_{value}" if is_word else value
-                definitions.append(f"-D{name.upper()}={word.upper()}")
+            if kind in ("parameter", "problem"):
+                values += ["--set", f"{name}={value}"]
         path = os.path.join(self.build, f"{len(self.lines)}.cubin")
-        arch = f"arch={self.arch.replace('sm', 'compute')}{features},code={self.arch}{features}"
-        self.commands.append([self.nvcc, "-cubin", f"-gencode={arch}", "-o", path, *definitions,
-                              os.path.join(TEMPLATES, source)])
+        self.commands.append([self.autotune, "emit", "--cubin", "--kernel", entry["template"], "--templates", TEMPLATES,
+                              "--arch", self.arch, "--output", path, *values])
         return path
 
     def compile(self, program):
@@ -93,7 +90,7 @@ class Peers:
         shared = number(entry, "parameter.stages") * number(entry, "parameter.stage_bytes")
         elements = block * number(entry, "parameter.num_load") * number(entry, "parameter.vector_width")
         self.add("reduce_sum", entry["problem.value_type"], number(entry, "problem.n"),
-                 self.cubin("reduce.cu", entry), block, elements,
+                 self.cubin(entry), block, elements,
                  number(entry, "parameter.blocks_per_sm_wanted"),
                  number(entry, "parameter.grid_factor"), shared if bulk else 0)
 
@@ -103,14 +100,14 @@ class Peers:
         ordered = entry["parameter.method"] == "ordered"
         block = number(entry, "parameter.block_size")
         self.add("filter_ordered" if ordered else "filter", entry["problem.value_type"],
-                 number(entry, "problem.n"), self.cubin("filter.cu", entry), block,
+                 number(entry, "problem.n"), self.cubin(entry), block,
                  block * number(entry, "parameter.num_load"))
 
     def grid_barrier(self, entry):
         if entry["problem.test"] != "latency":
             return
         grid = number(entry, "sm_count") * number(entry, "parameter.blocks_per_sm_wanted")
-        self.add("grid_barrier", self.cubin("grid_barrier.cu", entry),
+        self.add("grid_barrier", self.cubin(entry),
                  number(entry, "parameter.block_size"), grid)
 
     def sgemm(self, entry):
@@ -121,8 +118,14 @@ class Peers:
         shape = [side, side, side, side] if method == "naive" else [threads, 1, tile["m"], tile["n"]]
         shared = (4 * number(entry, "parameter.stages") * (tile["m"] * (tile["k"] + 4) + tile["k"] * tile["n"])
                   if method == "pipelined" else 0)
-        self.add("sgemm", *(number(entry, f"problem.{axis}") for axis in "mnk"), self.cubin("sgemm.cu", entry),
-                 method, *shape, shared, number(entry, "parameter.split_k"), number(entry, "parameter.group_m"))
+        problem = {axis: number(entry, f"problem.{axis}") for axis in "mnk"}
+        waves = number(entry, "parameter.split_waves")
+        blocks = waves * number(entry, "sm_count") * number(entry, "blocks_per_sm")
+        tiles = math.prod(math.ceil(problem[axis] / tile[axis]) for axis in "mn")
+        split = (max(1, min(problem["k"] // (4 * tile["k"]), blocks // tiles)) if waves
+                 else number(entry, "parameter.split_k"))
+        self.add("sgemm", *problem.values(), self.cubin(entry), method, *shape, shared, split,
+                 number(entry, "parameter.group_m"))
 
     def gemm_tensor(self, entry):
         wgmma = entry["parameter.method"] == "wgmma"
@@ -135,7 +138,7 @@ class Peers:
         tiles = math.prod(math.ceil(problem[axis] / tile[axis]) for axis in "mn")
         resident = number(entry, "parameter.resident") * number(entry, "sm_count") // cluster * cluster
         self.add("gemm_tensor", entry["problem.output_type"], *problem.values(),
-                 self.cubin("gemm_tensor.cu", entry, "a" if wgmma else ""), entry["parameter.method"],
+                 self.cubin(entry), entry["parameter.method"],
                  min(tiles, resident or tiles), block, tile["m"], tile["n"], shared + (1024 if wgmma else 0), cluster,
                  number(entry, "parameter.group_m"))
 
@@ -147,7 +150,7 @@ class Peers:
         element_bytes = 4 if entry["problem.value_type"] == "float" else 2
         bulk_bytes = number(entry, "parameter.stages") * rows_per_block * columns * element_bytes
         self.add("softmax", entry["problem.value_type"], number(entry, "problem.rows"), columns,
-                 self.cubin("softmax.cu", entry), entry["parameter.method"], block, rows_per_block,
+                 self.cubin(entry), entry["parameter.method"], block, rows_per_block,
                  number(entry, "parameter.cluster"), bulk_bytes if entry["parameter.load"] == "bulk" else 0,
                  number(entry, "parameter.chunks"))
 
@@ -203,6 +206,7 @@ def main():
     options.add_argument("--results", default="results")
     options.add_argument("--arch", help="default: the GPU's own")
     options.add_argument("--nvcc", default="nvcc")
+    options.add_argument("--autotune", default="build/autotune")
     options.add_argument("--build", default="build/peers")
     options = options.parse_args()
 
@@ -211,7 +215,7 @@ def main():
     gpu, capability, driver = (field.strip() for field in query.split(","))
     arch = options.arch or "sm_" + capability.replace(".", "")
     os.makedirs(options.build, exist_ok=True)
-    peers = Peers(options.nvcc, arch, options.build)
+    peers = Peers(options.nvcc, options.autotune, arch, options.build)
     for entry in fastest(read_tuned(options.tuned, gpu)):
         peers.add_entry(entry)
     if not peers.lines:
