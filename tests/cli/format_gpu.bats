@@ -20,3 +20,13 @@ load helper
     exits 0
     has out "method=mma" "0 bytes spilled"
 }
+
+@test "softmax compiles with bulk copies, and in clusters" {
+    local template=$SOURCE_DIR/kernel_templates/softmax.ini
+    for settings in "--set load=bulk" "--set cluster=4 --set reduction=one_step --set loads=2"; do
+        # shellcheck disable=SC2086
+        autotune check --compile --template "$template" --arch sm_90 --set method=registers --set vector_width=4 $settings
+        exits 0
+        has out "method=registers" "0 bytes spilled"
+    done
+}
