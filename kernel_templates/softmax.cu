@@ -158,10 +158,12 @@ __device__ __forceinline__ float largest_of(const Elements &x)
     float largest = LOWEST;
 #pragma unroll
     for (int i = 0; i < LOADS; i++) {
+        float of_group = x[i][0];
 #pragma unroll
-        for (int j = 0; j < VECTOR_WIDTH; j++) {
-            largest = fmaxf(largest, x[i][j]);
+        for (int j = 1; j < VECTOR_WIDTH; j++) {
+            of_group = fmaxf(of_group, x[i][j]);
         }
+        largest = fmaxf(largest, of_group);
     }
     return largest;
 }
@@ -172,11 +174,13 @@ __device__ __forceinline__ float exps_of(Elements &x, float largest)
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < LOADS; i++) {
+        float of_group = 0;
 #pragma unroll
         for (int j = 0; j < VECTOR_WIDTH; j++) {
             x[i][j] = exp_of(x[i][j] - largest);
-            sum += x[i][j];
+            of_group += x[i][j];
         }
+        sum += of_group;
     }
     return sum;
 }
@@ -194,12 +198,75 @@ __device__ __forceinline__ void scale(Elements &x, float factor)
 
 // ---- Loads and stores ---------------------------------------------------------------------------
 
-__device__ __forceinline__ Group load_group(const Group *from)
-{
-#if LOAD == LOAD_ONCE
-    return load_once(from);
+#define GROUP_BYTES (VECTOR_WIDTH * (VALUE_TYPE == VALUE_TYPE_FLOAT ? 4 : 2))
+#define GROUP_WORDS ((GROUP_BYTES + 3) / 4)
+
+#if LOAD == LOAD_BULK
+#define LOAD_FROM "ld.shared"
+#define ADDRESS(from) "r"(shared_address(from))
+#elif LOAD == LOAD_ONCE
+#define LOAD_FROM "ld.global.nc.L1::no_allocate"
+#define ADDRESS(from) "l"(from)
 #else
-    return load_cached(from);
+#define LOAD_FROM "ld.global.nc"
+#define ADDRESS(from) "l"(from)
+#endif
+
+#if VALUE_TYPE == VALUE_TYPE_FLOAT
+#define MINUS_INFINITIES 0xff800000 // as the elements of a word
+#elif VALUE_TYPE == VALUE_TYPE_HALF
+#define MINUS_INFINITIES 0xfc00fc00
+#else
+#define MINUS_INFINITIES 0xff80ff80
+#endif
+
+__device__ __forceinline__ uint32 shared_address(const void *pointer)
+{
+    return (uint32)__cvta_generic_to_shared(pointer);
+}
+
+// Loads the words of a group if `inside`, or leaves them as they are. The compiler would not always
+// start all of a thread's loads before it uses the first, if these were under an `if`.
+__device__ __forceinline__ void load_group(uint32 (&words)[GROUP_WORDS], const Group *from,
+                                           bool inside)
+{
+#if GROUP_BYTES == 2
+    uint16 bits = (uint16)words[0];
+    asm volatile("{\n\t.reg .pred inside;\n\tsetp.ne.u32 inside, %2, 0;\n\t@inside " LOAD_FROM
+                 ".u16 %0, [%1];\n\t}"
+                 : "+h"(bits)
+                 : ADDRESS(from), "r"((uint32)inside)
+                 : "memory");
+    words[0] = bits;
+#elif GROUP_BYTES == 4
+    asm volatile("{\n\t.reg .pred inside;\n\tsetp.ne.u32 inside, %2, 0;\n\t@inside " LOAD_FROM
+                 ".u32 %0, [%1];\n\t}"
+                 : "+r"(words[0])
+                 : ADDRESS(from), "r"((uint32)inside)
+                 : "memory");
+#elif GROUP_BYTES == 8
+    asm volatile("{\n\t.reg .pred inside;\n\tsetp.ne.u32 inside, %3, 0;\n\t@inside " LOAD_FROM
+                 ".v2.u32 {%0, %1}, [%2];\n\t}"
+                 : "+r"(words[0]), "+r"(words[1])
+                 : ADDRESS(from), "r"((uint32)inside)
+                 : "memory");
+#elif GROUP_BYTES == 16
+    asm volatile("{\n\t.reg .pred inside;\n\tsetp.ne.u32 inside, %5, 0;\n\t@inside " LOAD_FROM
+                 ".v4.u32 {%0, %1, %2, %3}, [%4];\n\t}"
+                 : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])
+                 : ADDRESS(from), "r"((uint32)inside)
+                 : "memory");
+#else
+#error a group has 2, 4, 8 or 16 bytes
+#endif
+}
+
+__device__ __forceinline__ float element_of(const uint32 (&words)[GROUP_WORDS], int j)
+{
+#if VALUE_TYPE == VALUE_TYPE_FLOAT
+    return __uint_as_float(words[j]);
+#else
+    return widen(Value{(uint16)(words[j / 2] >> j % 2 * 16)});
 #endif
 }
 
@@ -207,18 +274,20 @@ __device__ __forceinline__ Group load_group(const Group *from)
 __device__ __forceinline__ void load_elements(Elements &x, const Group *row, uint32 first,
                                               uint32 stride, uint32 end)
 {
-    Group loaded[LOADS];
+    uint32 loaded[LOADS][GROUP_WORDS];
 #pragma unroll
     for (int i = 0; i < LOADS; i++) {
-        if (first + i * stride < end) {
-            loaded[i] = load_group(row + first + i * stride);
+#pragma unroll
+        for (int j = 0; j < GROUP_WORDS; j++) {
+            loaded[i][j] = MINUS_INFINITIES;
         }
+        load_group(loaded[i], row + first + i * stride, first + i * stride < end);
     }
 #pragma unroll
     for (int i = 0; i < LOADS; i++) {
 #pragma unroll
         for (int j = 0; j < VECTOR_WIDTH; j++) {
-            x[i][j] = first + i * stride < end ? widen(loaded[i].element[j]) : MINUS_INFINITY;
+            x[i][j] = element_of(loaded[i], j);
         }
     }
 }
@@ -246,8 +315,6 @@ __device__ __forceinline__ uint32 narrow_pair(float first, float second)
 #else
 #define STORE_TO "st.global"
 #endif
-
-#define GROUP_BYTES (VECTOR_WIDTH * (VALUE_TYPE == VALUE_TYPE_FLOAT ? 4 : 2))
 
 #if GROUP_BYTES > 2
 // Word `i` of 4 bytes of a group.
@@ -296,11 +363,6 @@ __device__ __forceinline__ void store_elements(const Elements &x, Group *row, ui
 }
 
 // ---- Reductions over a row ----------------------------------------------------------------------
-
-__device__ __forceinline__ uint32 shared_address(const void *pointer)
-{
-    return (uint32)__cvta_generic_to_shared(pointer);
-}
 
 __device__ __forceinline__ uint32 cluster_rank()
 {

@@ -6,4 +6,4 @@
 #: columns = 1003
 #: method = registers
 #: loads = 4
-s/\(widen(loaded\[i\].element\[j\]) : \)MINUS_INFINITY;/\10.0f;/
+s/loaded\[i\]\[j\] = MINUS_INFINITIES;/loaded[i][j] = 0;/
