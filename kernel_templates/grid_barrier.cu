@@ -12,7 +12,8 @@
 //             cooperative: grid.sync() of cooperative groups.
 //             none: no barrier at all. The outcome is always wrong_result.
 // ARRIVE, POLL, POLL_DELAY: details of waiting, explained in barriers.cuh.
-// BLOCK_SIZE  threads per block. The barrier itself needs one; the others wait at bar.sync.
+// BLOCK_SIZE  threads per block. The barrier itself needs one; the others wait at bar.sync. `total`
+//             needs exactly so many; for the other tests a block may have fewer.
 //
 // TEST (part of the problem) says what happens between barriers:
 //   latency   nothing, so that time / rounds is the cost of a barrier; a few checked rounds follow.
@@ -73,7 +74,7 @@ __device__ uint64 stamp_round(GridBarrier &barrier, uint32 *slots, uint64 round)
     }
     barrier.wait();
     bool right = true;
-    for (uint32 block = threadIdx.x; block < gridDim.x; block += BLOCK_SIZE) {
+    for (uint32 block = threadIdx.x; block < gridDim.x; block += blockDim.x) {
         right = right && load_relaxed(stamps + block) == stamp;
     }
     return __syncthreads_and(right);

@@ -155,6 +155,12 @@ rounds = 3
 barrier = lock
 arrive = silent
 poll = relaxed, overlapped
+[barrier]
+test = stamps
+rounds = 3
+grid_size = 64, 264
+threads_per_block = 64, 96
+barrier = lock, lock_free_parallel, gather, sense, tree, cluster
 [atomics]
 n = 5003
 method = atomic, cas, thread_local, warp_aggregated, block_aggregated
