@@ -37,6 +37,25 @@ static int unknown_name(const struct cover_reading *reading, const char *name)
     return status;
 }
 
+static bool depends(const struct expression *expression, const char *name)
+{
+    for (size_t i = 0; expression != NULL && i < expression_name_count(expression); i++)
+        if (strcmp(expression_name(expression, i), name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether each value of the problem value needs cubins of its own. */
+static bool is_compiled_in(const struct template *template, const char *name)
+{
+    bool compiled = depends(template->max_registers, name) || depends(template->features, name);
+    for (size_t i = 0; i < template->definition_count; i++)
+        compiled = compiled || strcmp(template->definitions[i].name, name) == 0;
+    for (size_t i = 0; i < template->option_count; i++)
+        compiled = compiled || depends(template->options[i].value, name);
+    return compiled;
+}
+
 static int add_name(struct cover_reading *reading, const char *name)
 {
     const struct parameter *value = template_problem_value(reading->template, name);
@@ -44,6 +63,10 @@ static int add_name(struct cover_reading *reading, const char *name)
         return unknown_name(reading, name);
     if (value->fallback.kind != VALUE_INTEGER)
         return fail(reading, name, "is not a whole number and cannot have a range");
+    if (is_compiled_in(reading->template, name))
+        return fail(reading, name,
+                    "cannot have a range: the kernel is compiled for each of its values; list "
+                    "values instead, or pass it as an argument");
     for (size_t i = 0; i < reading->named; i++)
         if (strcmp(reading->cover->axes[i].name, name) == 0)
             return fail(reading, name, "is given twice");

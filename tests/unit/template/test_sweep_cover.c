@@ -9,14 +9,17 @@
 
 #include <cmocka.h>
 
-/* What a section with these lines, of a template with problem values m, n and type, states. */
+/* What a section with these lines, of a template with problem values m, n, type and k, states; k is
+ * a macro. */
 static int read_lines(const char *lines, struct sweep_cover *cover, struct error *error)
 {
-    struct parameter problem[] = {{.name = "m"}, {.name = "n"}, {.name = "type"}};
-    struct template template = {.problem = problem, .problem_count = 3};
+    struct parameter problem[] = {{.name = "m"}, {.name = "n"}, {.name = "type"}, {.name = "k"}};
+    struct definition definition = {.name = "k"};
+    struct template template = {
+        .problem = problem, .problem_count = 4, .definitions = &definition, .definition_count = 1};
     struct ini_file ini;
     char text[512];
-    problem[0].fallback = problem[1].fallback = value_integer(1);
+    problem[0].fallback = problem[1].fallback = problem[3].fallback = value_integer(1);
     problem[2].fallback = value_word("float");
     (void)snprintf(text, sizeof text, "[sum]\nx = 1\n%s", lines);
     assert_int_equal(ini_file_read_text(&ini, "sweep.ini", text, NULL), 0);
@@ -79,12 +82,20 @@ static void test_what_is_not_a_range_is_refused_at_its_line(void **state)
     refused("cover = n = 1 .. 5\ncover_configurations = 17\n", 4, "from 1 to 16");
 }
 
+static void test_a_value_that_is_compiled_in_has_no_range(void **state)
+{
+    (void)state;
+    refused("cover = k = 1 .. 8\n", 3,
+            "cover 'k' cannot have a range: the kernel is compiled for each");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranges_of_one_value_and_of_several),
         cmocka_unit_test(test_a_section_without_a_range_has_none),
         cmocka_unit_test(test_what_is_not_a_range_is_refused_at_its_line),
+        cmocka_unit_test(test_a_value_that_is_compiled_in_has_no_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
