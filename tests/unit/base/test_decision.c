@@ -131,6 +131,30 @@ static void values_are_those_of_templates(void **state)
             fail_msg("'%s'", conditions[i]);
 }
 
+static void a_figure_is_computed_once(void **state)
+{
+    struct decision_program program;
+    char message[DECISION_MESSAGE_BYTES];
+    const double values[] = {1000};
+    double kept[DECISION_KEPT];
+    (void)state;
+    assert_true(compile(&program, "work > 5", DECISION_CONDITION, message));
+    size_t first = program.count;
+    assert_true(decision_compile(&program, &scope, "work + work", 0, DECISION_NUMBER, message));
+    assert_int_equal(program.count - first, 3);
+    assert_true(decision_evaluate(program.steps, first, values, kept) > 0);
+    assert_true(fabs(decision_evaluate(program.steps + first, program.count - first, values, kept) -
+                     16000) <= 0);
+    /* of another configuration, it is another figure; and after forgetting, it is computed again */
+    assert_true(fabs(value_of("work(1) + work(2) + work(1)", DECISION_NUMBER) - 19000) <= 0);
+    decision_forget(&program);
+    size_t second = program.count;
+    assert_true(decision_compile(&program, &scope, "work", 0, DECISION_NUMBER, message));
+    assert_true(
+        fabs(decision_evaluate(program.steps + second, program.count - second, values, kept) -
+             8000) <= 0);
+}
+
 static void figures_are_those_of_a_configuration(void **state)
 {
     (void)state;
@@ -216,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_those_of_templates),
         cmocka_unit_test(figures_are_those_of_a_configuration),
+        cmocka_unit_test(a_figure_is_computed_once),
         cmocka_unit_test(what_is_known_is_computed_once),
         cmocka_unit_test(what_cannot_be_computed_is_never_less_or_greater),
         cmocka_unit_test(what_is_wrong_is_said),

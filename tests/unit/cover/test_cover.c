@@ -279,6 +279,38 @@ static void test_a_rule_does_not_look_at_launches_of_configurations_left_out(voi
     invented_release(&invented);
 }
 
+/* Tiles of 300 and of 200: which one is faster depends on how many are left over. */
+static double tiled(size_t configuration, double n)
+{
+    return configuration == 0 ? 2000 + 500 * ceil(n / 300) : 2100 + 350 * ceil(n / 200);
+}
+
+static void test_estimates_know_of_what_is_left_over(void **state)
+{
+    enum { MANY = 40 };
+    static const double tiles[] = {300, 200};
+    struct invented invented;
+    struct cover cover;
+    struct time_basis basis = {.sizes = MANY};
+    (void)state;
+    invented_init(&invented, tiled, 2, MANY, 1.05);
+    basis.times_ns = invented.times_ns;
+    for (size_t i = 0; i < 4; i++) {
+        struct feature *term = features_add(&basis.terms, i % 2 == 0 ? "1" : "waves", MANY);
+        term->configuration = i / 2;
+        for (size_t size = 0; size < MANY; size++)
+            term->values[size] =
+                i % 2 == 0 ? 1 : ceil(invented.features.items[0].values[size] / tiles[i / 2]);
+    }
+    cover_compute(&cover, &invented.losses, &invented.features, &basis, 2);
+    assert_true(best_of(&cover)->rule.lines[0].tests[0].against);
+    assert_true(best_of(&cover)->fitted.worst < 1e-9);
+    assert_true(best_of(&cover)->expected.worst < 1e-9);
+    cover_release(&cover);
+    features_release(&basis.terms);
+    invented_release(&invented);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_one_size_gives_its_winner),
         cmocka_unit_test(test_a_rule_may_use_products_and_ratios),
         cmocka_unit_test(test_a_window_takes_few_lines),
+        cmocka_unit_test(test_estimates_know_of_what_is_left_over),
         cmocka_unit_test(test_every_configuration_of_a_cover_is_chosen_somewhere),
         cmocka_unit_test(test_a_rule_does_not_look_at_launches_of_configurations_left_out),
     };
