@@ -30,12 +30,51 @@ size_t decision_arity(enum decision_operation operation)
     return arities[operation];
 }
 
+/* Where the operand that ends before step `end` begins. */
+static size_t operand_begin(const struct decision_program *program, size_t end)
+{
+    size_t missing = 1;
+    while (missing > 0)
+        missing = missing - 1 + decision_arity(program->steps[--end].operation);
+    return end;
+}
+
+static bool keeps_figures(const struct decision_program *program, size_t begin, size_t end)
+{
+    bool keeps = false;
+    for (size_t i = begin; i < end; i++)
+        keeps = keeps || program->steps[i].operation == DECISION_KEEP;
+    return keeps;
+}
+
+/* Leaves only one of the alternatives of the SELECT at the end if its condition is known. */
+static void fold_alternatives(struct decision_program *program)
+{
+    struct decision_step *steps = program->steps;
+    size_t end = program->count - 1;
+    size_t second = operand_begin(program, end);
+    size_t first = operand_begin(program, second);
+    const struct decision_step *known = &steps[first - 1];
+    if (known->operation != DECISION_PUSH)
+        return;
+    bool holds = known->number > 0;
+    if (keeps_figures(program, holds ? second : first, holds ? end : second))
+        return; /* others may take them */
+    size_t count = holds ? second - first : end - second;
+    memmove(&steps[first - 1], &steps[holds ? first : second], count * sizeof *steps);
+    program->count = first - 1 + count;
+}
+
 /* Computes what depends on no value, so that a look-up need not. */
 static void fold(struct decision_program *program, size_t arity)
 {
     if (arity == 0)
         return;
     struct decision_step *first = &program->steps[program->count - 1 - arity];
+    if (program->steps[program->count - 1].operation == DECISION_SELECT) {
+        fold_alternatives(program);
+        return;
+    }
     for (size_t i = 0; i < arity; i++)
         if (first[i].operation != DECISION_PUSH)
             return;

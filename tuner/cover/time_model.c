@@ -137,8 +137,10 @@ static void fitting_release(struct fitting *fitting)
 /* With four digits: what is written is what is used. */
 static double rounded(double factor)
 {
-    double unit = pow(10, floor(log10(factor)) - 3);
-    return round(factor / unit) * unit;
+    enum { DIGITS = 4 };
+    double exponent = DIGITS - 1 - floor(log10(factor));
+    double power = pow(10, fabs(exponent));
+    return exponent >= 0 ? round(factor * power) / power : round(factor / power) * power;
 }
 
 /* Tries each column as a further one. Returns the least error; chosen[count] and factors are set. */

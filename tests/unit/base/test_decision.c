@@ -131,6 +131,20 @@ static void values_are_those_of_templates(void **state)
             fail_msg("'%s'", conditions[i]);
 }
 
+static void of_alternatives_that_are_known_one_is_left(void **state)
+{
+    struct decision_program program;
+    char message[DECISION_MESSAGE_BYTES];
+    (void)state;
+    assert_true(compile(&program, "size == 8 ? n : n * n * n", DECISION_NUMBER, message));
+    assert_int_equal(program.count, 1);
+    assert_true(compile(&program, "size == 7 and n or n + 1", DECISION_NUMBER, message));
+    assert_int_equal(program.count, 3);
+    assert_true(fabs(value_of("size == 7 and n or n + 1", DECISION_NUMBER) - 1001) <= 0);
+    /* a figure in the other one may be needed later */
+    assert_true(fabs(value_of("(size == 8 ? 1 : work) + work", DECISION_NUMBER) - 8001) <= 0);
+}
+
 static void a_figure_is_computed_once(void **state)
 {
     struct decision_program program;
@@ -240,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_those_of_templates),
         cmocka_unit_test(figures_are_those_of_a_configuration),
+        cmocka_unit_test(of_alternatives_that_are_known_one_is_left),
         cmocka_unit_test(a_figure_is_computed_once),
         cmocka_unit_test(what_is_known_is_computed_once),
         cmocka_unit_test(what_cannot_be_computed_is_never_less_or_greater),
