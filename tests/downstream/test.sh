@@ -112,15 +112,15 @@ is_self_contained() {
 
 # -- the sums -------------------------------------------------------------------------------------
 
-# tune SIZE…: reduce_sum for these sizes, and grid_barrier
+# tune LOW HIGH: a cover of reduce_sum for this range, and grid_barrier
 tune() {
-    local IFS=, sizes
-    sizes=$*
+    local kernels=(--kernel grid_barrier)
     cat >"$work/sweep.ini" <<INI
 [sweep]
 templates = $templates
 [reduce_sum]
-n = $sizes
+cover = n = $1 .. $2
+cover_configurations = 2
 block_size = 256, 512, 1024
 num_load = 2, 4, 8
 load = once
@@ -130,13 +130,18 @@ test = latency
 block_size = 256
 barrier = lock, cooperative
 INI
-    [ "$part" != gpu ] || cat >>"$work/sweep.ini" <<INI
+    if [ "$part" = gpu ]; then
+        kernels+=(--kernel sgemm)
+        cat >>"$work/sweep.ini" <<INI
 [sgemm]
 (m, n, k) = (64, 64, 64)
 method = naive, tiled
 INI
+    fi
     "$build/autotune" --config "$work/sweep.ini" --results "$work/results" --tuned "$work/tuned.ini" \
-        --quiet --top 1 >"$work/tables"
+        --quiet --top 1 "${kernels[@]}" >"$work/tables"
+    "$build/autotune" cover --config "$work/sweep.ini" --results "$work/results" --tuned "$work/tuned.ini" \
+        --quiet >"$work/cover"
 }
 
 # sum_without_compiler ARGUMENT…: the application with NVRTC out of its reach, and an empty cache
@@ -144,11 +149,11 @@ sum_without_compiler() {
     AUTOTUNE_NVRTC=$work/nowhere/libnvrtc.so AUTOTUNE_CACHE=$work/empty "$build/tests/downstream/sum" "$@"
 }
 
-# test_sums RESULTS SIZE…
+# test_sums RESULTS SIZE…: the first and the last size are the ends of the cover's range, which are measured
 test_sums() {
     local results=$1 status=0 cub=()
     shift
-    tune "$@"
+    tune "$1" "${!#}"
     "$build/autotune" bundle --tuned "$work/tuned.ini" --templates "$templates" --output "$work/bundle" \
         --source "$here/kernels.cu=grid_barrier"
     if [ -e "$build/tests/downstream/libcub_sum.so" ]; then
@@ -159,8 +164,9 @@ test_sums() {
     sum_without_compiler "$work/bundle" "$here/kernels.cu" "${cub[@]}" "$@" >"$work/sums" || status=$?
     tee "$results/downstream.txt" <"$work/sums"
     [ "$status" -eq 0 ] || return "$status"
-    # what was tuned, by the rule that it was tuned for, without a compiler
-    [ "$(grep -c '^sum of [0-9]*: .*the tuner said .*(same GPU, same size, from the bundle)$' "$work/sums")" -eq $# ]
+    # at every size, by the cover's rule, without a compiler; as fast as the tuner measured, where it did
+    [ "$(grep -c '^sum of [0-9]*: .*(same GPU, in the range of a cover, from the bundle)$' "$work/sums")" -eq $# ]
+    [ "$(grep -c '^sum of [0-9]*: .*the tuner said .*' "$work/sums")" -ge 2 ]
     says "$work/sums" '^own kernels: .*, from the bundle$'
     [ "$part" != gpu ] || [ "$(grep -c '^product with alpha=.* 0 elements wrong$' "$work/sums")" -eq 2 ]
 
@@ -186,7 +192,8 @@ test_gpu() {
     fi
     mkdir -p "${1:-$work/kept}"
     # large enough that the tuner times single runs (from 10 us on), as the application does
-    test_sums "${1:-$work/kept}" 16777216 67108864 268435456
+    test_sums "${1:-$work/kept}" 16777216 16777217 20000000 31415926 50331648 67108864 99999999 123456789 200000000 \
+        268435456
 }
 
 # From a copy elsewhere, with the stand-in; and it must be noticed where the reduction takes longer than it did.
@@ -198,7 +205,7 @@ test_standin() {
     rm -f "$build/tests/downstream/libcub_sum.so" # it needs a real driver
     is_self_contained "$build/tests/downstream/sum"
     export LD_LIBRARY_PATH=$build/tests/standin AUTOTUNE_STANDIN=noise=0.002
-    test_sums "$work" 65536 262144
+    test_sums "$work" 65536 65537 70000 90001 98304 131072 150000 180001 200000 262144
     if AUTOTUNE_STANDIN=noise=0.002,time.reduce=20000 sum_without_compiler "$work/bundle" "$here/kernels.cu" 65536 \
         >"$work/output"; then
         echo "a reduction of twice the time was not noticed"
