@@ -114,15 +114,16 @@ is_self_contained() {
 
 # tune LOW HIGH: a cover of reduce_sum for this range, and grid_barrier
 tune() {
-    local kernels=(--kernel grid_barrier)
+    local kernels=(--kernel grid_barrier) blocks="256, 512, 1024" loads="2, 4, 8"
+    [ "$part" = gpu ] || blocks="256, 512" loads=4 # the stand-in's time is the same for all
     cat >"$work/sweep.ini" <<INI
 [sweep]
 templates = $templates
 [reduce_sum]
 cover = n = $1 .. $2
 cover_configurations = 2
-block_size = 256, 512, 1024
-num_load = 2, 4, 8
+block_size = $blocks
+num_load = $loads
 load = once
 finish = last_block, gather
 [grid_barrier]
