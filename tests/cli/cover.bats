@@ -108,6 +108,61 @@ launches() {
     done
 }
 
+@test "a constraint that a tuned INI cannot express is refused before anything is measured" {
+    range 2^13..2^14
+    echo "constraint = round_up(n, 1024) == n" >>sweep.ini
+    autotune cover --config sweep.ini
+    refuses 6 "'(round_up(n, 1024) == n)' of key 'constraint': unknown name 'round_up'"
+    [ ! -e results ]
+}
+
+@test "sizes at which nothing can be measured are named, and the exit status says so" {
+    range 2^13..2^14
+    sed -i 's/^grid = ceil_div(n, block_size \* num_load)/grid = n > 10000 ? -1 : ceil_div(n, block_size)/' templates/scale.ini
+    autotune cover --config sweep.ini --quiet
+    exits 1
+    has out "nothing could be measured at" "  n=16384" "configuration 1: "
+    has err "the cover of 'scale' is without " " sizes of its range: no variant of 'scale' was valid for n="
+    grep -q '^measured.1 = n=8192' results/tuned.ini
+    lacks results/tuned.ini "n=16384:"
+}
+
+@test "sizes that do not fit in memory are left out, also if they did once" {
+    range 2^13..2^15 memory_bytes=19300000
+    sed -i 's/^num_load = .*/num_load = 1/' sweep.ini
+    sed 's/^cover = .*/n = 2^15/;/^cover_conf/d' sweep.ini >point.ini
+    autotune cover --config sweep.ini --quiet
+    exits 3
+    has out "nothing could be measured at" "  n=32768"
+    lacks out failed
+    has err "problem 'n=32768 factor=1.5' needs" "the cover of 'scale' is without "
+    has results/tuned.ini "measured.1 = n=8192: "
+    lacks results/tuned.ini "n=32768:"
+    rm -r results
+    stand_in l2_bytes=1048576
+    autotune --config point.ini --quiet
+    exits 0
+    stand_in l2_bytes=1048576 memory_bytes=19300000
+    autotune cover --config sweep.ini --quiet
+    exits 3
+    has out "  n=32768"
+    lacks out failed
+    lacks results/tuned.ini "n=32768:"
+}
+
+@test "real values of parameters and problems stay real" {
+    range 2^13..2^14
+    sed -i '/^num_load/d' sweep.ini
+    printf 'factor = 2.0\nbias = 1.0, 2.5\n' >>sweep.ini
+    sed -i 's/^num_load = 1/&\nbias = 1.0/;s/ceil_div(n, block_size \* num_load)/ceil_div(n, floor(block_size * bias))/' templates/scale.ini
+    sed -i '1i #define UNUSED BIAS' templates/scale.cu
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    has results/tuned.ini "problem.factor = 2.0" "configuration.1.bias = 1.0"
+    autotune report --format csv
+    lacks out "failed"
+}
+
 @test "on another GPU, a search begins with the configurations of the cover that there is" {
     range 2^13..2^14
     autotune cover --config sweep.ini

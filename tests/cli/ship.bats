@@ -432,6 +432,7 @@ C
     autotune --config "$sweeps/scale.ini" --quiet
     exits 0
     hash=$(sed -n 's/^template_hash = //p' results/tuned.ini) gpu=$(sed -n 's/^gpu = //p' results/tuned.ini)
+    sed -n '/^\[/,$p' results/tuned.ini >entry
     cover results/tuned.ini 2026-11-22T03:00:00Z "$hash" "$gpu" 90
     changed results/tuned.ini problem.factor "$(sed -n 's/^problem.factor = //p' results/tuned.ini | head -n 1)"
     printf '#include "scale.cu"\n' >own.cu
@@ -446,6 +447,12 @@ C
     autotune explain -k scale -t bundle -g "$gpu" --n 600000
     exits 0
     has out "configuration 2 of its cover"
+    # what the cover does not choose for stays: a problem outside its range, and one of another version
+    sed 's/^\[.*/[scale far]/;s/^problem.n = .*/problem.n = 2097152/' entry >>results/tuned.ini
+    sed 's/^\[.*/[scale other]/;s/^template_hash = .*/template_hash = 0123456789abcdef0123456789abcdef/' entry >>results/tuned.ini
+    autotune bundle --templates "$sweeps/templates" --output bundle --accept-other-versions
+    exits 0
+    equal "$(grep '^\[' bundle/tuned.ini | sort | tr '\n' ' ')" "[scale 0000c0e4] [scale far] [scale other] "
     autotune --config "$sweeps/scale.ini" --quiet --remeasure
     exits 0
     equal "$(grep -c '^rule' results/tuned.ini)" 3

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "command/cover_draft.h"
 #include "command/cover_measure.h"
 #include "command/cover_print.h"
 #include "command/cover_session.h"
@@ -59,6 +60,18 @@ static int write_page(const struct cover_session *session, const char *folder, s
     return status;
 }
 
+/* The cover is written all the same; what is missing is the user's to know. */
+static int check_left_out(const struct cover_session *session, struct error *error)
+{
+    char text[ERROR_TEXT_BYTES];
+    size_t count = session->refused_count;
+    if (count == 0)
+        return 0;
+    return error_set(error, session->refusal.code,
+                     "the cover of '%s' is without %zu size%s of its range: %s", session->kernel,
+                     count, count == 1 ? "" : "s", error_text(&session->refusal, text));
+}
+
 static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *kernel,
                         const struct command_options *options, struct run_options run,
                         struct error *error)
@@ -67,38 +80,52 @@ static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *ke
     run.limits = limits_of(sweep, kernel, run.limits);
     int status = cover_session_init(&session, sweep, kernel, options, &run, error);
     if (status == 0)
+        status = cover_draft_check(&session, sweep->path, error);
+    if (status == 0)
         status = cover_measure(&session, error);
     if (status == 0)
         status = cover_tuned_write(&session, error);
     if (status == 0 && options->output != NULL)
         status = write_page(&session, options->output, error);
-    if (status == 0)
+    if (status == 0) {
         cover_print(&session);
+        status = check_left_out(&session, error);
+    }
     cover_session_release(&session);
     return status;
 }
 
-/* Covers each kernel that states a range. Of --budget, each gets its part of what is left. */
+/* Covers each kernel that states a range, also if one before it lacks sizes. Of --budget, each gets its
+ * part of what is left. */
 static int cover_kernels(const struct sweep *sweep, const struct command_options *options,
                          const struct run_options *run, struct error *error)
 {
     const double end_s = (double)clock_ns() * 1e-9 + run->limits.budget_s;
     size_t left = 0;
     int status = 0;
+    struct error own_error = {0};
     for (size_t i = 0; i < sweep->kernel_count; i++)
         left += sweep->kernels[i].cover.axis_count > 0;
     if (left == 0)
         return error_set_at(error, ERROR_CONFIG, sweep->path, 0,
                             "no kernel has a range to cover; state one in its section, like cover "
                             "= n = 2^10 .. 2^30");
-    for (size_t i = 0; i < sweep->kernel_count && status == 0; i++) {
+    for (size_t i = 0; i < sweep->kernel_count; i++) {
         struct run_options own = *run;
         if (sweep->kernels[i].cover.axis_count == 0)
             continue;
         if (run->limits.budget_s > 0)
             own.limits.budget_s = fmax((end_s - (double)clock_ns() * 1e-9) / (double)left, 0.001);
         left--;
-        status = cover_kernel(sweep, &sweep->kernels[i], options, own, error);
+        int own_status = cover_kernel(sweep, &sweep->kernels[i], options, own, &own_error);
+        if (own_status == 0)
+            continue;
+        if (status != 0) /* the last one is printed by the caller */
+            error_print(error, stderr);
+        *error = own_error;
+        status = own_status;
+        if (status != ERROR_NOTHING_VALID && status != ERROR_MEMORY && status != ERROR_CONFIG)
+            break;
     }
     return status;
 }

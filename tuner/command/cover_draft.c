@@ -1,7 +1,9 @@
 #include "command/cover_draft.h"
 
 #include "base/alloc.h"
+#include "record/cover_choice.h"
 #include "record/cover_entry.h"
+#include "template/variant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,4 +77,39 @@ void cover_draft_configuration(struct cover_entry *cover, const struct cover_ses
     cover_entry_add_configuration(cover, &session->candidates.items[candidate],
                                   stats != NULL ? stats->registers : 0,
                                   stats != NULL ? stats->blocks_per_sm : 0);
+}
+
+void cover_draft_complete(struct tuned_entry *entry, const struct cover_session *session,
+                          const int64_t *size)
+{
+    struct bindings problem = {0};
+    cover_entry_add_line(entry->cover, 0, NULL);
+    problem_range_bind(&session->range, size, &problem);
+    cover_entry_add_size(entry->cover, &problem, 0, 1, 0);
+    bindings_release(&problem);
+}
+
+int cover_draft_check(const struct cover_session *session, const char *sweep_path,
+                      struct error *error)
+{
+    const struct sweep_kernel *kernel = session->range.kernel;
+    struct tuned_entry entry = {.kernel = alloc_string(session->kernel),
+                                .cover = cover_entry_new()};
+    struct bindings parameters = {0};
+    struct error inner;
+    int64_t low[SWEEP_COVER_AXES];
+    for (size_t i = 0; i < kernel->cover.axis_count; i++)
+        low[i] = kernel->cover.axes[i].low;
+    bindings_copy(&entry.problem, &session->range.fixed);
+    variant_defaults(&kernel->template, &parameters);
+    add_ranges(entry.cover, session);
+    cover_entry_add_configuration(entry.cover, &parameters, 0, 0);
+    cover_draft_complete(&entry, session, low);
+    int status = cover_entry_check(&entry, &inner);
+    if (status != 0)
+        status =
+            error_set_at(error, ERROR_CONFIG, sweep_path, kernel->cover.line, "%s", inner.message);
+    bindings_release(&parameters);
+    tuned_entry_release(&entry);
+    return status;
 }

@@ -21,16 +21,12 @@ struct draft {
 
 static int draft_init(struct draft *draft, const struct cover_session *session)
 {
-    struct bindings problem = {0};
     *draft = (struct draft){.session = session};
     cover_draft_begin(&draft->entry, session);
     for (size_t i = 0; i < session->candidates.count; i++)
         cover_draft_configuration(draft->entry.cover, session, i);
     cover_figures_add(draft->entry.cover, session, NULL, session->candidates.count);
-    cover_entry_add_line(draft->entry.cover, 0, NULL);
-    problem_range_bind(&session->range, sizes_at(&session->sizes, 0), &problem);
-    cover_entry_add_size(draft->entry.cover, &problem, 0, 1, 0); /* a cover must have one */
-    bindings_release(&problem);
+    cover_draft_complete(&draft->entry, session, sizes_at(&session->sizes, 0));
     return cover_entry_section(&draft->entry, &draft->section, NULL);
 }
 

@@ -48,14 +48,25 @@ static size_t most_tuned(const struct cover_session *session)
 
 /* --- tuning --- */
 
+static bool has_time(const struct study *study)
+{
+    return study_best(study) < study->result_count;
+}
+
+static void leave_out(struct cover_session *session, const int64_t *size)
+{
+    if (!sizes_has(&session->left_out, size))
+        (void)sizes_insert(&session->left_out, size);
+}
+
 /* Takes over the studies of sizes at which something was measured. */
 static void take_tuned(struct cover_session *session, const struct sizes *sizes,
                        struct study *studies)
 {
     for (size_t i = 0; i < sizes->count; i++) {
         const int64_t *size = sizes_at(sizes, i);
-        if (study_count(&studies[i], OUTCOME_MEASURED) == 0) {
-            (void)sizes_add(&session->left_out, size);
+        if (!has_time(&studies[i])) {
+            leave_out(session, size);
             study_release(&studies[i]);
             continue;
         }
@@ -85,6 +96,10 @@ static int tune(struct cover_session *session, const struct sizes *sizes, double
 static int fail_without_sizes(const struct cover_session *session, struct error *error)
 {
     size_t count = session->left_out.count;
+    if (session->refusal.code != 0 && session->refusal.code != ERROR_NOTHING_VALID) {
+        *error = session->refusal;
+        return error->code;
+    }
     if (session->limits.budget_s > 0)
         return error_set(error, ERROR_NOTHING_VALID,
                          "the budget ended before a valid variant of '%s' was found at any of %zu "
@@ -119,6 +134,28 @@ static int tune_first(struct cover_session *session, struct error *error)
 
 /* --- rounds --- */
 
+/* Leaves out the sizes at which no candidate could be measured, for example because another process
+ * has taken the memory meanwhile. */
+static void drop_unmeasured(struct cover_session *session)
+{
+    struct sizes kept = {.axes = session->sizes.axes};
+    for (size_t i = 0; i < session->sizes.count; i++) {
+        const int64_t *size = sizes_at(&session->sizes, i);
+        if (session->in_rounds[i] > 0 && !has_time(&session->rounds[i])) {
+            leave_out(session, size);
+            study_release(&session->tuned[i]);
+            study_release(&session->rounds[i]);
+            continue;
+        }
+        session->tuned[kept.count] = session->tuned[i];
+        session->rounds[kept.count] = session->rounds[i];
+        session->in_rounds[kept.count] = session->in_rounds[i];
+        (void)sizes_add(&kept, size);
+    }
+    sizes_release(&session->sizes);
+    session->sizes = kept;
+}
+
 /* Measures the candidates at the sizes that lack it. */
 static int hold_rounds(struct cover_session *session, struct error *error)
 {
@@ -142,7 +179,8 @@ static int hold_rounds(struct cover_session *session, struct error *error)
     free(studies);
     free(indices);
     sizes_release(&sizes);
-    return status;
+    drop_unmeasured(session);
+    return status == 0 && session->sizes.count == 0 ? fail_without_sizes(session, error) : status;
 }
 
 /* --- the cover --- */
@@ -167,6 +205,8 @@ static int compute(struct cover_session *session, struct error *error)
                                 limit < CHOICE_LIMIT ? limit : CHOICE_LIMIT);
     if (status == 0)
         status = hold_rounds(session, error);
+    if (status == 0)
+        status = size_plan_weights(&session->range, &session->sizes, weights, error);
     if (status == 0) {
         session->times_ns =
             nominees_times(&session->candidates, session->rounds, session->sizes.count);

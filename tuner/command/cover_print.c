@@ -138,6 +138,19 @@ static void print_sizes(const struct cover_session *session, const struct cover_
     text_table_free(table);
 }
 
+/* The sizes that the cover knows nothing of. */
+static void print_left_out(const struct cover_session *session)
+{
+    const struct sizes *sizes = &session->left_out;
+    if (sizes->count > 0)
+        puts("\nnothing could be measured at");
+    for (size_t i = 0; i < sizes->count; i++)
+        for (size_t j = 0; j < sizes->axes; j++)
+            printf("%s%s=%" PRId64 "%s", j == 0 ? "  " : " ",
+                   session->range.kernel->cover.axes[j].name, sizes_at(sizes, i)[j],
+                   j + 1 == sizes->axes ? "\n" : "");
+}
+
 void cover_print(const struct cover_session *session)
 {
     const struct cover_option *option = &session->cover.options[session->cover.best];
@@ -149,6 +162,7 @@ void cover_print(const struct cover_session *session)
            "(from %zu sizes left out)\n",
            loss_percent(option->expected.mean), loss_percent(option->expected.worst),
            session->sizes.count);
+    print_left_out(session);
 }
 
 /* --- the page --- */

@@ -17,7 +17,8 @@ static const double round_overhead_s = 0.002;
 /* Of a budget, for all rounds at all sizes. */
 static const double rounds_share = 0.35;
 
-/* "(n, k)=(512, 64),(1024, 64)": the values of `rows`, which have the same names. A new string. */
+/* "(n, k)=(512, 64),(1024, 64)": the values of `rows`, which have the same names, so that they read
+ * back the same. A new string. */
 static char *tuples(const struct bindings *rows, size_t count)
 {
     char *text = NULL;
@@ -34,7 +35,7 @@ static char *tuples(const struct bindings *rows, size_t count)
                           i > 0      ? ", "
                           : row == 0 ? ")=("
                                      : "), (",
-                          value_text(rows[row].items[i].value, value));
+                          value_exact_text(rows[row].items[i].value, value));
         }
     (void)fputc(')', stream);
     (void)fclose(stream);
@@ -69,22 +70,38 @@ static int load(const struct cover_session *session, const char *const *settings
     return 0;
 }
 
+/* Notes the sizes at which nothing was measured, unless there was no time for it. */
+static void note_refusals(struct cover_session *session, const struct run *run)
+{
+    for (size_t i = 0; i < run->job_count; i++) {
+        const struct tuning_job *job = &run->jobs[i];
+        struct error reason = run->refusal;
+        bool measured = study_best(&job->study) < job->study.result_count;
+        if (!job->refused && (measured || tuning_job_is_searching(job)))
+            continue;
+        if (!job->refused)
+            (void)run_say_no_winner(job, &reason);
+        if (session->refused_count++ == 0)
+            session->refusal = reason;
+    }
+}
+
 /* Runs the sweep and takes its studies, which are in the order of the problems. */
-static int run(const struct run_options *options, const struct sweep *sweep, struct study *studies,
-               struct error *error)
+static int run(struct cover_session *session, const struct run_options *options,
+               const struct sweep *sweep, struct study *studies, struct error *error)
 {
     struct run run;
     run_init(&run, options);
     int status = run_sweep(&run, sweep, error);
-    for (size_t i = 0; i < run.job_count && status == 0; i++) {
-        studies[i] = run.jobs[i].study;
-        run.jobs[i].study = (struct study){0};
-    }
+    if (status == 0)
+        note_refusals(session, &run);
+    for (size_t i = 0; i < run.job_count && status == 0; i++)
+        tuning_job_take_study(&run.jobs[i], &studies[i]);
     run_release(&run);
     return status;
 }
 
-int cover_runs_tune(const struct cover_session *session, const struct sizes *sizes,
+int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
                     const struct sweep_limits *limits, struct study *studies, struct error *error)
 {
     struct run_options options = session->run;
@@ -101,7 +118,7 @@ int cover_runs_tune(const struct cover_session *session, const struct sizes *siz
     options.suggestion_count = known.count;
     int status = load(session, settings, &sweep, error);
     if (status == 0)
-        status = run(&options, &sweep, studies, error);
+        status = run(session, &options, &sweep, studies, error);
     sweep_release(&sweep);
     nominees_release(&known);
     free(problems);
@@ -132,7 +149,7 @@ static unsigned count_rounds(const struct cover_session *session)
     return rounds > FEWEST_ROUNDS ? (unsigned)rounds : FEWEST_ROUNDS;
 }
 
-int cover_runs_rounds(const struct cover_session *session, const struct sizes *sizes,
+int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
                       struct study *studies, struct error *error)
 {
     struct run_options options = session->run;
@@ -145,7 +162,7 @@ int cover_runs_rounds(const struct cover_session *session, const struct sizes *s
     int status = load(session, settings, &sweep, error);
     if (status == 0) {
         sweep.kernels[0].label = session->rounds_kernel;
-        status = run(&options, &sweep, studies, error);
+        status = run(session, &options, &sweep, studies, error);
     }
     sweep_release(&sweep);
     free(problems);

@@ -17,12 +17,13 @@ void cover_runs_known_sizes(const struct cover_session *session, struct sizes *t
 void cover_runs_find_seeds(struct cover_session *session, const char *path);
 
 /* Tunes each size as a problem of the sweep, beginning with the session's seeds and candidates. The
- * caller owns `studies`, one per size. Returns 0 or the run's error. */
-int cover_runs_tune(const struct cover_session *session, const struct sizes *sizes,
+ * caller owns `studies`, one per size, with what has an outcome. Notes why nothing could be measured
+ * at a size. Returns 0 or the run's error. */
+int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
                     const struct sweep_limits *limits, struct study *studies, struct error *error);
 
 /* Measures the candidates, and nothing else, in rounds. */
-int cover_runs_rounds(const struct cover_session *session, const struct sizes *sizes,
+int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
                       struct study *studies, struct error *error);
 
 #endif

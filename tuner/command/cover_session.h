@@ -39,6 +39,8 @@ struct cover_session {
     struct study *rounds;  /* likewise; no results: not measured yet */
     size_t *in_rounds;     /* how many candidates there were then */
     struct sizes left_out; /* nothing could be measured there */
+    size_t refused_count;  /* of these, not for lack of time */
+    struct error refusal;  /* the first reason */
     struct nominees candidates;
     bool nominated; /* there will be no further ones */
     struct nominees
@@ -62,7 +64,7 @@ int cover_session_init(struct cover_session *session, const struct sweep *sweep,
 /* Adds a size, which is new, with its study, which may be empty and is taken over. */
 void cover_session_add(struct cover_session *session, const int64_t *size, struct study study);
 
-/* Of any size that was tuned: the GPU, the kernel and the versions. There must be one. */
+/* Of any size that was measured: the GPU, the kernel and the versions. There must be one. */
 const struct study *cover_session_study(const struct cover_session *session);
 
 /* Discards the cover, and what it was computed from. */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/tuned_reader.h"
+#include "record/cover_choice.h"
 #include "record/cover_entry.h"
 
 #include <autotune/tuned.h>
@@ -351,16 +352,24 @@ static bool has_values(const struct bindings *values, const struct bindings *wan
     return has;
 }
 
+/* Whether an application that has the cover gets its problem's configuration from it. */
+static bool covers(const struct tuned_entry *cover, const struct tuned_entry *entry)
+{
+    size_t line;
+    size_t configuration;
+    return cover->cover != NULL && strcmp(cover->kernel, entry->kernel) == 0 &&
+           strcmp(cover->template_hash, entry->template_hash) == 0 &&
+           strcmp(cover->gpu, entry->gpu) == 0 && strcmp(cover->arch, entry->arch) == 0 &&
+           strcmp(cover->cache, entry->cache) == 0 &&
+           has_values(&entry->problem, &cover->problem) &&
+           cover_entry_choose(cover, &entry->problem, 0, &line, &configuration, NULL) == 1;
+}
+
 static bool is_covered(const struct tuned_file *tuned, const struct tuned_entry *entry)
 {
     bool covered = false;
-    for (size_t i = 0; i < tuned->count && entry->cover == NULL && !covered; i++) {
-        const struct tuned_entry *cover = &tuned->entries[i];
-        covered = cover->cover != NULL && strcmp(cover->kernel, entry->kernel) == 0 &&
-                  strcmp(cover->gpu, entry->gpu) == 0 && strcmp(cover->arch, entry->arch) == 0 &&
-                  strcmp(cover->cache, entry->cache) == 0 &&
-                  has_values(&entry->problem, &cover->problem);
-    }
+    for (size_t i = 0; i < tuned->count && entry->cover == NULL && !covered; i++)
+        covered = covers(&tuned->entries[i], entry);
     return covered;
 }
 

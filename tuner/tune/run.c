@@ -540,8 +540,7 @@ static const char *common_reason(const struct study *study)
     return reason;
 }
 
-/* Why a job has no winner. */
-static int say_no_winner(const struct tuning_job *job, struct error *error)
+int run_say_no_winner(const struct tuning_job *job, struct error *error)
 {
     const struct study *study = &job->study;
     const char *common = common_reason(study);
@@ -583,7 +582,7 @@ int run_check_winners(const struct run *run, struct error *error)
     for (size_t i = 0; i < run->job_count; i++) {
         const struct study *study = &run->jobs[i].study;
         if (!study->has_winner && study_count(study, OUTCOME_COMPILED) == 0)
-            return say_no_winner(&run->jobs[i], error);
+            return run_say_no_winner(&run->jobs[i], error);
     }
     return 0;
 }

@@ -105,6 +105,9 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error);
  * ended before. */
 int run_check_winners(const struct run *run, struct error *error);
 
+/* Why a job has no winner: ERROR_NOTHING_VALID. */
+int run_say_no_winner(const struct tuning_job *job, struct error *error);
+
 /* Also removes what the cubin cache has above its limit. */
 void run_release(struct run *run);
 

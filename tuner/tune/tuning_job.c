@@ -239,6 +239,24 @@ void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool)
     job->order_count = job->requested = 0;
 }
 
+void tuning_job_take_study(struct tuning_job *job, struct study *study)
+{
+    size_t kept = 0;
+    *study = job->study;
+    job->study = (struct study){0};
+    for (size_t i = 0; i < study->result_count; i++) {
+        if (!job->known[i]) {
+            result_release(&study->results[i]);
+            continue;
+        }
+        if (study->has_winner && study->winner == i)
+            study->winner = kept;
+        study->results[kept++] = study->results[i];
+    }
+    study->result_count = kept;
+    study_link_twins(study);
+}
+
 void tuning_job_begin(struct tuning_job *job)
 {
     double spent_s = 0;

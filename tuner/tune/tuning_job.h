@@ -124,6 +124,9 @@ void tuning_job_tell(struct tuning_job *job, size_t index, const struct result *
 /* Takes back what was proposed and has no outcome: the study is of what was tried. Indices change. */
 void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool);
 
+/* Moves the study to `*study`, with those variants alone that have an outcome. */
+void tuning_job_take_study(struct tuning_job *job, struct study *study);
+
 /* What a variant's statistics are computed from; its compile job must have been requested. */
 struct kernel_stats_source tuning_job_stats_source(const struct tuning_job *job, size_t index);
 
