@@ -216,9 +216,12 @@ static void test_scalars_that_are_none_launch_nothing(void **state)
 {
     (void)state;
     make_bundle();
-    assert_int_equal(system("sed -i -e 's/^factor = 1.5/factor = 1.5\\nless = 0\\nsort = aa | bb/' "
-                            "-e 's/uint64 n$/uint64 n - less/' b/templates/scale.ini"),
-                     0);
+    assert_int_equal(
+        system(
+            "sed -i -e 's/^factor = 1.5/factor = 1.5\\nless = 0\\nsort = aa | bb\\nedge = 1/' "
+            "-e 's/uint64 n$/uint64 n - less/' -e '$a [buffer.pad]\\ntype = float\\nlength = 9\\n"
+            "access = scratch\\nfill = border(edge, constant(1))' b/templates/scale.ini"),
+        0);
     static const struct {
         struct tuned_value scalar;
         const char *message;
@@ -228,6 +231,10 @@ static void test_scalars_that_are_none_launch_nothing(void **state)
          "kernel for it"},
         {{"sort", TUNED_WORD, 0, 0, "aa"},
          "'sort' cannot be given at a launch: it is a word; get another kernel for it"},
+        {{"edge", TUNED_INTEGER, 2, 2, NULL},
+         "'edge' cannot be given at a launch: the contents of buffer 'pad' depend on it; get "
+         "another "
+         "kernel for it"},
         {{"facto", TUNED_REAL, 0, 1, NULL}, "'facto' is not a value of the problem of 'scale'"},
         {{NULL, TUNED_REAL, 0, 1, NULL}, "'' is not a value of the problem of 'scale'"},
         {{"factor", TUNED_WORD, 0, 1, "two"}, "scalar 'factor' is a number"},

@@ -88,6 +88,12 @@ static bool is_compiled(const struct template *template, const struct parameter 
     return compiled;
 }
 
+static bool fill_uses(const struct fill *fill, const char *name)
+{
+    return any_uses(fill->arguments, fill->argument_count, name) || uses(fill->border, name) ||
+           any_uses(fill->shape, fill->shape_count, name);
+}
+
 /* What depends on a number, besides scalar arguments, as the end of a message: "the grid of launch
  * 'good' depends on it". NULL: nothing. */
 static const char *obstacle_to(const struct template *template, const struct parameter *value,
@@ -97,12 +103,13 @@ static const char *obstacle_to(const struct template *template, const struct par
         return "the compiled code depends on it";
     for (size_t i = 0; i < template->buffer_count; i++) {
         const struct buffer *buffer = &template->buffers[i];
-        bool fills = buffer->access == ACCESS_SCRATCH &&
-                     any_uses(buffer->fill.arguments, buffer->fill.argument_count, value->name);
+        bool fills = buffer->access == ACCESS_SCRATCH && fill_uses(&buffer->fill, value->name);
         if (!fills && !uses(buffer->length, value->name))
             continue;
-        (void)snprintf(text, 160, "the %s of buffer '%.50s' depends on it",
-                       fills ? "contents" : "length", buffer->name);
+        (void)snprintf(text, 160,
+                       fills ? "the contents of buffer '%.50s' depend on it"
+                             : "the length of buffer '%.50s' depends on it",
+                       buffer->name);
         return text;
     }
     for (size_t i = 0; i < template->launch_count; i++) {
