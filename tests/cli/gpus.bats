@@ -131,19 +131,40 @@ INI
     equal "$(count outcome measured)" 4
 }
 
-@test "in the middle of a sweep, a variant without memory is a launch_error" {
-    stand_in "memory_bytes=1000000000"
-    sweep <<'INI'
+# hungry MB...: a sweep of variants with so much scratch memory
+hungry() {
+    local sizes=$*
+    sweep <<INI
 [hungry]
 block_size = 64, 256
-scratch_mb = 1, 2000
+scratch_mb = ${sizes// /, }
 INI
     sed -e 's/^\[problem\]/[launch_parameters]\nscratch_mb = 1\n\n&/' -e 's/^\[buffer.out\]/[buffer.more]\ntype = uint8\nlength = scratch_mb * 1000000\naccess = scratch\n\n&/' \
         templates/scale.ini >templates/hungry.ini
     cp templates/scale.cu templates/hungry.cu
+}
+
+@test "in the middle of a sweep, a variant without memory is a launch_error" {
+    stand_in "memory_bytes=1000000000"
+    hungry 1 2000
     autotune --config sweep.ini --format csv
     exits 0
     equal "$(count outcome launch_error)" 2
     equal "$(count outcome measured)" 2
     has out CUDA_ERROR_OUT_OF_MEMORY
+    autotune --config sweep.ini
+    exits 0
+    has err "nothing to do"
+}
+
+@test "a variant without memory is tried again in the next run if the GPU has as much" {
+    stand_in "memory_bytes=1000000000" "memory_taken=500000000"
+    hungry 1 600
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome launch_error)" 2
+    stand_in "memory_bytes=1000000000"
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 4
 }

@@ -46,6 +46,7 @@ static int allocate(struct device_context *device, struct device_buffer *buffer,
     if (result != CUDA_ERROR_OUT_OF_MEMORY)
         return device_check(device, result, "cuMemAlloc", error);
     device->last = result;
+    device->wanted_bytes = total;
     buffer->base = 0;
     (void)device->driver.cuMemGetInfo(&free_bytes, &all_bytes);
     return error_set(error, ERROR_DEVICE,

@@ -42,7 +42,8 @@ struct device_context {
     CUstream stream;
     CUmodule support_module;
     CUfunction support[SUPPORT_KERNEL_COUNT];
-    CUresult last; /* of the last call that failed */
+    CUresult last;         /* of the last call that failed */
+    uint64_t wanted_bytes; /* of the last buffer for which there was no memory */
 };
 
 /* Calls a driver function: CUDA(device, cuMemAlloc, &pointer, size). Returns 0 or ERROR_DEVICE with

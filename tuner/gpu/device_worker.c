@@ -562,6 +562,7 @@ static int serve(struct device_worker *worker, const json_t *request, struct ans
                  struct error *error)
 {
     const char *name = text_of(request, "do");
+    worker->device.wanted_bytes = 0;
     if (json_is_true(json_object_get(request, "recount")))
         gpu_monitor_recount(&worker->monitor);
     for (size_t i = 0; name != NULL && i < sizeof requests / sizeof *requests; i++)
@@ -571,6 +572,18 @@ static int serve(struct device_worker *worker, const json_t *request, struct ans
 }
 
 /* --- the worker --- */
+
+/* Whether the variant failed for want of memory that the GPU has, but not now: other processes may
+ * have taken it. */
+static bool is_short(const struct device_worker *worker, const struct answer *answer)
+{
+    const struct device_context *device = &worker->device;
+    uint64_t bytes;
+    return (answer->outcome == OUTCOME_LAUNCH_ERROR || answer->outcome == OUTCOME_LOAD_ERROR) &&
+           device->last == CUDA_ERROR_OUT_OF_MEMORY &&
+           !__builtin_add_overflow(worker->problem.footprint.bytes, device->wanted_bytes, &bytes) &&
+           bytes <= (uint64_t)device->gpu.memory_bytes;
+}
 
 static json_t *make_message(const struct device_worker *worker, const struct answer *answer,
                             int status, const struct error *error)
@@ -583,10 +596,10 @@ static json_t *make_message(const struct device_worker *worker, const struct ans
         json_decref(answer->differences);
         return message_from_error(error);
     }
-    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:o*}", "event", "failed", "outcome",
+    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:b, s:o*}", "event", "failed", "outcome",
                      outcome_name(answer->outcome), "reason", error_text(error, reason), "lost",
-                     (int)answer->lost, "repairs", (int)(worker->damaged && !answer->lost),
-                     "differences", answer->differences);
+                     (int)answer->lost, "repairs", (int)(worker->damaged && !answer->lost), "short",
+                     (int)is_short(worker, answer), "differences", answer->differences);
 }
 
 /* Repairs after the failure has been reported, because the repair takes a while. */

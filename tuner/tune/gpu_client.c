@@ -104,7 +104,7 @@ static void set_answer(struct gpu_client_answer *answer, enum outcome outcome, c
 {
     answer->outcome = outcome;
     answer->again = false;
-    answer->killed = false;
+    answer->passing = false;
     answer->single_ns = 0;
     answer->entry[0] = '\0';
     (void)snprintf(answer->reason, sizeof answer->reason, "%s", reason);
@@ -134,7 +134,7 @@ static int take_loss(struct gpu_client *client, bool timed_out, const char *reas
     }
     client->kills = 0;
     set_answer(answer, timed_out ? OUTCOME_TIMEOUT : OUTCOME_FAULT, reason);
-    answer->killed = client->worker.killed;
+    answer->passing = client->worker.killed;
     forget_oldest(client); /* the successor gets only those behind it */
     return gpu_worker_replace(&client->worker, error);
 }
@@ -146,6 +146,7 @@ static int take_failure(struct gpu_client *client, const json_t *reply,
     const char *outcome = json_string_value(json_object_get(reply, "outcome"));
     const char *reason = json_string_value(json_object_get(reply, "reason"));
     set_answer(answer, (enum outcome)outcome_from_name(outcome), reason != NULL ? reason : "");
+    answer->passing = json_is_true(json_object_get(reply, "short"));
     json_decref(client->differences);
     client->differences = json_incref(json_object_get(reply, "differences"));
     hang_recovery_failed(&client->worker.hangs);

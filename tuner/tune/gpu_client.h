@@ -58,7 +58,8 @@ struct gpu_client_answer {
     char reason[1024];
     char entry[ENTRY_BYTES]; /* of the main launch, after gpu_client_load() */
     double single_ns; /* median of a trial's single samples, also where batches took their place */
-    bool killed;      /* the worker was, from outside and more than once; OUTCOME_FAULT */
+    bool passing;     /* the next run may do better: the worker was killed from outside, more than
+                         once (OUTCOME_FAULT), or others had taken the memory */
     bool again;       /* nothing came of it, because the worker was killed from outside, the GPU
                          throttled or a standby worker ran beside it: ask again */
 };

@@ -294,15 +294,15 @@ void tuning_job_conclude(struct tuning_job *job, size_t index, enum outcome outc
 }
 
 void tuning_job_give_up(struct tuning_job *job, size_t index, enum outcome outcome,
-                        const char *reason, double limit_s, bool killed)
+                        const char *reason, double limit_s, bool passing)
 {
     tuning_job_conclude(job, index, outcome, reason);
-    job->study.results[index].limit_s = killed ? LIMIT_KILLED_S : limit_s;
+    job->study.results[index].limit_s = passing ? LIMIT_KILLED_S : limit_s;
 }
 
 void tuning_job_take_answer(struct tuning_job *job, size_t index,
                             const struct gpu_client_answer *answer)
 {
     double limit_s = answer->outcome == OUTCOME_TIMEOUT ? job->launch_timeout_s : 0;
-    tuning_job_give_up(job, index, answer->outcome, answer->reason, limit_s, answer->killed);
+    tuning_job_give_up(job, index, answer->outcome, answer->reason, limit_s, answer->passing);
 }

@@ -138,10 +138,10 @@ void tuning_job_begin(struct tuning_job *job);
 void tuning_job_conclude(struct tuning_job *job, size_t index, enum outcome outcome,
                          const char *reason);
 
-/* The same for a variant that missed a time limit (0: it did not), or whose workers were killed from
- * outside: its outcome is not for good. */
+/* The same for a variant that missed a time limit (0: it did not), or failed for a passing reason, such
+ * as workers that were killed from outside: its outcome is not for good. */
 void tuning_job_give_up(struct tuning_job *job, size_t index, enum outcome outcome,
-                        const char *reason, double limit_s, bool killed);
+                        const char *reason, double limit_s, bool passing);
 
 /* Ends a variant with what the GPU client made of it. */
 void tuning_job_take_answer(struct tuning_job *job, size_t index,
