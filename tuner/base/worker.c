@@ -211,8 +211,11 @@ double worker_timeout_s(double usual_s)
 static void handle_fault(int number, siginfo_t *information, void *context)
 {
     (void)context;
-    if (information->si_code <= 0 && information->si_pid != getpid())
+    if (information->si_code <= 0 && information->si_pid != getpid()) {
         (void)kill(getpid(), SIGKILL);
+        for (;;) /* with several threads, it may take a moment */
+            (void)pause();
+    }
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }

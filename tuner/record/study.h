@@ -44,7 +44,8 @@ struct kernel_stats {
     unsigned limiters; /* bits of enum occupancy_limiter */
 };
 
-/* The limit_s of a variant whose workers were killed from outside: every run allows more. */
+/* The limit_s of a variant that failed for a passing reason, as when its workers were killed from outside:
+ * every run allows more. */
 #define LIMIT_KILLED_S 1e-9
 
 struct result {
