@@ -17,6 +17,7 @@
 #include <math.h>
 #include <string.h>
 #include <type_traits>
+#include <unistd.h>
 #include <utility>
 
 /* --- What CUDA C++ gives a kernel ----------------------------------------------------------------
@@ -134,8 +135,11 @@ volatile sig_atomic_t kernel_error;
     siglongjmp(kernel_start, 1);
 }
 
-void on_bad_access(int signal)
+/* What another process sends is none of the kernel's doing: the worker would die of it as of SIGKILL. */
+void on_bad_access(int signal, siginfo_t *information, void *)
 {
+    while (information->si_code <= 0)
+        kill(getpid(), SIGKILL);
     kernel_error = signal == SIGBUS ? CUDA_ERROR_MISALIGNED_ADDRESS : CUDA_ERROR_ILLEGAL_ADDRESS;
     siglongjmp(kernel_start, 1);
 }
@@ -458,7 +462,8 @@ enum kernel_end kernel_run(const struct kernel *kernel, void **parameters, CUres
     if (kernel->end != KERNEL_DONE)
         return kernel->end;
     struct sigaction caught = {}, segv, bus;
-    caught.sa_handler = on_bad_access;
+    caught.sa_sigaction = on_bad_access;
+    caught.sa_flags = SA_SIGINFO;
     sigaction(SIGSEGV, &caught, &segv);
     sigaction(SIGBUS, &caught, &bus);
     kernel_error = CUDA_SUCCESS;
