@@ -4,6 +4,7 @@
 #include "base/write_file.h"
 #include "command/bundle.h"
 #include "compile/single_compile.h"
+#include "record/cover_choice.h"
 #include "record/tuned_file.h"
 
 #include <autotune/tuned.h>
@@ -53,7 +54,7 @@ static int read_entries(struct bundle *bundle, struct error *error)
             tuned_entry_release(&tuned->entries[i]);
     }
     tuned->count = kept;
-    tuned_file_drop_covered(tuned);
+    cover_drop_covered(tuned);
     if (status == 0 && kept == 0)
         status = error_set_at(error, ERROR_CONFIG, path, 0,
                               "the file does not exist or has no entry; tune first");

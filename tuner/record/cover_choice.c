@@ -148,3 +148,47 @@ int cover_entry_figure(const struct tuned_entry *entry, const char *expression,
     free(making.section);
     return status;
 }
+
+/* --- what a cover makes superfluous --- */
+
+static bool has_values(const struct bindings *values, const struct bindings *wanted)
+{
+    bool has = true;
+    for (size_t i = 0; i < wanted->count && has; i++) {
+        const struct value *value = bindings_find(values, wanted->items[i].name);
+        has = value != NULL && value_equal(*value, wanted->items[i].value);
+    }
+    return has;
+}
+
+/* Whether an application that has the cover gets its problem's configuration from it. */
+static bool covers(const struct tuned_entry *cover, const struct tuned_entry *entry)
+{
+    size_t line;
+    size_t configuration;
+    return cover->cover != NULL && strcmp(cover->kernel, entry->kernel) == 0 &&
+           strcmp(cover->template_hash, entry->template_hash) == 0 &&
+           strcmp(cover->gpu, entry->gpu) == 0 && strcmp(cover->arch, entry->arch) == 0 &&
+           strcmp(cover->cache, entry->cache) == 0 &&
+           has_values(&entry->problem, &cover->problem) &&
+           cover_entry_choose(cover, &entry->problem, 0, &line, &configuration, NULL) == 1;
+}
+
+static bool is_covered(const struct tuned_file *tuned, const struct tuned_entry *entry)
+{
+    bool covered = false;
+    for (size_t i = 0; i < tuned->count && entry->cover == NULL && !covered; i++)
+        covered = covers(&tuned->entries[i], entry);
+    return covered;
+}
+
+void cover_drop_covered(struct tuned_file *tuned)
+{
+    for (size_t i = tuned->count; i-- > 0;) {
+        if (!is_covered(tuned, &tuned->entries[i]))
+            continue;
+        tuned_entry_release(&tuned->entries[i]);
+        memmove(&tuned->entries[i], &tuned->entries[i + 1],
+                (--tuned->count - i) * sizeof *tuned->entries);
+    }
+}

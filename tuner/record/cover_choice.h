@@ -36,4 +36,8 @@ int cover_entry_figure(const struct tuned_entry *entry, const char *expression,
                        size_t configuration, const struct bindings *problem, int sm_count,
                        double *value, struct error *error);
 
+/* Drops the entries for problems in the range of a cover that has the same kernel, template version,
+ * GPU and cache state, so that the cover is shipped instead. */
+void cover_drop_covered(struct tuned_file *tuned);
+
 #endif

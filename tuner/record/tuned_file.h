@@ -111,10 +111,6 @@ void tuned_file_take_rest(struct tuned_file *tuned, struct tuned_file *from);
 
 void tuned_file_drop_skipped(struct tuned_file *tuned);
 
-/* Drops the entries for problems in the range of a cover that has the same kernel, template version,
- * GPU and cache state, so that the cover is shipped instead. */
-void tuned_file_drop_covered(struct tuned_file *tuned);
-
 /* Writes the file atomically (base/write_file.h). Returns 0, or ERROR_RECORD with the old file
  * intact. */
 int tuned_file_write(const char *path, const struct tuned_file *tuned, struct error *error);
