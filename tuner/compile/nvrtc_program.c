@@ -19,30 +19,67 @@ static void add(struct text_list *list, char *text)
     *ARRAY_APPEND(list->items, list->count) = text;
 }
 
+/* --- leaving out what the launched kernels do not need --- */
+
 /*
- * Adds the options that leave out what the launched kernels do not need. A kernel that is not
- * launched becomes a template that nothing instantiates: the front end reads it, and nothing else
- * does. Before its name, and behind `extern "C" __global__ void`, the macro puts the declaration of
- * another kernel, to which these belong then. A name that is used elsewhere is an error, never
- * another meaning. cooperative_groups.h includes most of CCCL unless its own macro says not to, and
- * then takes a tenth of the time.
+ * A kernel that is not launched becomes a template that nothing instantiates: the front end reads
+ * it, and nothing else does. Before its name, and behind `extern "C" __global__ void`, this puts the
+ * declaration of another kernel, to which these belong then. A name that is used elsewhere is an
+ * error, never another meaning.
  */
-static void add_reductions(struct text_list *list, const struct program_options *options)
+#define HIDE_FORMAT(between)                                                                       \
+    "%s" between "autotune_unlaunched_%s(); extern \"C++\" template <int> __global__ void %s"
+
+/* Options instead of a text in front: a header that is to be precompiled must come first. A #line
+ * cannot name every file. */
+static bool hides_by_options(const struct program_options *options, const struct unit *unit)
 {
+    for (size_t i = 0; i < options->option_count; i++)
+        if (strstr(options->options[i], "-pch=") != NULL)
+            return true;
+    return strpbrk(unit->name, "\"\\\n") != NULL;
+}
+
+/* The unit's text, with macros in front that hide kernels; a new string. */
+static char *hiding_text(const struct program_options *options, const struct unit *unit)
+{
+    char *text = alloc_string("");
     for (size_t i = 0; i < options->option_count; i++) {
         const char *name = compiler_option_value(options->options[i], COMPILER_OPTION_UNLAUNCHED);
+        if (name == NULL)
+            continue;
+        char *longer = alloc_format("%s#define " HIDE_FORMAT(" ") "\n", text, name, name, name);
+        free(text);
+        text = longer;
+    }
+    char *whole = text[0] != '\0'
+                      ? alloc_format("%s#line 1 \"%s\"\n%s", text, unit->name, unit->text)
+                      : alloc_string(unit->text);
+    free(text);
+    return whole;
+}
+
+/* cooperative_groups.h includes most of CCCL unless its own macro says not to, and then takes a
+ * tenth of the time. --minimal leaves out textures and the runtime's functions, for example. */
+static void add_reductions(struct text_list *list, const struct program_options *options,
+                           const struct unit *unit)
+{
+    bool hide = hides_by_options(options, unit);
+    for (size_t i = 0; i < options->option_count && hide; i++) {
+        const char *name = compiler_option_value(options->options[i], COMPILER_OPTION_UNLAUNCHED);
         if (name != NULL)
-            add(list, alloc_format("-D%s=autotune_unlaunched_%s(); extern \"C++\" template <int> "
-                                   "__global__ void %s",
-                                   name, name, name));
+            add(list, alloc_format("-D" HIDE_FORMAT("="), name, name, name));
     }
     add(list, alloc_string("-D_CG_LIMIT_INCLUDED_DEPENDENCIES"));
     if (options->nvrtc->major >= 13)
         add(list, alloc_string("--minimal"));
 }
 
+/* --- compiling --- */
+
 /* NVRTC's options. */
-static struct text_list all_options(const struct program_options *options, bool reduced)
+static struct text_list all_options(const struct program_options *options, const struct unit *unit,
+                                    bool reduced)
 {
     const struct nvrtc *nvrtc = options->nvrtc;
     struct text_list list = {0};
@@ -59,7 +96,7 @@ static struct text_list all_options(const struct program_options *options, bool 
     if (!standard_given)
         add(&list, alloc_string("-std=c++17"));
     if (reduced)
-        add_reductions(&list, options);
+        add_reductions(&list, options, unit);
     if (options->relocatable)
         add(&list, alloc_string("--relocatable-device-code=true"));
     if (!options->quiet)
@@ -82,9 +119,11 @@ static int failed(const struct program *program, const char *call, nvrtcResult r
 }
 
 /* Makes the program, with the standard headers that its options name. */
-static int create(struct program *program, const struct program_options *options,
+static int create(struct program *program, const struct program_options *options, bool reduced,
                   struct error *error)
 {
+    bool hide = reduced && !hides_by_options(options, program->unit);
+    char *hiding = hide ? hiding_text(options, program->unit) : NULL;
     const char **names = NULL;
     const char **texts = NULL;
     size_t count = 0;
@@ -98,8 +137,10 @@ static int create(struct program *program, const struct program_options *options
         *ARRAY_APPEND(names, count) = header->name;
         *ARRAY_APPEND(texts, texts_count) = header->text;
     }
-    nvrtcResult result = program->nvrtc->CreateProgram(
-        &program->handle, program->unit->text, program->unit->name, (int)count, texts, names);
+    nvrtcResult result =
+        program->nvrtc->CreateProgram(&program->handle, hide ? hiding : program->unit->text,
+                                      program->unit->name, (int)count, texts, names);
+    free(hiding);
     free(names);
     free(texts);
     if (result != NVRTC_SUCCESS)
@@ -187,7 +228,7 @@ static void explain_entry(struct compilation *compilation)
 static int compile(const struct program *program, const struct program_options *options,
                    bool reduced, struct compilation *compilation, struct error *error)
 {
-    struct text_list list = all_options(options, reduced);
+    struct text_list list = all_options(options, program->unit, reduced);
     nvrtcResult result = program->nvrtc->CompileProgram(program->handle, (int)list.count,
                                                         (const char *const *)list.items);
     text_list_release(&list);
@@ -207,7 +248,7 @@ static int run(const struct program_options *options, const struct unit *unit, b
 {
     struct program program = {.nvrtc = options->nvrtc, .unit = unit};
     *compilation = (struct compilation){0};
-    int status = create(&program, options, error);
+    int status = create(&program, options, reduced, error);
     if (status == 0)
         status = compile(&program, options, reduced, compilation, error);
     if (program.handle != NULL)

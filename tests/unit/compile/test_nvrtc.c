@@ -378,6 +378,67 @@ static void entries_with_cpp_names_are_found_under_them(void **state)
     compilation_release(&compilation);
 }
 
+/* What is compiled of `text` if `k` is launched and `reference` is not. */
+static struct compilation compile_launched(const char *text)
+{
+    static const char *const options[] = {COMPILER_OPTION_UNLAUNCHED "reference"};
+    return compile_good(text, "sm_90", options, 1);
+}
+
+static void kernels_that_are_not_launched_are_not_compiled(void **state)
+{
+    static const char launched[] =
+        "extern \"C\" __global__ void __launch_bounds__(64) k(float *x) { *x = 2; }\n";
+    /* in forms that kernels have: declared first, with attributes, in a block of declarations */
+    static const char *const references[] = {
+        "extern \"C\" __global__ void reference(float *x);\n"
+        "extern \"C\" __global__ void __launch_bounds__(128, 2) reference(float *x)\n"
+        "{ __shared__ float s[9]; s[threadIdx.x] = *x; __syncthreads(); *x = s[1]; }\n",
+        "extern \"C\" {\n__global__ void reference(const __grid_constant__ int n, float *x)\n"
+        "{ extern __shared__ float s[]; *x = s[n]; }\n}\n",
+        "__global__ void reference(float *x) { asm(\"nonsense\"); }\n"};
+    (void)state;
+    struct compilation alone = compile_good(launched, "sm_90", NULL, 0);
+    for (size_t i = 0; i < 3; i++) {
+        char *text = alloc_format("%s%s", launched, references[i]);
+        struct compilation compilation = compile_launched(text);
+        assert_int_equal(compilation.kernel_count, 1);
+        assert_string_equal(compilation.kernels[0].entry, "k");
+        assert_int_equal(compilation.kernels[0].max_threads_per_block, 64);
+        assert_string_equal(compilation.log, "");
+        assert_int_equal(compilation.cubin_bytes, alone.cubin_bytes);
+        assert_memory_equal(compilation.cubin, alone.cubin, alone.cubin_bytes);
+        compilation_release(&compilation);
+        free(text);
+    }
+    compilation_release(&alone);
+}
+
+static void a_name_with_another_use_is_compiled_as_it_stands(void **state)
+{
+    static const char text[] =
+        "struct S { int reference; };\n"
+        "extern \"C\" __global__ void reference(int *x) { *x = 1; }\n"
+        "extern \"C\" __global__ void k(int *x) { S s; s.reference = *x; *x = s.reference + 1; }\n";
+    (void)state;
+    struct compilation compilation = compile_launched(text);
+    assert_int_equal(compilation.kernel_count, 2);
+    assert_non_null(compilation_kernel(&compilation, "k"));
+    assert_string_equal(compilation.log, "");
+    compilation_release(&compilation);
+}
+
+/* --minimal leaves out textures, and the header's own macro leaves out cuda::std. */
+static void what_the_quick_way_lacks_is_compiled_all_the_same(void **state)
+{
+    static const char text[] = "extern \"C\" __global__ void k(cudaTextureObject_t t, float *x)\n"
+                               "{ *x = tex1Dfetch<float>(t, 0); }\n";
+    (void)state;
+    struct compilation compilation = compile_good(text, "sm_90", NULL, 0);
+    assert_string_equal(compilation.log, "");
+    compilation_release(&compilation);
+}
+
 static void an_entry_that_is_not_there_is_the_first_message(void **state)
 {
     static const char *const option[] = {COMPILER_OPTION_ENTRY "ns::scala<float>"};
@@ -529,6 +590,8 @@ int main(void)
         cmocka_unit_test(a_message_is_short_and_harmless),
     };
     const struct CMUnitTest library_tests[] = {
+        /* first: that a source was refused is remembered */
+        cmocka_unit_test(kernels_that_are_not_launched_are_not_compiled),
         cmocka_unit_test(it_says_what_it_is),
         cmocka_unit_test(figures_of_several_kernels),
         cmocka_unit_test(constant_memory_is_counted_where_it_is_told),
@@ -539,6 +602,8 @@ int main(void)
         cmocka_unit_test(refusals_give_the_reason),
         cmocka_unit_test(unknown_architectures_are_refused_with_the_known_ones),
         cmocka_unit_test(entries_with_cpp_names_are_found_under_them),
+        cmocka_unit_test(a_name_with_another_use_is_compiled_as_it_stands),
+        cmocka_unit_test(what_the_quick_way_lacks_is_compiled_all_the_same),
         cmocka_unit_test(an_entry_that_is_not_there_is_the_first_message),
         SCRATCH_TEST(units_are_linked),
         SCRATCH_TEST(what_cannot_be_linked_is_a_refusal),

@@ -1,6 +1,7 @@
 #include "template/variant.h"
 
 #include "base/alloc.h"
+#include "base/read_file.h"
 #include "template/compiler_option.h"
 #include "template/template_load.h"
 
@@ -255,6 +256,84 @@ static void a_header_whose_expression_fails_is_not_precompiled(void **state)
     }
 }
 
+/* The names that are not launched, by a variant with that `finish` or by the helpers (NULL). */
+static char *unlaunched(const struct scene *scene, const char *finish)
+{
+    struct bindings parameters = {0};
+    struct options options;
+    char *text = alloc_string("");
+    variant_defaults(&scene->template, &parameters);
+    if (finish != NULL)
+        bindings_set(&parameters, "finish", value_word(finish));
+    assert_int_equal((finish == NULL ? helper_options : variant_options)(
+                         &scene->template, &parameters, &scene->problem, &options, NULL),
+                     0);
+    for (size_t i = 0; i < options.count; i++) {
+        const char *name = compiler_option_value(options.items[i], COMPILER_OPTION_UNLAUNCHED);
+        char *longer =
+            alloc_format("%s%s%s", text, name != NULL ? " " : "", name != NULL ? name : "");
+        free(text);
+        text = longer;
+    }
+    options_release(&options);
+    bindings_release(&parameters);
+    return text;
+}
+
+static void assert_unlaunched(const struct scene *scene, const char *finish, const char *expected)
+{
+    char *text = unlaunched(scene, finish);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* `maybe` depends on what the compiler does not get: variants that differ in it share a cubin. */
+static const char launches[] = "[launch.first]\nentry = first\nwhen = finish == \"two_pass\"\n"
+                               "grid = 1\nblock = 1\n"
+                               "[launch.second]\nentry = second\nwhen = finish == \"atomic\"\n"
+                               "grid = 1\nblock = 1\n"
+                               "[launch.maybe]\nentry = maybe\nwhen = grid_factor > 1\n"
+                               "grid = 1\nblock = 1\n"
+                               "[expect.out]\nreference = slow\ngrid = 1\nblock = 1\n"
+                               "arguments = reference\ncompare = exact\n";
+
+static void append_template(struct scene *scene, const char *more, const char *symbol)
+{
+    struct error error;
+    char *old = NULL;
+    assert_int_equal(read_file(scene->path, &old, NULL, NULL), 0);
+    char *place = strstr(old, "[launch.run]");
+    char *end = strstr(old, "[metrics]");
+    assert_non_null(place);
+    char *text =
+        alloc_format("%.*s%s%s%s", (int)(place - old), old, symbol, more, end != NULL ? end : "");
+    write_file(scene->path, text);
+    template_release(&scene->template);
+    if (template_load(&scene->template, scene->path, &error) != 0)
+        fail_msg("%s", error.message);
+    free(text);
+    free(old);
+}
+
+static void what_is_not_launched_is_named(void **state)
+{
+    struct scene *scene = *state;
+    assert_unlaunched(scene, "atomic", "");
+    append_template(scene, launches, "");
+    assert_unlaunched(scene, "atomic", " slow first");
+    assert_unlaunched(scene, "two_pass", " slow second");
+    assert_unlaunched(scene, NULL, " first second maybe");
+}
+
+/* The compiler would remove a variable that only the reference uses. */
+static void a_variable_that_is_a_buffer_keeps_every_kernel(void **state)
+{
+    struct scene *scene = *state;
+    append_template(scene, launches, "symbol = table\n");
+    assert_unlaunched(scene, "atomic", "");
+    assert_unlaunched(scene, NULL, "");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_scene, remove_scene)
@@ -267,6 +346,8 @@ int main(void)
         TEST(headers_are_those_of_the_variant),
         TEST(standard_headers_are_those_that_the_folders_lack),
         TEST(a_header_whose_expression_fails_is_not_precompiled),
+        TEST(what_is_not_launched_is_named),
+        TEST(a_variable_that_is_a_buffer_keeps_every_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
