@@ -198,8 +198,8 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
     const char *arch = bench->device.gpu.arch;
     int status = single_compile_bind(template, values, false, &parameters, &problem, error);
     variant_defaults(template, &defaults);
-    const struct build tuned = {template, &parameters, &problem, arch};
-    const struct build plain = {template, &defaults, &problem, arch};
+    const struct build tuned = {template, &parameters, &problem, arch, false};
+    const struct build plain = {template, &defaults, &problem, arch, true};
     if (status == 0)
         status = single_compile_cubin(&bench->compiler, &tuned, &variant, &origin, error);
     if (status == 0)

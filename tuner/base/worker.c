@@ -148,12 +148,29 @@ static bool wait_for(pid_t pid, int timeout_ms, int *status)
     }
 }
 
+void worker_kill(const struct worker *worker)
+{
+    if (worker->pid > 0)
+        (void)kill(-worker->pid, SIGKILL); /* its process group */
+}
+
+bool worker_has_ended(struct worker *worker)
+{
+    int status;
+    if (worker->pid > 0 && !wait_for(worker->pid, 0, &status))
+        return false;
+    if (worker->pid > 0)
+        channel_release(&worker->channel);
+    worker->pid = 0;
+    return true;
+}
+
 bool worker_stop(struct worker *worker)
 {
     int status = 0;
     bool ended = true;
     if (worker->pid > 0) {
-        (void)kill(-worker->pid, SIGKILL); /* its process group */
+        worker_kill(worker);
         ended = wait_for(worker->pid, KILL_TIMEOUT_MS, &status);
         channel_release(&worker->channel);
     }

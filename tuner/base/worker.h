@@ -44,6 +44,12 @@ bool worker_was_asleep(int64_t deadline_ns);
  */
 bool worker_stop(struct worker *worker);
 
+/* Sends the signal that kills the worker and its child processes; worker_stop() then waits. */
+void worker_kill(const struct worker *worker);
+
+/* Whether a worker that was killed is gone; then its channel is closed, too. Does not wait. */
+bool worker_has_ended(struct worker *worker);
+
 /*
  * The same for an idle worker. Built with the address sanitizer, it lets the worker exit by itself,
  * because the sanitizer checks for leaks at exit.

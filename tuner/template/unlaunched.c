@@ -101,6 +101,8 @@ struct names unlaunched_by_helpers(const struct template *template)
     if (has_symbols(template))
         return all;
     add_helpers(&launched, template);
+    for (size_t i = 0; i < template->name_expression_count; i++)
+        names_add(&launched, template->name_expressions[i]);
     add_launches(&all, template);
     return difference(&all, &launched);
 }

@@ -19,7 +19,8 @@ struct names unlaunched_by_variant(const struct template *template,
                                    const struct bindings *parameters,
                                    const struct bindings *problem);
 
-/* Entries of launches that no helper launches, too. */
+/* Entries of launches that no helper launches, too, unless they are C++ names: the first compilation
+ * of a run shows whether these exist. */
 struct names unlaunched_by_helpers(const struct template *template);
 
 #endif

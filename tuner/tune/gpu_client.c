@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/statistics.h"
 #include "tune/gpu_reply.h"
+#include "tune/gpu_successor.h"
 #include "tune/gpu_worker.h"
 
 #include <stdlib.h>
@@ -151,7 +152,8 @@ static int take_failure(struct gpu_client *client, const json_t *reply,
     client->differences = json_incref(json_object_get(reply, "differences"));
     hang_recovery_failed(&client->worker.hangs);
     if (json_is_true(json_object_get(reply, "lost")))
-        return gpu_worker_replace(&client->worker, error);
+        return (answer->outcome == OUTCOME_FAULT ? gpu_worker_replace_faulted
+                                                 : gpu_worker_replace)(&client->worker, error);
     if (json_is_true(json_object_get(reply, "repairs")))
         return gpu_worker_await_repair(&client->worker, error);
     return 0;
@@ -220,6 +222,13 @@ static int receive(struct gpu_client *client, double timeout_s, double patience_
     }
 }
 
+/* The oldest request's variant neither hung nor faulted. */
+static void settle(struct gpu_client *client)
+{
+    bool beside = standby_worker_settle(&client->worker.standby, client->worker.took_s);
+    client->spoilt = gpu_worker_settle(&client->worker) || beside;
+}
+
 /*
  * The reply to the oldest request under way; NULL if the variant is at fault or to be asked for
  * again, as `answer` says. A worker that passes the deadline is a timeout; one that dies, unless it
@@ -244,7 +253,7 @@ static int take_reply(struct gpu_client *client, double timeout_s, double patien
     client->kills = 0;
     forget_oldest(client);
     if (patience_s > 0 && !json_is_true(json_object_get(message, "lost")))
-        client->spoilt = standby_worker_settle(&client->worker.standby, client->worker.took_s);
+        settle(client);
     if (!gpu_reply_failed(message)) {
         *reply = message;
         return 0;
@@ -276,6 +285,7 @@ static void send_request(struct gpu_client *client, json_t *request)
         json_object_set_new(request, "recount", json_true());
     client->worker.standby.gone = false;
     hang_recovery_busy(&client->worker.hangs, clock_ns());
+    spare_workers_note(&client->worker.spares, client->worker.loop, client->worker.request_count);
     gpu_worker_send(&client->worker, json_incref(request));
 }
 
@@ -310,6 +320,8 @@ int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
                     struct gpu_client_answer *answer, struct error *error)
 {
     json_t *reply;
+    if (client->worker.request_count == 0) /* the finals: no neighbours */
+        gpu_worker_rest(&client->worker);
     json_t *request = json_pack("{s:s, s:I, s:s, s:o}", "do", "load", "id", (json_int_t)id, "cubin",
                                 cubin, "parameters", bindings_to_json(parameters));
     int status = call(client, request, &reply, answer, error);

@@ -9,11 +9,7 @@
 #include <string.h>
 
 enum {
-    READY_TIMEOUT_S = 60,
-    OPEN_TIMEOUT_S = 120, /* references are slow by design */
     START_FAILURES = 3,
-    MEMORY_TRIES = 20, /* of a worker that opens the problem again */
-    MEMORY_PAUSE_NS = 100000000,
     SLOW_NS = 10000000,
 };
 
@@ -27,7 +23,7 @@ void gpu_worker_send(struct gpu_worker *worker, json_t *request)
     (void)channel_send(&worker->process.channel, request, NULL);
 }
 
-static json_t *open_message(const struct gpu_problem *problem)
+json_t *gpu_worker_open_message(const struct gpu_problem *problem)
 {
     json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s, s:b}", "do", "open", "template",
                                 problem->template_path, "hash", problem->template_hash, "problem",
@@ -43,17 +39,20 @@ static json_t *open_message(const struct gpu_problem *problem)
 static void start_standby(struct gpu_worker *worker)
 {
     standby_worker_start(&worker->standby, worker->ordinal,
-                         worker->standby_fits ? open_message(&worker->problem) : NULL,
+                         worker->room > 0 ? gpu_worker_open_message(&worker->problem) : NULL,
                          worker->request_count);
+}
+
+int gpu_worker_stuck(struct error *error)
+{
+    return error_set(error, ERROR_DEVICE,
+                     "the killed GPU worker did not exit; the driver may be hung: reset the GPU or "
+                     "restart the machine");
 }
 
 int gpu_worker_kill(struct gpu_worker *worker, struct error *error)
 {
-    if (worker_stop(&worker->process))
-        return 0;
-    return error_set(error, ERROR_DEVICE,
-                     "the killed GPU worker did not exit; the driver may be hung: reset the GPU or "
-                     "restart the machine");
+    return worker_stop(&worker->process) ? 0 : gpu_worker_stuck(error);
 }
 
 /* Waits until there is something to read: 1; 0 at the deadline; or an error. From `overdue_ns` on
@@ -70,7 +69,8 @@ static int await_input(struct gpu_worker *worker, int64_t overdue_ns, bool *slow
         (void)worker_starved_ns(&worker->process);
         *slow = true;
     }
-    if (overdue_ns < worker->deadline_ns && worker->standby.worker.pid == 0) {
+    if (overdue_ns < worker->deadline_ns && worker->standby.worker.pid == 0 &&
+        worker->spares.count == 0) {
         int status = event_loop_wait(worker->loop, in, overdue_ns, error);
         if (status != 0)
             return status;
@@ -162,6 +162,13 @@ void gpu_worker_clear(struct gpu_worker *worker)
     while (worker->request_count > 0)
         json_decref(worker->requests[--worker->request_count]);
     standby_worker_clear(&worker->standby);
+    spare_workers_clear(&worker->spares);
+}
+
+void gpu_worker_rest(struct gpu_worker *worker)
+{
+    worker->standby.gone = worker->standby.gone || worker->spares.count > 0;
+    spare_workers_clear(&worker->spares);
 }
 
 void gpu_worker_release(struct gpu_worker *worker)
@@ -177,7 +184,7 @@ static int await_greeting(struct gpu_worker *worker, char reason[WORKER_REASON_B
 {
     bool timed_out;
     json_t *message;
-    int status = gpu_worker_receive(worker, worker_timeout_s(READY_TIMEOUT_S), 0, &message,
+    int status = gpu_worker_receive(worker, worker_timeout_s(GPU_READY_TIMEOUT_S), 0, &message,
                                     &timed_out, reason, error);
     if (status != 1)
         return status;
@@ -215,12 +222,12 @@ static int try_open(struct gpu_worker *worker, json_t **reply, char reason[WORKE
     int status = gpu_worker_greet(worker, error);
     if (status != 0)
         return status;
-    json_t *message = open_message(&worker->problem);
+    json_t *message = gpu_worker_open_message(&worker->problem);
     if (message == NULL)
         return error_set(error, ERROR_CONFIG, "path '%s' is not UTF-8; rename the file",
                          worker->problem.template_path);
     gpu_worker_send(worker, message);
-    status = gpu_worker_receive(worker, worker_timeout_s(OPEN_TIMEOUT_S), 0, reply, &timed_out,
+    status = gpu_worker_receive(worker, worker_timeout_s(GPU_OPEN_TIMEOUT_S), 0, reply, &timed_out,
                                 reason, error);
     worker->greeted = status != 0;
     return status;
@@ -236,8 +243,11 @@ static int take_opened(struct gpu_worker *worker, const json_t *reply, double *e
         status = error_set(error, ERROR_WORKER, "the GPU worker sent an invalid reply: 'empty_ns'");
     if (status != 0)
         return status;
-    worker->standby_fits = gpu_reply_integer(reply, "needs_bytes") + STANDBY_ROOM_BYTES <=
-                           gpu_reply_integer(reply, "free_bytes");
+    json_int_t free_bytes = gpu_reply_integer(reply, "free_bytes");
+    worker->room =
+        free_bytes <= 0
+            ? 0
+            : (size_t)(free_bytes / (gpu_reply_integer(reply, "needs_bytes") + STANDBY_ROOM_BYTES));
     gpu_reply_append_times(reply, "empty_ns", &samples, &count);
     if (empty_ns != NULL)
         *empty_ns = statistics_median(samples, count);
@@ -262,94 +272,4 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
     if (status == ERROR_DEVICE) /* its context may be lost; the next problem gets another worker */
         (void)gpu_worker_kill(worker, NULL);
     return status;
-}
-
-/*
- * The standby, if there is one, becomes the worker: 1 with the problem open; 0 if it is still to be
- * opened, by the standby or, if that fails, by another one; or an error. Its context may have been
- * lost with the other one's: "wait" shows whether it works.
- */
-static int promote_standby(struct gpu_worker *worker, struct error *error)
-{
-    char reason[WORKER_REASON_BYTES];
-    bool timed_out;
-    json_t *message;
-    const char *const events[] = {"ready", "opened", "waited"};
-    if (worker->standby.worker.pid == 0)
-        return 0;
-    bool opens = worker->standby.opens;
-    worker->process = standby_worker_take(&worker->standby);
-    gpu_worker_send(worker, json_pack("{s:s}", "do", "wait"));
-    for (size_t i = 0; i < 3; i++) {
-        if (i == 1 && !opens)
-            continue;
-        int status =
-            gpu_worker_receive(worker, worker_timeout_s(i == 0 ? READY_TIMEOUT_S : OPEN_TIMEOUT_S),
-                               0, &message, &timed_out, reason, error);
-        if (status < 0)
-            return status;
-        if (status == 0 || gpu_worker_expect(message, events[i], NULL) != 0) {
-            json_decref(message);
-            return gpu_worker_kill(worker, error);
-        }
-        json_decref(message);
-    }
-    worker->greeted = true;
-    return opens;
-}
-
-/* Opens the problem that was open before. The last worker's memory may not be free at once: a
- * driver may clear it first. */
-static int reopen(struct gpu_worker *worker, struct error *error)
-{
-    int status = gpu_worker_open(worker, NULL, error);
-    for (int i = 1; i < MEMORY_TRIES && status == ERROR_MEMORY; i++) {
-        status = event_loop_wait(worker->loop, -1, clock_ns() + MEMORY_PAUSE_NS, error);
-        if (status >= 0)
-            status = gpu_worker_open(worker, NULL, error);
-    }
-    return status;
-}
-
-/* A trial says all about its variant; other requests have the `id` of one that was loaded. */
-static void forget_loaded(struct gpu_worker *worker)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < worker->request_count; i++)
-        if (json_object_get(worker->requests[i], "id") == NULL)
-            worker->requests[kept++] = worker->requests[i];
-        else
-            json_decref(worker->requests[i]);
-    worker->request_count = kept;
-}
-
-int gpu_worker_replace(struct gpu_worker *worker, struct error *error)
-{
-    int status = gpu_worker_kill(worker, error);
-    worker->greeted = false;
-    worker->losses++;
-    forget_loaded(worker);
-    if (status == 0)
-        status = promote_standby(worker, error);
-    status = status == 0 ? reopen(worker, error) : status < 0 ? status : 0;
-    if (worker->request_count == 0)
-        hang_recovery_idle(&worker->hangs, clock_ns());
-    for (size_t i = 0; i < worker->request_count && status == 0; i++)
-        gpu_worker_send(worker, json_incref(worker->requests[i]));
-    return status;
-}
-
-int gpu_worker_await_repair(struct gpu_worker *worker, struct error *error)
-{
-    char reason[WORKER_REASON_BYTES];
-    bool timed_out;
-    json_t *message;
-    int status = gpu_worker_receive(worker, worker_timeout_s(OPEN_TIMEOUT_S), 0, &message,
-                                    &timed_out, reason, error);
-    if (status < 0)
-        return status;
-    bool repaired = status > 0 && gpu_worker_expect(message, "repaired", NULL) == 0;
-    if (status > 0)
-        json_decref(message);
-    return repaired ? 0 : gpu_worker_replace(worker, error);
 }

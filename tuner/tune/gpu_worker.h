@@ -11,12 +11,18 @@
 #include "record/gpu.h"
 #include "tune/gpu_problem.h"
 #include "tune/hang_recovery.h"
+#include "tune/spare_workers.h"
 #include "tune/standby_worker.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum {
+    GPU_READY_TIMEOUT_S = 60,
+    GPU_OPEN_TIMEOUT_S = 120, /* references are slow by design */
+};
 
 struct gpu_worker {
     struct event_loop *loop;
@@ -32,7 +38,8 @@ struct gpu_worker {
     int64_t deadline_ns; /* of the last reply waited for */
     double took_s;       /* the wait for it */
     struct standby_worker standby;
-    bool standby_fits; /* the GPU has memory for the open problem twice */
+    struct spare_workers spares;
+    size_t room; /* how often the GPU has memory for the open problem once more */
     struct hang_recovery hangs;
 };
 
@@ -52,11 +59,20 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
 /* Forgets the requests under way and stops the standby: another problem follows. */
 void gpu_worker_clear(struct gpu_worker *worker);
 
+/* Stops the spares: what follows is measured without neighbours. */
+void gpu_worker_rest(struct gpu_worker *worker);
+
 /* Sends a request and releases it. If the worker is gone, its reply shows that. */
 void gpu_worker_send(struct gpu_worker *worker, json_t *request);
 
+/* The request that opens a problem; NULL if a path is not UTF-8. */
+json_t *gpu_worker_open_message(const struct gpu_problem *problem);
+
 /* Kills the process. Returns 0, or ERROR_DEVICE if the driver keeps it. */
 int gpu_worker_kill(struct gpu_worker *worker, struct error *error);
+
+/* ERROR_DEVICE: the driver keeps a killed process. */
+int gpu_worker_stuck(struct error *error);
 
 /*
  * The worker's next message: returns 1 with it; 0 with a NULL message and the `reason` if the
@@ -69,18 +85,5 @@ int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patie
 
 /* Returns 0 if the message is this event, else the error that it is, or ERROR_WORKER. */
 int gpu_worker_expect(const json_t *message, const char *event, struct error *error);
-
-/*
- * Replaces a lost worker: the same problem is open and the same trials are queued afterwards. Other
- * requests under way are forgotten, since their variants are no longer loaded. Kills the worker
- * first, since its kernel may still be on the GPU. Errors as gpu_client_open().
- */
-int gpu_worker_replace(struct gpu_worker *worker, struct error *error);
-
-/*
- * Waits for a worker that opens the problem anew because a variant wrote out of bounds; it has the
- * time that opening a problem has. A worker that fails is replaced.
- */
-int gpu_worker_await_repair(struct gpu_worker *worker, struct error *error);
 
 #endif

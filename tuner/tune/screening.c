@@ -115,6 +115,15 @@ static int begin_trial(struct screening *screening, size_t index, struct error *
     return 0;
 }
 
+/* Others go first: what disturbed it may not be over. */
+static void put_last(struct screening *screening, size_t index)
+{
+    (void)ARRAY_APPEND(screening->ready, screening->ready_count);
+    memmove(screening->ready + 1, screening->ready,
+            (screening->ready_count - 1) * sizeof *screening->ready);
+    screening->ready[0] = index;
+}
+
 static int end_trial(struct screening *screening, struct error *error)
 {
     struct tuning *tuning = screening->tuning;
@@ -133,7 +142,7 @@ static int end_trial(struct screening *screening, struct error *error)
     memmove(screening->trials, screening->trials + 1,
             screening->trial_count * sizeof *screening->trials);
     if (answer.again) { /* its samples were dropped */
-        *ARRAY_APPEND(screening->ready, screening->ready_count) = index;
+        put_last(screening, index);
         return 0;
     }
     if (answer.outcome == OUTCOME_MEASURED)

@@ -15,9 +15,7 @@
  * standby's. Each time the longest answer doubles, so this happens a few times in a problem at
  * most.
  *
- * It does not help against a kernel that faults, which gives no warning: the successor is started
- * then. A standby made in advance would have to be made while nothing is measured, which costs the
- * same time once more.
+ * It does not help against a kernel that faults, which gives no warning (spare_workers.h).
  *
  * If the GPU has no memory for the problem's buffers twice, the standby has its context only, and
  * opens the problem when the killed process is gone.

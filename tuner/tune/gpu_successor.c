@@ -1,0 +1,167 @@
+#include "tune/gpu_successor.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+enum {
+    MEMORY_TRIES = 20, /* of a worker that opens the problem again */
+    MEMORY_PAUSE_NS = 100000000,
+};
+
+/* The worker's next messages must be these: 1; 0 if one is not, and the worker is killed; or an
+ * error. */
+static int await_events(struct gpu_worker *worker, const char *const *events, size_t count,
+                        struct error *error)
+{
+    char reason[WORKER_REASON_BYTES];
+    bool timed_out;
+    json_t *message;
+    for (size_t i = 0; i < count; i++) {
+        bool ready = strcmp(events[i], "ready") == 0;
+        int status = gpu_worker_receive(
+            worker, worker_timeout_s(ready ? GPU_READY_TIMEOUT_S : GPU_OPEN_TIMEOUT_S), 0, &message,
+            &timed_out, reason, error);
+        if (status < 0)
+            return status;
+        if (status == 0 || gpu_worker_expect(message, events[i], NULL) != 0) {
+            json_decref(message);
+            return gpu_worker_kill(worker, error);
+        }
+        json_decref(message);
+    }
+    worker->greeted = true;
+    return 1;
+}
+
+/*
+ * The standby, if there is one, becomes the worker: 1 with the problem open; 0 if it is still to be
+ * opened, by the standby or, if that fails, by another one; or an error. Its context may have been
+ * lost with the other one's: "wait" shows whether it works.
+ */
+static int promote_standby(struct gpu_worker *worker, struct error *error)
+{
+    const char *const events[] = {"ready", "opened", "waited"};
+    const char *const context_events[] = {"ready", "waited"};
+    if (worker->standby.worker.pid == 0)
+        return 0;
+    bool opens = worker->standby.opens;
+    worker->process = standby_worker_take(&worker->standby);
+    gpu_worker_send(worker, json_pack("{s:s}", "do", "wait"));
+    int status = await_events(worker, opens ? events : context_events, opens ? 3 : 2, error);
+    return status == 1 ? opens : status;
+}
+
+/* The same of the oldest spare that works. */
+static int promote_spare(struct gpu_worker *worker, struct error *error)
+{
+    struct spare_worker spare;
+    int status = 0;
+    while (status == 0 && spare_workers_take(&worker->spares, &spare)) {
+        const char *events[4];
+        size_t count = 0;
+        for (size_t i = spare.messages; spare_worker_event(&spare, i) != NULL; i++)
+            events[count++] = spare_worker_event(&spare, i);
+        events[count++] = "waited";
+        worker->process = spare.worker;
+        gpu_worker_send(worker, json_pack("{s:s}", "do", "wait"));
+        status = await_events(worker, events, count, error);
+        worker->spares.refused = worker->spares.refused || status == 0;
+        if (status == 1)
+            return spare.opens;
+    }
+    return status;
+}
+
+/* Opens the problem that was open before. The last worker's memory may not be free at once: a
+ * driver may clear it first. */
+static int reopen(struct gpu_worker *worker, struct error *error)
+{
+    int status = gpu_worker_open(worker, NULL, error);
+    for (int i = 1; i < MEMORY_TRIES && status == ERROR_MEMORY; i++) {
+        status = event_loop_wait(worker->loop, -1, clock_ns() + MEMORY_PAUSE_NS, error);
+        if (status >= 0)
+            status = gpu_worker_open(worker, NULL, error);
+    }
+    return status;
+}
+
+/* A trial says all about its variant; other requests have the `id` of one that was loaded. */
+static void forget_loaded(struct gpu_worker *worker)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < worker->request_count; i++)
+        if (json_object_get(worker->requests[i], "id") == NULL)
+            worker->requests[kept++] = worker->requests[i];
+        else
+            json_decref(worker->requests[i]);
+    worker->request_count = kept;
+}
+
+/* The same problem is open and the same trials are queued in a successor of the lost worker, which
+ * is gone or leaving. */
+static int succeed(struct gpu_worker *worker, struct error *error)
+{
+    worker->greeted = false;
+    worker->losses++;
+    forget_loaded(worker);
+    int status = promote_standby(worker, error);
+    if (status == 0 && worker->process.pid == 0)
+        status = promote_spare(worker, error);
+    status = status == 0 ? reopen(worker, error) : status < 0 ? status : 0;
+    if (worker->request_count == 0)
+        hang_recovery_idle(&worker->hangs, clock_ns());
+    for (size_t i = 0; i < worker->request_count && status == 0; i++)
+        gpu_worker_send(worker, json_incref(worker->requests[i]));
+    return status;
+}
+
+int gpu_worker_replace(struct gpu_worker *worker, struct error *error)
+{
+    int status = gpu_worker_kill(worker, error);
+    if (status == 0)
+        status = succeed(worker, error);
+    spare_workers_note(&worker->spares, worker->loop, worker->request_count);
+    return status;
+}
+
+int gpu_worker_replace_faulted(struct gpu_worker *worker, struct error *error)
+{
+    int status = 0;
+    if (worker->spares.count == 0)
+        status = gpu_worker_kill(worker, error);
+    else if (!spare_workers_leave(&worker->spares, &worker->process))
+        status = gpu_worker_stuck(error);
+    if (status == 0)
+        status = succeed(worker, error);
+    size_t wanted = status == 0 ? spare_workers_heat(&worker->spares) : 0;
+    for (size_t i = 0; i < wanted; i++)
+        spare_workers_start(
+            &worker->spares, worker->ordinal,
+            worker->spares.count < worker->room ? gpu_worker_open_message(&worker->problem) : NULL);
+    spare_workers_note(&worker->spares, worker->loop, worker->request_count);
+    return status;
+}
+
+bool gpu_worker_settle(struct gpu_worker *worker)
+{
+    struct spare_workers *spares = &worker->spares;
+    bool any = spares->count > 0 || spares->leaving_count > 0;
+    worker->standby.gone = worker->standby.gone || any;
+    return spare_workers_cool(spares);
+}
+
+int gpu_worker_await_repair(struct gpu_worker *worker, struct error *error)
+{
+    char reason[WORKER_REASON_BYTES];
+    bool timed_out;
+    json_t *message;
+    int status = gpu_worker_receive(worker, worker_timeout_s(GPU_OPEN_TIMEOUT_S), 0, &message,
+                                    &timed_out, reason, error);
+    if (status < 0)
+        return status;
+    bool repaired = status > 0 && gpu_worker_expect(message, "repaired", NULL) == 0;
+    if (status > 0)
+        json_decref(message);
+    return repaired ? 0 : gpu_worker_replace(worker, error);
+}
