@@ -173,10 +173,9 @@ faults_among_good() {
     sweep <<'INI'
 [scale]
 n = 2^12
-block_size = 32..256 step *2
-num_load = 1, 2
+block_size = 32..256 step 32
 mode = good, fault
-constraint = mode == "fault" and block_size < 256 or mode == "good" and block_size == 256
+constraint = mode == "fault" and block_size < 224 or mode == "good" and block_size >= 224
 INI
 }
 

@@ -93,6 +93,23 @@ static int add_worker(struct compile_pool *pool, struct error *error)
     return 0;
 }
 
+/* Starts workers for queued jobs that no idle worker, and none that is coming, will take. */
+static int add_workers(struct compile_pool *pool, struct error *error)
+{
+    size_t free_workers = 0;
+    for (size_t i = 0; i < pool->worker_count; i++)
+        free_workers += pool->workers[i]->job == NULL;
+    while (pool->queue_count > free_workers && pool->worker_count < pool->worker_limit) {
+        int status = add_worker(pool, error);
+        if (status != 0)
+            return pool->worker_count > 0 ? 0 : status;
+        free_workers++;
+    }
+    if (pool->worker_count == 0 && pool->architectures == NULL)
+        return add_worker(pool, error);
+    return 0;
+}
+
 int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
                      const struct compile_pool_options *options, struct error *error)
 {
@@ -329,7 +346,7 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     new->kind = compile_estimate_kind(&pool->estimate, source_hash);
     compile_estimate_add(&pool->estimate, new->kind, new->step);
     enqueue(pool, new, urgent);
-    return 0;
+    return add_workers(pool, error); /* at once: more requests follow before the next wait */
 }
 
 bool compile_pool_has(struct compile_pool *pool, const char *source_hash,
@@ -663,22 +680,12 @@ static void begin_job(struct compile_pool *pool, struct compile_worker *worker)
 static int dispatch(struct event_source *source, struct error *error)
 {
     struct compile_pool *pool = source->owner;
-    size_t coming = 0; /* workers that will take a job when they are ready */
     for (size_t i = 0; i < pool->worker_count; i++) {
         struct compile_worker *worker = pool->workers[i];
-        coming += !worker->ready;
         if (worker->ready && worker->job == NULL && pool->queue_count > 0)
             begin_job(pool, worker);
     }
-    while (pool->queue_count > coming && pool->worker_count < pool->worker_limit) {
-        int status = add_worker(pool, error);
-        if (status != 0)
-            return pool->worker_count > 0 ? 0 : status;
-        coming++;
-    }
-    if (pool->worker_count == 0 && pool->architectures == NULL)
-        return add_worker(pool, error);
-    return 0;
+    return add_workers(pool, error);
 }
 
 /* --- waiting --- */
