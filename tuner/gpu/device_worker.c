@@ -565,6 +565,7 @@ static int serve(struct device_worker *worker, const json_t *request, struct ans
     worker->device.wanted_bytes = 0;
     if (json_is_true(json_object_get(request, "recount")))
         gpu_monitor_recount(&worker->monitor);
+    worker->monitor.siblings = (size_t)json_integer_value(json_object_get(request, "siblings"));
     for (size_t i = 0; name != NULL && i < sizeof requests / sizeof *requests; i++)
         if (strcmp(requests[i].name, name) == 0)
             return requests[i].serve(worker, request, answer, error);

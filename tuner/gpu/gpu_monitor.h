@@ -35,8 +35,9 @@ struct gpu_monitor {
     int64_t read_ns;    /* when `latest` was read; 0: never */
     int64_t counted_ns; /* when other_processes was counted; 0: never */
     size_t other_processes;
-    bool fresh;     /* `latest` has not been reported yet */
-    bool throttled; /* the GPU was throttled during the last samples */
+    size_t siblings; /* the tuner's other processes on the GPU, as the coordinator says */
+    bool fresh;      /* `latest` has not been reported yet */
+    bool throttled;  /* the GPU was throttled during the last samples */
 };
 
 void gpu_monitor_start(struct gpu_monitor *monitor, const char *uuid);

@@ -284,6 +284,10 @@ static void send_request(struct gpu_client *client, json_t *request)
     if (client->worker.standby.gone)
         json_object_set_new(request, "recount", json_true());
     client->worker.standby.gone = false;
+    if (spare_workers_running(&client->worker.spares) > 0)
+        json_object_set_new(
+            request, "siblings",
+            json_integer((json_int_t)spare_workers_running(&client->worker.spares)));
     hang_recovery_busy(&client->worker.hangs, clock_ns());
     spare_workers_note(&client->worker.spares, client->worker.loop, client->worker.request_count);
     gpu_worker_send(&client->worker, json_incref(request));

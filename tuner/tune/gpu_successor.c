@@ -145,10 +145,9 @@ int gpu_worker_replace_faulted(struct gpu_worker *worker, struct error *error)
 
 bool gpu_worker_settle(struct gpu_worker *worker)
 {
-    struct spare_workers *spares = &worker->spares;
-    bool any = spares->count > 0 || spares->leaving_count > 0;
+    bool any = spare_workers_running(&worker->spares) > 0;
     worker->standby.gone = worker->standby.gone || any;
-    return spare_workers_cool(spares);
+    return spare_workers_cool(&worker->spares);
 }
 
 int gpu_worker_await_repair(struct gpu_worker *worker, struct error *error)

@@ -45,6 +45,11 @@ static void remove_spare(struct spare_workers *spares, size_t index)
             (spares->count - index) * sizeof *spares->list);
 }
 
+size_t spare_workers_running(const struct spare_workers *spares)
+{
+    return spares->count + spares->leaving_count;
+}
+
 bool spare_workers_take(struct spare_workers *spares, struct spare_worker *spare)
 {
     if (spares->count == 0)

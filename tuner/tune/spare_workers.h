@@ -54,6 +54,9 @@ void spare_workers_start(struct spare_workers *spares, const char *ordinal, json
  * are `requests`, count as disturbed. */
 void spare_workers_note(struct spare_workers *spares, struct event_loop *loop, size_t requests);
 
+/* How many processes there are, with those that may still be ending. */
+size_t spare_workers_running(const struct spare_workers *spares);
+
 /* Hands over the oldest; false if there is none. */
 bool spare_workers_take(struct spare_workers *spares, struct spare_worker *spare);
 
