@@ -575,7 +575,7 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t bytes, CUstr
     if (!memory_holds(to, bytes))
         return CUDA_ERROR_INVALID_VALUE;
     if (!stream_stopped())
-        memset(host_address(to), byte, bytes);
+        memory_fill(to, byte, bytes);
     clock_advance((double)bytes / MEMORY_BYTES_PER_NS);
     return CUDA_SUCCESS;
 }

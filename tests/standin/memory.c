@@ -5,8 +5,12 @@
 #include "standin.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* As much as this is filled lazily: touching the pages of a buffer that flushes the L2 takes longer than all else. */
+#define LAZY_BYTES ((size_t)8 << 20)
 
 struct allocation {
     int device;
@@ -93,6 +97,43 @@ bool memory_holds(CUdeviceptr address, size_t bytes)
         if (address >= a->address && address - a->address <= a->bytes)
             return bytes <= a->bytes - (size_t)(address - a->address);
     return false;
+}
+
+/* Fills pages with private copies of one file's, so that only those that are written later take memory. */
+static bool map_filled(char *begin, const char *end, unsigned char byte)
+{
+    size_t chunk = (size_t)1 << 20;
+    int file = memfd_create("fill", MFD_CLOEXEC);
+    char *map = MAP_FAILED;
+    if (file >= 0 && ftruncate(file, (off_t)chunk) == 0)
+        map = mmap(NULL, chunk, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    bool done = map != MAP_FAILED;
+    if (done) {
+        memset(map, byte, chunk);
+        munmap(map, chunk);
+    }
+    for (size_t bytes; done && begin < end; begin += bytes) {
+        size_t left = (size_t)(end - begin);
+        bytes = left < chunk ? left : chunk;
+        done = mmap(begin, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0) ==
+               (void *)begin;
+    }
+    if (file >= 0)
+        close(file);
+    return done;
+}
+
+void memory_fill(CUdeviceptr address, unsigned char byte, size_t bytes)
+{
+    char *begin = (char *)(uintptr_t)address, *end = begin + bytes; // NOLINT
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *first = begin + (page - address % page) % page, *last = end - (address + bytes) % page;
+    if (bytes >= LAZY_BYTES && map_filled(first, last, byte)) {
+        memset(begin, byte, (size_t)(first - begin));
+        memset(last, byte, (size_t)(end - last));
+    } else {
+        memset(begin, byte, bytes);
+    }
 }
 
 void memory_clear(int device)

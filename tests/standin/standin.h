@@ -144,6 +144,8 @@ CUresult memory_allocate(int device, CUdeviceptr *address, size_t bytes);
 CUresult memory_free(CUdeviceptr address);
 /* True where `bytes` at `address` lie within one allocation. */
 bool memory_holds(CUdeviceptr address, size_t bytes);
+/* Sets memory that it holds. */
+void memory_fill(CUdeviceptr address, unsigned char byte, size_t bytes);
 /* What neither this process nor another one has taken. */
 size_t memory_free_bytes(int device);
 /* Frees what `device` holds; -1: all. */
