@@ -13,30 +13,19 @@ setup() {
     # what the address sanitizer finds in any process, workers too; leaks as well, when a process ends by itself
     export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}log_path=$scratch/sanitizer
     stand_in
-    [ -z "${shared_cubins:-}" ] || [ ! -d "$BUILD_DIR/tests/cubin" ] || {
-        mkdir cache
-        cp -r "$BUILD_DIR/tests/cubin" cache
-    }
+    [ -z "${shared_cubins:-}" ] || share_cubins
 }
 
-# What was compiled becomes the other tests', too: entries appear whole. Only for tests that have set shared_cubins,
-# to which it is no matter what is compiled.
+# What a test compiles serves all tests of files that have set shared_cubins: those to which it does not matter whether
+# anything is compiled. A test among them to which it does begins with `rm -rf cache`.
 share_cubins() {
-    local entry entries=$BUILD_DIR/tests/cubin part
-    part=$(mktemp -d "$BUILD_DIR/tests/cubin.XXXXXX")
-    for entry in "$scratch"/cache/cubin/??/*; do
-        entry=${entry#"$scratch/cache/cubin/"}
-        [ ! -e "$entries/$entry" ] || continue
-        cp "$scratch/cache/cubin/$entry" "$part/entry" || continue # none was compiled
-        mkdir -p "$entries/${entry%/*}"
-        mv "$part/entry" "$entries/$entry"
-    done
-    rm -rf "$part"
+    local cubins=${AUTOTUNE_TEST_CUBINS:-$BUILD_DIR/tests/cubin}
+    mkdir -p "$cubins" cache
+    ln -s "$cubins" cache/cubin
 }
 
 teardown() {
     local found=0 report
-    [ -z "${shared_cubins:-}" ] || share_cubins
     for report in "$scratch"/sanitizer.*; do
         [ -e "$report" ] || continue
         found=1
