@@ -222,6 +222,7 @@ test_all() {
         cmake --build --preset "$preset"
     done
     jobs=$(($(nproc) + 2)) # many tests wait for deadlines
+    export AUTOTUNE_TEST_CUBINS=$PWD/build/tests/cubin # what tests of one build compile serves those of the others
     for preset in asan tsan; do
         ctest --preset "$preset" -j "$jobs" || status=$?
     done

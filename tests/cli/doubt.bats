@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # A sweep whose first variants all fail to compile with one message: said at once, and on a terminal asked about.
+shared_cubins=yes
 load helper
 
 # broken_sweep: 20 variants, of which none compiles

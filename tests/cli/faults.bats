@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Failures of the driver, the compiler and the disk: a clear message, the right exit code, nothing left behind.
+shared_cubins=yes
 load helper
 
 @test "the driver fails before anything is tuned: exit 3 with the call's name" {
@@ -64,6 +65,7 @@ load helper
 }
 
 @test "a damaged cubin in the cache is compiled again" {
+    rm -rf cache
     autotune --config "$sweeps/scale.ini"
     exits 0
     cp -r cache good

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Sweeps and templates from strangers: sweeps that write elsewhere, compiler options that write files; and two runs that
 # would meet on one GPU.
+shared_cubins=yes
 load helper
 
 # project LINES…: a template `own` in a folder p, whose .ini has these lines in [kernel], and a sweep of it
@@ -233,6 +234,7 @@ waits_not() {
 }
 
 @test "a pipe or a file of 40 GB in the cache is compiled again" {
+    rm -rf cache
     project
     autotune --config p/sweep.ini
     exits 0

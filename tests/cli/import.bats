@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # `import`: the files of other tuners.
+shared_cubins=yes
 load helper
 
 t1=$SOURCE_DIR/tests/t1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # A large space takes little memory for each variant: a million stay below 1 GB. Not under sanitizers, which need more.
+shared_cubins=yes
 load helper
 
 # large_sweep KIND PADS: a sweep of `odd` with PADS * PADS variants by two parameters: compiled, or launch parameters that

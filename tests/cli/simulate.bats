@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # `simulate`: how good the search is on spaces in which every point was measured.
+shared_cubins=yes
 load helper
 
 # measured NAME: a T4 file of 480 points, an eighth of which fail; 1 ms is the fastest

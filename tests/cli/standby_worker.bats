@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # A second device worker waits for the deadline of a kernel that does not end (tuner/tune/standby_worker.h).
+shared_cubins=yes
 load helper
 
 # hang_among_good: two good variants, and one that never ends and is killed after 4 s

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Static mode: registers and occupancy for an architecture, without a GPU.
+shared_cubins=yes
 load helper
 
 no_gpu() {
@@ -112,6 +113,7 @@ INI
 }
 
 @test "a second run compiles nothing" {
+    rm -rf cache
     no_gpu
     autotune --config "$sweeps/scale.ini" --arch sm_90
     exits 0
