@@ -24,7 +24,7 @@ echo "$(wc -l <"$scratch/files") files"
 checks='-clang-analyzer-*'
 [ -z "${AUTOTUNE_ANALYZE:-}" ] || checks=
 # What it says on stderr is how many warnings are not shown.
-xargs -r -P "$(nproc)" -n 1 nice "$clang_tidy" -p "$build" --quiet "--checks=$checks" <"$scratch/files" 2>"$scratch/stderr" || {
+xargs -r -P "$(nproc)" -n 8 nice "$clang_tidy" -p "$build" --quiet "--checks=$checks" <"$scratch/files" 2>"$scratch/stderr" || {
     grep -v 'warnings\{0,1\} generated\.$' "$scratch/stderr" >&2
     exit 1
 }
