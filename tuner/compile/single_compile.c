@@ -139,8 +139,10 @@ static int explain(int status, const struct build *build, const struct compilati
 
 static int build_options(const struct build *build, struct options *options, struct error *error)
 {
-    return (build->helpers ? helper_options : variant_options)(build->template, build->parameters,
-                                                               build->problem, options, error);
+    return build->helpers
+               ? helper_options(build->template, build->parameters, build->problem, options, error)
+               : variant_options(build->template, build->parameters, build->problem, options,
+                                 error);
 }
 
 int single_compile_entry(struct single_compile *compiler, const struct build *build,

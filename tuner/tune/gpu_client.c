@@ -152,8 +152,8 @@ static int take_failure(struct gpu_client *client, const json_t *reply,
     client->differences = json_incref(json_object_get(reply, "differences"));
     hang_recovery_failed(&client->worker.hangs);
     if (json_is_true(json_object_get(reply, "lost")))
-        return (answer->outcome == OUTCOME_FAULT ? gpu_worker_replace_faulted
-                                                 : gpu_worker_replace)(&client->worker, error);
+        return answer->outcome == OUTCOME_FAULT ? gpu_worker_replace_faulted(&client->worker, error)
+                                                : gpu_worker_replace(&client->worker, error);
     if (json_is_true(json_object_get(reply, "repairs")))
         return gpu_worker_await_repair(&client->worker, error);
     return 0;

@@ -69,8 +69,9 @@ static int request(const struct tuning_job *job, struct compile_pool *pool,
     const struct template *template = &job->kernel->template;
     struct options options;
     struct error reason;
-    if ((helpers ? helper_options : variant_options)(template, parameters, job->problem, &options,
-                                                     &reason) != 0) {
+    int made = helpers ? helper_options(template, parameters, job->problem, &options, &reason)
+                       : variant_options(template, parameters, job->problem, &options, &reason);
+    if (made != 0) {
         options_release(&options);
         *compile = compile_pool_refuse(pool, &reason);
         return 0;
