@@ -136,9 +136,10 @@ int gpu_worker_replace_faulted(struct gpu_worker *worker, struct error *error)
         status = succeed(worker, error);
     size_t wanted = status == 0 ? spare_workers_heat(&worker->spares) : 0;
     for (size_t i = 0; i < wanted; i++)
-        spare_workers_start(
-            &worker->spares, worker->ordinal,
-            worker->spares.count < worker->room ? gpu_worker_open_message(&worker->problem) : NULL);
+        spare_workers_start(&worker->spares, worker->ordinal,
+                            spare_workers_running(&worker->spares) < worker->room
+                                ? gpu_worker_open_message(&worker->problem)
+                                : NULL);
     spare_workers_note(&worker->spares, worker->loop, worker->request_count);
     return status;
 }
