@@ -81,27 +81,42 @@ static char *prefer(const struct launch *launch, enum taking_place when, char *o
     return text;
 }
 
+/* A launch's extent. If it is not simple, and only one of several, it becomes a figure of its own:
+ * lines have to be short. A new string. */
+static char *launch_extent(struct cover_entry *cover, const struct launch *launch,
+                           enum taking_place when, bool grid, size_t dimension)
+{
+    enum { SIMPLE = 40 };
+    struct expression *const *extents = grid ? launch->grid : launch->block;
+    size_t count = grid ? launch->grid_count : launch->block_count;
+    char *text = dimension < count ? one_line(extents[dimension]) : alloc_string("1");
+    if (when == ALWAYS || strlen(text) <= SIMPLE)
+        return text;
+    char *name =
+        alloc_format("%s_%c_%s", grid ? "grid" : "block", "xyz"[dimension], launch -> name);
+    cover_entry_add_figure(cover, name, text);
+    free(text);
+    return name;
+}
+
 /*
  * Extent `dimension` of the grid or the block of the main launch: of the first launch that is marked
  * as main and takes place, or else of the first that takes place. A new string; NULL if it is 1
  * everywhere.
  */
-static char *extent_text(const struct template *template, const enum taking_place *when, bool grid,
-                         size_t dimension)
+static char *extent_text(struct cover_entry *cover, const struct template *template,
+                         const enum taking_place *when, bool grid, size_t dimension)
 {
     char *text = alloc_string("1");
     bool stated = false;
     for (int main = 0; main <= 1; main++)
         for (size_t i = template->launch_count; i-- > 0;) {
             const struct launch *launch = &template->launches[i];
-            struct expression *const *extents = grid ? launch->grid : launch->block;
-            size_t count = grid ? launch->grid_count : launch->block_count;
             if (launch->main != (main != 0) || when[i] == NEVER)
                 continue;
-            stated = stated || dimension < count;
-            text =
-                prefer(launch, when[i],
-                       dimension < count ? one_line(extents[dimension]) : alloc_string("1"), text);
+            stated = stated || dimension < (grid ? launch->grid_count : launch->block_count);
+            text = prefer(launch, when[i], launch_extent(cover, launch, when[i], grid, dimension),
+                          text);
         }
     if (stated)
         return text;
@@ -115,7 +130,7 @@ static char *add_extents(struct cover_entry *cover, const struct template *templ
 {
     char *product = NULL;
     for (size_t i = 0; i < 3; i++) {
-        char *text = extent_text(template, when, grid, i);
+        char *text = extent_text(cover, template, when, grid, i);
         if (text == NULL)
             continue;
         char *name = alloc_format("%s_%c", grid ? "grid" : "block", "xyz"[i]);
