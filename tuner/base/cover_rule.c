@@ -162,24 +162,32 @@ static int compile(struct cover_section *section, struct ini_reader *ini,
     return 0;
 }
 
-/* A figure is checked even if no line uses it. */
-static int check_figures(struct cover_section *section, struct ini_reader *ini)
+static int check_figure(struct cover_section *section, struct ini_reader *ini,
+                        const struct cover_text *figure, size_t configuration)
 {
     char message[DECISION_MESSAGE_BYTES];
+    char key[2 * LITERAL_NAME_LETTERS];
     const struct decision_scope scope = {find, section, section->configuration_count};
-    for (size_t i = 0; i < section->figure_count; i++)
-        for (size_t j = 0; j < section->configuration_count; j++) {
-            const struct cover_text *figure = &section->figures[i];
-            section->program.count = section->program.kept_count = 0;
-            decision_forget(&section->program);
-            if (!decision_compile(&section->program, &scope, figure->name, j, DECISION_NUMBER,
-                                  message)) {
-                char key[2 * LITERAL_NAME_LETTERS];
-                (void)snprintf(key, sizeof key, "figure.%s", figure->name);
-                return fail_at(ini, figure->line, key, 0, figure->text, message);
-            }
-        }
-    return 0;
+    section->program.count = 0;
+    if (decision_compile(&section->program, &scope, figure->name, configuration, DECISION_NUMBER,
+                         message))
+        return 0;
+    (void)snprintf(key, sizeof key, "figure.%s", figure->name);
+    return fail_at(ini, figure->line, key, 0, figure->text, message);
+}
+
+/* A figure is checked even if no line uses it. Those above it were checked, and are not expanded
+ * again. */
+static int check_figures(struct cover_section *section, struct ini_reader *ini)
+{
+    int status = 0;
+    for (size_t i = 0; i < section->configuration_count && status == 0; i++) {
+        section->program.kept_count = section->program.tokens = 0;
+        decision_forget(&section->program);
+        for (size_t j = 0; j < section->figure_count && status == 0; j++)
+            status = check_figure(section, ini, &section->figures[j], i);
+    }
+    return status;
 }
 
 static int compile_rule(struct cover_section *section, struct ini_reader *ini)
@@ -220,7 +228,7 @@ int cover_section_finish(struct cover_section *section, struct ini_reader *ini)
         status = check_lines(section, ini);
     if (status == 0)
         status = check_figures(section, ini);
-    section->program.count = section->program.kept_count = 0;
+    section->program.count = section->program.kept_count = section->program.tokens = 0;
     decision_forget(&section->program);
     return status == 0 ? compile_rule(section, ini) : status;
 }

@@ -149,14 +149,16 @@ static void add_alignments(const struct cover_session *session, struct factors *
     enum { VECTOR = 4 };
     factors_add(factors, alloc_string(""));
     for (size_t axis = 0; axis < session->sizes.axes; axis++)
-        factors_add(factors, alloc_format("min(%s %% %d, 1) * ", axis_name(session, axis), VECTOR));
+        factors_add(factors, alloc_format("min(%s %% %d, 1)", axis_name(session, axis), VECTOR));
 }
 
 static void add_term(const struct draft *draft, struct features *terms, const char *alignment,
                      const char *work, size_t candidate)
 {
     size_t count = draft->session->sizes.count;
-    char *text = alloc_format("%s%s", alignment, work);
+    char *text = alignment[0] == '\0'     ? alloc_string(work)
+                 : strcmp(work, "1") == 0 ? alloc_string(alignment)
+                                          : alloc_format("%s * %s", alignment, work);
     struct feature *term = features_add(terms, text, count);
     term->configuration = candidate;
     if (!evaluate(draft, text, candidate, term->values))

@@ -22,34 +22,43 @@ static bool needs_figures(const struct rule *rule, const struct features *featur
     return needs;
 }
 
-static void add_sum(struct cover_entry *cover, const char *name, size_t number, char *text)
+/* The name of part `part` of the estimate of configuration `number`; a new string. */
+static char *estimate_name(size_t number, size_t part)
 {
-    char *whole_name = alloc_format("%s_%zu", name, number);
-    cover_entry_add_figure(cover, whole_name, text);
-    free(whole_name);
-    free(text);
+    return part > 0 ? alloc_format("rest_%zu_%zu", number, part) : alloc_format("time_%zu", number);
 }
 
-/* The estimates that a rule compares are figures of their own: time_1 and, since a line has to be
- * short, rest_1. */
+/* Adds a part of an estimate, which the part before it names. */
+static void add_part(struct cover_entry *cover, const struct cover_session *session,
+                     const struct time_model *model, size_t number, size_t part, size_t terms)
+{
+    size_t from = part * terms;
+    size_t to = from + terms < model->count ? from + terms : model->count;
+    char *name = estimate_name(number, part);
+    char *next = estimate_name(number, part + 1);
+    char *sum = time_model_text(model, &session->basis, from, to);
+    char *text = to < model->count ? alloc_format("%s + %s", sum, next) : alloc_string(sum);
+    cover_entry_add_figure(cover, name, text);
+    free(text);
+    free(sum);
+    free(next);
+    free(name);
+}
+
+/* The estimates that a rule compares are figures of their own, in parts, since lines have to be
+ * short: time_1 and, above it, rest_1_1 and rest_1_2. */
 static void add_estimates(struct cover_entry *cover, const struct cover_session *session,
                           const struct cover_option *option)
 {
-    enum { TERMS_PER_LINE = 3 };
+    enum { TERMS_PER_PART = 2 };
     const struct rule_line *first = &option->rule.lines[0];
     if (first->test_count == 0 || !first->tests[0].against)
         return;
     for (size_t i = 0; i < option->count; i++) {
         const struct time_model *model = &session->cover.models[option->chosen[i]];
-        bool is_long = model->count > TERMS_PER_LINE;
-        if (is_long)
-            add_sum(cover, "rest", i + 1,
-                    time_model_text(model, &session->basis, TERMS_PER_LINE, model->count));
-        char *text =
-            time_model_text(model, &session->basis, 0, is_long ? TERMS_PER_LINE : model->count);
-        char *whole = is_long ? alloc_format("%s + rest_%zu", text, i + 1) : alloc_string(text);
-        free(text);
-        add_sum(cover, "time", i + 1, whole);
+        size_t parts = (model->count + TERMS_PER_PART - 1) / TERMS_PER_PART;
+        for (size_t part = parts; part-- > 0;)
+            add_part(cover, session, model, i + 1, part, TERMS_PER_PART);
     }
 }
 

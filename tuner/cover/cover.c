@@ -132,7 +132,8 @@ static void add_estimates(const struct given *given, struct features *features)
     }
 }
 
-/* What the configuration with the least estimate loses at a size, if fold `fold` is not known. */
+/* What the configuration with the least estimate loses at a size, if fold `fold` is not known.
+ * LOSS_FAILED if one of them cannot be estimated. */
 static double lose_by_time(const struct given *given, const size_t *chosen, size_t count,
                            size_t fold, size_t size)
 {
@@ -141,6 +142,8 @@ static double lose_by_time(const struct given *given, const size_t *chosen, size
     for (size_t i = 0; i < count && given->basis != NULL; i++) {
         const struct time_model *model = models_without(given, fold) + chosen[i];
         double time_ns = time_model_estimate(model, given->basis, size);
+        if (model->count == 0)
+            return LOSS_FAILED; /* there is no such rule */
         if (!(time_ns < least_ns))
             continue;
         least_ns = time_ns;
