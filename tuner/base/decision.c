@@ -19,6 +19,7 @@ double decision_evaluate(const struct decision_step *steps, size_t count, const 
             stack[depth++] = kept[step->value];
             break;
         case DECISION_KEEP:
+            /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): a figure is behind its steps */
             kept[step->value] = stack[depth - 1];
             break;
 #define TAKE_1 const double a = stack[depth];

@@ -168,12 +168,12 @@ void time_model_fit(struct time_model *model, const struct time_basis *basis, si
 {
     enum { ROWS_PER_TERM = 3 };
     struct fitting fitting;
-    size_t chosen[TIME_MODEL_TERMS];
+    size_t chosen[TIME_MODEL_TERMS] = {0};
     double before = INFINITY;
     *model = (struct time_model){0};
     fitting_init(&fitting, basis, configuration, kept);
     while (model->count < TIME_MODEL_TERMS && (model->count + 1) * ROWS_PER_TERM <= fitting.rows) {
-        double factors[TIME_MODEL_TERMS];
+        double factors[TIME_MODEL_TERMS] = {0};
         double error = add_column(&fitting, chosen, model->count, factors);
         if (!(error < before * (1 - term_worth)))
             break;
