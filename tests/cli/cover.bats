@@ -27,7 +27,8 @@ launches() {
     range 2^13..2^17
     autotune cover --config sweep.ini --output pages
     exits 0
-    has pages/scale.html "scale on Stand-in H200" "n = 8192 .. 131072" "chosen by the rule" "</html>"
+    has pages/scale.html "scale on Stand-in H200" "n = 8192 .. 131072" "chosen by the rule" \
+        "What the rule chooses" "<title>configuration 2</title>" "n = 131072" "</html>"
     has out "scale on Stand-in H200: n = 8192 .. 131072" "configuration 1: block_size=256" \
         "configuration 2: block_size=256" "expected loss at sizes that were not measured"
     grep -qE '^rule 1: [12] if n (<|>=) (2\^15|40000|49152)$' out

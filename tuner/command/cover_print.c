@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/text_table.h"
+#include "command/cover_chart.h"
 #include "cover/rule_text.h"
 #include "report/cover_page.h"
 #include "template/value_list.h"
@@ -188,6 +189,8 @@ int cover_print_page(const struct cover_session *session, const char *path, stru
     char *title = alloc_format("%s on %s", session->kernel,
                                cover_session_study(session)->environment.gpu.name);
     char *range = range_text(session);
+    struct cover_picture picture;
+    int status = cover_chart(session, &picture, error);
     for (size_t i = 0; i < session->candidates.count; i++)
         candidates[i] = bindings_text(&session->candidates.items[i]);
     for (size_t i = 0; i < session->sizes.count; i++)
@@ -198,8 +201,11 @@ int cover_print_page(const struct cover_session *session, const char *path, stru
                                     .losses = &session->losses,
                                     .features = &session->features,
                                     .candidates = candidates,
+                                    .picture = &picture,
                                     .sizes = sizes};
-    int status = cover_page_write(path, &page, error);
+    if (status == 0)
+        status = cover_page_write(path, &page, error);
+    cover_picture_release(&picture);
     text_split_release(candidates, session->candidates.count);
     text_split_release(sizes, session->sizes.count);
     free(title);

@@ -113,20 +113,25 @@ static void add_size(struct cover_entry *cover, const struct cover_session *sess
     bindings_release(&problem);
 }
 
-int cover_tuned_write(const struct cover_session *session, struct error *error)
+void cover_tuned_entry(const struct cover_session *session, struct tuned_entry *entry)
 {
     const struct cover_option *option = &session->cover.options[session->cover.best];
+    cover_draft_begin(entry, session);
+    for (size_t i = 0; i < option->count; i++)
+        cover_draft_configuration(entry->cover, session, option->chosen[i]);
+    add_rule(entry->cover, session, option);
+    for (size_t i = 0; i < session->sizes.count; i++)
+        add_size(entry->cover, session, option, i);
+    entry->cover->mean_loss_percent = rounded(loss_percent(option->expected.mean), 0.01);
+    entry->cover->worst_loss_percent = rounded(loss_percent(option->expected.worst), 0.01);
+    entry->cover->held_out_sizes = (int64_t)session->sizes.count;
+}
+
+int cover_tuned_write(const struct cover_session *session, struct error *error)
+{
     struct tuned_entry entry;
     size_t taken;
-    cover_draft_begin(&entry, session);
-    for (size_t i = 0; i < option->count; i++)
-        cover_draft_configuration(entry.cover, session, option->chosen[i]);
-    add_rule(entry.cover, session, option);
-    for (size_t i = 0; i < session->sizes.count; i++)
-        add_size(entry.cover, session, option, i);
-    entry.cover->mean_loss_percent = rounded(loss_percent(option->expected.mean), 0.01);
-    entry.cover->worst_loss_percent = rounded(loss_percent(option->expected.worst), 0.01);
-    entry.cover->held_out_sizes = (int64_t)session->sizes.count;
+    cover_tuned_entry(session, &entry);
     int status = cover_entry_check(&entry, error);
     if (status == 0)
         status = tuned_file_update(session->tuned_path, &entry, 1, &taken, error);

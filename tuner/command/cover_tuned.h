@@ -4,6 +4,10 @@
 
 #include "base/error.h"
 #include "command/cover_session.h"
+#include "record/tuned_file.h"
+
+/* The entry; release it with tuned_entry_release(). */
+void cover_tuned_entry(const struct cover_session *session, struct tuned_entry *entry);
 
 /* Writes the cover into the session's tuned INI, in place of an earlier one. Returns 0, or
  * ERROR_CONFIG or ERROR_RECORD. */

@@ -186,6 +186,7 @@ int cover_page_write(const char *path, const struct cover_page *page, struct err
         page->losses->sizes);
     write_map(stream, page);
     write_rule(stream, page);
+    cover_picture_write(stream, page->picture);
     write_options(stream, page);
     fputs("</main>\n</body>\n</html>\n", stream);
     return write_file_finish(&file, 0, error);

@@ -1,6 +1,6 @@
 /*
- * A page about a cover: the loss for each number of configurations, the rule, and a heat map of
- * what each candidate loses at each size, with the rule's choices.
+ * A page about a cover: the loss for each number of configurations, the rule, a picture of it, and a
+ * heat map of what each candidate loses at each size, with the rule's choices.
  */
 #ifndef AUTOTUNE_COVER_PAGE_H
 #define AUTOTUNE_COVER_PAGE_H
@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cover/cover.h"
 #include "cover/losses.h"
+#include "report/cover_picture.h"
 
 #include <stddef.h>
 
@@ -19,7 +20,8 @@ struct cover_page {
     const struct losses *losses; /* of the candidates */
     const struct features *features;
     char *const *candidates; /* their parameters */
-    char *const *sizes;      /* their values, "512 x 64" */
+    const struct cover_picture *picture;
+    char *const *sizes; /* their values, "512 x 64" */
 };
 
 /* Writes the page. Returns 0 or ERROR_RECORD. */
