@@ -125,7 +125,7 @@ static bool map_filled(char *begin, const char *end, unsigned char byte)
 
 void memory_fill(CUdeviceptr address, unsigned char byte, size_t bytes)
 {
-    char *begin = (char *)(uintptr_t)address, *end = begin + bytes; // NOLINT
+    char *begin = (char *)(uintptr_t)address, *end = begin + bytes;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *first = begin + (page - address % page) % page, *last = end - (address + bytes) % page;
     if (bytes >= LAZY_BYTES && map_filled(first, last, byte)) {
