@@ -135,6 +135,9 @@ good:1:measured good:2:measured good:3:measured "
     column reason >reasons
     has reasons "march.ini:23: cannot evaluate 'n + 2 * pad': the length is negative (n = 1024, pad = -600)" \
         "reference 'march_reference': cuFuncSetAttribute failed"
+    autotune --config sweep.ini
+    exits 0
+    has err "nothing to do"
 }
 
 @test "a reference that crashes takes only its variants' validity" {

@@ -156,6 +156,15 @@ static void drop_unmeasured(struct cover_session *session)
     session->sizes = kept;
 }
 
+/* Whether a size is left that was tuned: its study says what the cover is about. */
+static bool has_tuned(const struct cover_session *session)
+{
+    bool has = false;
+    for (size_t i = 0; i < session->sizes.count; i++)
+        has = has || session->tuned[i].result_count > 0;
+    return has;
+}
+
 /* Measures the candidates at the sizes that lack it. */
 static int hold_rounds(struct cover_session *session, struct error *error)
 {
@@ -180,7 +189,7 @@ static int hold_rounds(struct cover_session *session, struct error *error)
     free(indices);
     sizes_release(&sizes);
     drop_unmeasured(session);
-    return status == 0 && session->sizes.count == 0 ? fail_without_sizes(session, error) : status;
+    return status == 0 && !has_tuned(session) ? fail_without_sizes(session, error) : status;
 }
 
 /* --- the cover --- */

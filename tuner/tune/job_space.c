@@ -85,6 +85,16 @@ static bool deserves_another_try(const struct tuning_job *job, const struct resu
     return result->limit_s > 0 && limit_s > result->limit_s;
 }
 
+/* Whether a failed expression made the result invalid that is not the template's, but the sweep's. */
+static bool is_of_sweep(const struct tuning_job *job, const struct result *result)
+{
+    const char *path = job->kernel->template.path;
+    const char *slash = strrchr(path, '/');
+    const char *template = slash != NULL ? slash + 1 : path; /* as reasons name it */
+    return result->reason != NULL && strncmp(result->reason, template, strlen(template)) != 0 &&
+           strstr(result->reason, "cannot evaluate") != NULL;
+}
+
 /* Whether the constraints on compiled kernels decide as they did: the sweep may have other ones now. */
 static bool is_decided_alike(const struct tuning_job *job, const struct result *result)
 {
@@ -112,8 +122,7 @@ static bool is_decided_alike(const struct tuning_job *job, const struct result *
         (void)error_set(&reason, ERROR_CONFIG, "%s", expression_text(kernel->constraints[index]));
         return strcmp(result->reason, error_text(&reason, text)) == 0;
     case OUTCOME_INVALID:
-        /* a known hash: what the template says was valid, and only a constraint was not */
-        return status != 0 || result->run_hash[0] == '\0';
+        return status != 0 || !is_of_sweep(job, result);
     default:
         return true;
     }
