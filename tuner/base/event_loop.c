@@ -12,6 +12,7 @@
 void event_loop_release(struct event_loop *loop)
 {
     free(loop->sources);
+    free(loop->tasks);
     *loop = (struct event_loop){0};
 }
 
@@ -93,6 +94,8 @@ static int serve_all(struct event_loop *loop, const struct pollfd *descriptors, 
 
 int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *error)
 {
+    if (loop->running != NULL)
+        return loop->park(loop->running, until_ns, error);
     int status = prepare(loop, error);
     if (status != 0)
         return status;
@@ -135,4 +138,9 @@ int event_loop_wait(struct event_loop *loop, int descriptor, int64_t until_ns, s
     if (status == 0 && !readable) /* it may have come while others were served */
         readable = can_be_read(&source);
     return status != 0 ? status : readable;
+}
+
+void event_loop_wake(struct event_loop *loop)
+{
+    loop->woken = true;
 }

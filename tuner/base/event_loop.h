@@ -12,12 +12,15 @@
  *     event_loop_release(&loop);
  *
  * Callbacks may add and remove sources, their own included, but must not run the loop.
+ *
+ * Several tasks can wait in one loop (task.h).
  */
 #ifndef AUTOTUNE_EVENT_LOOP_H
 #define AUTOTUNE_EVENT_LOOP_H
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,10 +42,17 @@ struct event_source {
     int (*expired)(struct event_source *source, struct error *error);
 };
 
+struct task_stack;
+
 /* Zeroed is an empty loop. */
 struct event_loop {
     struct event_source **sources; /* NULL: removed since the last step began */
     size_t count;
+    struct task_stack **tasks; /* the rest is task.c's: all tasks */
+    size_t task_count;
+    struct task_stack *running; /* the task that runs; NULL: none */
+    int (*park)(struct task_stack *running, int64_t until_ns, struct error *error);
+    bool woken;
 };
 
 void event_loop_release(struct event_loop *loop);
@@ -54,7 +64,7 @@ void event_loop_remove(struct event_loop *loop,
 /*
  * Sleeps until a source can be read, a deadline passes or `until_ns` (on clock_ns()), and makes the
  * callbacks that are due. A source that can be read is read even if its deadline has passed
- * meanwhile. Returns 0, a callback's error, ERROR_INTERRUPTED after a signal (interrupt.h), or
+ * meanwhile. In a task, the other tasks run meanwhile, and it may return earlier. Returns 0, a callback's error, ERROR_INTERRUPTED after a signal (interrupt.h), or
  * ERROR_WORKER if waiting fails.
  */
 int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *error);
@@ -64,5 +74,8 @@ int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *err
  * or an error of event_loop_step().
  */
 int event_loop_wait(struct event_loop *loop, int descriptor, int64_t until_ns, struct error *error);
+
+/* Ends the present wait of every task: something that they share has changed. */
+void event_loop_wake(struct event_loop *loop);
 
 #endif

@@ -1,0 +1,186 @@
+#include "base/task.h"
+
+#include "base/alloc.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { STACK_BYTES = 8 << 20 /* as a main thread has; only what is used becomes memory */ };
+
+struct task_stack {
+    struct task *task;
+    struct event_loop *loop;
+    ucontext_t own, scheduler; /* where the task goes on, and who resumed it */
+    char *memory;              /* begins with a page that cannot be used */
+    size_t guard_bytes;
+    int64_t until_ns; /* a deadline of its wait, beside those of the sources */
+    int waited;       /* what the wait made of it */
+    struct error waited_error;
+    const void *scheduler_memory; /* for the address sanitizer */
+    size_t scheduler_bytes;
+};
+
+/* --- switching; the address sanitizer must know which stack is in use --- */
+
+#if defined __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#define BEGIN_SWITCH __sanitizer_start_switch_fiber
+#define END_SWITCH __sanitizer_finish_switch_fiber
+#else
+#define BEGIN_SWITCH(saved, memory, bytes) ((void)(saved))
+#define END_SWITCH(saved, memory, bytes) ((void)(saved))
+#endif
+
+/* Back to the scheduler; returns when the task is resumed. One that `ends` is not. */
+static void leave(struct task_stack *stack, bool ends)
+{
+    void *saved = NULL;
+    BEGIN_SWITCH(ends ? NULL : &saved, stack->scheduler_memory, stack->scheduler_bytes);
+    (void)swapcontext(&stack->own, &stack->scheduler);
+    END_SWITCH(saved, &stack->scheduler_memory, &stack->scheduler_bytes);
+}
+
+/* In place of event_loop_step() while a task runs. */
+static int park(struct task_stack *stack, int64_t until_ns, struct error *error)
+{
+    stack->until_ns = until_ns;
+    leave(stack, false);
+    if (stack->waited != 0 && error != NULL)
+        *error = stack->waited_error;
+    return stack->waited;
+}
+
+/* Where a task begins. makecontext() passes numbers only. */
+static void enter(unsigned high, unsigned low)
+{
+    struct task_stack *stack = (struct task_stack *)((uintptr_t)high << 32 | low); // NOLINT
+    struct task *task = stack->task;
+    END_SWITCH(NULL, &stack->scheduler_memory, &stack->scheduler_bytes);
+    task->status = task->run(task->owner, &task->error);
+    task->done = true;
+    leave(stack, true);
+}
+
+/* Runs the task until it waits or ends. */
+static void resume(struct task_stack *stack)
+{
+    struct event_loop *loop = stack->loop;
+    void *saved = NULL;
+    loop->running = stack;
+    loop->park = park;
+    BEGIN_SWITCH(&saved, stack->memory + stack->guard_bytes, STACK_BYTES);
+    (void)swapcontext(&stack->scheduler, &stack->own);
+    END_SWITCH(saved, NULL, NULL);
+    loop->running = NULL;
+}
+
+/* --- tasks --- */
+
+static void stack_free(struct task_stack *stack)
+{
+    (void)munmap(stack->memory, stack->guard_bytes + STACK_BYTES);
+    free(stack);
+}
+
+static int start(struct event_loop *loop, struct task *task, struct error *error)
+{
+    struct task_stack *stack = alloc_zeroed(1, sizeof *stack);
+    stack->task = task;
+    stack->loop = loop;
+    stack->guard_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    stack->memory = mmap(NULL, stack->guard_bytes + STACK_BYTES, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (stack->memory == MAP_FAILED) {
+        free(stack);
+        return error_set_errno(error, ERROR_WORKER, "cannot allocate a stack");
+    }
+    (void)mprotect(stack->memory, stack->guard_bytes, PROT_NONE);
+    (void)getcontext(&stack->own);
+    stack->own.uc_stack.ss_sp = stack->memory + stack->guard_bytes;
+    stack->own.uc_stack.ss_size = STACK_BYTES;
+    makecontext(&stack->own, (void (*)(void))enter, 2, (unsigned)((uintptr_t)stack >> 32),
+                (unsigned)(uintptr_t)stack);
+    *ARRAY_APPEND(loop->tasks, loop->task_count) = stack;
+    return 0;
+}
+
+/* Runs every task until it waits, those included that others start meanwhile. Those that have ended
+ * are gone afterwards. Returns whether there were any, or a task was woken. */
+static bool resume_all(struct event_loop *loop)
+{
+    size_t kept = 0;
+    loop->woken = false;
+    for (size_t i = 0; i < loop->task_count; i++) {
+        resume(loop->tasks[i]);
+        if (loop->tasks[i]->task->done)
+            loop->woken = true;
+    }
+    for (size_t i = 0; i < loop->task_count; i++) {
+        struct task_stack *stack = loop->tasks[i];
+        if (stack->task->done)
+            stack_free(stack);
+        else
+            loop->tasks[kept++] = stack;
+    }
+    loop->task_count = kept;
+    return loop->woken;
+}
+
+/* Waits for what the tasks wait for, and tells them what came of it. */
+static void wait_for_all(struct event_loop *loop, bool woken)
+{
+    struct error error = {0};
+    int64_t until_ns = woken ? 0 : EVENT_NEVER;
+    for (size_t i = 0; i < loop->task_count; i++)
+        if (loop->tasks[i]->until_ns < until_ns)
+            until_ns = loop->tasks[i]->until_ns;
+    int status = event_loop_step(loop, until_ns, &error);
+    for (size_t i = 0; i < loop->task_count; i++) {
+        loop->tasks[i]->waited = status;
+        loop->tasks[i]->waited_error = error;
+    }
+}
+
+static bool all_done(const struct task *tasks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!tasks[i].done)
+            return false;
+    return true;
+}
+
+/* A task that runs others waits until the scheduler has run them, whatever becomes of its wait. */
+static void wait_for_others(struct event_loop *loop, const struct task *tasks, size_t count)
+{
+    event_loop_wake(loop);
+    while (!all_done(tasks, count))
+        (void)event_loop_step(loop, EVENT_NEVER, NULL);
+}
+
+int tasks_run(struct event_loop *loop, struct task *tasks, size_t count, struct error *error)
+{
+    int status = 0;
+    size_t started = 0;
+    for (size_t i = 0; i < count; i++)
+        tasks[i].done = false;
+    while (started < count && status == 0) {
+        status = start(loop, &tasks[started], error);
+        started += status == 0;
+    }
+    if (loop->running != NULL)
+        wait_for_others(loop, tasks, started);
+    while (!all_done(tasks, started)) {
+        bool woken = resume_all(loop);
+        if (!all_done(tasks, started))
+            wait_for_all(loop, woken);
+    }
+    for (size_t i = 0; i < started && status == 0; i++) {
+        status = tasks[i].status;
+        if (status != 0 && error != NULL)
+            *error = tasks[i].error;
+    }
+    return status;
+}
