@@ -3,7 +3,7 @@
 #     tests/gpu_all.sh BUILD RESULTS [PART…]
 # BUILD is a build folder; `cmake --build BUILD --target cub` adds CUB's sum, for the comparison with it. RESULTS gets what
 # each part writes, and PART.log. PART is tests (gpu.sh), mutants, families, flush, tuner (tuner_bench.sh, with Kernel Tuner
-# and KTT if they are installed), cover or peers. The default is all of them, in this order.
+# and KTT if they are installed), cover, peers or fleet (skipped if there are fewer than two GPUs). The default is all of them, in this order.
 # Ends with a line a part; exit status 77 where there is no GPU, 1 where a part failed.
 set -uo pipefail
 
@@ -26,12 +26,17 @@ lines=()
 part() {
     local name=$1 begin=$SECONDS word=ok
     shift
-    "$@" >"$results/$name.log" 2>&1 || { word=FAILED failed=1; }
+    "$@" >"$results/$name.log" 2>&1 || word=$?
+    case $word in
+    ok) ;;
+    77) word=skipped ;;
+    *) word=FAILED failed=1 ;;
+    esac
     lines+=("$word $name ($((SECONDS - begin)) s): $(tail -n 1 "$results/$name.log")")
     echo "${lines[-1]}"
 }
 
-[ $# -gt 0 ] || set -- tests mutants families flush tuner cover peers
+[ $# -gt 0 ] || set -- tests mutants families flush tuner cover peers fleet
 for name; do
     case $name in
     tests) part tests "$here/gpu.sh" "$build" "$results" ;;
@@ -47,8 +52,9 @@ for name; do
         part peers python3 "$here/bench/peers.py" --autotune "$build/autotune" --tuned "$tuned" --results "$results" \
             --build "$results/peers"
         ;;
+    fleet) part fleet "$here/gpu_fleet.sh" "$build" "$results" ;;
     *)
-        echo "no part '$name'; there are tests, mutants, families, flush, tuner, cover, peers" >&2
+        echo "no part '$name'; there are tests, mutants, families, flush, tuner, cover, peers, fleet" >&2
         exit 2
         ;;
     esac

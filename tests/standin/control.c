@@ -13,7 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct control settings;
+static struct control common;                 /* of what is asked before a device is chosen */
+static struct control of_device[DEVICES_MAX]; /* with what is set for each alone */
+static struct control *settings = &common;    /* what is being set */
+static int chosen = -1;                       /* this process's device; -1: none yet */
 static bool settings_read;
 
 #define CONTEXTS_MAX 64
@@ -21,6 +24,7 @@ static bool settings_read;
 /* Shared between processes where there is a state file, which starts out as zeros. */
 static struct shared {
     uint64_t counters[CALL_COUNT];
+    uint64_t device_counters[DEVICES_MAX][CALL_COUNT];
     struct {
         int pid; /* 0: free; of a process that may have died since */
         int device;
@@ -128,9 +132,10 @@ static void copy_text(const char *key, const char *text, char *buffer, size_t by
  * error's name or number */
 static void read_fault(const char *text)
 {
-    if (settings.fault_count == FAULTS_MAX)
+    if (settings->fault_count == FAULTS_MAX)
         refuse("more than %d faults", FAULTS_MAX);
-    struct fault *fault = &settings.faults[settings.fault_count++];
+    struct fault *fault = &settings->faults[settings->fault_count++];
+    fault->device = -1;
     char copy[256];
     copy_text("fault", text, copy, sizeof copy);
     char *rest = copy;
@@ -168,7 +173,7 @@ static void read_fault(const char *text)
 
 static void read_entry_time(const char *entry, const char *value)
 {
-    struct time_model *time = &settings.time;
+    struct time_model *time = &settings->time;
     if (time->entry_count == ENTRY_TIMES_MAX)
         refuse("more than %d entries with times of their own", ENTRY_TIMES_MAX);
     copy_text("time", entry, time->entries[time->entry_count].entry, sizeof time->entries[0].entry);
@@ -185,9 +190,9 @@ static void read_throttle(const char *text)
     char *length = strsep(&rest, ":");
     if (length == NULL || rest == NULL)
         refuse("'throttle = %s' is not PERIOD_MS:LENGTH_MS:FACTOR", text);
-    settings.time.throttle_period_ms = number("throttle", period);
-    settings.time.throttle_length_ms = number("throttle", length);
-    settings.time.throttle_factor = number("throttle", rest);
+    settings->time.throttle_period_ms = number("throttle", period);
+    settings->time.throttle_length_ms = number("throttle", length);
+    settings->time.throttle_factor = number("throttle", rest);
 }
 
 /* PID:PID:... */
@@ -197,22 +202,22 @@ static void read_processes(const char *text)
     copy_text("processes", text, copy, sizeof copy);
     char *rest = copy;
     for (char *pid; (pid = strsep(&rest, ":")) != NULL;) {
-        if (settings.process_count == PROCESSES_MAX)
+        if (settings->process_count == PROCESSES_MAX)
             refuse("more than %d processes", PROCESSES_MAX);
-        settings.processes[settings.process_count++] = (unsigned)integer("processes", pid);
+        settings->processes[settings->process_count++] = (unsigned)integer("processes", pid);
     }
 }
 
-static void set(const char *key, const char *value)
+static void set_one(const char *key, const char *value)
 {
     const struct {
         const char *key;
         double *target;
     } numbers[] = {
-        {"base_ns", &settings.time.base_ns},       {"best_block", &settings.time.best_block},
-        {"best_grid", &settings.time.best_grid},   {"steepness", &settings.time.steepness},
-        {"element_ns", &settings.time.element_ns}, {"noise", &settings.time.noise},
-        {"drift", &settings.time.drift},           {"placement", &settings.time.placement},
+        {"base_ns", &settings->time.base_ns},       {"best_block", &settings->time.best_block},
+        {"best_grid", &settings->time.best_grid},   {"steepness", &settings->time.steepness},
+        {"element_ns", &settings->time.element_ns}, {"noise", &settings->time.noise},
+        {"drift", &settings->time.drift},           {"placement", &settings->time.placement},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strcmp(key, numbers[i].key) == 0) {
@@ -221,41 +226,41 @@ static void set(const char *key, const char *value)
         }
     }
     if (strcmp(key, "devices") == 0)
-        settings.devices = (int)integer(key, value);
+        settings->devices = (int)integer(key, value);
     else if (strcmp(key, "name") == 0)
-        copy_text(key, value, settings.name, sizeof settings.name);
+        copy_text(key, value, settings->name, sizeof settings->name);
     else if (strcmp(key, "compute_capability") == 0)
-        settings.compute_capability = (int)integer(key, value);
+        settings->compute_capability = (int)integer(key, value);
     else if (strcmp(key, "sm_count") == 0)
-        settings.sm_count = (int)integer(key, value);
+        settings->sm_count = (int)integer(key, value);
     else if (strcmp(key, "l2_bytes") == 0)
-        settings.l2_bytes = integer(key, value);
+        settings->l2_bytes = integer(key, value);
     else if (strcmp(key, "memory_bytes") == 0)
-        settings.memory_bytes = integer(key, value);
+        settings->memory_bytes = integer(key, value);
     else if (strcmp(key, "memory_taken") == 0)
-        settings.memory_taken = integer(key, value);
+        settings->memory_taken = integer(key, value);
     else if (strcmp(key, "driver_version") == 0)
-        settings.driver_version = (int)integer(key, value);
+        settings->driver_version = (int)integer(key, value);
     else if (strcmp(key, "note") == 0)
-        (void)snprintf(settings.note, sizeof settings.note, "%s", value);
+        (void)snprintf(settings->note, sizeof settings->note, "%s", value);
     else if (strcmp(key, "missing") == 0)
-        settings.missing = call_from_name(value);
+        settings->missing = call_from_name(value);
     else if (strcmp(key, "nvml") == 0)
-        settings.nvml = integer(key, value) != 0;
+        settings->nvml = integer(key, value) != 0;
     else if (strcmp(key, "sm_clock_mhz") == 0)
-        settings.sm_clock_mhz = (int)integer(key, value);
+        settings->sm_clock_mhz = (int)integer(key, value);
     else if (strcmp(key, "throttle_reasons") == 0)
-        settings.throttle_reasons = integer(key, value);
+        settings->throttle_reasons = integer(key, value);
     else if (strcmp(key, "throttled_readings") == 0)
-        settings.throttled_readings = (uint64_t)integer(key, value);
+        settings->throttled_readings = (uint64_t)integer(key, value);
     else if (strcmp(key, "processes") == 0)
         read_processes(value);
     else if (strcmp(key, "pid_offset") == 0)
-        settings.pid_offset = (int)integer(key, value);
+        settings->pid_offset = (int)integer(key, value);
     else if (strcmp(key, "unhidden") == 0)
-        settings.unhidden = (uint64_t)integer(key, value);
+        settings->unhidden = (uint64_t)integer(key, value);
     else if (strcmp(key, "seed") == 0)
-        settings.time.seed = (uint64_t)integer(key, value);
+        settings->time.seed = (uint64_t)integer(key, value);
     else if (strcmp(key, "throttle") == 0)
         read_throttle(value);
     else if (strncmp(key, "time.", 5) == 0)
@@ -263,11 +268,26 @@ static void set(const char *key, const char *value)
     else if (strcmp(key, "fault") == 0)
         read_fault(value);
     else if (strcmp(key, "log") == 0)
-        copy_text(key, value, settings.log, sizeof settings.log);
+        copy_text(key, value, settings->log, sizeof settings->log);
     else if (strcmp(key, "state") == 0)
-        copy_text(key, value, settings.state, sizeof settings.state);
+        copy_text(key, value, settings->state, sizeof settings->state);
     else
         refuse("unknown key '%s'", key);
+}
+
+/* "KEY" is for every device, "1.KEY" for device 1. */
+static void set(const char *key, const char *value)
+{
+    char *end;
+    long device = strtol(key, &end, 10);
+    bool alone = end != key && *end == '.' && device >= 0 && device < DEVICES_MAX;
+    for (int i = alone ? (int)device : -1; i < (alone ? (int)device + 1 : DEVICES_MAX); i++) {
+        settings = i < 0 ? &common : &of_device[i];
+        set_one(alone ? end + 1 : key, value);
+        if (alone && strcmp(end + 1, "fault") == 0)
+            settings->faults[settings->fault_count - 1].device = i;
+    }
+    settings = &common;
 }
 
 static char *trim(char *text)
@@ -302,9 +322,9 @@ static void read_file(const char *path)
         set_pair(line);
     free(line);
     fclose(file);
-    if (settings.state[0] == '\0') {
-        int length = snprintf(settings.state, sizeof settings.state, "%s.state", path);
-        if (length < 0 || (size_t)length >= sizeof settings.state)
+    if (settings->state[0] == '\0') {
+        int length = snprintf(settings->state, sizeof settings->state, "%s.state", path);
+        if (length < 0 || (size_t)length >= sizeof settings->state)
             refuse("the path '%s' is too long", path);
     }
 }
@@ -346,41 +366,61 @@ __attribute__((destructor)) static void unmap_shared(void)
     shared = NULL;
 }
 
-const struct control *control(void)
+static const struct control defaults = {
+    .devices = 1,
+    .name = "Stand-in H200",
+    .compute_capability = 90,
+    .sm_count = 132,
+    .l2_bytes = 60 << 20,
+    .memory_bytes = (int64_t)4 << 30,
+    .driver_version = 13000,
+    .missing = CALL_ANY,
+    .nvml = true,
+    .sm_clock_mhz = 1980,
+    .throttle_reasons = 0x4,
+    .time = {.base_ns = 10000,
+             .best_block = 256,
+             .best_grid = 64,
+             .steepness = 0.05,
+             .element_ns = 0.002,
+             .noise = 0.005,
+             .throttle_factor = 1},
+};
+
+static void read_settings(void)
 {
-    if (settings_read)
-        return &settings;
-    settings = (struct control){
-        .devices = 1,
-        .name = "Stand-in H200",
-        .compute_capability = 90,
-        .sm_count = 132,
-        .l2_bytes = 60 << 20,
-        .memory_bytes = (int64_t)4 << 30,
-        .driver_version = 13000,
-        .missing = CALL_ANY,
-        .nvml = true,
-        .sm_clock_mhz = 1980,
-        .throttle_reasons = 0x4,
-        .time = {.base_ns = 10000,
-                 .best_block = 256,
-                 .best_grid = 64,
-                 .steepness = 0.05,
-                 .element_ns = 0.002,
-                 .noise = 0.005,
-                 .throttle_factor = 1},
-    };
+    common = defaults;
+    for (int i = 0; i < DEVICES_MAX; i++)
+        of_device[i] = defaults;
     const char *value = getenv("AUTOTUNE_STANDIN");
     struct stat status;
     if (value != NULL && stat(value, &status) == 0)
         read_file(value);
     else if (value != NULL)
         read_pairs(value);
-    if (settings.devices < 0 || settings.devices > DEVICES_MAX)
+    if (common.devices < 0 || common.devices > DEVICES_MAX)
         refuse("devices is 0 to %d", DEVICES_MAX);
-    shared = map_shared(settings.state);
+    shared = map_shared(common.state);
     settings_read = true;
-    return &settings;
+}
+
+const struct control *control_of(int device)
+{
+    if (!settings_read)
+        read_settings();
+    return device >= 0 && device < DEVICES_MAX ? &of_device[device] : &common;
+}
+
+const struct control *control(void)
+{
+    return control_of(chosen);
+}
+
+int control_choose(int device)
+{
+    int before = chosen;
+    chosen = device;
+    return before;
 }
 
 /* In one write, so that processes do not mix. */
@@ -425,10 +465,18 @@ CUresult control_call(enum call call)
     const struct control *asked = control();
     uint64_t any = __atomic_add_fetch(&shared->counters[CALL_ANY], 1, __ATOMIC_RELAXED);
     uint64_t own = __atomic_add_fetch(&shared->counters[call], 1, __ATOMIC_RELAXED);
+    uint64_t here_any = any;
+    uint64_t here = own;
+    if (chosen >= 0) {
+        uint64_t *counters = shared->device_counters[chosen];
+        here_any = __atomic_add_fetch(&counters[CALL_ANY], 1, __ATOMIC_RELAXED);
+        here = __atomic_add_fetch(&counters[call], 1, __ATOMIC_RELAXED);
+    }
     const struct fault *found = NULL;
     for (size_t i = 0; i < asked->fault_count && found == NULL; i++) {
         const struct fault *fault = &asked->faults[i];
-        uint64_t count = fault->call == CALL_ANY ? any : own;
+        uint64_t count = fault->device < 0 ? (fault->call == CALL_ANY ? any : own)
+                                           : (fault->call == CALL_ANY ? here_any : here);
         if ((fault->call == CALL_ANY || fault->call == call) && count >= fault->first &&
             count <= fault->last)
             found = fault;

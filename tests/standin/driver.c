@@ -298,7 +298,7 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice device)
         return CUDA_ERROR_INVALID_DEVICE;
     if (name == NULL || length < 1)
         return CUDA_ERROR_INVALID_VALUE;
-    strncpy(name, control()->name, (size_t)length);
+    strncpy(name, control_of(device)->name, (size_t)length);
     name[length - 1] = '\0';
     return CUDA_SUCCESS;
 }
@@ -318,7 +318,7 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
     BEGIN(cuDeviceTotalMem, NEED_INIT);
     if (!is_device(device))
         return CUDA_ERROR_INVALID_DEVICE;
-    *bytes = (size_t)control()->memory_bytes;
+    *bytes = (size_t)control_of(device)->memory_bytes;
     return CUDA_SUCCESS;
 }
 
@@ -379,7 +379,9 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     BEGIN(cuDeviceGetAttribute, NEED_INIT);
     if (!is_device(device))
         return CUDA_ERROR_INVALID_DEVICE;
+    int before = control_choose(device);
     int64_t known = device_attribute(attribute);
+    (void)control_choose(before);
     if (known < 0)
         return CUDA_ERROR_INVALID_VALUE;
     *value = (int)known;
@@ -394,6 +396,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
     if (!is_device(device))
         return CUDA_ERROR_INVALID_DEVICE;
     contexts[device].device = device;
+    (void)control_choose(device);
     if (contexts[device].references++ == 0)
         control_note_context(device, 0);
     *context = &contexts[device];

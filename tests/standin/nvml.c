@@ -67,10 +67,9 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, nvml_handle *device)
 
 int nvmlDeviceGetClockInfo(nvml_handle device, int clock, unsigned *mhz)
 {
-    (void)device;
     if (clock != NVML_CLOCK_SM)
         return NVML_ERROR_NOT_SUPPORTED;
-    *mhz = (unsigned)control()->sm_clock_mhz;
+    *mhz = (unsigned)control_of(device->ordinal)->sm_clock_mhz;
     return NVML_SUCCESS;
 }
 
@@ -107,7 +106,7 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_handle device, unsigned long 
 int nvmlDeviceGetComputeRunningProcesses_v3(nvml_handle device, unsigned *count,
                                             struct nvml_process *processes)
 {
-    const struct control *asked = control();
+    const struct control *asked = control_of(device->ordinal);
     unsigned pids[PROCESSES_MAX];
     size_t used_bytes;
     unsigned room = *count;

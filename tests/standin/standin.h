@@ -37,6 +37,7 @@ struct fault {
     enum fault_action action;
     CUresult error; /* of FAULT_ERROR */
     int64_t ms;     /* of FAULT_SLEEP */
+    int device;     /* counts and concerns its calls alone; -1: those of any */
 };
 
 #define FAULTS_MAX 16
@@ -90,9 +91,14 @@ struct control {
     char state[4096]; /* file in which calls are counted over processes; "": each counts its own */
 };
 
-/* Read from $AUTOTUNE_STANDIN at the first call. A wrong key or value is said on stderr and ends
+/* Of this process's device, once it has chosen one; before, of none in particular. Read from
+ * $AUTOTUNE_STANDIN at the first call. A wrong key or value is said on stderr and ends
  * the process: a test that controls nothing would prove nothing. */
 const struct control *control(void);
+const struct control *control_of(int device);
+
+/* The process's device from now on; -1: none. Returns the one before. */
+int control_choose(int device);
 
 /* Counts and logs the call, and does what a fault asks for: returns the error, or never. */
 CUresult control_call(enum call call);

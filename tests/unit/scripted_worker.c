@@ -32,6 +32,8 @@ struct player {
     const json_t *request; /* NULL: the greeting */
     char name[NAME_BYTES]; /* of the request: "trial:us=20", "open" */
     const char *argument;  /* the script's, of the request's action */
+    int ordinal;           /* of a device worker's GPU */
+    double slower;         /* by this factor, with this request; 0: as usual */
     bool last;             /* the worker ends with this reply */
 };
 
@@ -90,10 +92,10 @@ static json_t *greet_as_compiler(struct player *player)
 static json_t *greet_as_device(struct player *player)
 {
     struct gpu gpu;
-    (void)player;
     (void)gpu_from_arch("sm_90", &gpu, NULL);
     (void)snprintf(gpu.name, sizeof gpu.name, "Scripted GPU");
-    (void)snprintf(gpu.uuid, sizeof gpu.uuid, "GPU-scripted");
+    (void)snprintf(gpu.uuid, sizeof gpu.uuid,
+                   player->ordinal > 0 ? "GPU-scripted-%d" : "GPU-scripted", player->ordinal);
     (void)snprintf(gpu.driver, sizeof gpu.driver, "13.0");
     return json_pack("{s:s, s:o}", "event", "ready", "gpu", gpu_to_json(&gpu));
 }
@@ -118,6 +120,7 @@ static json_t *describe(const char *event)
 
 static void add_samples(struct player *player, double us, json_t *reply)
 {
+    us *= player->slower > 0 ? player->slower : 1;
     double enough_us = number_of(player, "enough_ns") * 1e-3;
     double hopeless_us = number_of(player, "hopeless_ns") * 1e-3;
     bool hopeless = hopeless_us > 0 && us > hopeless_us;
@@ -226,12 +229,22 @@ static const struct {
     {"wait", wait_for_all},
 };
 
-/* Whether `name`, "trial:us=20", is a request of "trial", or of "trial:us=20". A line's end may
- * follow. */
+/* Whether `name`, "trial@1:us=20", is a request of "trial", "trial:us=20" or "trial@1". A line's end
+ * may follow. GPU 0 has no "@0" in names. */
 static bool is_of(const char *name, const char *request)
 {
-    size_t length = strlen(request);
-    return strncmp(name, request, length) == 0 && strchr(":\n", name[length]) != NULL;
+    size_t verb = strcspn(request, ":@");
+    if (strncmp(name, request, verb) != 0)
+        return false;
+    long ordinal = name[verb] == '@' ? strtol(name + verb + 1, NULL, 10) : 0;
+    const char *rest = name + verb + strcspn(name + verb, ":\n");
+    if (strchr(":@\n", name[verb]) == NULL || // NOLINT(readability-suspicious-call-argument)
+        (request[verb] == '@' && strtol(request + verb + 1, NULL, 10) != ordinal))
+        return false;
+    const char *wanted = request + verb + strcspn(request + verb, ":");
+    size_t length = strlen(wanted);
+    return strncmp(rest, wanted, length) == 0 &&
+           (length == 0 || strchr("\n", rest[length]) != NULL);
 }
 
 static json_t *answer(struct player *player)
@@ -329,6 +342,14 @@ static json_t *say_half(struct player *player)
     return die(player);
 }
 
+static json_t *be_slower(struct player *player)
+{
+    player->slower = strtod(player->argument, NULL);
+    json_t *reply = answer(player);
+    player->slower = 0;
+    return reply;
+}
+
 static json_t *merge(struct player *player)
 {
     json_t *reply = answer(player);
@@ -408,6 +429,7 @@ static const struct {
     {"late", be_late},          /* MS, below 1000: answers then */
     {"after", be_after},        /* COUNT REQUEST: answers once there were so many of that */
     {"busy", be_busy},          /* MS: answers after so much CPU time */
+    {"slower", be_slower},      /* FACTOR: what it measures takes that much longer */
     {"say", say},               /* TEXT: that line is the reply */
     {"half", say_half},         /* STATUS: exits in the middle of the reply */
     {"merge", merge},           /* OBJECT: members to add to the reply or to replace in it */
@@ -505,13 +527,16 @@ static void serve(struct player *player, const char *name, const json_t *request
     const char *defined = defined_us(player);
     const struct variant *variant = find_variant(player);
     const json_t *us = us_of(player);
+    char gpu[16] = "";
+    if (player->ordinal > 0)
+        (void)snprintf(gpu, sizeof gpu, "@%d", player->ordinal);
     if (defined != NULL)
         (void)snprintf(player->name, sizeof player->name, "%s:us=%s", name, defined);
     else if (us != NULL || variant != NULL)
-        (void)snprintf(player->name, sizeof player->name, "%s:us=%g", name,
+        (void)snprintf(player->name, sizeof player->name, "%s%s:us=%g", name, gpu,
                        us != NULL ? json_number_value(us) : variant->us);
     else
-        (void)snprintf(player->name, sizeof player->name, "%s", name);
+        (void)snprintf(player->name, sizeof player->name, "%s%s", name, gpu);
     json_t *reply = follow_script(player);
     if (reply != NULL)
         (void)channel_send(&player->channel, reply, NULL);
@@ -522,6 +547,8 @@ int scripted_worker_main(char **argv)
     struct player player = {.random = 0x9e3779b97f4a7c15u};
     json_t *request;
     worker_enter();
+    if (strcmp(argv[2], "device") == 0 && argv[3] != NULL)
+        player.ordinal = (int)strtol(argv[3], NULL, 10);
     channel_init(&player.channel, STDIN_FILENO, STDOUT_FILENO);
     serve(&player, strcmp(argv[2], "compile") == 0 ? "compiler" : "device", NULL);
     while (!player.last && channel_receive(&player.channel, &request, NULL) == 1) {

@@ -24,7 +24,7 @@
  *     measure:us=20 * hang        whenever the variant with us = 20 is measured
  *
  * REQUEST is a request's name in compile_worker.h or device_worker.h, or "compiler" or "device",
- * the greetings. WHEN counts these requests from 1, over all workers, so that a worker's successor
+ * the greetings; "trial@1" is one of GPU 1 alone, and "trial" one of any. WHEN counts these requests from 1, over all workers, so that a worker's successor
  * goes on counting: "2", "2-4", "2-", or "*" for all. The first line that matches is followed. The
  * table of actions is in scripted_worker.c.
  */

@@ -50,6 +50,8 @@ static int park(struct task_stack *stack, int64_t until_ns, struct error *error)
     leave(stack, false);
     if (stack->waited != 0 && error != NULL)
         *error = stack->waited_error;
+    if (stack->waited == 0 && stack->task->cancelled)
+        return error_set(error, ERROR_WORKER, "given up, because it is not needed any more");
     return stack->waited;
 }
 

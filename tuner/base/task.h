@@ -20,15 +20,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct task_stack;
-
 struct task {
     int (*run)(void *owner, struct error *error);
     void *owner;
     int status; /* what it returned, with its error */
     struct error error;
     bool done;
-    struct task_stack *stack; /* task.c's own */
+    bool cancelled; /* set it, and event_loop_wake(): all its waits fail with ERROR_WORKER */
 };
 
 /*

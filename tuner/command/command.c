@@ -161,6 +161,7 @@ void command_options_release(struct command_options *options)
     free(options->output);
     free(options->template);
     free(options->budget);
+    free(options->devices);
     command_arguments_release(options->kernels);
     command_arguments_release(options->settings);
     *options = (struct command_options){0};

@@ -33,7 +33,8 @@ struct command_options {
     char *budget;
     char **kernels;  /* --kernel, ended by NULL */
     char **settings; /* --set, likewise */
-    int device;
+    char *devices;
+    int device; /* of commands that use only one */
     int jobs;
     int quiet;
     int progress;

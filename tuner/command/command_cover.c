@@ -146,7 +146,7 @@ static int cover(int argc, const char **argv, const struct command_options *opti
         .command = command,
         .tuned = options->tuned,
         .results = options->results,
-        .device = options->device,
+        .devices = {.ordinals = {options->device}, .count = 1},
         .workers = options->jobs != JOBS_ALL ? (size_t)options->jobs : 0,
         .limits = limits,
         .remeasure = false,

@@ -68,9 +68,7 @@ static int print_report(struct run *run, const struct report_options *options, s
 static void print_timings(struct run *run)
 {
     timings_print(&run->timings, stderr);
-    struct hang_times hangs = {0};
-    if (run->client != NULL)
-        hangs = gpu_client_hangs(run->client);
+    const struct hang_times hangs = fleet_hangs(&run->fleet);
     if (hangs.count > 0)
         fprintf(stderr, "%9zu    kernels hung until their deadline\n", hangs.count);
     if (hangs.recoveries > 0)
@@ -110,6 +108,16 @@ static int check_options(const struct command_options *options, enum report_form
     return status == 0 && options->sass ? sass_available(error) : status;
 }
 
+static int read_devices(const struct command_options *options, struct device_list *devices,
+                        struct error *error)
+{
+    if (options->devices == NULL || device_list_parse(options->devices, devices))
+        return 0;
+    return error_set(error, ERROR_USAGE,
+                     "--device '%s' is neither a list of GPUs, counted from 0, nor 'all'",
+                     options->devices);
+}
+
 static int tune(const struct command_options *options, const struct run_options *run_options,
                 const struct report_options *report, struct error *error)
 {
@@ -133,8 +141,8 @@ static int tune(const struct command_options *options, const struct run_options 
 
 /* Runs the sweep as `options` say. */
 static int tune_as_asked(int argc, const char **argv, const struct command_options *options,
-                         const struct sweep_limits *limits, struct report_options *report,
-                         struct error *error)
+                         const struct sweep_limits *limits, const struct device_list *devices,
+                         struct report_options *report, struct error *error)
 {
     char *command = command_join(argc, argv);
     const struct run_options run_options = {
@@ -142,7 +150,7 @@ static int tune_as_asked(int argc, const char **argv, const struct command_optio
         .arch = options->arch,
         .tuned = options->tuned,
         .results = options->results,
-        .device = options->device,
+        .devices = *devices,
         .workers = options->jobs != JOBS_ALL ? (size_t)options->jobs : 0,
         .limits = *limits,
         .exhaustive = options->exhaustive > 0 ? (unsigned)options->exhaustive : 0,
@@ -167,6 +175,7 @@ int command_tune(int argc, const char **argv, struct error *error)
     struct command_options options = {.jobs = JOBS_ALL, .evaluations = EVALUATIONS_ALL};
     struct report_options report = {0};
     struct sweep_limits limits = {0};
+    struct device_list devices = {0};
     const struct poptOption table[] = {
         option_config(&options),
         option_template(&options),
@@ -175,7 +184,10 @@ int command_tune(int argc, const char **argv, struct error *error)
                     "static mode: compile for this architecture and report; needs no GPU, times "
                     "nothing, writes no tuned INI",
                     "sm_XX"),
-        option_number("device", 'd', &options.device, "the GPU, counted from 0 (default: 0)"),
+        option_text("device", 'd', &options.devices,
+                    "the GPUs, counted from 0, or all of them; those of one model share the work "
+                    "(default: the sweep's, or 0)",
+                    "{N[,N...] | all}"),
         option_number("jobs", 'j', &options.jobs, "compile workers (default: one per core)"),
         option_text("tuned", 't', &options.tuned,
                     "the tuned INI to write (default: the sweep's, or results/tuned.ini)", "FILE"),
@@ -219,9 +231,11 @@ int command_tune(int argc, const char **argv, struct error *error)
     if (status == 0)
         status = command_read_limits(&options, &limits, error);
     if (status == 0)
+        status = read_devices(&options, &devices, error);
+    if (status == 0)
         status = check_limits(&options, &limits, error);
     if (status == 0)
-        status = tune_as_asked(argc, argv, &options, &limits, &report, error);
+        status = tune_as_asked(argc, argv, &options, &limits, &devices, &report, error);
     command_options_release(&options);
     return status < 0 ? status : 0;
 }

@@ -24,7 +24,8 @@ struct queued_job {
     size_t users;            /* requests that were not dropped */
     size_t kind;             /* for the estimate */
     enum compile_step step;  /* the next, or the one being done */
-    char *name;              /* these three until it is done */
+    char arch[16];
+    char *name; /* these three until it is done */
     char *text;
     struct options options;
 };
@@ -341,6 +342,7 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     if (!compiled) {
         new->name = alloc_string(name);
         new->text = alloc_string(text);
+        (void)snprintf(new->arch, sizeof new->arch, "%s", pool->arch);
         options_copy(&new->options, options);
     }
     new->kind = compile_estimate_kind(&pool->estimate, source_hash);
@@ -457,7 +459,7 @@ static json_t *job_message(const struct compile_pool *pool, const struct queued_
         return json_pack("{s:s, s:s}", "do", "count", "output", job->job.path);
     json_t *options = text_array(job->options.items, job->options.count);
     json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s}", "do", "compile", "name", job->name,
-                                "arch", pool->arch, "options", options, "output", job->job.path);
+                                "arch", job->arch, "options", options, "output", job->job.path);
     json_t *text = json_string(job->text);
     if (message != NULL && text != NULL)
         json_object_set(message, "text", text);
@@ -670,7 +672,7 @@ static void begin_job(struct compile_pool *pool, struct compile_worker *worker)
     worker->job = dequeue(pool);
     (void)worker_starved_ns(&worker->worker);
     /* a worker that is gone shows at the next reading */
-    (void)channel_send(&worker->worker.channel, job_message(pool, worker->job), NULL);
+    (void)channel_send(&worker->worker.channel, job_message(worker->pool, worker->job), NULL);
     worker->began_ns = clock_ns(); /* not before: sending may take long on a busy machine */
     worker->source.deadline_ns =
         worker->began_ns + (int64_t)(job_timeout_s(pool, worker->job) * 1e9);
@@ -749,7 +751,7 @@ int compile_pool_set_arch(struct compile_pool *pool, const char *arch, struct er
 {
     const char *version;
     int status = compile_pool_nvrtc_version(pool, &version, error);
-    if (status != 0)
+    if (status != 0 || strcmp(pool->arch, arch) == 0)
         return status;
     const char *digits = strpbrk(arch, "0123456789");
     long capability = digits != NULL ? strtol(digits, NULL, 10) : 0;

@@ -51,7 +51,7 @@ int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
                      const struct compile_pool_options *options, struct error *error);
 void compile_pool_free(struct compile_pool *pool); /* kills the workers; NULL is allowed */
 
-/* NVRTC's version, and the architecture to compile for. Both wait for the first worker's greeting.
+/* NVRTC's version, and the architecture of the requests that follow. Both wait for the first worker's greeting.
  * They return 0, ERROR_DEVICE if there is no NVRTC, ERROR_WORKER if workers do not start, or
  * ERROR_USAGE for an architecture that NVRTC does not know. */
 int compile_pool_nvrtc_version(struct compile_pool *pool, const char **version,

@@ -113,6 +113,14 @@ static void put_watched(struct query *query, const struct gpu_conditions *condit
     query_integer(query, conditions->other_processes);
 }
 
+static void read_gpus(sqlite3_stmt *row, int column, struct study *study)
+{
+    const char *text = get_text(row, column);
+    json_t *array = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    study->gpus = study_gpus_from_json(array, &study->gpu_count);
+    json_decref(array);
+}
+
 /* What is complete was measured then, and by that command. */
 static void take_origin(struct environment *environment, sqlite3_stmt *row)
 {
@@ -149,6 +157,7 @@ static int take_up(struct record *record, struct study *study, const char *probl
             study->empty_kernel_ns = empty_kernel_ns;
         read_conditions(query.statement, 6, &study->conditions);
         study->empty_batch_ns = sqlite3_column_double(query.statement, 10);
+        read_gpus(query.statement, 11, study);
         if (complete)
             take_origin(&study->environment, query.statement);
     } else if (status != SQLITE_DONE) {
@@ -242,6 +251,9 @@ static int finish(struct record *record, int64_t study_id, const struct study *s
     if (result == 0 && study->has_winner && winner == 0)
         result = error_set_at(error, ERROR_RECORD, record->path, 0,
                               "the winner of '%s' has no result in the record", study->kernel);
+    json_t *array = study->gpu_count > 0 ? study_gpus_to_json(study->gpus, study->gpu_count) : NULL;
+    char *gpus = json_dumps(array, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_decref(array);
     if (result == 0) {
         struct query query = query_begin(record, STATEMENT_FINISH_STUDY);
         query_integer(&query, (int64_t)study->points);
@@ -254,10 +266,12 @@ static int finish(struct record *record, int64_t study_id, const struct study *s
             query_null(&query);
         put_watched(&query, &study->conditions);
         query_real(&query, study->empty_batch_ns);
+        query_text(&query, gpus);
         put_origin(&query, &study->environment);
         query_integer(&query, study_id);
         result = query_run(&query, NULL, error);
     }
+    free(gpus);
     return result != 0 ? result : seal_all(record, study_id, error);
 }
 
@@ -324,6 +338,8 @@ static int store_variant(struct record *record, int64_t study_id, const struct r
         query_real(&query, result->seen_s);
     else
         query_null(&query);
+    query_text(&query, result->gpu);
+    query_text(&query, result->gpu);
     put_figures(&query, &result->stats);
     int status = query_run(&query, id, error);
     free(parameters);
@@ -465,6 +481,7 @@ static int read_result(struct record *record, sqlite3_stmt *row, struct result *
     result->limit_s = sqlite3_column_double(row, 27);
     get_string(row, 28, result->run_hash, sizeof result->run_hash);
     result->seen_s = sqlite3_column_double(row, 29);
+    get_string(row, 30, result->gpu, sizeof result->gpu);
     return read_samples(record, id, get_text(row, 4), result, error);
 }
 
@@ -517,6 +534,7 @@ static int read_study(struct record *record, sqlite3_stmt *row, struct study *st
     study->empty_batch_ns = sqlite3_column_double(row, 26);
     get_string(row, 27, environment->tool, sizeof environment->tool);
     study->rejected_estimated = sqlite3_column_int(row, 28) != 0;
+    read_gpus(row, 29, study);
     /* a verdict is shown with the variants that it is on */
     int status =
         read_results(record, id, study->complete, sqlite3_column_int64(row, 21), study, error);

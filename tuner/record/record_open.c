@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 8          /* to be raised whenever the tables or the checksums change */
+#define SCHEMA_VERSION 9          /* to be raised whenever the tables or the checksums change */
 #define CHECKED_PAGES 16384 /* 64 MiB: larger files' structure is not checked at every start */
 #define BUSY_MS 10000
 #define BUSY_PAUSE_MS 10
@@ -57,6 +57,7 @@ static const char schema[] =
     " other_processes INTEGER," /* on the GPU, the most at once */
     " complete INTEGER NOT NULL,"
     " winner INTEGER REFERENCES variant (id),"
+    " gpus TEXT," /* if several measured it: a JSON array */
     " checksum INTEGER);"
     "CREATE INDEX study_subject ON study (kernel, gpu, problem);"
     "CREATE TABLE variant ("
@@ -65,8 +66,10 @@ static const char schema[] =
     " parameters TEXT NOT NULL,"
     " outcome TEXT NOT NULL,"
     " reason TEXT,"
-    " limit_s REAL,"        /* that it missed; NULL: its outcome is final */
-    " phase TEXT NOT NULL," /* of the times: screening or finals */
+    " limit_s REAL,"                /* that it missed; NULL: its outcome is final */
+    " phase TEXT NOT NULL,"         /* of the times: screening or finals */
+    " gpu TEXT NOT NULL,"           /* the UUID of the one that took them; '': none */
+    " screening_gpu TEXT NOT NULL," /* of the one that took the samples of the screening */
     " median_ns REAL, low_ns REAL, high_ns REAL, minimum_ns REAL, relative_iqr REAL,"
     " samples INTEGER NOT NULL,"
     " runs INTEGER NOT NULL," /* of which each sample is the mean: 1, or of a batch */
@@ -96,7 +99,8 @@ static const char schema[] =
     " FROM study JOIN variant ON variant.id = study.winner;"
     "CREATE VIEW measurement AS"
     " SELECT variant.study, study.kernel, study.problem, study.gpu, sample.variant,"
-    " variant.parameters, sample.phase, sample.number, sample.ns"
+    " variant.parameters, sample.phase, sample.number, sample.ns,"
+    " CASE sample.phase WHEN 'screening' THEN variant.screening_gpu ELSE variant.gpu END AS uuid"
     " FROM sample JOIN variant ON variant.id = sample.variant"
     " JOIN study ON study.id = variant.study;";
 

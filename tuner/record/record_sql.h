@@ -13,12 +13,13 @@
     "row_hash(id, kernel, problem, gpu, arch, mode, cache, template, template_hash, description,"  \
     " driver, nvrtc, autotune, host, date, command, gpu_details, points, rejected,"                \
     " empty_kernel_ns, empty_batch_ns, dropped_samples, throttled_samples, sm_clock_mhz,"          \
-    " other_processes, complete, winner, tool, rejected_estimated)"
+    " other_processes, complete, winner, tool, rejected_estimated, gpus)"
 #define VARIANT_HASH                                                                               \
     "row_hash(id, study, parameters, outcome, reason, limit_s, phase, median_ns, low_ns, high_ns," \
     " minimum_ns, relative_iqr, samples, runs, bytes, operations, registers, spill_bytes,"         \
     " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"         \
-    " blocks_per_sm, occupancy, limiters, finalist, tied, judged, run_hash, seen_s,"               \
+    " blocks_per_sm, occupancy, limiters, finalist, tied, judged, run_hash, seen_s, gpu, "         \
+    "screening_gpu,"                                                                               \
     " (SELECT rows_hash(sample.phase, number, ns) FROM sample"                                     \
     " WHERE sample.variant = variant.id))"
 
@@ -28,7 +29,7 @@
     X(COMMIT, "COMMIT")                                                                            \
     X(FIND_STUDY, "SELECT id, complete, winner, empty_kernel_ns, date, command,"                   \
                   " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, "           \
-                  "empty_batch_ns FROM study"                                                      \
+                  "empty_batch_ns, gpus FROM study"                                                \
                   " WHERE kernel = ? AND problem = ? AND gpu = ? AND arch = ? AND mode = ?"        \
                   " AND cache = ? AND template_hash = ? AND driver = ? AND nvrtc = ?"              \
                   " AND tool = ?"                                                                  \
@@ -41,7 +42,7 @@
       "UPDATE study SET complete = 1, points = ?, rejected = ?, rejected_estimated = ?,"           \
       " empty_kernel_ns = ?, winner = ?, dropped_samples = ?,"                                     \
       " throttled_samples = ?, sm_clock_mhz = ?, other_processes = ?, "                            \
-      "empty_batch_ns = ?, autotune = ?, host = ?, date = ?, command = ?"                          \
+      "empty_batch_ns = ?, gpus = ?, autotune = ?, host = ?, date = ?, command = ?"                \
       " WHERE id = ?")                                                                             \
     X(DROP_STUDY, "DELETE FROM study WHERE id = ?")                                                \
     X(REOPEN_STUDY, "UPDATE study SET complete = 0, winner = NULL WHERE id = ?")                   \
@@ -51,17 +52,19 @@
       " nvrtc, template, description, autotune, host, date, command,"                              \
       " gpu_details, points, rejected, empty_kernel_ns, complete, winner,"                         \
       " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, empty_batch_ns,"        \
-      " tool, rejected_estimated FROM study WHERE id IN"                                           \
+      " tool, rejected_estimated, gpus FROM study WHERE id IN"                                     \
       " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode, cache, tool)"        \
       " ORDER BY kernel, gpu, arch, mode, id")                                                     \
     X(PUT_VARIANT,                                                                                 \
       "INSERT INTO variant (study, parameters, outcome, reason, limit_s, phase, median_ns, "       \
       "low_ns,"                                                                                    \
       " high_ns, minimum_ns, relative_iqr, samples, bytes, operations, finalist, tied, runs,"      \
-      " run_hash, seen_s, registers, spill_bytes, stack_bytes, static_shared_bytes, "              \
+      " run_hash, seen_s, gpu, screening_gpu, registers, spill_bytes, stack_bytes, "               \
+      "static_shared_bytes, "                                                                      \
       "dynamic_shared_bytes,"                                                                      \
       " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters, judged)"                   \
       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " \
+      "?, ?, "                                                                                     \
       "?, ?, "                                                                                     \
       "0)"                                                                                         \
       " ON CONFLICT (study, parameters) DO UPDATE SET outcome = excluded.outcome,"                 \
@@ -77,12 +80,13 @@
       " block_threads = excluded.block_threads, grid_blocks = excluded.grid_blocks,"               \
       " blocks_per_sm = excluded.blocks_per_sm, occupancy = excluded.occupancy,"                   \
       " limiters = excluded.limiters, runs = excluded.runs, run_hash = excluded.run_hash, seen_s " \
-      "= excluded.seen_s, judged = 0 RETURNING id")                                                \
+      "= excluded.seen_s, gpu = excluded.gpu, screening_gpu = CASE excluded.phase WHEN "           \
+      "'screening' THEN excluded.gpu ELSE screening_gpu END, judged = 0 RETURNING id")             \
     X(GET_VARIANTS,                                                                                \
       "SELECT id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"     \
       " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"   \
       " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
-      " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s FROM variant"        \
+      " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s, gpu FROM variant"   \
       " WHERE study = ? AND judged >= ? ORDER BY id")                                              \
     X(FIND_NEAR, "SELECT id FROM study WHERE (kernel = ?1 OR template = ?2) AND mode = 'measured'" \
                  " AND id <> ?3 AND id >= ?4 AND EXISTS"                                           \

@@ -28,6 +28,7 @@ void study_release(struct study *study)
     for (size_t i = 0; i < study->rejection_count; i++)
         free(study->rejections[i].constraint);
     free(study->rejections);
+    free(study->gpus);
     *study = (struct study){0};
 }
 

@@ -10,6 +10,7 @@
 #include "base/statistics.h"
 #include "record/gpu.h"
 #include "record/outcome.h"
+#include "record/study_gpu.h"
 #include "template/value.h"
 
 #include <stdbool.h>
@@ -60,6 +61,7 @@ struct result {
     double *samples_ns; /* raw, in the order taken; from the finals if it reached them, otherwise
                            from the screening */
     size_t sample_count;
+    char gpu[GPU_UUID_BYTES]; /* that the samples are of; "": none, or not known */
     int runs; /* each sample is the mean of this many: 1, or more in a batch; 0: no samples */
     struct summary time;
     double bytes;      /* moved per run; 0: the template does not say */
@@ -105,6 +107,8 @@ struct study {
     double empty_kernel_ns; /* an empty kernel, measured in the same way; 0 in static mode */
     double empty_batch_ns;  /* an empty kernel in a batch; 0: no batches */
     struct gpu_conditions conditions; /* all 0 in static mode */
+    struct study_gpu *gpus; /* if several measured it; the finals were held on the first */
+    size_t gpu_count;
     struct result *results;
     size_t result_count;
     bool complete; /* every variant has an outcome, and the finals are done */

@@ -4,6 +4,7 @@
 #include "report/html_charts.h"
 #include "report/html_parts.h"
 #include "report/html_text.h"
+#include "report/report_gpus.h"
 #include "report/report_text.h"
 
 #include <inttypes.h>
@@ -210,6 +211,18 @@ static void print_conditions(FILE *stream, const struct gpu_conditions *conditio
                 conditions->other_processes, conditions->other_processes == 1 ? "" : "es");
 }
 
+static void print_gpus(FILE *stream, const struct study *study)
+{
+    if (study->gpu_count > 1)
+        fprintf(stream, "The variants were screened on %zu GPUs, and the finals held on %s. ",
+                study->gpu_count, study->gpus[0].uuid);
+    for (size_t i = 1; i < study->gpu_count; i++) {
+        fprintf(stream, "%s: ", study->gpus[i].uuid);
+        report_gpu(stream, &study->gpus[i]);
+        fputs(". ", stream);
+    }
+}
+
 static void print_counts(FILE *stream, const struct study *study)
 {
     char number[REPORT_NUMBER_BYTES];
@@ -221,6 +234,7 @@ static void print_counts(FILE *stream, const struct study *study)
                     report_time(study->empty_kernel_ns, number));
         print_batches(stream, study);
         print_conditions(stream, &study->conditions);
+        print_gpus(stream, study);
     }
     if (study->points > 0)
         fprintf(stream, "Of %" PRIu64 " point%s in the space, constraints rejected %s%" PRIu64 ". ",

@@ -30,7 +30,7 @@ static void print_header(FILE *stream, const struct study *study)
           "dynamic_shared_bytes,block_threads,grid_blocks,blocks_per_sm,occupancy,limiter,"
           "median_us,low_us,high_us,relative_iqr,samples,runs,gb_per_s,gflop_per_s,"
           "finalist,tied,winner,empty_us,sm_clock_mhz,dropped_samples,throttled_samples,"
-          "other_processes,tool",
+          "other_processes,gpu_uuid,tool",
           stream);
     for (int kind = 0; kind < SASS_KIND_COUNT && study_has_instructions(study); kind++)
         fprintf(stream, ",sass_%s", sass_kind_name((enum sass_kind)kind));
@@ -104,6 +104,8 @@ static void print_circumstances(FILE *stream, const struct study *study,
                 conditions->other_processes);
     else
         fputs(",,,,", stream);
+    fputc(',', stream);
+    csv_text(stream, result->gpu);
     fputc(',', stream);
     csv_text(stream, study->environment.tool);
 }

@@ -1,6 +1,7 @@
 #include "report/report_formats.h"
 
 #include "base/alloc.h"
+#include "report/report_gpus.h"
 #include "report/report_text.h"
 
 #include <inttypes.h>
@@ -26,6 +27,19 @@ static void print_conditions(FILE *stream, const struct gpu_conditions *conditio
     else
         fprintf(stream, "%d OTHER PROCESS%s on the GPU\n", conditions->other_processes,
                 conditions->other_processes > 1 ? "ES" : "");
+}
+
+/* Each of several GPUs; those after the first as they compare with it. */
+static void print_gpus(FILE *stream, const struct study *study)
+{
+    if (study->gpu_count > 1)
+        fprintf(stream, "screened on %zu GPUs; finals on %s\n", study->gpu_count,
+                study->gpus[0].uuid);
+    for (size_t i = 1; i < study->gpu_count; i++) {
+        fprintf(stream, "  %s: ", study->gpus[i].uuid);
+        report_gpu(stream, &study->gpus[i]);
+        fputc('\n', stream);
+    }
 }
 
 /* If times are of batches: their size, the exceptions, and the time of an empty kernel. */
@@ -118,4 +132,5 @@ void report_heading(FILE *stream, const struct study *const *group, size_t count
                 has_empty ? " us, " : "", environment->date);
     print_batches(stream, study);
     print_conditions(stream, &study->conditions);
+    print_gpus(stream, study);
 }

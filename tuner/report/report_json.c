@@ -95,6 +95,7 @@ static json_t *result_json(const struct study *study, const struct result *resul
     if (result->instructions != NULL)
         set(object, "instructions", instructions_json(result->instructions));
     set(object, "time", time_json(&result->time));
+    set(object, "gpu", result->gpu[0] != '\0' ? json_text(result->gpu) : json_null());
     set(object, "runs", result->runs > 0 ? json_integer(result->runs) : json_null());
     set(object, "bytes", real_json(result->bytes));
     set(object, "operations", real_json(result->operations));
@@ -166,6 +167,7 @@ static json_t *study_json(const struct study *study)
     set(object, "empty_batch_ns",
         study->empty_batch_ns > 0 ? real_json(study->empty_batch_ns) : json_null());
     set(object, "watched", conditions_json(&study->conditions));
+    set(object, "gpus", study_gpus_to_json(study->gpus, study->gpu_count));
     set(object, "complete", json_boolean(study->complete));
     set(object, "winner",
         study->has_winner ? json_integer((json_int_t)study->winner) : json_null());

@@ -18,8 +18,8 @@ enum { KERNEL_NAME_LETTERS = 32 };
 static const char sweep_section[] = "sweep";
 
 static const char *const sweep_keys[] = {
-    "tuned",  "results",     "templates", "launch_timeout_s", "compile_timeout_s",
-    "budget", "evaluations", NULL};
+    "tuned",       "results", "templates", "launch_timeout_s", "compile_timeout_s", "budget",
+    "evaluations", "device",  NULL};
 
 /* --- where templates are --- */
 
@@ -262,6 +262,16 @@ static int check_sweep_keys(const struct sweep *sweep, struct error *error)
     return 0;
 }
 
+static int read_devices(struct sweep *sweep, struct error *error)
+{
+    const struct ini_entry *entry = ini_file_get(&sweep->ini, sweep_section, "device");
+    if (entry == NULL || device_list_parse(entry->value, &sweep->devices))
+        return 0;
+    return error_set_at(error, ERROR_CONFIG, sweep->path, entry->line,
+                        "device '%s' is neither a list of GPUs, counted from 0, nor 'all'",
+                        entry->value);
+}
+
 static int read_settings(struct sweep *sweep, struct error *error)
 {
     int status = check_sweep_keys(sweep, error);
@@ -273,7 +283,7 @@ static int read_settings(struct sweep *sweep, struct error *error)
         status = read_seconds(sweep, "compile_timeout_s", 60.0, &sweep->compile_timeout_s, error);
     if (status == 0)
         status = sweep_limits_read(&sweep->limits, &sweep->ini, sweep_section, error);
-    return status;
+    return status != 0 ? status : read_devices(sweep, error);
 }
 
 static bool is_wanted(const char *label, const char *const *only, size_t only_count)

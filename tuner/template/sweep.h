@@ -6,6 +6,7 @@
 #define AUTOTUNE_SWEEP_H
 
 #include "base/error.h"
+#include "template/device_list.h"
 #include "template/expression.h"
 #include "template/ini_file.h"
 #include "template/sweep_cover.h"
@@ -43,6 +44,7 @@ struct sweep {
     const char *results; /* folder, likewise */
     double launch_timeout_s;
     double compile_timeout_s;
+    struct device_list devices; /* what autotune tune uses, unless --device says otherwise */
     struct sweep_limits
         limits; /* of [sweep]: the budget of all kernels together, and the evaluations
                                    of those that state none */

@@ -18,17 +18,25 @@ static bool find_next(struct compile_ahead *ahead)
     return ahead->next < ahead->job_count;
 }
 
-int compile_ahead_fill(struct compile_ahead *ahead, struct error *error)
+int compile_ahead_next(struct compile_ahead *ahead, struct error *error)
 {
-    while (find_next(ahead) && compile_pool_held(ahead->pool) < MOST_HELD + ahead->job_count) {
+    int status = 0;
+    while (status == 0 && find_next(ahead) &&
+           compile_pool_held(ahead->pool) < MOST_HELD + ahead->job_count) {
         if (interrupt_requested())
             return error_set(error, ERROR_INTERRUPTED, "interrupted");
-        int status = tuning_job_compile_next(&ahead->jobs[ahead->next], ahead->pool, error);
-        if (status < 0)
-            return status;
+        status = tuning_job_compile_next(&ahead->jobs[ahead->next], ahead->pool, error);
         ahead->next += status == 0;
     }
-    return 0;
+    return status;
+}
+
+int compile_ahead_fill(struct compile_ahead *ahead, struct error *error)
+{
+    int status = 1;
+    while (status == 1)
+        status = compile_ahead_next(ahead, error);
+    return status;
 }
 
 size_t compile_ahead_left(const struct compile_ahead *ahead)

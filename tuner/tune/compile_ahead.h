@@ -19,6 +19,10 @@ struct compile_ahead {
     size_t next;   /* the first that may have something to compile */
 };
 
+/* Requests the next compile job. Returns 1; 0 if none is left or enough are held; ERROR_INTERRUPTED or
+ * the error of the request. */
+int compile_ahead_next(struct compile_ahead *ahead, struct error *error);
+
 /* Requests compile jobs until enough are held, to be called whenever one was dropped. Returns 0,
  * ERROR_INTERRUPTED or the error of the request. */
 int compile_ahead_fill(struct compile_ahead *ahead, struct error *error);

@@ -3,261 +3,14 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/statistics.h"
-#include "tune/kernel_stats.h"
+#include "base/task.h"
+#include "tune/finals_rounds.h"
 #include "tune/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { FINAL_SAMPLES = 3 /* samples a round, whose mean is the round's */ };
-
-struct finals {
-    struct tuning *tuning;
-    struct tuning_job *job;
-    size_t *indices;              /* of the finalists, into the study's results */
-    struct contender *contenders; /* samples_ns[i]: the mean of round i */
-    double **rounds_ns;           /* what the contenders' samples point to */
-    double **samples_ns;          /* raw */
-    size_t *sample_counts;
-    int *runs;       /* of which a sample is the mean: as in the screening, or 1 for all */
-    bool *loaded;    /* in the present worker */
-    unsigned losses; /* of workers, when `loaded` was true */
-    size_t count;
-    uint64_t random;
-};
-
-/* Times of batches and of single runs do not compare: if one that could win cannot be batched, for
- * want of memory, the finals begin anew with single runs for all. */
-static void give_up_batches(struct finals *finals)
-{
-    for (size_t i = 0; i < finals->count; i++) {
-        const struct result *result = &finals->job->study.results[finals->indices[i]];
-        finals->runs[i] = 1;
-        finals->sample_counts[i] = 0;
-        finals->contenders[i].count = finals->contenders[i].reading_count = 0;
-        finals->contenders[i].out = result->outcome != OUTCOME_MEASURED;
-    }
-}
-
-/* Whether some are batched and others that could win are not. */
-static bool is_mixed(const struct finals *finals)
-{
-    bool batched = false;
-    bool single = false;
-    for (size_t i = 0; i < finals->count; i++) {
-        const struct result *result = &finals->job->study.results[finals->indices[i]];
-        batched = batched || finals->runs[i] > 1;
-        single = single || (finals->runs[i] == 1 && result->time.median_ns < TUNING_COMPARABLE_NS);
-    }
-    return batched && single;
-}
-
-static void choose_finalists(struct finals *finals)
-{
-    const struct study *study = &finals->job->study;
-    size_t chosen_count;
-    size_t contender_count = 0;
-    size_t runs_count = 0;
-    bool *chosen =
-        tuning_choose(finals->tuning, study, finals->tuning->rules.finalists, &chosen_count);
-    for (size_t i = 0; i < study->result_count; i++) {
-        if (!chosen[i])
-            continue;
-        *ARRAY_APPEND(finals->indices, finals->count) = i;
-        struct contender *contender = ARRAY_APPEND(finals->contenders, contender_count);
-        *contender = tuning_contender(&study->results[i], i);
-        contender->samples_ns = NULL;
-        contender->count = 0;
-        *ARRAY_APPEND(finals->runs, runs_count) = study->results[i].runs;
-    }
-    free(chosen);
-    finals->rounds_ns = alloc_zeroed(finals->count, sizeof *finals->rounds_ns);
-    finals->samples_ns = alloc_zeroed(finals->count, sizeof *finals->samples_ns);
-    finals->sample_counts = alloc_zeroed(finals->count, sizeof *finals->sample_counts);
-    finals->loaded = alloc_zeroed(finals->count, sizeof *finals->loaded);
-    if (is_mixed(finals))
-        give_up_batches(finals);
-}
-
-static void finals_release(struct finals *finals)
-{
-    for (size_t i = 0; i < finals->count; i++) {
-        free(finals->rounds_ns[i]);
-        free(finals->samples_ns[i]);
-    }
-    free(finals->rounds_ns);
-    free(finals->samples_ns);
-    free(finals->sample_counts);
-    free(finals->contenders);
-    free(finals->runs);
-    free(finals->loaded);
-    free(finals->indices);
-}
-
-/* A finalist that fails now, after passing the screening, is out with that outcome. */
-static void disqualify(struct finals *finals, size_t contender,
-                       const struct gpu_client_answer *answer)
-{
-    finals->contenders[contender].out = true;
-    tuning_job_take_answer(finals->job, finals->indices[contender], answer);
-}
-
-/* Results from the record have no job yet. */
-static int ensure_job(struct finals *finals, size_t index, struct error *error)
-{
-    struct tuning_job *job = finals->job;
-    struct tuning *tuning = finals->tuning;
-    int status = 0;
-    if (job->compile_jobs[index] == NULL)
-        status = tuning_job_request(job, tuning->pool, index, error);
-    timings_stage(tuning->timings, TIMING_COMPILE);
-    return status != 0 ? status : compile_pool_wait(tuning->pool, job->compile_jobs[index], error);
-}
-
-/* A worker that is lost takes the variants with it that it had loaded. Returns whether one was lost
- * since the last call. */
-static bool note_losses(struct finals *finals)
-{
-    unsigned losses = gpu_client_losses(finals->tuning->client);
-    bool lost = losses != finals->losses;
-    finals->losses = losses;
-    for (size_t i = 0; i < finals->count && lost; i++)
-        finals->loaded[i] = false;
-    return lost;
-}
-
-/* The driver's statistics replace the compiler's; what only the compiler knows stays. */
-static int load(struct finals *finals, size_t contender, struct error *error)
-{
-    struct tuning *tuning = finals->tuning;
-    size_t index = finals->indices[contender];
-    struct result *result = &finals->job->study.results[index];
-    struct gpu_client_answer answer;
-    int status = ensure_job(finals, index, error);
-    if (status != 0)
-        return status;
-    const struct kernel_stats_source source = tuning_job_stats_source(finals->job, index);
-    timings_stage(tuning->timings, TIMING_LOAD);
-    status = gpu_client_load(tuning->client, (int64_t)index, finals->job->compile_jobs[index]->path,
-                             &result->parameters, result, &answer, error);
-    if (status != 0 || answer.again)
-        return status;
-    if (answer.outcome != OUTCOME_MEASURED) {
-        disqualify(finals, contender, &answer);
-        return 0;
-    }
-    kernel_stats_limit(&source, answer.entry, &result->stats);
-    finals->loaded[contender] = true;
-    return 0;
-}
-
-/* Loads those that are in and not loaded: all of them again if the worker is lost on the way. No
- * request may be under way. */
-static int load_finalists(struct finals *finals, struct error *error)
-{
-    int status = 0;
-    (void)note_losses(finals);
-    for (size_t i = 0; i < finals->count && status == 0; i = note_losses(finals) ? 0 : i + 1)
-        if (!finals->contenders[i].out && !finals->loaded[i])
-            status = load(finals, i, error);
-    return status;
-}
-
-static void append_samples(struct finals *finals, size_t contender, const double *samples,
-                           size_t count)
-{
-    struct contender *who = &finals->contenders[contender];
-    double sum_ns = 0;
-    for (size_t i = 0; i < count; i++) {
-        *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = samples[i];
-        sum_ns += samples[i];
-    }
-    *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = sum_ns / (double)count;
-    who->samples_ns = finals->rounds_ns[contender];
-    who->readings_ns = finals->samples_ns[contender];
-    who->reading_count = finals->sample_counts[contender];
-}
-
-/* Everyone who is in is measured once, in shuffled order and in the same copy of the code. */
-struct round {
-    size_t *waiting; /* contenders, the next one last */
-    size_t waiting_count;
-    size_t sent[GPU_TRIALS]; /* the oldest first */
-    size_t sent_count;
-    size_t copy;
-    bool anew; /* one cannot be batched: the finals begin anew */
-};
-
-static void send_next(struct finals *finals, struct round *round)
-{
-    size_t contender = round->waiting[--round->waiting_count];
-    const struct gpu_client_sampling sampling = {
-        .count = FINAL_SAMPLES, .copy = round->copy, .batched = finals->runs[contender] > 1};
-    if (finals->contenders[contender].out)
-        return;
-    gpu_client_measure_send(finals->tuning->client, (int64_t)finals->indices[contender], &sampling);
-    round->sent[round->sent_count++] = contender;
-}
-
-static int take_oldest(struct finals *finals, struct round *round, struct error *error)
-{
-    struct gpu_client_answer answer;
-    double *samples = NULL;
-    size_t count = 0;
-    int runs;
-    size_t contender = round->sent[0];
-    timings_stage(finals->tuning->timings, TIMING_FINALS);
-    int status =
-        gpu_client_measure_take(finals->tuning->client, &samples, &count, &runs, &answer, error);
-    round->sent_count--;
-    memmove(round->sent, round->sent + 1, round->sent_count * sizeof *round->sent);
-    if (status == 0 && answer.outcome != OUTCOME_MEASURED)
-        disqualify(finals, contender, &answer);
-    else if (status == 0 && answer.again)
-        round->waiting[round->waiting_count++] = contender;
-    else if (status == 0 && (runs > 1) != (finals->runs[contender] > 1))
-        round->anew = true;
-    else if (status == 0)
-        append_samples(finals, contender, samples, count);
-    free(samples);
-    return status;
-}
-
-/* One step: send a request ahead, if it can be sent, else take the oldest answer. */
-static int round_step(struct finals *finals, struct round *round, struct error *error)
-{
-    bool ready = round->waiting_count > 0 && round->sent_count < GPU_TRIALS && !round->anew;
-    if (note_losses(finals)) { /* what was sent is forgotten */
-        while (round->sent_count > 0)
-            round->waiting[round->waiting_count++] = round->sent[--round->sent_count];
-        return 0;
-    }
-    if (!ready)
-        return take_oldest(finals, round, error);
-    int status = round->sent_count == 0 ? load_finalists(finals, error) : 0; /* may put some out */
-    if (status == 0)
-        send_next(finals, round);
-    return status;
-}
-
-/* `*anew`: the finals begin anew. */
-static int run_round(struct finals *finals, unsigned number, bool *anew, struct error *error)
-{
-    struct round round = {.waiting_count = finals->count, .copy = number};
-    int status = 0;
-    round.waiting = alloc_zeroed(finals->count, sizeof *round.waiting);
-    for (size_t i = 0; i < finals->count; i++)
-        round.waiting[i] = i;
-    statistics_shuffle(round.waiting, finals->count, &finals->random);
-    while (status == 0 && ((round.waiting_count > 0 && !round.anew) || round.sent_count > 0))
-        status = round_step(finals, &round, error);
-    *anew = round.anew;
-    if (*anew)
-        give_up_batches(finals);
-    free(round.waiting);
-    return status;
-}
+enum { LEAST_CHECKS = 4 /* rounds of a check, however soon the finals are over */ };
 
 /* The last word on correctness: a rare race may show only after many runs. */
 static int verify_finalists(struct finals *finals, struct error *error)
@@ -267,25 +20,17 @@ static int verify_finalists(struct finals *finals, struct error *error)
     int status = 0;
     for (size_t i = 0; i < finals->count && status == 0; i += !again) {
         again = false;
-        status = load_finalists(finals, error);
+        status = finals_load(finals, error);
         if (status != 0 || finals->contenders[i].out)
             continue;
         timings_stage(finals->tuning->timings, TIMING_VERIFY);
-        status = gpu_client_verify(finals->tuning->client, (int64_t)finals->indices[i], 1, &answer,
-                                   error);
+        status =
+            gpu_client_verify(finals->gpu->client, (int64_t)finals->indices[i], 1, &answer, error);
         again = status == 0 && answer.again;
         if (status == 0 && answer.outcome != OUTCOME_MEASURED)
-            disqualify(finals, i, &answer);
+            finals_disqualify(finals, i, &answer);
     }
     return status;
-}
-
-static size_t count_in(const struct finals *finals)
-{
-    size_t in = 0;
-    for (size_t i = 0; i < finals->count; i++)
-        in += !finals->contenders[i].out;
-    return in;
 }
 
 static int run_rounds(struct finals *finals, struct verdict *verdict, struct error *error)
@@ -294,13 +39,13 @@ static int run_rounds(struct finals *finals, struct verdict *verdict, struct err
     unsigned round = 0;
     int status = 0;
     *verdict = (struct verdict){0};
-    while (round < tuning->rules.maximum_rounds && !verdict->decided && count_in(finals) > 0) {
+    while (round < tuning->rules.maximum_rounds && !verdict->decided && finals_count(finals) > 0) {
         char text[96];
         bool anew;
         (void)snprintf(text, sizeof text, "finals, round %u of at most %u, %zu in", round + 1,
-                       tuning->rules.maximum_rounds, count_in(finals));
+                       tuning->rules.maximum_rounds, finals_count(finals));
         progress_note(tuning->progress, finals->job->study.kernel, text);
-        status = run_round(finals, round, &anew, error);
+        status = finals_run_round(finals, round, &anew, error);
         if (status != 0)
             return status;
         round = anew ? 0 : round + 1;
@@ -321,6 +66,7 @@ static int store_finalists(struct finals *finals, struct error *error)
         struct result *result = &job->study.results[finals->indices[i]];
         result->finalist = true;
         result->runs = finals->runs[i];
+        (void)snprintf(result->gpu, sizeof result->gpu, "%s", finals->gpu->gpu.uuid);
         result->tied = finals->contenders[i].tied;
         free(result->samples_ns);
         result->samples_ns = finals->samples_ns[i];
@@ -332,38 +78,143 @@ static int store_finalists(struct finals *finals, struct error *error)
     return status;
 }
 
-static int unload_finalists(struct finals *finals, struct error *error)
+/* --- on one GPU, and checked on another --- */
+
+/* Finals under way. */
+struct held {
+    struct finals finals;
+    struct verdict verdict;
+    struct finals check; /* the same finalists on another GPU; without a GPU: there is no check */
+};
+
+static int run_finals(void *owner, struct error *error)
 {
-    int status = 0;
-    timings_stage(finals->tuning->timings, TIMING_LOAD);
-    for (size_t i = 0; i < finals->count && status == 0; i++) {
-        (void)note_losses(finals);
-        if (finals->loaded[i])
-            status = gpu_client_unload(finals->tuning->client, (int64_t)finals->indices[i], error);
+    struct held *held = owner;
+    int status = team_join(held->finals.tuning->team, held->finals.gpu, error);
+    if (status == 0)
+        status = run_rounds(&held->finals, &held->verdict, error);
+    if (status == 0)
+        status = verify_finalists(&held->finals, error);
+    held->finals.over = true;
+    return status;
+}
+
+/* Who is out of the finals need not be measured any more. */
+static void follow(struct finals *check)
+{
+    for (size_t i = 0; i < check->count; i++)
+        check->contenders[i].out = check->contenders[i].out || check->checked->contenders[i].out;
+}
+
+/* A few rounds while the finals are held. If they fail, there is no check. */
+static int run_check(void *owner, struct error *error)
+{
+    struct held *held = owner;
+    struct finals *check = &held->check;
+    const struct tuning *tuning = check->tuning;
+    int status = team_join(tuning->team, check->gpu, error);
+    for (unsigned round = 0; round < tuning->rules.minimum_rounds && status == 0;) {
+        bool anew = false;
+        if (round >= LEAST_CHECKS)
+            follow(check);
+        if (finals_count(check) == 0 || (held->finals.over && round >= LEAST_CHECKS))
+            break;
+        status = finals_run_round(check, round, &anew, error);
+        round = anew ? 0 : round + 1;
     }
+    if (status == 0)
+        status = verify_finalists(check, error);
+    check->over = status == 0;
+    if (status == 0 || !team_is_loss(check->gpu, status))
+        return status;
+    tuning_notice(tuning, check->gpu, "failed", error->message, "the finals are not checked");
+    team_leave(tuning->team, check->gpu, true);
+    return 0;
+}
+
+static double median_of(const struct finals *finals, size_t contender)
+{
+    size_t count = finals->sample_counts[contender];
+    return count > 0 ? statistics_median(finals->samples_ns[contender], count) : 0;
+}
+
+/* What the check says of the winner, by samples of the same number of runs. */
+static void store_check(const struct held *held, struct study *study)
+{
+    const struct finals *check = &held->check;
+    size_t winner = held->verdict.winner;
+    double fastest_ns = 0;
+    struct study_gpu *gpu = team_find(check->gpu, study);
+    if (!check->over || gpu == NULL)
+        return;
+    for (size_t i = 0; i < check->count; i++) {
+        double ns = median_of(check, i);
+        bool valid = study->results[check->indices[i]].outcome == OUTCOME_MEASURED;
+        if (ns > 0 && valid && (fastest_ns <= 0 || ns < fastest_ns))
+            fastest_ns = ns;
+    }
+    gpu->failed += check->failed;
+    double there_ns = median_of(check, winner);
+    double here_ns = median_of(&held->finals, winner);
+    if (there_ns <= 0 || here_ns <= 0 || check->runs[winner] != held->finals.runs[winner])
+        return;
+    gpu->winner_ratio = there_ns / here_ns;
+    gpu->winner_loss = there_ns / fastest_ns - 1;
+}
+
+/* Whoever checks the finals; NULL: nobody. */
+static struct fleet_gpu *choose_checker(const struct tuning *tuning)
+{
+    return tuning->rules.everyone ? NULL : team_other(tuning->team, team_lead(tuning->team));
+}
+
+static int hold(struct held *held, struct error *error)
+{
+    struct tuning *tuning = held->finals.tuning;
+    struct task tasks[] = {{.run = run_finals, .owner = held}, {.run = run_check, .owner = held}};
+    finals_choose(&held->finals);
+    if (held->check.gpu == NULL)
+        return run_finals(held, error);
+    finals_choose(&held->check);
+    return tasks_run(tuning->loop, tasks, 2, error);
+}
+
+/* They may go with the problem. */
+static int end(struct held *held, struct error *error)
+{
+    const struct tuning_job *job = held->finals.job;
+    if (job->study.has_winner && !tuning_job_is_searching(job))
+        return 0;
+    int status = finals_unload(&held->finals, error);
+    if (status == 0 && held->check.over)
+        status = finals_unload(&held->check, error);
     return status;
 }
 
 int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
-    struct finals finals = {.tuning = tuning, .job = job, .random = 0x2545f4914f6cdd1du};
     struct study *study = &job->study;
-    struct verdict verdict = {0};
+    struct held held = {.finals = {.tuning = tuning,
+                                   .job = job,
+                                   .gpu = team_lead(tuning->team),
+                                   .random = 0x2545f4914f6cdd1du}};
+    held.check = held.finals;
+    held.check.gpu = choose_checker(tuning);
+    held.check.checked = &held.finals;
     study->has_winner = false;
-    choose_finalists(&finals);
-    int status = run_rounds(&finals, &verdict, error);
-    if (status == 0)
-        status = verify_finalists(&finals, error);
-    if (status == 0 && count_in(&finals) > 0) {
-        verdict = race_judge(finals.contenders, finals.count, &tuning->rules);
+    team_describe(tuning->team, study);
+    int status = hold(&held, error);
+    if (status == 0 && finals_count(&held.finals) > 0) {
+        held.verdict = race_judge(held.finals.contenders, held.finals.count, &tuning->rules);
         study->has_winner = true;
-        study->winner = finals.indices[verdict.winner];
+        study->winner = held.finals.indices[held.verdict.winner];
+        store_check(&held, study);
     }
     if (status == 0)
-        status = store_finalists(&finals, error);
-    /* or they go with the problem */
-    if (status == 0 && (!study->has_winner || tuning_job_is_searching(job)))
-        status = unload_finalists(&finals, error);
-    finals_release(&finals);
+        status = store_finalists(&held.finals, error);
+    if (status == 0)
+        status = end(&held, error);
+    finals_release(&held.finals);
+    finals_release(&held.check);
     return status;
 }

@@ -24,6 +24,7 @@ struct gpu_client {
     struct gpu_conditions conditions; /* sm_clock_mhz is the sum of `readings` */
     unsigned readings;
     unsigned retakes;
+    int others; /* processes on the GPU, by the last reading */
     char monitor_error[256];
     json_t *differences;   /* of the last variant that failed; NULL: none */
     bool not_prepared;     /* the expected results of a variant of the open problem */
@@ -55,6 +56,11 @@ void gpu_client_free(struct gpu_client *client)
     free(client);
 }
 
+void gpu_client_kill(struct gpu_client *client)
+{
+    worker_kill(&client->worker.process);
+}
+
 int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *error)
 {
     int status = gpu_worker_greet(&client->worker, error);
@@ -73,6 +79,7 @@ int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem
     client->empty_batch_ns = 0;
     client->not_prepared = false;
     client->retakes = 0;
+    client->others = 0;
     return gpu_worker_open(&client->worker, empty_ns, error);
 }
 
@@ -407,6 +414,7 @@ static void note_reading(struct gpu_client *client, const json_t *reply)
 {
     struct gpu_conditions *conditions = &client->conditions;
     int others = (int)gpu_reply_integer(reply, "other_processes");
+    client->others = others;
     conditions->known = true;
     conditions->sm_clock_mhz += (double)gpu_reply_integer(reply, "sm_clock_mhz");
     client->readings++;
@@ -437,6 +445,25 @@ static int note_conditions(struct gpu_client *client, const json_t *reply,
     conditions->dropped_samples += samples;
     answer->again = true;
     return event_loop_wait(client->worker.loop, -1, clock_ns() + RETAKE_PAUSE_NS, error);
+}
+
+const char *gpu_client_disturbance(const struct gpu_client *client)
+{
+    if (client->others > 0)
+        return "another process is using it";
+    return client->retakes >= RETAKES ? "it is throttled" : NULL;
+}
+
+void gpu_client_forgive(struct gpu_client *client)
+{
+    client->others = 0;
+    client->worker.standby.gone = true; /* so that processes are counted again */
+    client->retakes = client->retakes >= RETAKES ? RETAKES - 1 : client->retakes;
+}
+
+int gpu_client_restart(struct gpu_client *client, struct error *error)
+{
+    return gpu_worker_restart(&client->worker, error);
 }
 
 struct gpu_conditions gpu_client_conditions(const struct gpu_client *client)

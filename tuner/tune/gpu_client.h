@@ -39,6 +39,9 @@ int gpu_client_new(struct gpu_client **client, int ordinal, struct event_loop *l
                    struct error *error);
 void gpu_client_free(struct gpu_client *client); /* NULL is allowed */
 
+/* Kills the worker, and does not wait for its end. Only gpu_client_free() may follow. */
+void gpu_client_kill(struct gpu_client *client);
+
 /* What the greeting said. Returns 0 or ERROR_DEVICE (no driver, no such device). */
 int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *error);
 
@@ -151,6 +154,17 @@ struct hang_times gpu_client_hangs(const struct gpu_client *client);
 
 /* What was seen while samples of the open problem were taken. */
 struct gpu_conditions gpu_client_conditions(const struct gpu_client *client);
+
+/* What is wrong with the GPU by the last reading; NULL: nothing is. Throttling that has ended, as far as
+ * later readings say, is not. */
+const char *gpu_client_disturbance(const struct gpu_client *client);
+
+/* Forgets it: the next reading decides. */
+void gpu_client_forgive(struct gpu_client *client);
+
+/* Kills the worker, whatever state it is in. Open a problem next, which starts another. Returns 0, or
+ * ERROR_DEVICE if the driver keeps it. */
+int gpu_client_restart(struct gpu_client *client, struct error *error);
 
 /* Why the GPU is not monitored (no NVML); NULL if it is, or if that is not known yet. */
 const char *gpu_client_monitor_error(const struct gpu_client *client);

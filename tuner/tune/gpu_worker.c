@@ -11,6 +11,8 @@
 enum {
     START_FAILURES = 3,
     SLOW_NS = 10000000,
+    KILL_TIMEOUT_S = 30,
+    KILL_PAUSE_NS = 500000,
 };
 
 /* Memory of a second worker beyond the problem's buffers: its context and the driver's rounding. */
@@ -52,7 +54,13 @@ int gpu_worker_stuck(struct error *error)
 
 int gpu_worker_kill(struct gpu_worker *worker, struct error *error)
 {
-    return worker_stop(&worker->process) ? 0 : gpu_worker_stuck(error);
+    int64_t end_ns = clock_ns() + (int64_t)KILL_TIMEOUT_S * 1000000000;
+    int status = 0;
+    worker_kill(&worker->process);
+    while (worker->loop->running != NULL && status == 0 && clock_ns() < end_ns &&
+           !worker_has_ended(&worker->process)) /* other tasks go on meanwhile */
+        status = event_loop_wait(worker->loop, -1, clock_ns() + KILL_PAUSE_NS, NULL);
+    return clock_ns() < end_ns && worker_stop(&worker->process) ? 0 : gpu_worker_stuck(error);
 }
 
 /* Waits until there is something to read: 1; 0 at the deadline; or an error. From `overdue_ns` on
@@ -155,6 +163,14 @@ int gpu_worker_init(struct gpu_worker *worker, int ordinal, struct event_loop *l
     *worker = (struct gpu_worker){.loop = loop};
     (void)snprintf(worker->ordinal, sizeof worker->ordinal, "%d", ordinal);
     return worker_start(&worker->process, "device", worker->ordinal, error);
+}
+
+int gpu_worker_restart(struct gpu_worker *worker, struct error *error)
+{
+    gpu_worker_clear(worker);
+    worker->greeted = false;
+    worker->losses++;
+    return gpu_worker_kill(worker, error);
 }
 
 void gpu_worker_clear(struct gpu_worker *worker)

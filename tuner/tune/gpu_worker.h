@@ -62,6 +62,10 @@ void gpu_worker_clear(struct gpu_worker *worker);
 /* Stops the spares: what follows is measured without neighbours. */
 void gpu_worker_rest(struct gpu_worker *worker);
 
+/* Kills the process, whatever it is doing; the next gpu_worker_greet() starts another. Returns 0, or
+ * ERROR_DEVICE if the driver keeps it. */
+int gpu_worker_restart(struct gpu_worker *worker, struct error *error);
+
 /* Sends a request and releases it. If the worker is gone, its reply shows that. */
 void gpu_worker_send(struct gpu_worker *worker, json_t *request);
 

@@ -29,7 +29,8 @@ struct race_rules {          /* zero members mean the defaults in parentheses */
     unsigned maximum_rounds; /* then whoever is not separated from the leader is tied (150) */
     unsigned copies;         /* of each contender's code, one per round in turn (64) */
     double confidence;       /* of the intervals (0.95) */
-    bool everyone;           /* all that have samples reach the finals, and none is ruled out */
+    double spread; /* how wrong comparisons in the screening may be beyond noise, as a share (0) */
+    bool everyone; /* all that have samples reach the finals, and none is ruled out */
 };
 
 /* With the defaults filled in, and maximum_rounds no less than minimum_rounds. */
@@ -61,7 +62,7 @@ struct contender {
 /*
  * Marks in `chosen` (of `count`) who goes to the finals: everyone whose screening samples do not
  * rule them out (their fastest sample is no slower than the leading median times 1 + the larger of
- * 2 % and both relative interquartile ranges), at most rules->finalists, by median and then by the
+ * 2 % and both relative interquartile ranges, plus the spread), at most rules->finalists, by median and then by the
  * stated rule. Contenders without samples are never chosen. Returns how many.
  */
 size_t race_finalists(const struct contender *contenders, size_t count,

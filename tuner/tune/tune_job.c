@@ -9,16 +9,19 @@
 #include "tune/screening.h"
 #include "tune/static_check.h"
 
-int tune_job_request_support(struct compile_pool *pool, struct compile_job **compile,
-                             struct error *error)
+int tune_job_request_support(struct compile_pool *pool, const char *arch,
+                             struct compile_job **compile, struct error *error)
 {
     char digits[HASH_BYTES];
     struct hash *hash = hash_new();
     struct options options = {0};
     hash_add_text(hash, device_kernels_source);
     hash_finish(hash, digits);
-    return compile_pool_request(pool, "autotune/device_kernels.cu", device_kernels_source, digits,
-                                &options, true, compile, error);
+    int status = compile_pool_set_arch(pool, arch, error);
+    return status != 0
+               ? status
+               : compile_pool_request(pool, "autotune/device_kernels.cu", device_kernels_source,
+                                      digits, &options, true, compile, error);
 }
 
 static int wait_for(struct tuning *tuning, const struct tuning_job *job,
@@ -63,7 +66,7 @@ static int open_problem(struct tuning *tuning, struct tuning_job *job, struct er
         .launch_timeout_s = tuning->launch_timeout_s,
     };
     timings_stage(tuning->timings, TIMING_PREPARE);
-    return gpu_client_open(tuning->client, &problem, &job->study.empty_kernel_ns, error);
+    return team_open(tuning->team, &problem, &job->study.empty_kernel_ns, error);
 }
 
 /* Adds what was seen now to what the record says of an earlier run. */
@@ -97,6 +100,22 @@ static int hold_finals(struct tuning *tuning, struct tuning_job *job, struct err
     return status;
 }
 
+/* Does what the leading GPU has a part in. If it fails, another one leads and does it again. */
+static int do_on_lead(struct tuning *tuning, struct tuning_job *job,
+                      int (*stage)(struct tuning *, struct tuning_job *, struct error *),
+                      struct error *error)
+{
+    for (;;) {
+        struct fleet_gpu *lead = team_lead(tuning->team);
+        int status = stage(tuning, job, error);
+        if (status == 0 || !team_is_loss(lead, status) || lead != team_lead(tuning->team) ||
+            team_other(tuning->team, lead) == NULL)
+            return status;
+        tuning_notice(tuning, lead, "failed", error->message, "another one takes over");
+        team_leave(tuning->team, lead, true);
+    }
+}
+
 /* Whether a search can go on, and there is time for it, after finals that began at `begin_ns`. */
 static bool goes_on(const struct tuning *tuning, const struct tuning_job *job, int64_t begin_ns)
 {
@@ -118,19 +137,19 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
     status = record_reopen(tuning->record, job->record_id, error);
     do {
         if (status == 0)
-            status = screening_hold(tuning, job, error);
+            status = do_on_lead(tuning, job, screening_hold, error);
         if (status == 0 && tuning->before_finals != NULL)
             status = tuning->before_finals(tuning->user, job, error);
         finals_ns = clock_ns();
         if (status == 0)
-            status = hold_finals(tuning, job, error);
+            status = do_on_lead(tuning, job, hold_finals, error);
     } while (status == 0 && goes_on(tuning, job, finals_ns));
-    job->not_prepared = gpu_client_not_prepared(tuning->client);
+    job->not_prepared = team_not_prepared(tuning->team);
     if (status != 0)
         return status;
-    if (gpu_client_empty_batch_ns(tuning->client) > 0)
-        job->study.empty_batch_ns = gpu_client_empty_batch_ns(tuning->client);
-    note_conditions(&job->study.conditions, gpu_client_conditions(tuning->client));
+    if (gpu_client_empty_batch_ns(tuning_client(tuning)) > 0)
+        job->study.empty_batch_ns = gpu_client_empty_batch_ns(tuning_client(tuning));
+    note_conditions(&job->study.conditions, team_conditions(tuning->team));
     return 0;
 }
 

@@ -24,8 +24,8 @@ int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, struct e
  */
 int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error);
 
-/* Requests the compile job of the tuner's own kernels. */
-int tune_job_request_support(struct compile_pool *pool, struct compile_job **compile,
-                             struct error *error);
+/* Requests the compile job of the tuner's own kernels for an architecture. */
+int tune_job_request_support(struct compile_pool *pool, const char *arch,
+                             struct compile_job **compile, struct error *error);
 
 #endif

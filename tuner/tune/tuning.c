@@ -5,6 +5,22 @@
 
 #include <stdlib.h>
 
+struct gpu_client *tuning_client(const struct tuning *tuning)
+{
+    return team_lead(tuning->team)->client;
+}
+
+void tuning_notice(const struct tuning *tuning, const struct fleet_gpu *gpu, const char *what,
+                   const char *reason, const char *consequence)
+{
+    struct error notice;
+    (void)error_set(&notice, ERROR_OK, "GPU %d (%s) %s%s%s%s%s", gpu->ordinal, gpu->gpu.uuid, what,
+                    reason[0] != '\0' ? ": " : "", reason, consequence[0] != '\0' ? "; " : "",
+                    consequence);
+    if (tuning->notice != NULL)
+        tuning->notice(tuning->user, &notice);
+}
+
 int tuning_keep(struct tuning *tuning, struct tuning_job *job, size_t index, const char *phase,
                 struct error *error)
 {
@@ -28,16 +44,33 @@ struct contender tuning_contender(const struct result *result, size_t order)
                               .order = order};
 }
 
+/* A result's samples, as if the first GPU had taken them; a new array. */
+static double *scale(const struct study *study, const struct result *result)
+{
+    double *scaled_ns = alloc_zeroed(result->sample_count, sizeof *scaled_ns);
+    double ratio = study_gpus_ratio(study->gpus, study->gpu_count, result->gpu);
+    for (size_t i = 0; i < result->sample_count; i++)
+        scaled_ns[i] = result->samples_ns[i] / ratio;
+    return scaled_ns;
+}
+
 bool *tuning_choose(const struct tuning *tuning, const struct study *study, unsigned most,
                     size_t *count)
 {
     struct race_rules rules = tuning->rules;
     struct contender *contenders = alloc_zeroed(study->result_count, sizeof *contenders);
+    double **scaled_ns = alloc_zeroed(study->result_count, sizeof *scaled_ns);
     bool *chosen = alloc_zeroed(study->result_count, sizeof *chosen);
     rules.finalists = most;
-    for (size_t i = 0; i < study->result_count; i++)
+    rules.spread = study_gpus_spread(study->gpus, study->gpu_count);
+    for (size_t i = 0; i < study->result_count; i++) {
         contenders[i] = tuning_contender(&study->results[i], i);
+        contenders[i].samples_ns = scaled_ns[i] = scale(study, &study->results[i]);
+    }
     *count = race_finalists(contenders, study->result_count, &rules, chosen);
+    for (size_t i = 0; i < study->result_count; i++)
+        free(scaled_ns[i]);
+    free(scaled_ns);
     free(contenders);
     return chosen;
 }

@@ -13,6 +13,7 @@
 #include "tune/gpu_client.h"
 #include "tune/progress.h"
 #include "tune/race.h"
+#include "tune/team.h"
 #include "tune/timings.h"
 #include "tune/tuning_job.h"
 
@@ -23,7 +24,8 @@
 struct tuning {
     struct compile_pool *pool;
     struct compile_ahead *ahead;
-    struct gpu_client *client;
+    struct event_loop *loop;
+    struct team *team;
     struct record *record;
     struct compile_job *support; /* the tuner's own kernels */
     struct progress *progress;
@@ -33,7 +35,9 @@ struct tuning {
     struct allowance allowance; /* of the job at hand */
     /* Called before a job's finals, in which the job needs no compiler; NULL: not called */
     int (*before_finals)(void *user, const struct tuning_job *job, struct error *error);
-    void *user;
+    /* Something that the user should know; NULL: nobody is told */
+    void (*notice)(void *user, const struct error *notice);
+    void *user; /* of both */
 };
 
 /*
@@ -44,6 +48,13 @@ struct tuning {
  */
 #define TUNING_SHORT_NS 10000.0
 #define TUNING_COMPARABLE_NS (2 * TUNING_SHORT_NS)
+
+/* The GPU that holds the finals. */
+struct gpu_client *tuning_client(const struct tuning *tuning);
+
+/* Tells the user of a GPU: "GPU 2 (GPU-…) failed: REASON; the others take over its work". */
+void tuning_notice(const struct tuning *tuning, const struct fleet_gpu *gpu, const char *what,
+                   const char *reason, const char *consequence);
 
 /* Puts a variant's result into the record; `phase` is record_result()'s. */
 int tuning_keep(struct tuning *tuning, struct tuning_job *job, size_t index, const char *phase,

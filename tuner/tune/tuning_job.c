@@ -77,9 +77,11 @@ static int request(const struct tuning_job *job, struct compile_pool *pool,
         return 0;
     }
     variant_headers(template, parameters, job->problem, &options);
-    int status =
-        compile_pool_request(pool, template->source.path, template->source.text,
-                             template->source.text_hash, &options, helpers, compile, error);
+    int status = compile_pool_set_arch(pool, job->study.environment.gpu.arch, error);
+    if (status == 0)
+        status =
+            compile_pool_request(pool, template->source.path, template->source.text,
+                                 template->source.text_hash, &options, helpers, compile, error);
     options_release(&options);
     return status;
 }
@@ -216,9 +218,11 @@ int tuning_job_propose(struct tuning_job *job, size_t *index, struct error *erro
 
 void tuning_job_tell(struct tuning_job *job, size_t index, const struct result *run)
 {
+    const struct study *study = &job->study;
+    double ratio = study_gpus_ratio(study->gpus, study->gpu_count, run->gpu);
     if (job->proposer != NULL)
-        proposer_tell(job->proposer, &job->study.results[index].parameters,
-                      run->outcome == OUTCOME_MEASURED ? run->time.median_ns : 0);
+        proposer_tell(job->proposer, &study->results[index].parameters,
+                      run->outcome == OUTCOME_MEASURED ? run->time.median_ns / ratio : 0);
 }
 
 void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool)

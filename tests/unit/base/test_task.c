@@ -150,6 +150,26 @@ static void one_task_wakes_another(void **state)
     event_loop_release(&shared.loop);
 }
 
+static int cancel_the_other(void *owner, struct error *error)
+{
+    struct task *other = owner;
+    (void)error;
+    other->cancelled = true;
+    return 0;
+}
+
+static void a_cancelled_task_ends_with_its_next_wait(void **state)
+{
+    (void)state;
+    struct shared shared = {0};
+    struct player waiting = {&shared, 'w', 0};
+    struct task tasks[2] = {{.run = wait_for_letter, .owner = &waiting}, {.run = cancel_the_other}};
+    struct error error;
+    tasks[1].owner = &tasks[0];
+    assert_int_equal(tasks_run(&shared.loop, tasks, 2, &error), ERROR_WORKER);
+    event_loop_release(&shared.loop);
+}
+
 static int raise_interrupt(void *owner, struct error *error)
 {
     struct player *player = owner;
@@ -179,6 +199,7 @@ int main(void)
         cmocka_unit_test(the_error_of_one_is_returned_when_all_have_ended),
         cmocka_unit_test(a_task_may_run_tasks),
         cmocka_unit_test(one_task_wakes_another),
+        cmocka_unit_test(a_cancelled_task_ends_with_its_next_wait),
         cmocka_unit_test(an_interrupt_ends_every_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

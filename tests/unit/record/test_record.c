@@ -42,6 +42,7 @@ static void assert_result_equal(const struct result *actual, const struct result
     assert_true(bindings_equal(&actual->parameters, &expected->parameters));
     assert_int_equal(actual->outcome, expected->outcome);
     assert_string_equal(actual->run_hash, expected->run_hash);
+    assert_string_equal(actual->gpu, expected->gpu);
     assert_true(actual->seen_s == expected->seen_s);
     if (expected->reason == NULL)
         assert_null(actual->reason);
@@ -96,6 +97,9 @@ static void assert_study_equal(const struct study *actual, const struct study *e
     assert_memory_equal(&actual->conditions.sm_clock_mhz, &expected->conditions.sm_clock_mhz,
                         sizeof(double));
     assert_int_equal(actual->conditions.other_processes, expected->conditions.other_processes);
+    assert_int_equal(actual->gpu_count, expected->gpu_count);
+    for (size_t i = 0; i < expected->gpu_count; i++)
+        assert_memory_equal(&actual->gpus[i], &expected->gpus[i], sizeof expected->gpus[i]);
     assert_int_equal(actual->complete, expected->complete);
     assert_int_equal(actual->has_winner, expected->has_winner);
     assert_int_equal(actual->winner, expected->winner);
@@ -132,6 +136,11 @@ static void test_studies_read_back_as_they_were(void **state)
     study.empty_batch_ns = 1312.5;
     study.results[1].runs = 32;
     study.results[1].seen_s = 3.25;
+    (void)snprintf(study.results[1].gpu, sizeof study.results[1].gpu, "GPU-b");
+    study.gpu_count = 2;
+    study.gpus = alloc_zeroed(2, sizeof *study.gpus);
+    study.gpus[0] = (struct study_gpu){.uuid = "GPU-a", .ratio = 1};
+    study.gpus[1] = (struct study_gpu){"GPU-b", 9, 1, 1.0123456789, 0.014, 1.02, 0.003};
     study.rejected_estimated = true;
     struct record *record = open_record("record.sqlite");
     store(record, &study);

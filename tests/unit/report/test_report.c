@@ -452,28 +452,57 @@ static void test_long_reasons_are_cut_between_letters(void **state)
     study_release(&study);
 }
 
+static void test_the_table_says_how_far_apart_gpus_were(void **state)
+{
+    (void)state;
+    struct study study;
+    fixture_study(&study);
+    study.gpu_count = 3;
+    study.gpus = alloc_zeroed(3, sizeof *study.gpus);
+    study.gpus[0] = (struct study_gpu){.uuid = "GPU-a", .ratio = 1};
+    study.gpus[1] = (struct study_gpu){.uuid = "GPU-b",
+                                       .compared = 9,
+                                       .ratio = 1.012,
+                                       .spread = 0.014,
+                                       .winner_ratio = 1.01,
+                                       .winner_loss = 0.003};
+    study.gpus[2] = (struct study_gpu){
+        .uuid = "GPU-c", .compared = 1, .failed = 2, .ratio = 0.9999, .winner_ratio = 0.98};
+    char *text = print(&study, 1, REPORT_TABLE, 0);
+    assert_non_null(strstr(
+        text,
+        "screened on 3 GPUs; finals on GPU-a\n"
+        "  GPU-b: 1.2 % slower (9 variants compared, up to 1.4 % from that); there the winner "
+        "is 1.0 % slower, and 0.3 % behind the fastest finalist\n"
+        "  GPU-c: as fast (1 variant compared, up to 0.0 % from that); there the winner is "
+        "2.0 % faster, and the fastest finalist; 2 variants FAILED THERE that passed "
+        "elsewhere\n"));
+    free(text);
+    study_release(&study);
+}
+
 #define CSV_TAIL                                                                                   \
     "outcome,reason,registers,spill_bytes,stack_bytes,static_shared_bytes,dynamic_shared_bytes,"   \
     "block_threads,grid_blocks,blocks_per_sm,occupancy,limiter,median_us,low_us,high_us,"          \
     "relative_iqr,samples,runs,gb_per_s,gflop_per_s,finalist,tied,winner,empty_us,sm_clock_mhz,"   \
-    "dropped_samples,throttled_samples,other_processes,tool\n"
+    "dropped_samples,throttled_samples,other_processes,gpu_uuid,tool\n"
 #define CSV_HEADER "kernel,gpu,n,tolerance,block_size,min_blocks,finish,scale," CSV_TAIL
 #define CSV_SUBJECT "reduce_sum,NVIDIA H200,16777216,0.1,"
 #define CSV_STUDY                                                                                  \
     CSV_SUBJECT                                                                                    \
     "256,0,two_pass,2,measured,,40,0,0,128,0,512,264,4,1.0000,threads,"                            \
-    "31.2345,31.2344,31.2346,0.0000,3,1,2148.55,537.14,0,0,0,2.6603,,,,,\n" CSV_SUBJECT            \
+    "31.2345,31.2344,31.2346,0.0000,3,1,2148.55,537.14,0,0,0,2.6603,,,,,,\n" CSV_SUBJECT           \
     "512,0,two_pass,2,measured,,32,0,0,128,0,512,264,4,1.0000,threads,"                            \
-    "24.0960,24.0959,24.0961,0.0000,3,1,2785.06,696.27,1,1,1,2.6603,,,,,\n" CSV_SUBJECT            \
+    "24.0960,24.0959,24.0961,0.0000,3,1,2785.06,696.27,1,1,1,2.6603,,,,,,\n" CSV_SUBJECT           \
     "1024,0,two_pass,2,compile_error,"                                                             \
     "\"reduce.cu(3): error: \"\"x\"\" is undefined, twice\nand more\""                             \
-    ",,,,,,,,,,,,,,,,,,,0,0,0,,,,,,\n" CSV_SUBJECT                                                 \
+    ",,,,,,,,,,,,,,,,,,,0,0,0,,,,,,,\n" CSV_SUBJECT                                                \
     "256,0,last_block,2,measured,,48,0,0,128,4096,512,264,4,1.0000,threads,"                       \
-    "24.0100,24.0099,24.0101,0.0000,3,1,2795.04,698.76,1,1,0,2.6603,,,,,\n" CSV_SUBJECT            \
+    "24.0100,24.0099,24.0101,0.0000,3,1,2795.04,698.76,1,1,0,2.6603,,,,,,\n" CSV_SUBJECT           \
     "512,0,last_block,2,timeout,no end after 2 s,48,0,0,128,4096,512,264,4,1.0000,"                \
-    "threads,,,,,,,,,0,0,0,,,,,,\n" CSV_SUBJECT                                                    \
+    "threads,,,,,,,,,0,0,0,,,,,,,\n" CSV_SUBJECT                                                   \
     "1024,0,last_block,2,timeout,no end after 2 s,48,0,0,128,4096,512,264,4,1.0000,"               \
-    "threads,,,,,,,,,0,0,0,,,,,,\n"
+    "threads,,,,,,,,,0,0,0,,,,,,,\n"
 
 static void test_csv_has_every_variant_under_one_header(void **state)
 {
@@ -500,7 +529,7 @@ static void test_csv_of_static_mode_leaves_times_empty(void **state)
     static_study(&study);
     char *text = print(&study, 1, REPORT_CSV, 0);
     assert_non_null(strstr(text, CSV_SUBJECT "256,0,two_pass,2,compiled,,40,0,0,128,0,512,,4,"
-                                             "0.5000,threads,,,,,,,,,0,0,0,,,,,,\n"));
+                                             "0.5000,threads,,,,,,,,,0,0,0,,,,,,,\n"));
     free(text);
     study_release(&study);
 }
@@ -732,6 +761,7 @@ int main(void)
         cmocka_unit_test(test_table_says_what_was_seen),
         cmocka_unit_test(test_table_groups_reasons),
         cmocka_unit_test(test_long_reasons_are_cut_between_letters),
+        cmocka_unit_test(test_the_table_says_how_far_apart_gpus_were),
         cmocka_unit_test(test_csv_has_every_variant_under_one_header),
         cmocka_unit_test(test_csv_of_static_mode_leaves_times_empty),
         cmocka_unit_test(test_json_has_everything),

@@ -379,7 +379,7 @@ static void unknown_keys(void **state)
     assert_refused(
         scene, "[sweep]\njobs = 3\n[sum]\n", 2,
         "unknown key 'jobs'; expected one of: tuned, results, templates, launch_timeout_s, "
-        "compile_timeout_s, budget, evaluations");
+        "compile_timeout_s, budget, evaluations, device");
     assert_refused(scene, "[sum]\nblok_size = 3\n", 2,
                    "unknown key 'blok_size'; did you mean 'block_size'?");
     assert_refused(scene, "[sum]\nzzz = 3\n", 2,

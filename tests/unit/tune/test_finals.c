@@ -86,7 +86,7 @@ static void assert_unharmed(const char *script)
 {
     struct tuning_fixture fixture;
     fixture_check(&fixture, hold(&fixture, script, CLOSE_AND_SLOW, 10));
-    assert_int_equal(gpu_client_losses(fixture.tuning.client), 1);
+    assert_int_equal(gpu_client_losses(tuning_client(&fixture.tuning)), 1);
     assert_true(fixture.job.study.has_winner);
     assert_int_equal(samples_of(&fixture, 20), MOST_SAMPLES);
     assert_int_equal(samples_of(&fixture, 20.0002), MOST_SAMPLES);
@@ -281,7 +281,7 @@ static void who_begins_anew_is_loaded(void **state)
                                  "measure:us=6 6 signal 9\n"
                                  "measure:us=6.0001 8 merge {\"runs\":1}\n",
                                  CLOSE_AND_SLOW_BATCHES, 10));
-    assert_int_equal(gpu_client_losses(fixture.tuning.client), 1);
+    assert_int_equal(gpu_client_losses(tuning_client(&fixture.tuning)), 1);
     assert_all_single(&fixture);
     fixture_assert_measured(&fixture, 7);
     fixture_end(&fixture);

@@ -60,7 +60,7 @@ static void each_failure_is_its_variant_s_alone(void **state)
     fixture_assert_outcome(&fixture, 29, OUTCOME_FAULT, "sent an invalid message");
     fixture_assert_measured(&fixture, 30);
     fixture_assert_outcome(&fixture, 31, OUTCOME_CONSTRAINT, "us < 31 or registers < 10");
-    assert_int_equal(gpu_client_losses(fixture.tuning.client), 4);
+    assert_int_equal(gpu_client_losses(tuning_client(&fixture.tuning)), 4);
     fixture_end(&fixture);
 }
 

@@ -26,6 +26,8 @@ struct tuning_fixture {
     struct progress progress;
     struct timings timings;
     struct tuning tuning;
+    struct fleet fleet;
+    struct team team;
     struct compile_ahead ahead;
     struct compile_job *support;
     struct error error;
@@ -74,6 +76,23 @@ static inline void fixture_check(const struct tuning_fixture *fixture, int statu
 /* Compile workers of the fixtures that follow. */
 static size_t fixture_workers = 2;
 
+/* GPUs of the fixtures that follow. */
+static size_t fixture_gpus = 1;
+
+static inline void fixture_find_gpus(struct tuning_fixture *fixture)
+{
+    struct device_list devices = {.count = fixture_gpus};
+    for (size_t i = 0; i < fixture_gpus; i++)
+        devices.ordinals[i] = (int)i;
+    fixture_check(fixture, fleet_start(&fixture->fleet, &devices, &fixture->loop, &fixture->error));
+    fixture_check(fixture, fleet_identify(&fixture->fleet, "cache", &fixture->error));
+    for (size_t i = 0; i < fixture_gpus; i++)
+        team_add(&fixture->team, &fixture->fleet.gpus[i]);
+    fixture->environment.gpu = fixture->fleet.gpus[0].gpu;
+    fixture->tuning.team = &fixture->team;
+    fixture->tuning.loop = &fixture->loop;
+}
+
 /* Everything until the first variant can be tried. Short finals. */
 static inline void fixture_start(struct tuning_fixture *fixture, const char *script,
                                  const char *rest, double launch_timeout_s)
@@ -88,13 +107,13 @@ static inline void fixture_start(struct tuning_fixture *fixture, const char *scr
     fixture_files(rest, launch_timeout_s);
     fixture_check(fixture, sweep_load(&fixture->sweep, "sweep.ini", NULL, 0, error));
     fixture_check(fixture, compile_pool_new(&tuning->pool, &fixture->loop, &options, error));
-    fixture_check(fixture, gpu_client_new(&tuning->client, 0, &fixture->loop, error));
-    fixture_check(fixture, gpu_client_gpu(tuning->client, &fixture->environment.gpu, error));
+    fixture_find_gpus(fixture);
     fixture_check(fixture,
                   compile_pool_set_arch(tuning->pool, fixture->environment.gpu.arch, error));
     struct record_repair repair;
     fixture_check(fixture, record_open(&tuning->record, "record.sqlite", &repair, error));
-    fixture_check(fixture, tune_job_request_support(tuning->pool, &tuning->support, error));
+    fixture_check(fixture, tune_job_request_support(tuning->pool, fixture->environment.gpu.arch,
+                                                    &tuning->support, error));
     tuning_job_init(job, &fixture->sweep.kernels[0], &fixture->sweep.kernels[0].problems[0],
                     &fixture->environment);
     fixture_check(fixture,
@@ -123,14 +142,14 @@ static inline void fixture_open(struct tuning_fixture *fixture)
                                         .values = fixture->job.problem,
                                         .support_cubin = "support",
                                         .launch_timeout_s = fixture->tuning.launch_timeout_s};
-    fixture_check(fixture,
-                  gpu_client_open(fixture->tuning.client, &problem, &empty_ns, &fixture->error));
+    fixture_check(fixture, team_open(&fixture->team, &problem, &empty_ns, &fixture->error));
 }
 
 static inline void fixture_end(struct tuning_fixture *fixture)
 {
     record_close(fixture->tuning.record);
-    gpu_client_free(fixture->tuning.client);
+    team_release(&fixture->team);
+    fleet_release(&fixture->fleet);
     compile_pool_free(fixture->tuning.pool);
     event_loop_release(&fixture->loop);
     tuning_job_release(&fixture->job);

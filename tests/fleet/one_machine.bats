@@ -1,0 +1,187 @@
+#!/usr/bin/env bats
+# Several GPUs of one machine: who does what, and what the user is told.
+shared_cubins=yes
+load ../cli/helper
+
+# processes_of COMMAND: so many processes made that call
+processes_of() {
+    grep " $1\$" calls | cut -d ' ' -f 1 | sort -u | grep -c .
+}
+
+@test "--device all: every GPU runs variants, and the result is that of one" {
+    stand_in "devices=3"
+    autotune --config "$sweeps/many.ini"
+    exits 0
+    mv results one
+    # everything is compiled; the others begin during the first trials of GPUs 0 and 1
+    stand_in "devices=3" "note = scale_good" "log = $scratch/calls" 0.fault=cuModuleLoadData:3:sleep400 \
+        1.fault=cuModuleLoadData:3:sleep400
+    autotune --config "$sweeps/many.ini" --device all
+    exits 0
+    equal "$(processes_of 'launch scale_good')" 3
+    equal "$(grep '^parameter' results/tuned.ini)" "$(grep '^parameter' one/tuned.ini)"
+    # which GPU measured what
+    autotune report --results results --format csv
+    equal "$(column finalist | paste -d' ' - <(column gpu_uuid) | grep '^1 GPU-' | sort -u | grep -c .)" 1
+    equal "$(count gpu_uuid "")" 0
+}
+
+@test "the report says how far GPUs were apart, and who held and who checked the finals" {
+    stand_in "devices=2" 1.base_ns=10800 0.fault=cuModuleLoadData:3:sleep300
+    autotune --config "$sweeps/scale.ini" --device all
+    exits 0
+    has out "screened on 2 GPUs; finals on GPU-000102" "GPU-01020304" "% slower (3 variants compared" \
+        "there the winner is " " % slower, and the fastest finalist"
+    cp out first
+    autotune report --results results
+    equal "$(grep GPU- out)" "$(grep GPU- first)"
+}
+
+@test "--device 0,2 and a sweep's device key choose GPUs; the option goes before the key" {
+    stand_in "devices=3" "log = $scratch/calls"
+    sweep <<'INI'
+device = 0, 2
+[scale]
+n = 2^14
+block_size = 64, 256
+num_load = 1, 4
+INI
+    autotune --config sweep.ini
+    exits 0
+    equal "$(processes_of cuDevicePrimaryCtxRetain)" 2
+    rm -rf calls results
+    autotune --config sweep.ini --device 1
+    exits 0
+    equal "$(processes_of cuDevicePrimaryCtxRetain)" 1
+}
+
+@test "a list of GPUs that cannot be read is refused at its line" {
+    sweep <<'INI'
+device = 0-2
+[scale]
+INI
+    autotune --config sweep.ini
+    refuses 5 "device '0-2'" "nor 'all'"
+    autotune --config "$sweeps/scale.ini" --device 0,
+    exits 2
+    has err "--device '0,'"
+}
+
+@test "a GPU that is not there: exit 3, naming it" {
+    stand_in "devices=2"
+    autotune --config "$sweeps/scale.ini" --device 0,5
+    exits 3
+    has err 5
+    [ ! -e results/tuned.ini ]
+}
+
+@test "every GPU has a lock of its own" {
+    stand_in "devices=2"
+    mkdir locks
+    uuid=$("$AUTOTUNE" devices | sed -n 's/^device 1:.*\(GPU-[0-9a-f-]*\),.*/\1/p')
+    exec 9>"locks/autotune-$uuid.lock"
+    flock 9
+    autotune --config "$sweeps/scale.ini" --device all --no-wait
+    exits 3
+    has err "is being used by another run"
+    autotune --config "$sweeps/scale.ini" --device 0 --no-wait
+    exits 0
+}
+
+@test "different models: each has a study and a section of its own, at the same time" {
+    stand_in "devices=3" "1.name=Stand-in B200" 1.compute_capability=100 1.best_block=1024 \
+        1.best_grid=16
+    autotune --config "$sweeps/scale.ini" --device all
+    exits 0
+    equal "$(grep -c '^kernel = scale' results/tuned.ini)" 2
+    equal "$(sed -n 's/^gpu = //p' results/tuned.ini | sort | tr '\n' ' ')" "Stand-in B200 Stand-in H200 "
+    has out "on Stand-in B200" "on Stand-in H200" "screened on 2 GPUs"
+    equal "$(sed -n '/B200/,/^$/s/^parameter.block_size = //p' results/tuned.ini)" 1024
+    equal "$(sed -n '/H200/,/^$/s/^parameter.block_size = //p' results/tuned.ini)" 256
+    ls results/stand-in-b200/scale/*.csv results/stand-in-h200/scale/*.csv
+    autotune --config "$sweeps/scale.ini" --device all
+    exits 0
+    has err "nothing to do"
+}
+
+@test "models of one architecture share what is compiled" {
+    stand_in "devices=2" "1.name=Stand-in GH200"
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    find cache/cubin -type f >one
+    autotune --config "$sweeps/scale.ini" --device all
+    exits 0
+    equal "$(grep -c '^kernel = scale' results/tuned.ini)" 2
+    equal "$(find cache/cubin -type f | sort)" "$(sort one)"
+}
+
+@test "GPUs with one name that differ otherwise are refused" {
+    stand_in "devices=2" 1.memory_bytes=2147483648
+    autotune --config "$sweeps/scale.ini" --device all
+    exits 2
+    has err "GPU 1 is a 'Stand-in H200' like GPU 0, but with other memory"
+}
+
+@test "a GPU that fails leaves its work to the others; the run ends well" {
+    stand_in "devices=2" 0.fault=cuModuleLoadData:3:sleep400 1.fault=cuLaunchKernel:50+:CUDA_ERROR_ECC_UNCORRECTABLE
+    autotune --config "$sweeps/scale.ini" --device all --format csv
+    exits 0
+    equal "$(count outcome measured)" 9
+    has err "GPU 1 (GPU-01020304-0506-0708-090a-0b0c0d0e0f10) failed: " "the others take over its work"
+    has out GPU-00010203
+}
+
+@test "if the first GPU fails, another one holds the finals" {
+    stand_in "devices=2" 1.fault=cuModuleLoadData:3:sleep300 0.fault=cuLaunchKernel:50+:CUDA_ERROR_ECC_UNCORRECTABLE
+    autotune --config "$sweeps/scale.ini" --device all --format csv
+    exits 0
+    equal "$(count outcome measured)" 9
+    has err "GPU 0 (GPU-00010203-0405-0607-0809-0a0b0c0d0e0f) failed: "
+    equal "$(column winner | paste -d' ' - <(column gpu_uuid) | grep '^1')" \
+        "1 GPU-01020304-0506-0708-090a-0b0c0d0e0f10"
+}
+
+@test "a GPU that somebody else uses pauses, and its times do not count" {
+    stand_in "devices=2" 0.fault=cuModuleLoadData:3:sleep400 1.processes=1
+    autotune --config "$sweeps/scale.ini" --device all --format csv
+    exits 0
+    has err "GPU 1 (GPU-01020304-0506-0708-090a-0b0c0d0e0f10) pauses: another process is using it"
+    equal "$(column gpu_uuid | sort -u)" GPU-00010203-0405-0607-0809-0a0b0c0d0e0f
+}
+
+@test "Ctrl-C ends a run on several GPUs, and the next one goes on" {
+    stand_in "devices=3" "2.name=Stand-in other" "fault=cuModuleLoadData:20+:hang"
+    "$AUTOTUNE" --config "$sweeps/scale.ini" --device all >out 2>err &
+    run=$!
+    for ((i = 0; i < 200; i++)); do
+        [ -s standin.control.state ] && [ -e results/record.sqlite-wal ] && break
+        sleep 0.05
+    done
+    sleep 0.5
+    kill -INT "$run"
+    code=0
+    wait "$run" || code=$?
+    exits 130
+    has err "interrupted; " "run the same command to go on"
+    stand_in "devices=3" "2.name=Stand-in other"
+    autotune --config "$sweeps/scale.ini" --device all --quiet
+    exits 0
+    equal "$(grep -c '^kernel = scale' results/tuned.ini)" 2
+}
+
+@test "what needs several GPUs is skipped visibly if there is one; its template compiles" {
+    code=0
+    "$SOURCE_DIR/tests/gpu_fleet.sh" "$BUILD_DIR" results >out 2>err || code=$?
+    exits 77
+    has out "skipped: needs two GPUs of one model; there are 1"
+    autotune check --template "$SOURCE_DIR/tests/bench/fleet.ini" --compile --arch sm_90
+    exits 0
+}
+
+@test "a search proposes for all GPUs at once, and tries as many variants as it may" {
+    stand_in "devices=3" "2.name=Stand-in other" "fault=cuModuleLoadData:*:sleep5"
+    autotune --config "$sweeps/many.ini" --device all --evaluations 12 --format csv
+    exits 0
+    equal "$(count outcome measured)" 24
+    equal "$(count winner 1)" 2
+}

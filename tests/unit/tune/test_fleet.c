@@ -1,0 +1,332 @@
+/* Several GPUs of one model screen a study together; scripted workers. */
+#include "tune/fleet.h"
+
+#include "tune/finals.h"
+#include "tune/screening.h"
+#include "unit/tune/tuning_fixture.h"
+
+/* Opens the problem on the first GPU and screens; the outcome of every variant must be known then. */
+static void screen(struct tuning_fixture *fixture)
+{
+    fixture_open(fixture);
+    fixture_check(fixture, screening_hold(&fixture->tuning, &fixture->job, &fixture->error));
+    assert_int_equal(fixture->job.known_count, fixture->job.study.result_count);
+}
+
+static void start(struct tuning_fixture *fixture, size_t gpus, const char *script, const char *rest)
+{
+    fixture_gpus = gpus;
+    fixture_start(fixture, script, rest, 0.5);
+    fixture_gpus = 1;
+}
+
+static void every_gpu_takes_its_share(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    /* nobody's first trial ends before everyone has one */
+    start(&fixture, 3,
+          "trial@0 1 after 1 trial@2\n"
+          "trial@1 1 after 1 trial@2\n"
+          "trial@2 1 after 1 trial@1\n",
+          "us = 20..39");
+    screen(&fixture);
+    for (int us = 20; us < 40; us++)
+        fixture_assert_measured(&fixture, us);
+    assert_true(scripted_worker_count("trial") >= 20);
+    assert_true(scripted_worker_count("trial@0") < 20);
+    assert_true(scripted_worker_count("trial@1") > 0);
+    assert_true(scripted_worker_count("trial@2") > 0);
+    fixture_end(&fixture);
+}
+
+/* What goes wrong on one GPU is its variant's, and costs the others nothing. */
+static void failures_stay_with_their_variants(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2,
+          "trial:us=22 * fail wrong_result\n"
+          "trial:us=23 * lose fault\n"
+          "trial:us=24 * hang\n"
+          "trial:us=25 * signal 11\n",
+          "us = 20..29");
+    screen(&fixture);
+    fixture_assert_outcome(&fixture, 22, OUTCOME_WRONG_RESULT, "scripted");
+    fixture_assert_outcome(&fixture, 23, OUTCOME_FAULT, "scripted");
+    fixture_assert_outcome(&fixture, 24, OUTCOME_TIMEOUT, "did not end within 0.5 s");
+    fixture_assert_outcome(&fixture, 25, OUTCOME_FAULT,
+                           "was killed by signal 11 (Segmentation fault)");
+    for (int us = 26; us < 30; us++)
+        fixture_assert_measured(&fixture, us);
+    fixture_end(&fixture);
+}
+
+/* GPU 1 is 5 % slower: its times are recorded as they are, and compared as if GPU 0 had taken them. */
+static void the_times_of_a_slower_gpu_are_put_right(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2,
+          "trial@0 1 after 1 trial@1\n"
+          "trial@1 * slower 1.05\n",
+          "us = 20, 20.3, 20.4, 22, 23, 24, 25, 26, 27, 28, 29, 30");
+    screen(&fixture);
+    const struct study *study = &fixture.job.study;
+    assert_int_equal(study->gpu_count, 2);
+    assert_string_equal(study->gpus[0].uuid, "GPU-scripted");
+    assert_string_equal(study->gpus[1].uuid, "GPU-scripted-1");
+    assert_true(study->gpus[0].ratio == 1);
+    assert_int_equal(study->gpus[1].compared, 3);
+    assert_true(study->gpus[1].ratio > 1.049 && study->gpus[1].ratio < 1.051);
+    size_t slower = 0;
+    size_t count;
+    bool *chosen = tuning_choose(&fixture.tuning, study, 64, &count);
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        double us = fixture_us(result);
+        bool on_second = strcmp(result->gpu, "GPU-scripted-1") == 0;
+        double expected_ns = 1e3 * us * (on_second ? 1.05 : 1);
+        assert_true(on_second || strcmp(result->gpu, "GPU-scripted") == 0);
+        assert_true(result->time.median_ns > 0.999 * expected_ns &&
+                    result->time.median_ns < 1.001 * expected_ns);
+        assert_int_equal(chosen[i], us <= 20.4);
+        slower += on_second;
+    }
+    assert_true(slower > 0);
+    free(chosen);
+    fixture_end(&fixture);
+}
+
+/* GPU 1 is 2 % slower, but only 1 % with the variant that comes second. */
+static void finals_are_held_on_one_gpu_and_checked_on_another(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2,
+          "trial@1 * slower 1.02\n"
+          "measure@1:us=20.1 * slower 1.005\n"
+          "measure@1 * slower 1.02\n",
+          "us = 20, 20.1, 25");
+    screen(&fixture);
+    fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    const struct study *study = &fixture.job.study;
+    const struct study_gpu *checker = &study->gpus[1];
+    fixture_assert_winner(&fixture, 20);
+    assert_string_equal(fixture_result(&fixture, 20)->gpu, "GPU-scripted");
+    assert_string_equal(fixture_result(&fixture, 20.1)->gpu, "GPU-scripted");
+    assert_true(checker->winner_ratio > 1.018 && checker->winner_ratio < 1.022);
+    /* 20.4 there, and the other 20.2005 */
+    assert_true(checker->winner_loss > 0.0085 && checker->winner_loss < 0.0115);
+    assert_true(scripted_worker_count("measure@1") >= 8);
+    assert_int_equal(checker->failed, 0);
+    fixture_end(&fixture);
+}
+
+/* A finalist that fails only there is not out, but the report says so. */
+static void what_fails_in_the_check_is_told_and_stays(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2, "measure@1:us=20.01 * fail wrong_result\n", "us = 20, 20.01, 25");
+    screen(&fixture);
+    fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    assert_true(fixture.job.study.has_winner);
+    fixture_assert_measured(&fixture, 20);
+    fixture_assert_measured(&fixture, 20.01);
+    assert_int_equal(fixture.job.study.gpus[1].failed, 1);
+    fixture_end(&fixture);
+}
+
+static void assert_all_measured_on(const struct tuning_fixture *fixture, const char *uuid)
+{
+    const struct study *study = &fixture->job.study;
+    for (size_t i = 0; i < study->result_count; i++) {
+        fixture_assert_measured(fixture, fixture_us(&study->results[i]));
+        assert_string_equal(study->results[i].gpu, uuid);
+    }
+}
+
+/* Its worker dies, and so do the successors. */
+static void a_gpu_that_fails_leaves_its_work_to_the_others(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2,
+          "trial@0 1 after 1 trial@1\n"
+          "trial@1 1 die 3\n"
+          "device@1 2-4 die 3\n",
+          "us = 20..27");
+    screen(&fixture);
+    assert_all_measured_on(&fixture, "GPU-scripted");
+    assert_true(fixture.team.gpus[1]->away);
+    assert_int_equal(fixture.team.lead, 0);
+    fixture_end(&fixture);
+}
+
+static void a_gpu_comes_back_when_it_can(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    /* the first one waits for the other */
+    start(&fixture, 2,
+          "trial@0 1 after 1 trial@1\n"
+          "trial@0 2 after 2 trial@1\n"
+          "trial@1 1 die 3\n"
+          "device@1 2-4 die 3\n",
+          "us = 20..27");
+    fixture.tuning.launch_timeout_s = 30;
+    screen(&fixture);
+    assert_false(fixture.team.gpus[1]->away);
+    assert_true(scripted_worker_count("trial@1") >= 2);
+    for (int us = 20; us < 28; us++)
+        fixture_assert_measured(&fixture, us);
+    fixture_end(&fixture);
+}
+
+/* The finals are then the other's, too. */
+static void if_the_leading_gpu_fails_another_one_leads(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2,
+          "trial@1 1 after 1 trial@0\n"
+          "trial@0 1 die 3\n"
+          "device@0 2- die 3\n",
+          "us = 20..27");
+    screen(&fixture);
+    assert_int_equal(fixture.team.lead, 1);
+    fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    fixture_assert_winner(&fixture, 20);
+    assert_all_measured_on(&fixture, "GPU-scripted-1");
+    assert_string_equal(fixture.job.study.gpus[0].uuid, "GPU-scripted-1");
+    fixture_end(&fixture);
+}
+
+static void if_all_gpus_fail_so_does_the_run(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2, "trial 1- die 3\ndevice 3- die 3\ndevice@1 2- die 3\n", "us = 20..27");
+    fixture_open(&fixture);
+    assert_int_equal(screening_hold(&fixture.tuning, &fixture.job, &fixture.error), ERROR_WORKER);
+    assert_non_null(strstr(fixture.error.message, "before it was ready"));
+    fixture_end(&fixture);
+}
+
+/* What it measured is measured by another one. */
+static void a_gpu_that_somebody_else_uses_pauses(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2,
+          "trial@0 1 after 1 trial@1\n"
+          "trial@1 * merge {\"other_processes\":1,\"sm_clock_mhz\":1000}\n",
+          "us = 20..27");
+    screen(&fixture);
+    assert_all_measured_on(&fixture, "GPU-scripted");
+    assert_true(scripted_worker_count("trial@1") > 0);
+    fixture_end(&fixture);
+}
+
+static void what_a_throttled_gpu_measures_is_measured_by_another(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2,
+          "trial@0 1 after 1 trial@1\n"
+          "trial@1 * merge {\"throttled\":true,\"other_processes\":0,\"sm_clock_mhz\":1000}\n",
+          "us = 20..27");
+    screen(&fixture);
+    assert_all_measured_on(&fixture, "GPU-scripted");
+    fixture_end(&fixture);
+}
+
+static void if_all_are_disturbed_one_goes_on(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2, "trial * merge {\"other_processes\":1,\"sm_clock_mhz\":1000}\n",
+          "us = 20..27");
+    screen(&fixture);
+    for (int us = 20; us < 28; us++)
+        fixture_assert_measured(&fixture, us);
+    fixture_end(&fixture);
+}
+
+static void a_check_that_fails_costs_nothing(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2, "measure@1 * die 3\ndevice@1 2- die 3\n", "us = 20, 20.1, 25");
+    screen(&fixture);
+    fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    fixture_assert_winner(&fixture, 20);
+    assert_true(fixture.job.study.gpus[1].winner_ratio == 0);
+    fixture_end(&fixture);
+}
+
+static void a_single_variant_is_done_once(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2, "", "us = 20");
+    screen(&fixture);
+    fixture_assert_measured(&fixture, 20);
+    assert_int_equal(scripted_worker_count("trial"), 2); /* once more to compare the GPUs */
+    fixture_end(&fixture);
+}
+
+static struct gpu gpu_of(const char *arch, const char *name)
+{
+    struct gpu gpu;
+    assert_int_equal(gpu_from_arch(arch, &gpu, NULL), 0);
+    (void)snprintf(gpu.name, sizeof gpu.name, "%s", name);
+    return gpu;
+}
+
+static void gpus_are_alike_if_all_but_their_clocks_agree(void **state)
+{
+    (void)state;
+    const struct gpu first = gpu_of("sm_90", "A");
+    struct gpu second = first;
+    assert_true(fleet_alike(&first, &second));
+    second.attributes[GPU_clock_khz] = first.attributes[GPU_clock_khz] * 1009 / 1000;
+    assert_true(fleet_alike(&first, &second));
+    second.attributes[GPU_clock_khz] = first.attributes[GPU_clock_khz] * 102 / 100;
+    assert_false(fleet_alike(&first, &second));
+    second = first;
+    second.memory_bytes /= 2;
+    assert_false(fleet_alike(&first, &second));
+    second = first;
+    second.attributes[GPU_sm_count]--;
+    assert_false(fleet_alike(&first, &second));
+    second = gpu_of("sm_90", "B");
+    assert_false(fleet_alike(&first, &second));
+    second = gpu_of("sm_80", "A");
+    assert_false(fleet_alike(&first, &second));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        return scripted_worker_main(argv);
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(every_gpu_takes_its_share),
+        SCRATCH_TEST(failures_stay_with_their_variants),
+        SCRATCH_TEST(the_times_of_a_slower_gpu_are_put_right),
+        SCRATCH_TEST(finals_are_held_on_one_gpu_and_checked_on_another),
+        SCRATCH_TEST(what_fails_in_the_check_is_told_and_stays),
+        SCRATCH_TEST(a_gpu_that_fails_leaves_its_work_to_the_others),
+        SCRATCH_TEST(a_gpu_comes_back_when_it_can),
+        SCRATCH_TEST(if_the_leading_gpu_fails_another_one_leads),
+        SCRATCH_TEST(if_all_gpus_fail_so_does_the_run),
+        SCRATCH_TEST(a_gpu_that_somebody_else_uses_pauses),
+        SCRATCH_TEST(what_a_throttled_gpu_measures_is_measured_by_another),
+        SCRATCH_TEST(if_all_are_disturbed_one_goes_on),
+        SCRATCH_TEST(a_check_that_fails_costs_nothing),
+        SCRATCH_TEST(a_single_variant_is_done_once),
+        cmocka_unit_test(gpus_are_alike_if_all_but_their_clocks_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,37 @@
+/*
+ * The GPUs of one model that worked on a study together, and how far apart they were. Times on one of
+ * them are a few percent from those on another, and not by the same factor for every variant. So a few
+ * variants are timed on all, and the finals are held on the first and checked on another.
+ */
+#ifndef AUTOTUNE_STUDY_GPU_H
+#define AUTOTUNE_STUDY_GPU_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { GPU_UUID_BYTES = 48 };
+
+struct study_gpu {
+    char uuid[GPU_UUID_BYTES];
+    size_t compared;     /* variants that were timed on it and on the first */
+    size_t failed;       /* that were valid on another GPU, but not on this one */
+    double ratio;        /* its times over the first's: the median of these; 0: not known */
+    double spread;       /* the farthest that one of these is from it, as a share */
+    double winner_ratio; /* the check of the finals: the winner's time here over that in the finals;
+                            0: they were not checked here */
+    double
+        winner_loss; /* how much faster the fastest finalist here is than the winner, as a share */
+};
+
+/* As a JSON array (a new reference), and back: a new array, or NULL if it is none; `json` may be NULL. */
+json_t *study_gpus_to_json(const struct study_gpu *gpus, size_t count);
+struct study_gpu *study_gpus_from_json(const json_t *json, size_t *count);
+
+/* What times on that GPU are to be divided by to compare with the first's: 1 if it is not known. */
+double study_gpus_ratio(const struct study_gpu *gpus, size_t count, const char *uuid);
+
+/* By how much, as a share, comparing times of different GPUs may be wrong; 0 if there is one. */
+double study_gpus_spread(const struct study_gpu *gpus, size_t count);
+
+#endif

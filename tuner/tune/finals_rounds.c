@@ -1,0 +1,264 @@
+#include "tune/finals_rounds.h"
+
+#include "base/alloc.h"
+#include "base/statistics.h"
+#include "tune/kernel_stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FINAL_SAMPLES = 3 /* samples a round, whose mean is the round's */ };
+
+/* Times of batches and of single runs do not compare: if one that could win cannot be batched, for
+ * want of memory, the finals begin anew with single runs for all. */
+static void give_up_batches(struct finals *finals)
+{
+    for (size_t i = 0; i < finals->count; i++) {
+        const struct result *result = &finals->job->study.results[finals->indices[i]];
+        finals->runs[i] = 1;
+        finals->sample_counts[i] = 0;
+        finals->contenders[i].count = finals->contenders[i].reading_count = 0;
+        finals->contenders[i].out = result->outcome != OUTCOME_MEASURED;
+    }
+}
+
+/* Whether some are batched and others that could win are not. */
+static bool is_mixed(const struct finals *finals)
+{
+    bool batched = false;
+    bool single = false;
+    for (size_t i = 0; i < finals->count; i++) {
+        const struct result *result = &finals->job->study.results[finals->indices[i]];
+        batched = batched || finals->runs[i] > 1;
+        single = single || (finals->runs[i] == 1 && result->time.median_ns < TUNING_COMPARABLE_NS);
+    }
+    return batched && single;
+}
+
+void finals_choose(struct finals *finals)
+{
+    const struct study *study = &finals->job->study;
+    size_t chosen_count;
+    size_t contender_count = 0;
+    size_t runs_count = 0;
+    bool *chosen =
+        tuning_choose(finals->tuning, study, finals->tuning->rules.finalists, &chosen_count);
+    for (size_t i = 0; i < study->result_count; i++) {
+        if (!chosen[i])
+            continue;
+        *ARRAY_APPEND(finals->indices, finals->count) = i;
+        struct contender *contender = ARRAY_APPEND(finals->contenders, contender_count);
+        *contender = tuning_contender(&study->results[i], i);
+        contender->samples_ns = NULL;
+        contender->count = 0;
+        *ARRAY_APPEND(finals->runs, runs_count) = study->results[i].runs;
+    }
+    free(chosen);
+    finals->rounds_ns = alloc_zeroed(finals->count, sizeof *finals->rounds_ns);
+    finals->samples_ns = alloc_zeroed(finals->count, sizeof *finals->samples_ns);
+    finals->sample_counts = alloc_zeroed(finals->count, sizeof *finals->sample_counts);
+    finals->loaded = alloc_zeroed(finals->count, sizeof *finals->loaded);
+    if (is_mixed(finals))
+        give_up_batches(finals);
+}
+
+void finals_release(struct finals *finals)
+{
+    for (size_t i = 0; i < finals->count; i++) {
+        free(finals->rounds_ns[i]);
+        free(finals->samples_ns[i]);
+    }
+    free(finals->rounds_ns);
+    free(finals->samples_ns);
+    free(finals->sample_counts);
+    free(finals->contenders);
+    free(finals->runs);
+    free(finals->loaded);
+    free(finals->indices);
+}
+
+void finals_disqualify(struct finals *finals, size_t contender,
+                       const struct gpu_client_answer *answer)
+{
+    finals->contenders[contender].out = true;
+    if (finals->checked == NULL) {
+        tuning_job_take_answer(finals->job, finals->indices[contender], answer);
+        return;
+    }
+    finals->sample_counts[contender] = 0;
+    finals->failed++;
+}
+
+size_t finals_count(const struct finals *finals)
+{
+    size_t in = 0;
+    for (size_t i = 0; i < finals->count; i++)
+        in += !finals->contenders[i].out;
+    return in;
+}
+
+/* Results from the record have no job yet. */
+static int ensure_job(struct finals *finals, size_t index, struct error *error)
+{
+    struct tuning_job *job = finals->job;
+    struct tuning *tuning = finals->tuning;
+    int status = 0;
+    if (job->compile_jobs[index] == NULL)
+        status = tuning_job_request(job, tuning->pool, index, error);
+    timings_stage(tuning->timings, TIMING_COMPILE);
+    return status != 0 ? status : compile_pool_wait(tuning->pool, job->compile_jobs[index], error);
+}
+
+/* A worker that is lost takes the variants with it that it had loaded. Returns whether one was lost
+ * since the last call. */
+static bool note_losses(struct finals *finals)
+{
+    unsigned losses = gpu_client_losses(finals->gpu->client);
+    bool lost = losses != finals->losses;
+    finals->losses = losses;
+    for (size_t i = 0; i < finals->count && lost; i++)
+        finals->loaded[i] = false;
+    return lost;
+}
+
+/* The driver's statistics replace the compiler's; what only the compiler knows stays. */
+static int load(struct finals *finals, size_t contender, struct error *error)
+{
+    struct tuning *tuning = finals->tuning;
+    size_t index = finals->indices[contender];
+    struct result *result = &finals->job->study.results[index];
+    struct gpu_client_answer answer;
+    int status = ensure_job(finals, index, error);
+    if (status != 0)
+        return status;
+    const struct kernel_stats_source source = tuning_job_stats_source(finals->job, index);
+    timings_stage(tuning->timings, TIMING_LOAD);
+    status =
+        gpu_client_load(finals->gpu->client, (int64_t)index, finals->job->compile_jobs[index]->path,
+                        &result->parameters, result, &answer, error);
+    if (status != 0 || answer.again)
+        return status;
+    if (answer.outcome != OUTCOME_MEASURED) {
+        finals_disqualify(finals, contender, &answer);
+        return 0;
+    }
+    kernel_stats_limit(&source, answer.entry, &result->stats);
+    finals->loaded[contender] = true;
+    return 0;
+}
+
+int finals_load(struct finals *finals, struct error *error)
+{
+    int status = 0;
+    (void)note_losses(finals);
+    for (size_t i = 0; i < finals->count && status == 0; i = note_losses(finals) ? 0 : i + 1)
+        if (!finals->contenders[i].out && !finals->loaded[i])
+            status = load(finals, i, error);
+    return status;
+}
+
+static void append_samples(struct finals *finals, size_t contender, const double *samples,
+                           size_t count)
+{
+    struct contender *who = &finals->contenders[contender];
+    double sum_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = samples[i];
+        sum_ns += samples[i];
+    }
+    *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = sum_ns / (double)count;
+    who->samples_ns = finals->rounds_ns[contender];
+    who->readings_ns = finals->samples_ns[contender];
+    who->reading_count = finals->sample_counts[contender];
+}
+
+/* Everyone who is in is measured once, in shuffled order and in the same copy of the code. */
+struct round {
+    size_t *waiting; /* contenders, the next one last */
+    size_t waiting_count;
+    size_t sent[GPU_TRIALS]; /* the oldest first */
+    size_t sent_count;
+    size_t copy;
+    bool anew; /* one cannot be batched: the finals begin anew */
+};
+
+static void send_next(struct finals *finals, struct round *round)
+{
+    size_t contender = round->waiting[--round->waiting_count];
+    const struct gpu_client_sampling sampling = {
+        .count = FINAL_SAMPLES, .copy = round->copy, .batched = finals->runs[contender] > 1};
+    if (finals->contenders[contender].out)
+        return;
+    gpu_client_measure_send(finals->gpu->client, (int64_t)finals->indices[contender], &sampling);
+    round->sent[round->sent_count++] = contender;
+}
+
+static int take_oldest(struct finals *finals, struct round *round, struct error *error)
+{
+    struct gpu_client_answer answer;
+    double *samples = NULL;
+    size_t count = 0;
+    int runs;
+    size_t contender = round->sent[0];
+    timings_stage(finals->tuning->timings, TIMING_FINALS);
+    int status =
+        gpu_client_measure_take(finals->gpu->client, &samples, &count, &runs, &answer, error);
+    round->sent_count--;
+    memmove(round->sent, round->sent + 1, round->sent_count * sizeof *round->sent);
+    if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+        finals_disqualify(finals, contender, &answer);
+    else if (status == 0 && answer.again)
+        round->waiting[round->waiting_count++] = contender;
+    else if (status == 0 && (runs > 1) != (finals->runs[contender] > 1))
+        round->anew = true;
+    else if (status == 0)
+        append_samples(finals, contender, samples, count);
+    free(samples);
+    return status;
+}
+
+/* One step: send a request ahead, if it can be sent, else take the oldest answer. */
+static int round_step(struct finals *finals, struct round *round, struct error *error)
+{
+    bool ready = round->waiting_count > 0 && round->sent_count < GPU_TRIALS && !round->anew;
+    if (note_losses(finals)) { /* what was sent is forgotten */
+        while (round->sent_count > 0)
+            round->waiting[round->waiting_count++] = round->sent[--round->sent_count];
+        return 0;
+    }
+    if (!ready)
+        return take_oldest(finals, round, error);
+    int status = round->sent_count == 0 ? finals_load(finals, error) : 0; /* may put some out */
+    if (status == 0)
+        send_next(finals, round);
+    return status;
+}
+
+int finals_run_round(struct finals *finals, unsigned number, bool *anew, struct error *error)
+{
+    struct round round = {.waiting_count = finals->count, .copy = number};
+    int status = 0;
+    round.waiting = alloc_zeroed(finals->count, sizeof *round.waiting);
+    for (size_t i = 0; i < finals->count; i++)
+        round.waiting[i] = i;
+    statistics_shuffle(round.waiting, finals->count, &finals->random);
+    while (status == 0 && ((round.waiting_count > 0 && !round.anew) || round.sent_count > 0))
+        status = round_step(finals, &round, error);
+    *anew = round.anew;
+    if (*anew)
+        give_up_batches(finals);
+    free(round.waiting);
+    return status;
+}
+
+int finals_unload(struct finals *finals, struct error *error)
+{
+    int status = 0;
+    timings_stage(finals->tuning->timings, TIMING_LOAD);
+    for (size_t i = 0; i < finals->count && status == 0; i++) {
+        (void)note_losses(finals);
+        if (finals->loaded[i])
+            status = gpu_client_unload(finals->gpu->client, (int64_t)finals->indices[i], error);
+    }
+    return status;
+}

@@ -1,0 +1,59 @@
+/*
+ * Rounds of finals on one GPU: its finalists are loaded, and each is measured once a round. What the
+ * samples mean is decided elsewhere (finals.c, race.h).
+ */
+#ifndef AUTOTUNE_FINALS_ROUNDS_H
+#define AUTOTUNE_FINALS_ROUNDS_H
+
+#include "base/error.h"
+#include "tune/fleet.h"
+#include "tune/race.h"
+#include "tune/tuning.h"
+#include "tune/tuning_job.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct finals {
+    struct tuning *tuning;
+    struct tuning_job *job;
+    struct fleet_gpu *gpu;        /* that they are held on */
+    const struct finals *checked; /* finals on another GPU, which these check: failures are not the
+                                     variants' own; NULL: none */
+    size_t failed;                /* contenders, in a check */
+    bool over;
+    size_t *indices;              /* of the finalists, into the study's results */
+    struct contender *contenders; /* samples_ns[i]: the mean of round i */
+    double **rounds_ns;           /* what the contenders' samples point to */
+    double **samples_ns;          /* raw */
+    size_t *sample_counts;
+    int *runs;       /* of which a sample is the mean: as in the screening, or 1 for all */
+    bool *loaded;    /* in the present worker */
+    unsigned losses; /* of workers, when `loaded` was true */
+    size_t count;
+    uint64_t random;
+};
+
+/* Chooses the finalists of finals->job, by the rules of finals->tuning. */
+void finals_choose(struct finals *finals);
+void finals_release(struct finals *finals);
+
+/* A finalist that fails now, after passing the screening, is out with that outcome. */
+void finals_disqualify(struct finals *finals, size_t contender,
+                       const struct gpu_client_answer *answer);
+
+/* How many are in. */
+size_t finals_count(const struct finals *finals);
+
+/* Loads those that are in and not loaded: all of them again if the worker is lost on the way. No
+ * request may be under way. */
+int finals_load(struct finals *finals, struct error *error);
+
+/* Measures everyone who is in. `*anew`: the finals begin anew, because one cannot be batched. */
+int finals_run_round(struct finals *finals, unsigned number, bool *anew, struct error *error);
+
+/* Unloads what is loaded. */
+int finals_unload(struct finals *finals, struct error *error);
+
+#endif

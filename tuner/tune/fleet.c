@@ -1,0 +1,170 @@
+#include "tune/fleet.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "tune/gpu_cache.h"
+#include "tune/gpu_list.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Every GPU that the driver shows. */
+static int list_all(struct device_list *devices, struct error *error)
+{
+    struct gpu *gpus;
+    size_t count;
+    int status = gpu_list(&gpus, &count, error);
+    free(gpus);
+    *devices = (struct device_list){0};
+    for (size_t i = 0; i < count && i < DEVICES_MOST; i++)
+        devices->ordinals[devices->count++] = (int)i;
+    if (status == 0 && count == 0)
+        status = error_set(error, ERROR_DEVICE, "the driver shows no GPU");
+    return status;
+}
+
+int fleet_start(struct fleet *fleet, const struct device_list *devices, struct event_loop *loop,
+                struct error *error)
+{
+    struct device_list list = *devices;
+    int status = list.all ? list_all(&list, error) : 0;
+    if (status == 0 && list.count == 0)
+        list.count = 1; /* GPU 0 */
+    fleet->gpus = alloc_zeroed(list.count, sizeof *fleet->gpus);
+    for (size_t i = 0; i < list.count && status == 0; i++) {
+        struct fleet_gpu *gpu = &fleet->gpus[fleet->count++];
+        gpu->ordinal = list.ordinals[i];
+        gpu->lock.file = -1;
+        status = gpu_client_new(&gpu->client, gpu->ordinal, loop, error);
+    }
+    return status;
+}
+
+void fleet_release(struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->count && fleet->count > 1; i++) /* they end at the same time */
+        if (fleet->gpus[i].client != NULL)
+            gpu_client_kill(fleet->gpus[i].client);
+    for (size_t i = 0; i < fleet->count; i++)
+        gpu_client_free(fleet->gpus[i].client);
+    for (size_t i = 0; i < fleet->count; i++) /* when no worker uses a GPU */
+        gpu_lock_release(&fleet->gpus[i].lock);
+    free(fleet->gpus);
+    *fleet = (struct fleet){0};
+}
+
+int fleet_identify(struct fleet *fleet, const char *folder, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < fleet->count && status == 0; i++) {
+        struct fleet_gpu *gpu = &fleet->gpus[i];
+        gpu->assumed = gpu_cache_read(folder, gpu->ordinal, &gpu->gpu);
+        if (gpu->assumed)
+            continue;
+        status = gpu_client_gpu(gpu->client, &gpu->gpu, error);
+        if (status == 0)
+            gpu_cache_write(folder, gpu->ordinal, &gpu->gpu);
+    }
+    return status;
+}
+
+int fleet_confirm(struct fleet_gpu *gpu, const char *folder, struct error *error)
+{
+    struct gpu actual;
+    int status = gpu->assumed ? gpu_client_gpu(gpu->client, &actual, error) : 0;
+    if (status != 0)
+        return status;
+    if (gpu->assumed && !gpu_equal(&actual, &gpu->gpu)) {
+        gpu_cache_write(folder, gpu->ordinal, &actual);
+        return error_set(error, ERROR_DEVICE,
+                         "device %d is not what it was the last time; run the same command again",
+                         gpu->ordinal);
+    }
+    gpu->assumed = false;
+    return 0;
+}
+
+static int lock(struct fleet_gpu *gpu, bool no_wait, const struct fleet_notice *notice,
+                struct error *error)
+{
+    struct error text;
+    bool held;
+    int status = gpu_lock_try(&gpu->lock, gpu->gpu.uuid, &held, error);
+    if (status != 0 || held)
+        return status;
+    if (no_wait)
+        return error_set(error, ERROR_DEVICE,
+                         "'%s' is being used by another run, process %ld; leave out --no-wait to "
+                         "wait for it",
+                         gpu->gpu.name, gpu->lock.owner);
+    (void)error_set(&text, ERROR_OK, "waiting for process %ld, which is using '%s'",
+                    gpu->lock.owner, gpu->gpu.name);
+    notice->notice(notice->user, &text);
+    return gpu_lock_wait(&gpu->lock, error);
+}
+
+static int compare_uuids(const void *left, const void *right)
+{
+    const struct fleet_gpu *const *a = left;
+    const struct fleet_gpu *const *b = right;
+    return strcmp((*a)->gpu.uuid, (*b)->gpu.uuid);
+}
+
+/* In the order of their UUIDs, whatever they are called here, so that two runs that want the same GPUs
+ * do not wait for each other. */
+int fleet_lock(struct fleet *fleet, bool no_wait, const struct fleet_notice *notice,
+               int64_t *waited_ns, struct error *error)
+{
+    struct fleet_gpu **gpus = alloc_zeroed(fleet->count, sizeof *gpus);
+    int64_t since_ns = clock_ns();
+    int status = 0;
+    for (size_t i = 0; i < fleet->count; i++)
+        gpus[i] = &fleet->gpus[i];
+    qsort(gpus, fleet->count, sizeof *gpus, compare_uuids);
+    for (size_t i = 0; i < fleet->count && status == 0; i++)
+        status = lock(gpus[i], no_wait, notice, error);
+    free(gpus);
+    *waited_ns = clock_ns() - since_ns;
+    return status;
+}
+
+static bool are_close(int64_t a, int64_t b)
+{
+    return fabs((double)a - (double)b) <= 0.01 * (double)(a > b ? a : b);
+}
+
+/* Clocks may differ a little; everything else is what variants are chosen by. */
+static bool have_alike_attributes(const struct gpu *a, const struct gpu *b)
+{
+    bool alike = true;
+    for (int i = 0; i < GPU_ATTRIBUTE_COUNT; i++)
+        alike = alike && (i == GPU_clock_khz || i == GPU_memory_clock_khz
+                              ? are_close(a->attributes[i], b->attributes[i])
+                              : a->attributes[i] == b->attributes[i]);
+    return alike;
+}
+
+bool fleet_alike(const struct gpu *a, const struct gpu *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->arch, b->arch) == 0 &&
+           a->memory_bytes == b->memory_bytes && have_alike_attributes(a, b);
+}
+
+struct hang_times fleet_hangs(const struct fleet *fleet)
+{
+    struct hang_times all = {0};
+    size_t most = 0;
+    for (size_t i = 0; i < fleet->count; i++) {
+        const struct hang_times one = gpu_client_hangs(fleet->gpus[i].client);
+        all.count += one.count;
+        all.recoveries += one.recoveries;
+        if (one.recoveries > most)
+            all.median_ns = one.median_ns;
+        if (one.recoveries > most)
+            most = one.recoveries;
+        if (one.worst_ns > all.worst_ns)
+            all.worst_ns = one.worst_ns;
+    }
+    return all;
+}

@@ -1,0 +1,76 @@
+/*
+ * The GPUs of a run: a device worker and a lock for each.
+ *
+ * Calling sequence:
+ *     fleet_start, which starts the workers; they make their contexts meanwhile
+ *     fleet_identify: which GPUs these are, from the last time or from the workers
+ *     fleet_lock: no other run measures on them
+ *     fleet_confirm, before anything is measured: what was known from the last time still holds
+ *     fleet_release, in any case
+ */
+#ifndef AUTOTUNE_FLEET_H
+#define AUTOTUNE_FLEET_H
+
+#include "base/error.h"
+#include "base/event_loop.h"
+#include "record/gpu.h"
+#include "template/device_list.h"
+#include "tune/gpu_client.h"
+#include "tune/gpu_lock.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fleet_gpu {
+    int ordinal;
+    struct gpu gpu;
+    bool assumed; /* `gpu` is from the last time; the device worker has not confirmed it */
+    struct gpu_lock lock;
+    struct gpu_client *client;
+    bool open;        /* the problem at hand is open on it */
+    bool away;        /* it takes no work until `back_ns`, because it failed or is disturbed */
+    bool broken;      /* its worker has to be restarted then */
+    int64_t pause_ns; /* the last time; longer if it happens again */
+    int64_t back_ns;
+};
+
+/* Zeroed has none. */
+struct fleet {
+    struct fleet_gpu *gpus;
+    size_t count;
+};
+
+/* Starts a device worker for each GPU of the list; if it is not stated, for GPU 0. Returns 0,
+ * ERROR_DEVICE if "all" are none, or ERROR_WORKER. */
+int fleet_start(struct fleet *fleet, const struct device_list *devices, struct event_loop *loop,
+                struct error *error);
+void fleet_release(struct fleet *fleet);
+
+/* `folder` is that of the cubin cache, which also has what is known from the last time. Returns 0 or
+ * an error of gpu_client_gpu(). */
+int fleet_identify(struct fleet *fleet, const char *folder, struct error *error);
+
+/* Asks the GPU's worker. A GPU that is not the same as the last time is ERROR_DEVICE. */
+int fleet_confirm(struct fleet_gpu *gpu, const char *folder, struct error *error);
+
+/* Who is told that the run waits for another one. */
+struct fleet_notice {
+    void (*notice)(void *user, const struct error *notice);
+    void *user;
+};
+
+/* Takes the locks of all. Waits for runs that hold one, unless `no_wait`: then it is ERROR_DEVICE.
+ * `*waited_ns` is how long that took. */
+int fleet_lock(struct fleet *fleet, bool no_wait, const struct fleet_notice *notice,
+               int64_t *waited_ns, struct error *error);
+
+/* Kernels that never ended, on all GPUs; of the times of recovery, the median is that of the GPU with
+ * the most. */
+struct hang_times fleet_hangs(const struct fleet *fleet);
+
+/* Whether two GPUs are of one model, so that times on one say what they are on the other: the same
+ * name, architecture and memory, and clocks within 1 %. */
+bool fleet_alike(const struct gpu *a, const struct gpu *b);
+
+#endif

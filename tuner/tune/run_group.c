@@ -1,0 +1,331 @@
+#include "tune/run_group.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "record/record_near.h"
+#include "record/tuned_file.h"
+#include "template/problem_check.h"
+#include "tune/job_memory.h"
+#include "tune/job_space.h"
+#include "tune/static_check.h"
+#include "tune/tune_job.h"
+#include "tune/tuning.h"
+
+#include <stdlib.h>
+
+/* --- planning --- */
+
+/* A problem that does not fit in the GPU's memory, or whose reference fails, is left out. The user is
+ * told at once. */
+static void refuse_job(struct run *run, struct tuning_job *job, const struct error *error)
+{
+    progress_end(&run->progress);
+    run->options.notice(run->options.user, error);
+    tuning_job_drop_all(job, run->pool);
+    job->refused = true;
+    run->refused_count++;
+    if (run->refusal.code == 0 || run->refusal.code == ERROR_MEMORY)
+        run->refusal = *error;
+}
+
+static void check_memory(struct run *run, struct tuning_job *job)
+{
+    struct error refusal;
+    if (!run->environment.static_mode && !tuning_job_is_complete(job) &&
+        job_memory_check(job, &refusal) != 0)
+        refuse_job(run, job, &refusal);
+}
+
+/* If an expression fails for the problem itself, for example a negative length, no variant of it is
+ * valid. */
+static int check_problem(struct run *run, struct tuning_job *job, struct error *error)
+{
+    struct error reason;
+    char text[ERROR_TEXT_BYTES];
+    int status = 0;
+    if (tuning_job_is_complete(job) ||
+        problem_check(&job->kernel->template, &job->fixed, &reason) == 0)
+        return 0;
+    if (job->proposer != NULL && job->study.result_count == 0) { /* one stands for all */
+        size_t index;
+        status = tuning_job_propose(job, &index, error);
+        job->exhausted = true;
+        status = status < 0 ? status : 0;
+    }
+    for (size_t i = 0; i < job->study.result_count && status == 0; i++) {
+        if (job->known[i])
+            continue;
+        tuning_job_conclude(job, i, OUTCOME_INVALID, error_text(&reason, text));
+        status =
+            record_result(run->record, job->record_id, &job->study.results[i], "screening", error);
+    }
+    return status;
+}
+
+static int make_job(struct run_group *group, const struct sweep_kernel *kernel,
+                    const struct bindings *problem, struct error *error)
+{
+    struct run *run = group->run;
+    struct tuning_job *job = &group->jobs[group->job_count++];
+    run->job_count++;
+    tuning_job_init(job, kernel, problem, &group->environment);
+    job->compile_timeout_s = run->sweep->compile_timeout_s;
+    job->launch_timeout_s = run->sweep->launch_timeout_s;
+    job->watch = &run->watch;
+    int status =
+        record_begin(run->record, &job->study, run->options.remeasure, &job->record_id, error);
+    if (status != 0)
+        return status;
+    struct sweep_limits limits = {0};
+    if (!run->environment.static_mode)
+        limits = run_limits_of(&group->limits, kernel);
+    if (limits.budget_s <= 0 && limits.evaluations == 0)
+        return job_space_enumerate(job, error);
+    return job_space_search(job, limits.evaluations, error);
+}
+
+/* Puts a job's variants in order, and adds to `*total` how many are to be done. */
+static int plan_order(struct run *run, struct tuning_job *job, size_t *total, struct error *error)
+{
+    if (run->environment.static_mode) {
+        tuning_job_shuffle(job, run->options.instructions);
+        *total += job->order_count;
+        return job->order_count == 0 || tuning_job_is_complete(job)
+                   ? 0
+                   : tuning_job_request_reference(job, run->pool, error);
+    }
+    if (job->refused)
+        return 0;
+    *total += job->study.result_count - job->known_count;
+    bool idle = tuning_job_is_complete(job) || !tuning_job_can_win(job);
+    return idle ? 0 : tuning_job_compile(job, run->pool, error);
+}
+
+static int make_jobs(struct run_group *group, struct error *error)
+{
+    const struct sweep *sweep = group->run->sweep;
+    int status = 0;
+    for (size_t i = 0; i < sweep->kernel_count && status == 0; i++) {
+        const struct sweep_kernel *kernel = &sweep->kernels[i];
+        for (size_t j = 0; j < kernel->problem_count && status == 0; j++)
+            status = make_job(group, kernel, &kernel->problems[j], error);
+    }
+    return status;
+}
+
+int run_group_plan(struct run_group *group, struct tuning_job *jobs, size_t *total, bool *searched,
+                   struct error *error)
+{
+    struct run *run = group->run;
+    group->jobs = jobs;
+    int status = make_jobs(group, error);
+    for (size_t i = 0; i < group->job_count && status == 0; i++) {
+        struct tuning_job *job = &group->jobs[i];
+        status = check_problem(run, job, error);
+        check_memory(run, job);
+        *searched = *searched || job->proposer != NULL;
+        if (status == 0)
+            status = plan_order(run, job, total, error);
+    }
+    group->ahead =
+        (struct compile_ahead){.pool = run->pool,
+                               .jobs = group->jobs,
+                               .job_count = group->job_count,
+                               .sample = run->environment.static_mode ? STATIC_SAMPLE : 0};
+    return status;
+}
+
+static bool is_to_do(const struct tuning_job *job)
+{
+    return !tuning_job_is_complete(job) && !job->refused;
+}
+
+bool run_group_is_done(const struct run_group *group)
+{
+    for (size_t i = 0; i < group->job_count; i++)
+        if (is_to_do(&group->jobs[i]) || group->jobs[i].order_count > 0)
+            return false;
+    return true;
+}
+
+/* --- working --- */
+
+static int update_tuned(struct run *run, const struct study *study, struct error *error)
+{
+    struct tuned_entry entry = {0};
+    size_t taken;
+    if (!study->has_winner || run->environment.static_mode || run->options.part)
+        return 0;
+    timings_stage(&run->timings, TIMING_RECORD);
+    tuned_entry_from_study(study, &entry);
+    return tuned_file_update(run->tuned, &entry, 1, &taken, error);
+}
+
+static int finish_job(struct run *run, struct tuning_job *job, struct error *error)
+{
+    int status = update_tuned(run, &job->study, error);
+    tuning_job_drop_all(job, run->pool);
+    timings_stage(&run->timings, TIMING_REPORT);
+    return status != 0 ? status : run->options.study_done(run->options.user, &job->study, error);
+}
+
+int run_group_check(struct run_group *group, struct error *error)
+{
+    struct run *run = group->run;
+    struct static_check check = {.pool = run->pool,
+                                 .ahead = &group->ahead,
+                                 .record = run->record,
+                                 .progress = &run->progress,
+                                 .timings = &run->timings,
+                                 .instructions = run->options.instructions};
+    int status = 0;
+    for (size_t i = 0; i < group->job_count && status == 0; i++)
+        status = static_check_sample(&check, &group->jobs[i], error);
+    for (size_t i = 0; i < group->job_count && status == 0; i++) {
+        struct tuning_job *job = &group->jobs[i];
+        status = static_check_rest(&check, job, error);
+        if (status == 0)
+            status = finish_job(run, job, error);
+    }
+    return status;
+}
+
+/* How many jobs are to be done from `index` on, and how many of its kernel. */
+static size_t count_left(const struct run_group *group, size_t index, size_t *of_kernel)
+{
+    size_t left = 0;
+    *of_kernel = 0;
+    for (size_t i = index; i < group->job_count; i++) {
+        left += is_to_do(&group->jobs[i]);
+        *of_kernel +=
+            is_to_do(&group->jobs[i]) && group->jobs[i].kernel == group->jobs[index].kernel;
+    }
+    return left;
+}
+
+/* Tells a job's search what the record has of the kernel's other problems, of other GPUs and of older
+ * versions. Results that are to be measured again are not asked. */
+static int tell_near(struct run *run, struct tuning_job *job, struct error *error)
+{
+    struct study *studies;
+    size_t count;
+    int64_t since = run->options.remeasure ? run->jobs[0].record_id : 0;
+    timings_stage(&run->timings, TIMING_RECORD);
+    int status =
+        record_near(run->record, &job->study, job->record_id, since, &studies, &count, error);
+    for (size_t i = 0; i < count; i++) {
+        if (status == 0)
+            proposer_know(job->proposer, &studies[i]);
+        study_release(&studies[i]);
+    }
+    free(studies);
+    return status;
+}
+
+/* Tells the search of the suggestions, as if each was a little slower elsewhere than the one before. */
+static void tell_suggestions(const struct run *run, struct tuning_job *job)
+{
+    size_t count = run->options.suggestion_count;
+    if (count == 0)
+        return;
+    struct result *results = alloc_zeroed(count, sizeof *results);
+    for (size_t i = 0; i < count; i++)
+        results[i] = (struct result){.parameters = run->options.suggestions[i], /* borrowed */
+                                     .outcome = OUTCOME_MEASURED,
+                                     .time = {.count = 1, .median_ns = 1000 + 10 * (double)i}};
+    const struct study study = {.results = results, .result_count = count};
+    proposer_know(job->proposer, &study);
+    free(results);
+}
+
+/* Has the first proposals compiled of the next search from job `index` on. */
+static int prepare_from(struct run_group *group, size_t index, struct error *error)
+{
+    while (index < group->job_count && !is_to_do(&group->jobs[index]))
+        index++;
+    if (index == group->job_count || group->jobs[index].proposer == NULL)
+        return 0;
+    struct tuning_job *job = &group->jobs[index];
+    int status = 0;
+    if (!job->prepared) {
+        tell_suggestions(group->run, job);
+        status = tell_near(group->run, job, error);
+    }
+    return status != 0 ? status : tune_job_prepare(job, group->run->pool, error);
+}
+
+/* So that the compile workers are busy during a job's finals. */
+static int prepare_next(void *user, const struct tuning_job *job, struct error *error)
+{
+    struct run_group *group = user;
+    return prepare_from(group, (size_t)(job - group->jobs) + 1, error);
+}
+
+static int tune_one(struct run_group *group, struct tuning *tuning, size_t index,
+                    struct error *error)
+{
+    struct tuning_job *job = &group->jobs[index];
+    int64_t now_ns = clock_ns();
+    size_t of_kernel;
+    size_t left = count_left(group, index, &of_kernel);
+    int64_t end_ns = run_limits_end_ns(&group->limits, job->kernel, now_ns, left, of_kernel);
+    int64_t last_ns =
+        run_limits_end_ns(&group->limits, job->kernel, now_ns, (left + 1) / 2, (of_kernel + 1) / 2);
+    allowance_begin(&tuning->allowance, now_ns, end_ns, last_ns);
+    group->run->progress.end_ns = end_ns;
+    int status = prepare_from(group, index, error);
+    return status != 0 ? status : tune_job(tuning, job, error);
+}
+
+/* Ends the progress line first. */
+static void pass_notice(void *user, const struct error *notice)
+{
+    const struct run_group *group = user;
+    progress_end(&group->run->progress);
+    group->run->options.notice(group->run->options.user, notice);
+}
+
+int run_group_tune(void *owner, struct error *error)
+{
+    struct run_group *group = owner;
+    struct run *run = group->run;
+    struct tuning tuning = {.pool = run->pool,
+                            .ahead = &group->ahead,
+                            .loop = &run->loop,
+                            .team = &group->team,
+                            .record = run->record,
+                            .progress = &run->progress,
+                            .timings = &run->timings,
+                            .launch_timeout_s = run->sweep->launch_timeout_s,
+                            .before_finals = prepare_next,
+                            .notice = pass_notice,
+                            .user = group};
+    if (run->options.exhaustive > 0)
+        tuning.rules = (struct race_rules){.everyone = true,
+                                           .minimum_rounds = run->options.exhaustive,
+                                           .maximum_rounds = run->options.exhaustive};
+    int status = 0;
+    if (!run_group_is_done(group)) {
+        status = tune_job_request_support(run->pool, group->environment.gpu.arch, &tuning.support,
+                                          error);
+        if (status == 0)
+            status = prepare_from(group, 0, error);
+        timings_stage(&run->timings, TIMING_CONTEXT);
+        if (status == 0)
+            status = team_confirm(&group->team, run->cache, error);
+    }
+    for (size_t i = 0; i < group->job_count && status == 0; i++) {
+        struct tuning_job *job = &group->jobs[i];
+        if (job->refused)
+            continue;
+        if (is_to_do(job))
+            status = tune_one(group, &tuning, i, error);
+        if (status == 0)
+            status = finish_job(run, job, error);
+        if (status == ERROR_MEMORY || (status != 0 && job->not_prepared && group->job_count > 1)) {
+            refuse_job(run, job, error);
+            status = 0;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,69 @@
+/*
+ * The GPUs of one model, which screen the variants of a study together. One of them leads: it holds
+ * the finals, and times of the others are compared with its times.
+ */
+#ifndef AUTOTUNE_TEAM_H
+#define AUTOTUNE_TEAM_H
+
+#include "base/error.h"
+#include "record/study.h"
+#include "tune/fleet.h"
+#include "tune/gpu_comparison.h"
+#include "tune/gpu_problem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Zeroed has no GPU. The GPUs are the fleet's. */
+struct team {
+    struct fleet_gpu **gpus;
+    size_t count;
+    size_t lead;
+    struct gpu_problem problem;       /* the one at hand */
+    struct gpu_comparison comparison; /* on this problem */
+};
+
+void team_add(struct team *team, struct fleet_gpu *gpu);
+void team_release(struct team *team);
+
+/* fleet_confirm() for the GPUs of the team. */
+int team_confirm(struct team *team, const char *folder, struct error *error);
+
+struct fleet_gpu *team_lead(const struct team *team);
+
+/* Says that a GPU is away for a while, which is longer if it has just come back. If it led, one that is
+ * not away leads now, if there is one. `broken`: its worker has to be restarted. */
+void team_leave(struct team *team, struct fleet_gpu *gpu, bool broken);
+
+/* Whether an error of a call about `gpu` may be this GPU's alone. */
+bool team_is_loss(const struct fleet_gpu *gpu, int status);
+
+/* Brings a GPU back that is away, with the problem open. If that fails, it is away for longer. Errors
+ * as gpu_client_open(). */
+int team_return(struct team *team, struct fleet_gpu *gpu, struct error *error);
+
+/* A GPU that is neither `gpu` nor away; NULL: there is none. */
+struct fleet_gpu *team_other(const struct team *team, const struct fleet_gpu *gpu);
+
+/* Opens the problem on the leading GPU, and says that the others are to open it; see
+ * gpu_client_open(), also for `*empty_ns` and errors. */
+int team_open(struct team *team, const struct gpu_problem *problem, double *empty_ns,
+              struct error *error);
+
+/* Opens the problem at hand on a GPU, if it is not open yet. Errors as gpu_client_open(). */
+int team_join(const struct team *team, struct fleet_gpu *gpu, struct error *error);
+
+/* Puts into study->gpus what is known of the team's GPUs, the leading one first; nothing if there is
+ * only one. */
+void team_describe(const struct team *team, struct study *study);
+
+/* What study->gpus says of a GPU; NULL: nothing. */
+struct study_gpu *team_find(const struct fleet_gpu *gpu, struct study *study);
+
+/* What was seen on all GPUs while the problem was open. */
+struct gpu_conditions team_conditions(const struct team *team);
+
+/* Whether a worker did not finish making expected results: gpu_client_not_prepared(). */
+bool team_not_prepared(const struct team *team);
+
+#endif
