@@ -70,12 +70,12 @@ def read_covers(path):
     return covers
 
 
-def admits(constraint, size):
-    """Whether a size satisfies a condition of the tuned INI, whose operators are Python's but for ^."""
-    if constraint is None:
+def admits(cover, size):
+    """Whether a size satisfies the cover's condition in the tuned INI, whose operators are Python's but for ^."""
+    if cover["constraint"] is None:
         return True
-    text = constraint.replace("^", "**").replace("~=", "!=")
-    names = dict(size, min=min, max=max, floor=math.floor, ceil=math.ceil, ceil_div=lambda a, b: -(-a // b))
+    text = cover["constraint"].replace("^", "**").replace("~=", "!=")
+    names = dict(cover["fixed"], **size, min=min, max=max, floor=math.floor, ceil=math.ceil, ceil_div=lambda a, b: -(-a // b))
     return bool(eval(text, {"__builtins__": {}}, names))  # pylint: disable=eval-used
 
 
@@ -90,7 +90,7 @@ def draw_sizes(cover, count, generator):
             unit = 1 << max(value.bit_length() - bits, 0)
             size[axis] = min(max((value + unit // 2) // unit * unit, low), high)
         known = tuple(size.values()) in cover["measured"] or size in sizes
-        if not known and admits(cover["constraint"], size):
+        if not known and admits(cover, size):
             sizes.append(size)
         if len(sizes) == count:
             break
@@ -156,8 +156,14 @@ class Tuner:
 
 
 def medians_of(study):
-    return {key(variant["parameters"]): variant["time"]["median_ns"] for variant in study["variants"]
-            if variant["outcome"] == "measured"}
+    """The median of each variant that has one, by its parameters. A duplicate has its twin's."""
+    variants = study["variants"]
+    medians = {}
+    for variant in variants:
+        run = variant if variant["twin"] is None else variants[variant["twin"]]
+        if variant["outcome"] in ("measured", "duplicate") and run["outcome"] == "measured":
+            medians[key(variant["parameters"])] = run["time"]["median_ns"]
+    return medians
 
 
 def measure_size(tuner, cover, size):
