@@ -259,7 +259,7 @@ INI
         template slow
     sed -i '1i #define SLOW_REFERENCE' slow.cu
     printf '[sweep]\nlaunch_timeout_s = 0.3\n[slow]\nn = 2^10\nmode = good, overrun, underrun\n' >sweep.ini
-    printf 'block_size = 64, 128\n' >>sweep.ini
+    printf 'block_size = 64, 128, 256\n' >>sweep.ini
     autotune --config sweep.ini --format csv
     exits 0
     equal "$(outcome_of good) $(outcome_of overrun) $(outcome_of underrun)" "measured wrong_result wrong_result"
