@@ -365,7 +365,8 @@ static void print_ties(FILE *stream, const struct view *view)
         any = true;
     }
     if (any)
-        fputs("ties are broken by fewer registers, then by fewer threads per block\n", stream);
+        fputs("within 0.25 % of the fastest, fewer registers win, then fewer threads per block\n",
+              stream);
 }
 
 /* The best of another tool's variants, which is no winner: nothing was verified, and there were no

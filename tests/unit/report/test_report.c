@@ -99,7 +99,7 @@ static void test_table_of_measurements(void **state)
         "\n"
         "winner: block_size=512 finish=two_pass, 24.10 us (median of 3 samples)\n"
         "tied:   block_size=256 finish=last_block, 24.01 us\n"
-        "ties are broken by fewer registers, then by fewer threads per block\n"
+        "within 0.25 % of the fastest, fewer registers win, then fewer threads per block\n"
         "\n"
         "share of the variance of the time that each parameter explains: alone, with its "
         "interactions (total),\n"
