@@ -49,9 +49,11 @@ wanted() {
 
 # sweep CONFIG FOLDER TUNED: what the reports say goes to FOLDER/table.txt. A sweep some of whose kernels
 # have no valid variant, like those that must be wrong, ends with status 0 or 1; what counts is the outcomes.
+# Runs in the project's folder, so that the tuned INI names shipped sweeps as others would call them.
 sweep() {
     mkdir -p "$2"
-    timeout 300 "$autotune" --config "$1" --results "$2" --tuned "$3" --remeasure --quiet --top 5 >"$2/table.txt"
+    cd "$source" || return
+    timeout 300 "$autotune" --config "${1#"$source"/}" --results "$2" --tuned "$3" --remeasure --quiet --top 5 >"$2/table.txt"
     [ $? -le 1 ] && python3 "$source/tests/gpu/families.py" "$autotune" "$2"
 }
 
