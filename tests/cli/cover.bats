@@ -123,7 +123,7 @@ launches() {
     autotune cover --config sweep.ini --quiet
     exits 1
     has out "nothing could be measured at" "  n=16384" "configuration 1: "
-    has err "the cover of 'scale' is without " " sizes of its range: no variant of 'scale' was valid for n="
+    has err "the cover of 'scale' leaves out " " sizes of its range: no variant of 'scale' was valid for n="
     grep -q '^measured.1 = n=8192' results/tuned.ini
     lacks results/tuned.ini "n=16384:"
 }
@@ -136,7 +136,7 @@ launches() {
     exits 3
     has out "nothing could be measured at" "  n=32768"
     lacks out failed
-    has err "problem 'n=32768 factor=1.5' needs" "the cover of 'scale' is without "
+    has err "problem 'n=32768 factor=1.5' needs" "the cover of 'scale' leaves out "
     has results/tuned.ini "measured.1 = n=8192: "
     lacks results/tuned.ini "n=32768:"
     rm -r results

@@ -57,7 +57,7 @@ condition() {
 
 @test "what the file does not say is left as gaps, which import lists and check points at" {
     imports "$t1/hotspot.json"
-    has out "hotspot.ini is to be completed where it is marked TODO:" "[buffer.temp_dst] fill" "[buffer.filter] access" \
+    has out "complete hotspot.ini where it is marked TODO:" "[buffer.temp_dst] fill" "[buffer.filter] access" \
         "[expect.temp_dst] reference" "[expect.temp_dst] compare" "[launch.hotspot] entry: the kernel 'hotspot.cu'" \
         "next: autotune check --config hotspot_sweep.ini"
     equal "$(grep -c '^; TODO: ' hotspot.ini)" 5

@@ -31,7 +31,7 @@ processes_of() {
     autotune --config "$sweeps/scale.ini" --device all
     exits 0
     has out "screened on 2 GPUs; finals on GPU-000102" "GPU-01020304" "% slower (3 variants compared" \
-        "there the winner is " " % slower, and the fastest finalist"
+        "finals checked there: the winner is " " % slower, and is the fastest finalist"
     cp out first
     autotune report --results results
     equal "$(grep GPU- out)" "$(grep GPU- first)"

@@ -68,7 +68,7 @@ static int check_left_out(const struct cover_session *session, struct error *err
     if (count == 0)
         return 0;
     return error_set(error, session->refusal.code,
-                     "the cover of '%s' is without %zu size%s of its range: %s", session->kernel,
+                     "the cover of '%s' leaves out %zu size%s of its range: %s", session->kernel,
                      count, count == 1 ? "" : "s", error_text(&session->refusal, text));
 }
 
@@ -191,12 +191,13 @@ int command_cover(int argc, const char **argv, struct error *error)
     int status = command_parse(
         argc, argv, table,
         "cover --config FILE [OPTION...]\n\n"
-        "Finds a few configurations that serve a whole range of problems, and the rule\n"
-        "that decides among them. The range is stated in the kernel's section:\n"
+        "Finds a few configurations that serve a whole range of problems, and a rule\n"
+        "that chooses among them. The kernel's section of the sweep states the range:\n"
         "    cover = n = 2^10 .. 2^30\n"
         "    cover_configurations = 4\n"
-        "Sizes are chosen where the answer is most uncertain. What is already in the\n"
-        "record is not measured again.\n\n"
+        "After an even spread of sizes, it measures those at which it is least certain\n"
+        "which configuration is best. What is already in the record is not measured\n"
+        "again.\n\n"
         "Example: autotune cover --config configs/cover.ini --budget 2m",
         error);
     if (status == 0)

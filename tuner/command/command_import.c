@@ -55,8 +55,8 @@ static void print_next(const struct t1 *t1)
 {
     printf("wrote %s, %s and %s\n", t1->files[0], t1->files[1], t1->files[2]);
     if (t1->gap_count > 0)
-        printf("'%s' does not say everything; %s is to be completed where it is marked TODO:\n",
-               t1->path, t1->files[0]);
+        printf("'%s' does not say everything; complete %s where it is marked TODO:\n", t1->path,
+               t1->files[0]);
     for (size_t i = 0; i < t1->gap_count; i++)
         printf("  %s\n", t1->gaps[i]);
     printf("next: autotune %s--config %s\n", t1->gap_count > 0 ? "check " : "", t1->files[2]);

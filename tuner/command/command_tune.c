@@ -202,10 +202,10 @@ int command_tune(int argc, const char **argv, struct error *error)
         option_flag("timings", 0, &options.timings, "print on stderr where the time went"),
         option_number("exhaustive", 0, &options.exhaustive,
                       "measure every variant in N rounds of finals, 3 samples per round; slow, for "
-                      "judging tuners"),
+                      "evaluating tuners"),
         option_text("budget", 0, &options.budget,
-                    "end with finals and results after this time: 90s, 10m, 2h; variants are then "
-                    "searched (default: the sweep's, or as long as trying all takes)",
+                    "end after this time, finals and results included: 90s, 10m, 2h; a search then "
+                    "chooses what to try (default: the sweep's, or as long as trying all takes)",
                     "TIME"),
         option_number("evaluations", 0, &options.evaluations,
                       "try at most N variants per problem, those in the record included (default: "

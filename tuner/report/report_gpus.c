@@ -19,10 +19,10 @@ static void print_ratio(FILE *stream, double ratio)
 static void print_check(FILE *stream, const struct study_gpu *gpu)
 {
     char buffer[REPORT_NUMBER_BYTES];
-    fputs("; there the winner is ", stream);
+    fputs("; finals checked there: the winner is ", stream);
     print_ratio(stream, gpu->winner_ratio);
     if (gpu->winner_loss * 100 < 0.05)
-        fputs(", and the fastest finalist", stream);
+        fputs(", and is the fastest finalist", stream);
     else
         fprintf(stream, ", and %s %% behind the fastest finalist",
                 report_fixed(gpu->winner_loss * 100, 1, buffer));
@@ -35,8 +35,11 @@ void report_gpu(FILE *stream, const struct study_gpu *gpu)
         fputs("not compared", stream);
     } else {
         print_ratio(stream, gpu->ratio);
-        fprintf(stream, " (%zu variant%s compared, up to %s %% from that)", gpu->compared,
-                gpu->compared == 1 ? "" : "s", report_fixed(gpu->spread * 100, 1, buffer));
+        fprintf(stream, " (%zu variant%s compared", gpu->compared, gpu->compared == 1 ? "" : "s");
+        if (gpu->compared > 1)
+            fprintf(stream, ", each within %s %% of that",
+                    report_fixed(gpu->spread * 100, 1, buffer));
+        fputs(")", stream);
     }
     if (gpu->winner_ratio > 0)
         print_check(stream, gpu);

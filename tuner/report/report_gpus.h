@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /*
- * "1.2 % slower (5 variants compared, up to 0.4 % from that); there the winner is 1 % slower, and 0.3 %
- * behind the fastest finalist". `gpu` is not the first.
+ * "1.2 % slower (5 variants compared, each within 0.4 % of that); finals checked there: the winner is
+ * 1 % slower, and 0.3 % behind the fastest finalist". `gpu` is not the first.
  */
 void report_gpu(FILE *stream, const struct study_gpu *gpu);
 

@@ -126,7 +126,8 @@ int measured_space_read(const char *path, struct measured_space *measured, struc
     if (file.count > 0 && status == 0)
         take_points(&file, measured);
     if (status == 0 && (file.count == 0 || !summarise(measured)))
-        status = error_set_at(error, ERROR_CONFIG, path, 0, "no result is correct");
+        status =
+            error_set_at(error, ERROR_CONFIG, path, 0, "no result is correct; leave out this file");
     t4_file_release(&file);
     if (status != 0)
         measured_space_release(measured);

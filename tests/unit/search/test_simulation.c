@@ -71,7 +71,7 @@ static void results_with_other_parameters_are_refused(void **state)
             "{\"results\": [{\"configuration\": {\"a\": 1}, \"invalidity\": \"runtime\"}]}"),
         0);
     assert_int_equal(measured_space_read("a.t4.json", &measured, &error), ERROR_CONFIG);
-    assert_string_equal(error.message, "no result is correct");
+    assert_string_equal(error.message, "no result is correct; leave out this file");
 }
 
 /* After all points, everything is found; after one, the expected shares are known. */
