@@ -108,6 +108,7 @@ load helper
     has err jobs
     autotune --config "$sweeps/scale.ini" --jobs many
     exits 2
+    has err "many: expected a whole number"
     autotune --config "$sweeps/scale.ini" --device -1
     exits 2
     autotune --config "$sweeps/scale.ini" --format xml

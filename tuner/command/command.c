@@ -120,7 +120,9 @@ int command_parse_arguments(int argc, const char **argv, const struct poptOption
     int status = 0;
     if (result < -1)
         status = error_set(error, ERROR_USAGE, "%s: %s; see `autotune %s --help`",
-                           poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(result),
+                           poptBadOption(context, POPT_BADOPTION_NOALIAS),
+                           result == POPT_ERROR_BADNUMBER ? "expected a whole number"
+                                                          : poptStrerror(result),
                            argv[0]);
     else if (help_asked)
         poptPrintHelp(context, stdout, 0);

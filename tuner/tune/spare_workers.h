@@ -6,8 +6,9 @@
  * variant probably faults, too, that disturbs nothing. A lost worker is then killed without waiting
  * for its end.
  *
- * What a variant measured while a neighbour started or ended is asked for again. A spare that is ready does nothing, and takes memory only. Each fault
- * uses one up; variants that do not fault cool things down until the spares are stopped.
+ * What was measured while a spare started or ended is measured again. A spare that is ready does
+ * nothing, and takes only memory. Each fault uses one up. If variants stop faulting, the spares are
+ * stopped after a while.
  */
 #ifndef AUTOTUNE_SPARE_WORKERS_H
 #define AUTOTUNE_SPARE_WORKERS_H
