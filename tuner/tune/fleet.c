@@ -77,10 +77,9 @@ int fleet_confirm(struct fleet_gpu *gpu, const char *folder, struct error *error
         return status;
     if (gpu->assumed && !gpu_equal(&actual, &gpu->gpu)) {
         gpu_cache_write(folder, gpu->ordinal, &actual);
-        return error_set(
-            error, ERROR_DEVICE,
-            "device %d is another GPU than in the last run; run the same command again",
-            gpu->ordinal);
+        return error_set(error, ERROR_DEVICE,
+                         "device %d has changed since the last run; run the same command again",
+                         gpu->ordinal);
     }
     gpu->assumed = false;
     return 0;
