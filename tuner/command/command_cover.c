@@ -10,7 +10,6 @@
 #include "command/cover_tuned.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "cover/size_features.h"
 #include "record/cover_choice.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "record/cover_entry.h"
 #include "record/record.h"
 #include "record/tuned_file.h"
+#include "tune/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #include "cover/losses.h"
 #include "cover/nominees.h"
 #include "cover/problem_range.h"
-#include "tune/run.h"
+#include "tune/run_state.h"
 
 #include <stddef.h>
 #include <stdint.h>

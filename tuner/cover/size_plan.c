@@ -1,10 +1,6 @@
 #include "cover/size_plan.h"
 
-#include "base/alloc.h"
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     SPREAD = 256,  /* sizes that stand for the whole range */

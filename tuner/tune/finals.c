@@ -1,6 +1,5 @@
 #include "tune/finals.h"
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/statistics.h"
 #include "base/task.h"

@@ -1,11 +1,12 @@
 #include "tune/gpu_cache.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/open_regular.h"
 #include "base/write_file.h"
-#include "template/source.h"
 
 #include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static bool add_file(struct hash *hash, const char *path)

@@ -7,6 +7,7 @@
 #include "tune/gpu_successor.h"
 #include "tune/gpu_worker.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

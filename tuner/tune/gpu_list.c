@@ -4,7 +4,6 @@
 #include "base/worker.h"
 
 #include <poll.h>
-#include <string.h>
 
 enum { ANSWER_TIMEOUT_S = 60 };
 

@@ -1,10 +1,10 @@
 #include "tune/gpu_worker.h"
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/statistics.h"
 #include "tune/gpu_reply.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

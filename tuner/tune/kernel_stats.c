@@ -5,9 +5,6 @@
 #include "template/launch_plan.h"
 #include "template/problem_check.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static struct launch_check begin_check(const struct kernel_stats_source *source)
 {
     return (struct launch_check){

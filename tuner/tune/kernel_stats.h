@@ -7,7 +7,6 @@
 #define AUTOTUNE_KERNEL_STATS_H
 
 #include "base/error.h"
-#include "compile/nvrtc.h"
 #include "record/gpu.h"
 #include "record/study.h"
 #include "template/expression.h"

@@ -1,6 +1,5 @@
 #include "tune/screening.h"
 
-#include "base/alloc.h"
 #include "tune/screening_run.h"
 #include "tune/tuning.h"
 #include "tune/twins.h"

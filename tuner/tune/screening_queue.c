@@ -1,7 +1,6 @@
 #include "tune/screening_queue.h"
 
 #include "base/alloc.h"
-#include "base/interrupt.h"
 
 #include <stdlib.h>
 #include <string.h>

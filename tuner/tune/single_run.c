@@ -11,7 +11,6 @@
 #include "tune/tuning.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     FIRST_SAMPLES = 3, /* with the verifications before and after */

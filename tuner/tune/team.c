@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "compile/compile_pool.h"
-#include "record/gpu.h"
 #include "record/study.h"
 #include "template/sweep.h"
 #include "tune/compile_doubt.h"
