@@ -2,22 +2,24 @@
 
 #include "base/alloc.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
-enum { STACK_BYTES = 8 << 20 /* as a main thread has; only what is used becomes memory */ };
+enum {
+    STACK_BYTES = 8 << 20, /* as a main thread has; only what is used becomes memory */
+    GUARD_BYTES = 1 << 16, /* below it; a function with large variables could skip one page */
+};
 
 struct task_stack {
     struct task *task;
     struct event_loop *loop;
     ucontext_t own, scheduler; /* where the task goes on, and who resumed it */
-    char *memory;              /* begins with a page that cannot be used */
-    size_t guard_bytes;
-    int64_t until_ns; /* a deadline of its wait, beside those of the sources */
-    int waited;       /* what the wait made of it */
+    char *memory;              /* begins with GUARD_BYTES that cannot be used */
+    int64_t until_ns;          /* a deadline of its wait, beside those of the sources */
+    int waited;                /* what the wait made of it */
     struct error waited_error;
     const void *scheduler_memory; /* for the address sanitizer */
     size_t scheduler_bytes;
@@ -73,7 +75,7 @@ static void resume(struct task_stack *stack)
     void *saved = NULL;
     loop->running = stack;
     loop->park = park;
-    BEGIN_SWITCH(&saved, stack->memory + stack->guard_bytes, STACK_BYTES);
+    BEGIN_SWITCH(&saved, stack->memory + GUARD_BYTES, STACK_BYTES);
     (void)swapcontext(&stack->scheduler, &stack->own);
     END_SWITCH(saved, NULL, NULL);
     loop->running = NULL;
@@ -81,27 +83,37 @@ static void resume(struct task_stack *stack)
 
 /* --- tasks --- */
 
+/* Memory for a stack that grows down to a guard: an overflow is a fault, and damages nothing. NULL:
+ * there is none (errno). */
+static char *map_stack(void)
+{
+    char *memory = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (mprotect(memory, GUARD_BYTES, PROT_NONE) == 0)
+        return memory;
+    int reason = errno;
+    (void)munmap(memory, GUARD_BYTES + STACK_BYTES);
+    errno = reason;
+    return NULL;
+}
+
 static void stack_free(struct task_stack *stack)
 {
-    (void)munmap(stack->memory, stack->guard_bytes + STACK_BYTES);
+    (void)munmap(stack->memory, GUARD_BYTES + STACK_BYTES);
     free(stack);
 }
 
 static int start(struct event_loop *loop, struct task *task, struct error *error)
 {
-    struct task_stack *stack = alloc_zeroed(1, sizeof *stack);
-    stack->task = task;
-    stack->loop = loop;
-    stack->guard_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    stack->memory = mmap(NULL, stack->guard_bytes + STACK_BYTES, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (stack->memory == MAP_FAILED) {
-        free(stack);
+    char *memory = map_stack();
+    if (memory == NULL)
         return error_set_errno(error, ERROR_WORKER, "cannot allocate a stack");
-    }
-    (void)mprotect(stack->memory, stack->guard_bytes, PROT_NONE);
-    (void)getcontext(&stack->own);
-    stack->own.uc_stack.ss_sp = stack->memory + stack->guard_bytes;
+    struct task_stack *stack = alloc_zeroed(1, sizeof *stack);
+    *stack = (struct task_stack){.task = task, .loop = loop, .memory = memory};
+    (void)getcontext(&stack->own); /* cannot fail on Linux */
+    stack->own.uc_stack.ss_sp = memory + GUARD_BYTES;
     stack->own.uc_stack.ss_size = STACK_BYTES;
     makecontext(&stack->own, (void (*)(void))enter, 2, (unsigned)((uintptr_t)stack >> 32),
                 (unsigned)(uintptr_t)stack);

@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -192,6 +194,41 @@ static void an_interrupt_ends_every_wait(void **state)
     event_loop_release(&shared.loop);
 }
 
+/* Writes to so much of the stack. */
+static int fill_stack(size_t bytes) // NOLINT(misc-no-recursion): stacks are what it is about
+{
+    volatile char block[4096];
+    block[0] = 1;
+    return bytes > sizeof block ? fill_stack(bytes - sizeof block) + block[0] : block[0];
+}
+
+static int overflow(void *owner, struct error *error)
+{
+    (void)owner;
+    (void)error;
+    return fill_stack((size_t)9 << 20) > 0 ? 0 : ERROR_WORKER;
+}
+
+/* Without the guard, it would write into the next task's stack. */
+static void a_task_that_overflows_its_stack_faults(void **state)
+{
+    (void)state;
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit none = {0, 0};
+        struct shared shared = {0};
+        struct player player = {&shared, 'a', 1};
+        struct task tasks[] = {{.run = overflow}, {.run = wait_some_turns, .owner = &player}};
+        (void)setrlimit(RLIMIT_CORE, &none);
+        (void)signal(SIGSEGV, SIG_DFL); /* not cmocka's */
+        _exit(tasks_run(&shared.loop, tasks, 2, NULL));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGSEGV);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +238,7 @@ int main(void)
         cmocka_unit_test(one_task_wakes_another),
         cmocka_unit_test(a_cancelled_task_ends_with_its_next_wait),
         cmocka_unit_test(an_interrupt_ends_every_wait),
+        cmocka_unit_test(a_task_that_overflows_its_stack_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
