@@ -230,40 +230,6 @@ static uint64_t state_from_seed(uint64_t seed)
     return z != 0 ? z : 1;
 }
 
-struct interval statistics_median_interval(const double *samples, size_t count, double confidence,
-                                           unsigned resamples, uint64_t seed)
-{
-    struct interval interval;
-    if (resamples == 0 || count == 1) {
-        interval.estimate = statistics_median(samples, count);
-        interval.low = interval.high = interval.estimate;
-        return interval;
-    }
-    double *sorted = alloc_zeroed(count, sizeof *sorted);
-    double *medians = alloc_zeroed(resamples, sizeof *medians);
-    memcpy(sorted, samples, count * sizeof *sorted);
-    statistics_sort(sorted, count);
-    resample_medians(sorted, count, medians, resamples, state_from_seed(seed));
-    interval.estimate = statistics_quantile(sorted, count, 0.5);
-    interval.low = quantile_of_unsorted(medians, resamples, (1.0 - confidence) / 2);
-    interval.high = quantile_of_unsorted(medians, resamples, (1.0 + confidence) / 2);
-    free(medians);
-    free(sorted);
-    return interval;
-}
-
-struct interval statistics_paired_ratio(const double *a, const double *b, size_t count,
-                                        double confidence, unsigned resamples, uint64_t seed)
-{
-    double *ratios = alloc_zeroed(count, sizeof *ratios);
-    for (size_t i = 0; i < count; i++)
-        ratios[i] = statistics_ratio(a[i], b[i]);
-    struct interval interval =
-        statistics_median_interval(ratios, count, confidence, resamples, seed);
-    free(ratios);
-    return interval;
-}
-
 /* The largest k with P(T < k) <= tail, T being the sum of those ranks from 1 to `count` for which a
  * coin shows heads. */
 static size_t signed_rank_exact(size_t count, double tail)

@@ -41,7 +41,7 @@ struct summary statistics_summarise(const double *samples, size_t count);
  */
 double statistics_timer_step_ns(const double *samples, size_t count);
 
-/* An estimate with its bootstrap confidence interval, 95 % unless stated otherwise. */
+/* An estimate with its confidence interval, 95 % unless stated otherwise. */
 struct interval {
     double estimate;
     double low;
@@ -51,14 +51,6 @@ struct interval {
 /* a / b, always finite: equal times, zeros included, have the ratio 1, and ratios are capped at
  * 1e9. */
 double statistics_ratio(double a, double b);
-
-/*
- * The median with its percentile-bootstrap interval (Efron and Tibshirani 1993, chapter 13) from
- * `resamples` resamples; `confidence` is from 0 to 1. 1 <= `count` < 2^32; if `count` is 1 or
- * `resamples` is 0, the interval is the estimate.
- */
-struct interval statistics_median_interval(const double *samples, size_t count, double confidence,
-                                           unsigned resamples, uint64_t seed);
 
 /*
  * The centre of positive numbers, such as ratios: the median of the geometric means of all pairs,
@@ -73,14 +65,11 @@ struct interval statistics_median_interval(const double *samples, size_t count, 
  */
 struct interval statistics_centre(const double *values, size_t count, double tail);
 
-/* The median of the paired ratios a[i] / b[i], as above. Pairing cancels drift that affects both sides. */
-struct interval statistics_paired_ratio(const double *a, const double *b, size_t count,
-                                        double confidence, unsigned resamples, uint64_t seed);
-
 /*
  * The ratio of the medians of two independent samples `a` and `b`, with its percentile-bootstrap
- * interval: each side is resampled separately (Efron and Tibshirani 1993, section 8.3). Both counts
- * are at least 1; otherwise as above.
+ * interval from `resamples` resamples: each side is resampled separately (Efron and Tibshirani 1993,
+ * section 8.3 and chapter 13). Both counts are at least 1 and below 2^32. If both are 1 or
+ * `resamples` is 0, the interval is the estimate.
  */
 struct interval statistics_median_ratio(const double *a, size_t a_count, const double *b,
                                         size_t b_count, unsigned resamples, uint64_t seed);
