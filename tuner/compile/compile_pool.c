@@ -711,16 +711,6 @@ int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job, 
     return compile_pool_wait_until(pool, job, EVENT_NEVER, error);
 }
 
-int compile_pool_wait_any(struct compile_pool *pool, int64_t until_ns, struct error *error)
-{
-    uint64_t done = pool->done_count;
-    int status = 0;
-    while (pool->done_count == done && status == 0 &&
-           (until_ns == EVENT_NEVER || clock_ns() < until_ns))
-        status = event_loop_step(pool->loop, until_ns, error);
-    return status;
-}
-
 double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs)
 {
     struct compile_running *running = alloc_zeroed(pool->worker_count, sizeof *running);

@@ -51,7 +51,8 @@ int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
                      const struct compile_pool_options *options, struct error *error);
 void compile_pool_free(struct compile_pool *pool); /* kills the workers; NULL is allowed */
 
-/* NVRTC's version, and the architecture of the requests that follow. Both wait for the first worker's greeting.
+/* NVRTC's version, and the architecture of the requests that follow. Both wait for the first worker's
+ * greeting.
  * They return 0, ERROR_DEVICE if there is no NVRTC, ERROR_WORKER if workers do not start, or
  * ERROR_USAGE for an architecture that NVRTC does not know. */
 int compile_pool_nvrtc_version(struct compile_pool *pool, const char **version,
@@ -97,10 +98,6 @@ int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job,
 /* The same, but also returns 0, with the job not done, at `until_ns` (on clock_ns()). */
 int compile_pool_wait_until(struct compile_pool *pool, const struct compile_job *job,
                             int64_t until_ns, struct error *error);
-
-/* Waits until any job is done that is not done now, or until `until_ns`. Errors as
- * compile_pool_wait(). */
-int compile_pool_wait_any(struct compile_pool *pool, int64_t until_ns, struct error *error);
 
 /* Seconds until all jobs are done, and how many there are; see compile_estimate.h. */
 double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs);
