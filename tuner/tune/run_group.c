@@ -285,6 +285,33 @@ static void pass_notice(void *user, const struct error *notice)
     group->run->options.notice(group->run->options.user, notice);
 }
 
+/* Has compiled what the first job needs, while the device workers make their contexts. */
+static int begin(struct run_group *group, struct tuning *tuning, struct error *error)
+{
+    struct run *run = group->run;
+    int status =
+        tune_job_request_support(run->pool, group->environment.gpu.arch, &tuning->support, error);
+    if (status == 0)
+        status = prepare_from(group, 0, error);
+    timings_stage(&run->timings, TIMING_CONTEXT);
+    return status != 0 ? status : team_confirm(&group->team, run->cache, error);
+}
+
+/* Completes a job. If it does not fit in memory, or its expected results cannot be made while there are
+ * other jobs, it is refused. */
+static int complete_one(struct run_group *group, struct tuning *tuning, size_t index,
+                        struct error *error)
+{
+    struct tuning_job *job = &group->jobs[index];
+    int status = is_to_do(job) ? tune_one(group, tuning, index, error) : 0;
+    if (status == 0)
+        status = finish_job(group->run, job, error);
+    if (status != ERROR_MEMORY && (status == 0 || !job->not_prepared || group->job_count == 1))
+        return status;
+    refuse_job(group->run, job, error);
+    return 0;
+}
+
 int run_group_tune(void *owner, struct error *error)
 {
     struct run_group *group = owner;
@@ -304,28 +331,9 @@ int run_group_tune(void *owner, struct error *error)
         tuning.rules = (struct race_rules){.everyone = true,
                                            .minimum_rounds = run->options.exhaustive,
                                            .maximum_rounds = run->options.exhaustive};
-    int status = 0;
-    if (!run_group_is_done(group)) {
-        status = tune_job_request_support(run->pool, group->environment.gpu.arch, &tuning.support,
-                                          error);
-        if (status == 0)
-            status = prepare_from(group, 0, error);
-        timings_stage(&run->timings, TIMING_CONTEXT);
-        if (status == 0)
-            status = team_confirm(&group->team, run->cache, error);
-    }
-    for (size_t i = 0; i < group->job_count && status == 0; i++) {
-        struct tuning_job *job = &group->jobs[i];
-        if (job->refused)
-            continue;
-        if (is_to_do(job))
-            status = tune_one(group, &tuning, i, error);
-        if (status == 0)
-            status = finish_job(run, job, error);
-        if (status == ERROR_MEMORY || (status != 0 && job->not_prepared && group->job_count > 1)) {
-            refuse_job(run, job, error);
-            status = 0;
-        }
-    }
+    int status = run_group_is_done(group) ? 0 : begin(group, &tuning, error);
+    for (size_t i = 0; i < group->job_count && status == 0; i++)
+        if (!group->jobs[i].refused)
+            status = complete_one(group, &tuning, i, error);
     return status;
 }
