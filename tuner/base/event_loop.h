@@ -48,11 +48,13 @@ struct task_stack;
 struct event_loop {
     struct event_source **sources; /* NULL: removed since the last step began */
     size_t count;
-    struct task_stack **tasks; /* the rest is task.c's: all tasks */
+    /* for task.c: */
+    struct task_stack **tasks;
     size_t task_count;
-    struct task_stack *running; /* the task that runs; NULL: none */
+    struct task_stack *running; /* NULL: none */
+    /* what event_loop_step() does in a task; a pointer, so that only users of tasks need task.c */
     int (*park)(struct task_stack *running, int64_t until_ns, struct error *error);
-    bool woken;
+    bool woken; /* since the last wait: the next one ends at once */
 };
 
 void event_loop_release(struct event_loop *loop);
@@ -64,8 +66,9 @@ void event_loop_remove(struct event_loop *loop,
 /*
  * Sleeps until a source can be read, a deadline passes or `until_ns` (on clock_ns()), and makes the
  * callbacks that are due. A source that can be read is read even if its deadline has passed
- * meanwhile. In a task, the other tasks run meanwhile, and it may return earlier. Returns 0, a callback's error, ERROR_INTERRUPTED after a signal (interrupt.h), or
- * ERROR_WORKER if waiting fails.
+ * meanwhile. In a task, the other tasks run meanwhile, and it may return earlier. Returns 0, a
+ * callback's error, ERROR_INTERRUPTED after a signal (interrupt.h), or ERROR_WORKER if waiting fails
+ * or the task is cancelled.
  */
 int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *error);
 

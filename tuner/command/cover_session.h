@@ -43,9 +43,8 @@ struct cover_session {
     struct error refusal;  /* the first reason */
     struct nominees candidates;
     bool nominated; /* there will be no further ones */
-    struct nominees
-        seeds; /* of covers in the tuned INI, for other GPUs or of an earlier session: what
-                              a search tries first */
+    /* of covers in the tuned INI, for other GPUs or of an earlier session: what a search tries first */
+    struct nominees seeds;
     double tuning_s, rounds_s; /* what a size took, on average */
 
     double *times_ns; /* [candidate * sizes + size], from the rounds */

@@ -14,17 +14,19 @@ enum { GPU_UUID_BYTES = 48 };
 
 struct study_gpu {
     char uuid[GPU_UUID_BYTES];
-    size_t compared;     /* variants that were timed on it and on the first */
-    size_t failed;       /* that were valid on another GPU, but not on this one */
-    double ratio;        /* its times over the first's: the median of these; 0: not known */
-    double spread;       /* the farthest that one of these is from it, as a share */
-    double winner_ratio; /* the check of the finals: the winner's time here over that in the finals;
-                            0: they were not checked here */
-    double
-        winner_loss; /* how much faster the fastest finalist here is than the winner, as a share */
+    size_t compared; /* variants that were timed on it and on the first */
+    size_t failed;   /* that were valid on another GPU, but not on this one */
+    double ratio;    /* its times over the first's: the median of these; 0: not known */
+    double spread;   /* the farthest that one of these is from it, as a share */
+    /* the check of the finals: the winner's time here over that in the finals; 0: they were not
+     * checked here */
+    double winner_ratio;
+    /* by how much the winner is slower here than the fastest finalist here, as a share */
+    double winner_loss;
 };
 
-/* As a JSON array (a new reference), and back: a new array, or NULL if it is none; `json` may be NULL. */
+/* As a JSON array (a new reference), and back: a new array, or NULL if `json` is NULL or is not an
+ * array. */
 json_t *study_gpus_to_json(const struct study_gpu *gpus, size_t count);
 struct study_gpu *study_gpus_from_json(const json_t *json, size_t *count);
 

@@ -22,7 +22,7 @@ struct finals {
     const struct finals *checked; /* finals on another GPU, which these check: failures are not the
                                      variants' own; NULL: none */
     size_t failed;                /* contenders, in a check */
-    bool over;
+    bool over;                    /* of a check: without an error */
     size_t *indices;              /* of the finalists, into the study's results */
     struct contender *contenders; /* samples_ns[i]: the mean of round i */
     double **rounds_ns;           /* what the contenders' samples point to */
@@ -39,7 +39,8 @@ struct finals {
 void finals_choose(struct finals *finals);
 void finals_release(struct finals *finals);
 
-/* A finalist that fails now, after passing the screening, is out with that outcome. */
+/* A finalist that fails now, after passing the screening, is out with that outcome; in a check, it is
+ * only counted. */
 void finals_disqualify(struct finals *finals, size_t contender,
                        const struct gpu_client_answer *answer);
 

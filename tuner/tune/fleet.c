@@ -159,10 +159,10 @@ struct hang_times fleet_hangs(const struct fleet *fleet)
         const struct hang_times one = gpu_client_hangs(fleet->gpus[i].client);
         all.count += one.count;
         all.recoveries += one.recoveries;
-        if (one.recoveries > most)
+        if (one.recoveries > most) {
             all.median_ns = one.median_ns;
-        if (one.recoveries > most)
             most = one.recoveries;
+        }
         if (one.worst_ns > all.worst_ns)
             all.worst_ns = one.worst_ns;
     }

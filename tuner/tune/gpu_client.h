@@ -115,8 +115,8 @@ int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error
 /* What a trial measures. */
 struct gpu_client_trial {
     size_t samples;
-    double
-        hopeless_ns;  /* if the verified run takes longer, its time is the only sample (0: never) */
+    /* if the verified run takes longer, its time is the only sample (0: never) */
+    double hopeless_ns;
     double enough_ns; /* if the first sample is longer, it is the only one (0: never) */
     double short_ns;  /* if the samples' median is shorter, batches take their place, if they can */
 };
@@ -133,7 +133,7 @@ struct trial_times {
 
 /* The answer to the oldest trial. Statistics and metrics go to `result`, and so do samples: they
  * are added to those it has, or replace them if these are of another number of runs. If the samples
- * had to be dropped, as in gpu_client_measure(), `answer->again` is set. */
+ * had to be dropped, as in gpu_client_measure_take(), `answer->again` is set. */
 int gpu_client_trial_take(struct gpu_client *client, struct result *result,
                           struct trial_times *times, struct gpu_client_answer *answer,
                           struct error *error);
@@ -155,8 +155,8 @@ struct hang_times gpu_client_hangs(const struct gpu_client *client);
 /* What was seen while samples of the open problem were taken. */
 struct gpu_conditions gpu_client_conditions(const struct gpu_client *client);
 
-/* What is wrong with the GPU by the last reading; NULL: nothing is. Throttling that has ended, as far as
- * later readings say, is not. */
+/* What is wrong with the GPU by the last reading: a static string, or NULL if nothing is. Throttling
+ * does not count any more once a later reading says that it has ended. */
 const char *gpu_client_disturbance(const struct gpu_client *client);
 
 /* Forgets it: the next reading decides. */

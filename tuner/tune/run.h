@@ -1,6 +1,6 @@
 /*
- * A run: one sweep on one GPU or several, or in static mode for one architecture, from its files to a record
- * with every outcome and a tuned INI with every winner.
+ * A run: one sweep on one GPU or several, or in static mode for one architecture, from its files to
+ * a record with every outcome and a tuned INI with every winner.
  *
  * Calling sequence:
  *     struct run run;

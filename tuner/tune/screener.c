@@ -19,7 +19,6 @@ enum {
  * measured like one. */
 #define HOPELESS_RUN 2.5
 
-/* When nothing more should begin. */
 int64_t screening_end_ns(const struct screening *screening)
 {
     const struct allowance *allowance = &screening->tuning->allowance;
@@ -32,7 +31,6 @@ bool screening_is_over(const struct screening *screening)
     return screening->failed || clock_ns() >= screening_end_ns(screening);
 }
 
-/* Variants that are not run do not wait for anything that would notice a Ctrl-C. */
 int screening_check_interrupt(struct error *error)
 {
     return interrupt_requested() ? error_set(error, ERROR_INTERRUPTED, "interrupted") : 0;
@@ -81,7 +79,6 @@ static double hopeless_run_ns(const struct screener *screener)
     return compares ? HOPELESS_RUN * screening->best_ns : 0;
 }
 
-/* Sends the variant to the GPU, unless its outcome is known from compiling it, or it has a twin. */
 int screener_begin(struct screener *screener, size_t index, struct error *error)
 {
     struct screening *screening = screener->screening;
@@ -135,7 +132,6 @@ static struct trial forget_trial(struct screener *screener)
     return trial;
 }
 
-/* Whether what this GPU measures should be measured by another one. */
 bool screener_is_disturbed(const struct screener *screener)
 {
     const struct screening *screening = screener->screening;
@@ -172,7 +168,6 @@ static int take_trial(const struct screener *screener, struct trial_times *times
 
 /* --- comparing GPUs --- */
 
-/* Sends a variant that has its result already, once it is compiled again, which takes no time. */
 int screener_begin_comparison(struct screener *screener, size_t slot, bool *begun,
                               struct error *error)
 {
@@ -258,7 +253,6 @@ static int end_measurement(struct screener *screener, struct error *error)
     return status;
 }
 
-/* Leaves what was under way to the others. */
 void screener_return_trials(struct screener *screener)
 {
     struct screening *screening = screener->screening;

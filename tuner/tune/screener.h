@@ -62,15 +62,18 @@ bool screening_is_over(const struct screening *screening);
 /* Whether what this GPU measures should be measured by another one. */
 bool screener_is_disturbed(const struct screener *screener);
 
-/* Sends the variant to the GPU, unless its outcome is known from compiling it, or it has a twin. */
+/* Sends the variant to the GPU, unless its outcome is known from compiling it, or it has a twin. Errors
+ * as tuning_keep(). */
 int screener_begin(struct screener *screener, size_t index, struct error *error);
 
-/* Sends one that has its result already (team->comparison), once it is compiled again, which takes no
- * time. */
+/* Sends one that has its result already, `variants[slot]` of team->comparison, once it is compiled
+ * again, which takes no time. `*begun` is false if that is still to come. Errors as
+ * tuning_job_request(). */
 int screener_begin_comparison(struct screener *screener, size_t slot, bool *begun,
                               struct error *error);
 
-/* Waits for the oldest trial, and keeps what came of it. */
+/* Waits for the oldest trial, and keeps what came of it. Errors as gpu_client_trial_take() and
+ * tuning_keep(). */
 int screener_end(struct screener *screener, struct error *error);
 
 /* Leaves all that is under way to other GPUs. */

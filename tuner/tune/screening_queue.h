@@ -19,10 +19,10 @@ struct screening_queue {
     bool proposes;   /* the job's search, if it has one, is asked for more */
     size_t *waiting; /* for the compiler; those that were requested come first */
     size_t waiting_count;
-    size_t compiled; /* so many of these wait no longer */
-    size_t *ready;   /* compiled */
+    size_t compiled; /* how many of these, from the first on, wait no longer */
+    size_t *ready;   /* compiled, the next one last */
     size_t ready_count;
-    uint64_t seen; /* what there was when `ready` was last filled */
+    uint64_t seen; /* jobs requested plus jobs done when `ready` was last filled; 0: look again */
 };
 
 void screening_queue_release(struct screening_queue *queue);
@@ -30,10 +30,12 @@ void screening_queue_release(struct screening_queue *queue);
 /* Adds a variant that is to be compiled. */
 void screening_queue_add(struct screening_queue *queue, size_t index);
 
-/* Adds one that was taken and is to be tried again. Others go first: what disturbed it may not be over. */
+/* Adds one that was taken and is to be tried again. Others go first: what disturbed it may not be
+ * over. */
 void screening_queue_return(struct screening_queue *queue, size_t index);
 
-/* Has everything compiled, and by a search proposed, that GPUs can begin soon. */
+/* Requests what GPUs can begin soon, and asks the job's search for more. Errors as
+ * compile_ahead_fill() and tuning_job_request(). */
 int screening_queue_fill(struct screening_queue *queue, struct error *error);
 
 /* Takes a variant that is compiled; false if there is none. */
@@ -41,7 +43,8 @@ bool screening_queue_take(struct screening_queue *queue, size_t *index);
 
 bool screening_queue_is_empty(const struct screening_queue *queue);
 
-/* Waits until something happens: another variant may be compiled then. At `until_ns` at the latest. */
+/* Waits until something happens, at most until `until_ns` (on clock_ns()): another variant may be
+ * compiled then. Errors as event_loop_step(). */
 int screening_queue_wait(struct screening_queue *queue, int64_t until_ns, struct error *error);
 
 #endif

@@ -27,7 +27,7 @@ enum { SPARE_WORKERS = 3, SPARE_LEAVING = 4 };
 struct spare_worker {
     struct worker worker;
     bool opens;      /* it was asked to open the problem */
-    size_t messages; /* so many of spare_worker_event()'s have come */
+    size_t messages; /* how many of spare_worker_event()'s have come */
 };
 
 /* Zeroed, there are none. */
@@ -41,7 +41,7 @@ struct spare_workers {
     bool refused;  /* one has failed: no more on this problem */
 };
 
-/* The event of its message number `index`; NULL behind the last. */
+/* The event that its message number `index` (from 0) must be; NULL if no further one is due. */
 const char *spare_worker_event(const struct spare_worker *spare, size_t index);
 
 /* A variant has faulted. Returns how many spares should be started. */
@@ -58,10 +58,11 @@ void spare_workers_note(struct spare_workers *spares, struct event_loop *loop, s
 /* How many processes there are, with those that may still be ending. */
 size_t spare_workers_running(const struct spare_workers *spares);
 
-/* Hands over the oldest; false if there is none. */
+/* Hands over the oldest, which the caller owns from then on; false if there is none. */
 bool spare_workers_take(struct spare_workers *spares, struct spare_worker *spare);
 
-/* Kills a worker without waiting for its end. False if an earlier one does not end. */
+/* Kills a worker, which is taken over, without waiting for its end. False if an earlier one does not
+ * end. */
 bool spare_workers_leave(struct spare_workers *spares, struct worker *worker);
 
 /* The variant of the oldest request has not faulted. Returns whether that was disturbed. If not, it
