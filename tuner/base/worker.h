@@ -39,8 +39,8 @@ bool worker_is_stopped(const struct worker *worker);
 bool worker_was_asleep(int64_t deadline_ns);
 
 /*
- * Kills the worker and its child processes if it is running, waits for it to exit and closes the channel. Gives up after
- * half a minute and returns false: the driver keeps the worker from exiting.
+ * Kills the worker and its child processes if it is running, waits for it to exit and closes the
+ * channel. Gives up after half a minute and returns false: the driver keeps the worker from exiting.
  */
 bool worker_stop(struct worker *worker);
 

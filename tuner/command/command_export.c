@@ -29,7 +29,8 @@ static void put_definition(FILE *stream, const char *kernel, const char *definit
     free(name);
 }
 
-/* Writes the macros that the kernel's source expects, and the same with the kernel's name, to be included before it or with -include. */
+/* Writes the macros that the kernel's source expects, and the same with the kernel's name, to be
+ * included before it or with -include. */
 static void write_one(FILE *stream, const struct command_query *query,
                       const struct tuned_definitions *definitions)
 {

@@ -149,7 +149,7 @@ static double add_column(const struct fitting *fitting, size_t *chosen, size_t c
     double least = INFINITY;
     size_t best = 0;
     for (size_t column = 0; column < fitting->columns; column++) {
-        double own[TIME_MODEL_TERMS];
+        double own[TIME_MODEL_TERMS] = {0};
         chosen[count] = column;
         double error = solve(fitting, chosen, count + 1, own);
         if (error >= least)

@@ -1,8 +1,8 @@
 /*
  * The variants that a job begins with: every one of its space, or, for a search, those that the
  * record has. What the record says of them is taken over; other results are dropped, as are those
- * that missed a lower time limit than this run's, and duplicates without their twin. A stored verdict holds if it is on exactly the
- * variants that the job begins with.
+ * that missed a lower time limit than this run's, and duplicates without their twin. A stored verdict
+ * holds if it is on exactly the variants that the job begins with.
  */
 #ifndef AUTOTUNE_JOB_SPACE_H
 #define AUTOTUNE_JOB_SPACE_H

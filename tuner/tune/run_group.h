@@ -22,7 +22,7 @@ bool run_group_is_done(const struct run_group *group);
 
 /* Completes the jobs on the GPUs of the group; `owner` is a struct run_group, so that this can be run
  * as a task. A job that does not fit in memory, or whose expected results cannot be made while there
- * are other jobs, is refused (run_state.h). Returns 0 or the error that ends the run. */
+ * are other jobs, is refused. Returns 0 or the error that ends the run. */
 int run_group_tune(void *owner, struct error *error);
 
 /* Completes the jobs in static mode. Errors as static_check_sample() and static_check_rest(). */

@@ -195,7 +195,7 @@ static void an_interrupt_ends_every_wait(void **state)
 }
 
 /* Writes to so much of the stack. */
-static int fill_stack(size_t bytes) // NOLINT(misc-no-recursion): stacks are what it is about
+static int fill_stack(size_t bytes)
 {
     volatile char block[4096];
     block[0] = 1;
