@@ -8,6 +8,16 @@ processes_of() {
     grep " $1\$" calls | cut -d ' ' -f 1 | sort -u | grep -c .
 }
 
+# devices_of PROCESS: whether it has device workers
+devices_of() {
+    local children child
+    read -ra children < <(cat "/proc/$1/task/$1/children" && echo)
+    for child in "${children[@]}"; do
+        tr '\0' ' ' <"/proc/$child/cmdline" | grep -q ' device ' && return
+    done
+    return 1
+}
+
 @test "--device all: every GPU runs variants, and the result is that of one" {
     stand_in "devices=3"
     autotune --config "$sweeps/many.ini"
@@ -86,6 +96,28 @@ INI
     has err "is being used by another run"
     autotune --config "$sweeps/scale.ini" --device 0 --no-wait
     exits 0
+}
+
+@test "a run that waits for a GPU has nothing on any, so that the other run does not see it there" {
+    stand_in "devices=2" "log = $scratch/calls"
+    mkdir locks
+    uuid=$("$AUTOTUNE" devices | sed -n 's/^device 1:.*\(GPU-[0-9a-f-]*\),.*/\1/p')
+    exec 9>"locks/autotune-$uuid.lock"
+    flock 9
+    "$AUTOTUNE" --config "$sweeps/scale.ini" --device all >out 2>err 9>&- &
+    run=$!
+    waits=
+    for ((i = 0; i < 200; i++)); do
+        waits=$(grep "waiting for process" err) && ! devices_of "$run" && break
+        sleep 0.02
+    done
+    [ -n "$waits" ]
+    fails devices_of "$run"
+    exec 9>&-
+    code=0
+    wait "$run" || code=$?
+    exits 0
+    lacks err "another process is using it"
 }
 
 @test "different models: each has a study and a section of its own, at the same time" {

@@ -85,8 +85,20 @@ int fleet_confirm(struct fleet_gpu *gpu, const char *folder, struct error *error
     return 0;
 }
 
-static int lock(struct fleet_gpu *gpu, bool no_wait, const struct fleet_notice *notice,
-                struct error *error)
+/* A context on a GPU is another process to the run that measures there, and takes memory. Workers
+ * start again when they are needed. */
+static int leave_gpus(const struct fleet *fleet, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < fleet->count; i++) /* they end at the same time */
+        gpu_client_kill(fleet->gpus[i].client);
+    for (size_t i = 0; i < fleet->count && status == 0; i++)
+        status = gpu_client_restart(fleet->gpus[i].client, error);
+    return status;
+}
+
+static int lock(const struct fleet *fleet, struct fleet_gpu *gpu, bool no_wait,
+                const struct fleet_notice *notice, struct error *error)
 {
     struct error text;
     bool held;
@@ -101,7 +113,8 @@ static int lock(struct fleet_gpu *gpu, bool no_wait, const struct fleet_notice *
     (void)error_set(&text, ERROR_OK, "waiting for process %ld, which is using '%s'",
                     gpu->lock.owner, gpu->gpu.name);
     notice->notice(notice->user, &text);
-    return gpu_lock_wait(&gpu->lock, error);
+    status = leave_gpus(fleet, error);
+    return status != 0 ? status : gpu_lock_wait(&gpu->lock, error);
 }
 
 static int compare_uuids(const void *left, const void *right)
@@ -123,7 +136,7 @@ int fleet_lock(struct fleet *fleet, bool no_wait, const struct fleet_notice *not
         gpus[i] = &fleet->gpus[i];
     qsort(gpus, fleet->count, sizeof *gpus, compare_uuids);
     for (size_t i = 0; i < fleet->count && status == 0; i++)
-        status = lock(gpus[i], no_wait, notice, error);
+        status = lock(fleet, gpus[i], no_wait, notice, error);
     free(gpus);
     *waited_ns = clock_ns() - since_ns;
     return status;

@@ -60,8 +60,8 @@ struct fleet_notice {
     void *user;
 };
 
-/* Takes the locks of all. Waits for runs that hold one, unless `no_wait`: then it is ERROR_DEVICE.
- * `*waited_ns` is how long that took. */
+/* Takes the locks of all. Waits for runs that hold one, with no worker on any GPU meanwhile, unless
+ * `no_wait`: then it is ERROR_DEVICE. `*waited_ns` is how long that took. */
 int fleet_lock(struct fleet *fleet, bool no_wait, const struct fleet_notice *notice,
                int64_t *waited_ns, struct error *error);
 

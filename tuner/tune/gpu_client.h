@@ -39,7 +39,8 @@ int gpu_client_new(struct gpu_client **client, int ordinal, struct event_loop *l
                    struct error *error);
 void gpu_client_free(struct gpu_client *client); /* NULL is allowed */
 
-/* Kills the worker, and does not wait for its end. Only gpu_client_free() may follow. */
+/* Kills the worker, and does not wait for its end. Only gpu_client_free() or gpu_client_restart()
+ * may follow. */
 void gpu_client_kill(struct gpu_client *client);
 
 /* What the greeting said. Returns 0 or ERROR_DEVICE (no driver, no such device). */
