@@ -8,7 +8,6 @@
 #include "template/source_lexer.h"
 #include "template/source_macros.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,10 +45,10 @@ struct scan {
 
 static bool is_known(const struct source *source, const char *path)
 {
-    bool known = strcmp(source->path, path) == 0;
-    for (size_t i = 0; !known && i < source->header_count; i++)
-        known = strcmp(source->headers[i], path) == 0;
-    return known;
+    for (size_t i = 0; i < source->header_count; i++)
+        if (strcmp(source->headers[i], path) == 0)
+            return true;
+    return strcmp(source->path, path) == 0;
 }
 
 static void add_toolkit_header(struct source *source, const char *name)
@@ -146,6 +145,8 @@ static enum token_kind next_token(struct scan *scan, bool space_counts)
     if (kind == TOKEN_HEADER)
         take_header(scan->loading, scan->path, token, scan->tests_only, scan->all_folders);
     if (kind == TOKEN_NAME) {
+        if (scan->directive)
+            directive_names_add(&scan->loading->source->directive_names, token);
         scan->tests_only = strncmp(token, "__has_include", strlen("__has_include")) == 0;
         scan->all_folders = strlen(token) > 5 && strcmp(token + strlen(token) - 5, "_next") == 0;
     }
@@ -366,6 +367,7 @@ int source_load_units(struct source *source, const char *const *paths, size_t pa
         status = find_units(&loading, paths + 1, path_count - 1, error);
     if (status == 0)
         status = load_all(&loading, error);
+    directive_names_sort(&source->directive_names);
     loading_release(&loading);
     if (status != 0)
         source_release(source);
@@ -392,5 +394,6 @@ void source_release(struct source *source)
     release_texts(source->headers, source->header_count);
     release_texts(source->stamps, source->stamp_count);
     release_texts(source->toolkit_headers, source->toolkit_count);
+    directive_names_release(&source->directive_names);
     *source = (struct source){0};
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "template/directive_names.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,9 +34,10 @@ struct source {
     size_t stamp_count;
     char **toolkit_headers; /* names of the included files not found */
     size_t toolkit_count;
-    bool computed;              /* an #include names a macro */
-    char text_hash[HASH_BYTES]; /* of every byte of the source and its headers */
-    char hash[HASH_BYTES];      /* of their tokens: comments and layout do not change it */
+    struct directive_names directive_names; /* of the source and its headers */
+    bool computed;                          /* an #include names a macro */
+    char text_hash[HASH_BYTES];             /* of every byte of the source and its headers */
+    char hash[HASH_BYTES]; /* of their tokens: comments and layout do not change it */
 };
 
 /*

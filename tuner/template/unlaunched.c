@@ -64,12 +64,15 @@ static void add_launches(struct names *names, const struct template *template)
             names_add(names, template->launches[i].entry);
 }
 
-/* Those of `all` that are not in `launched`; releases both. */
-static struct names difference(struct names *all, struct names *launched)
+/* Those of `all` that are not in `launched`; releases both. A condition such as #ifdef would change
+ * with the macro that hides its name (compile/nvrtc_program.c), so that one is left out, too. */
+static struct names difference(const struct template *template, struct names *all,
+                               struct names *launched)
 {
     struct names rest = {0};
     for (size_t i = 0; i + 1 < all->count; i++)
-        if (!names_have(launched->items, all->items[i]))
+        if (!names_have(launched->items, all->items[i]) &&
+            !directive_names_have(&template->source.directive_names, all->items[i]))
             names_add(&rest, all->items[i]);
     free(all->items);
     free(launched->items);
@@ -91,7 +94,7 @@ struct names unlaunched_by_variant(const struct template *template,
     add_defined(&defined, template, template->problem, template->problem_count, problem);
     add_launched(&launched, template, &defined);
     bindings_release(&defined);
-    return difference(&all, &launched);
+    return difference(template, &all, &launched);
 }
 
 struct names unlaunched_by_helpers(const struct template *template)
@@ -104,5 +107,5 @@ struct names unlaunched_by_helpers(const struct template *template)
     for (size_t i = 0; i < template->name_expression_count; i++)
         names_add(&launched, template->name_expressions[i]);
     add_launches(&all, template);
-    return difference(&all, &launched);
+    return difference(template, &all, &launched);
 }

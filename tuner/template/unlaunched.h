@@ -13,7 +13,8 @@
  * Entries of helpers (helpers.h), and of launches whose `when` is false, unless something else of
  * the variant launches them. A `when` that needs more than what the compiler gets may be true:
  * variants that differ only in that share a cubin. The list is empty if variables of the source are
- * buffers, since the compiler removes those that no kernel uses. Free its items.
+ * buffers, since the compiler removes those that no kernel uses, and lacks names that are in a
+ * preprocessing directive. Free its items.
  */
 struct names unlaunched_by_variant(const struct template *template,
                                    const struct bindings *parameters,

@@ -33,6 +33,9 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(fclose(stream), 0);
 }
 
+static const char source_text[] =
+    "#include <cooperative_groups.h>\n#include <cuda/atomic>\n#include <cuda/barrier>\n";
+
 static int make_scene(void **state)
 {
     struct scene *scene = alloc_zeroed(1, sizeof *scene);
@@ -43,9 +46,7 @@ static int make_scene(void **state)
         return -1;
     (void)snprintf(scene->path, sizeof scene->path, "%s/t.ini", scene->folder);
     (void)snprintf(scene->source, sizeof scene->source, "%s/t.cu", scene->folder);
-    write_file(
-        scene->source,
-        "#include <cooperative_groups.h>\n#include <cuda/atomic>\n#include <cuda/barrier>\n");
+    write_file(scene->source, source_text);
     write_file(scene->path, "[kernel]\noptions = --use_fast_math -lineinfo\n"
                             "[parameters]\nblock_size = 256\nscale = 0.5\n"
                             "finish = two_pass | atomic\n"
@@ -325,6 +326,30 @@ static void what_is_not_launched_is_named(void **state)
     assert_unlaunched(scene, NULL, " first second maybe");
 }
 
+/* Its macro would be there, and the condition mean something else. */
+static void what_a_condition_names_is_compiled(void **state)
+{
+    struct scene *scene = *state;
+    static const char *const texts[] = {
+        "#ifdef slow\n#endif\n",
+        "#if \\\n defined(slow)\n#endif\n",
+        "#define SLOW defined slow\n#if SLOW\n#endif\n",
+        "#define TEXT_OF(name) #name\n#define NAME_OF(name) TEXT_OF(name)\n"
+        "#define SLOW NAME_OF(slow)\n",
+    };
+    append_template(scene, launches, "");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct error error;
+        char *text = alloc_format("%s%s", source_text, texts[i]);
+        write_file(scene->source, text);
+        free(text);
+        template_release(&scene->template);
+        assert_int_equal(template_load(&scene->template, scene->path, &error), 0);
+        assert_unlaunched(scene, "atomic", " first");
+        assert_unlaunched(scene, NULL, " first second maybe");
+    }
+}
+
 /* The compiler would remove a variable that only the reference uses. */
 static void a_variable_that_is_a_buffer_keeps_every_kernel(void **state)
 {
@@ -347,6 +372,7 @@ int main(void)
         TEST(standard_headers_are_those_that_the_folders_lack),
         TEST(a_header_whose_expression_fails_is_not_precompiled),
         TEST(what_is_not_launched_is_named),
+        TEST(what_a_condition_names_is_compiled),
         TEST(a_variable_that_is_a_buffer_keeps_every_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
