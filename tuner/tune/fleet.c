@@ -54,12 +54,11 @@ void fleet_release(struct fleet *fleet)
     *fleet = (struct fleet){0};
 }
 
-int fleet_identify(struct fleet *fleet, const char *folder, struct error *error)
+static int ask_unknown(struct fleet *fleet, const char *folder, struct error *error)
 {
     int status = 0;
     for (size_t i = 0; i < fleet->count && status == 0; i++) {
         struct fleet_gpu *gpu = &fleet->gpus[i];
-        gpu->assumed = gpu_cache_read(folder, gpu->ordinal, &gpu->gpu);
         if (gpu->assumed)
             continue;
         status = gpu_client_gpu(gpu->client, &gpu->gpu, error);
@@ -69,19 +68,44 @@ int fleet_identify(struct fleet *fleet, const char *folder, struct error *error)
     return status;
 }
 
+static bool are_distinct(const struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(fleet->gpus[i].gpu.uuid, fleet->gpus[j].gpu.uuid) == 0)
+                return false;
+    return true;
+}
+
+/* If one GPU seems to be in two places, what is known from the last time cannot be. */
+int fleet_identify(struct fleet *fleet, const char *folder, struct error *error)
+{
+    for (size_t i = 0; i < fleet->count; i++)
+        fleet->gpus[i].assumed =
+            gpu_cache_read(folder, fleet->gpus[i].ordinal, &fleet->gpus[i].gpu);
+    int status = ask_unknown(fleet, folder, error);
+    if (status != 0 || are_distinct(fleet))
+        return status;
+    for (size_t i = 0; i < fleet->count; i++)
+        fleet->gpus[i].assumed = false;
+    return ask_unknown(fleet, folder, error);
+}
+
 int fleet_confirm(struct fleet_gpu *gpu, const char *folder, struct error *error)
 {
     struct gpu actual;
     int status = gpu->assumed ? gpu_client_gpu(gpu->client, &actual, error) : 0;
     if (status != 0)
         return status;
-    if (gpu->assumed && !gpu_equal(&actual, &gpu->gpu)) {
+    bool other = gpu->assumed && !gpu_equal(&actual, &gpu->gpu);
+    gpu->assumed = false;
+    if (other) {
+        gpu->gpu = actual;
         gpu_cache_write(folder, gpu->ordinal, &actual);
         return error_set(error, ERROR_DEVICE,
                          "device %d has changed since the last run; run the same command again",
                          gpu->ordinal);
     }
-    gpu->assumed = false;
     return 0;
 }
 
@@ -135,8 +159,12 @@ int fleet_lock(struct fleet *fleet, bool no_wait, const struct fleet_notice *not
     for (size_t i = 0; i < fleet->count; i++)
         gpus[i] = &fleet->gpus[i];
     qsort(gpus, fleet->count, sizeof *gpus, compare_uuids);
-    for (size_t i = 0; i < fleet->count && status == 0; i++)
-        status = lock(fleet, gpus[i], no_wait, notice, error);
+    for (size_t i = 0; i < fleet->count && status == 0; i++) {
+        bool again = i > 0 && strcmp(gpus[i - 1]->gpu.uuid, gpus[i]->gpu.uuid) == 0;
+        status = again ? error_set(error, ERROR_DEVICE, "devices %d and %d have one UUID, %s",
+                                   gpus[i - 1]->ordinal, gpus[i]->ordinal, gpus[i]->gpu.uuid)
+                       : lock(fleet, gpus[i], no_wait, notice, error);
+    }
     free(gpus);
     *waited_ns = clock_ns() - since_ns;
     return status;

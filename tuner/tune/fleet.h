@@ -51,7 +51,8 @@ void fleet_release(struct fleet *fleet);
  * an error of gpu_client_gpu(). */
 int fleet_identify(struct fleet *fleet, const char *folder, struct error *error);
 
-/* Asks the GPU's worker. A GPU that is not the same as the last time is ERROR_DEVICE. */
+/* Asks the GPU's worker. A GPU that is not the same as the last time is ERROR_DEVICE; what it is has
+ * been noted for the next run. */
 int fleet_confirm(struct fleet_gpu *gpu, const char *folder, struct error *error);
 
 /* Who is told that the run waits for another one. */
@@ -61,7 +62,8 @@ struct fleet_notice {
 };
 
 /* Takes the locks of all. Waits for runs that hold one, with no worker on any GPU meanwhile, unless
- * `no_wait`: then it is ERROR_DEVICE. `*waited_ns` is how long that took. */
+ * `no_wait`: then it is ERROR_DEVICE, as are two GPUs with one UUID. `*waited_ns` is how long that
+ * took. */
 int fleet_lock(struct fleet *fleet, bool no_wait, const struct fleet_notice *notice,
                int64_t *waited_ns, struct error *error);
 

@@ -25,8 +25,10 @@ void team_release(struct team *team)
 int team_confirm(struct team *team, const char *folder, struct error *error)
 {
     int status = 0;
-    for (size_t i = 0; i < team->count && status == 0; i++)
-        status = fleet_confirm(team->gpus[i], folder, error);
+    for (size_t i = 0; i < team->count && (status == 0 || status == ERROR_DEVICE); i++) {
+        int own = fleet_confirm(team->gpus[i], folder, status == 0 ? error : NULL);
+        status = status == 0 ? own : status;
+    }
     return status;
 }
 

@@ -26,7 +26,7 @@ struct team {
 void team_add(struct team *team, struct fleet_gpu *gpu);
 void team_release(struct team *team);
 
-/* fleet_confirm() for the GPUs of the team. */
+/* fleet_confirm() for every GPU of the team. */
 int team_confirm(struct team *team, const char *folder, struct error *error);
 
 struct fleet_gpu *team_lead(const struct team *team);

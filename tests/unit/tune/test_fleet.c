@@ -307,6 +307,46 @@ static void gpus_are_alike_if_all_but_their_clocks_agree(void **state)
     assert_false(fleet_alike(&first, &second));
 }
 
+/* As after a job scheduler gave the same places to other GPUs. */
+static void what_was_known_of_gpus_is_put_right_at_once(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 3, "", "us = 20");
+    for (size_t i = 0; i < 3; i++) {
+        struct fleet_gpu *gpu = fixture.team.gpus[i];
+        (void)snprintf(gpu->gpu.uuid, sizeof gpu->gpu.uuid, "GPU-other-%zu", i);
+        gpu->assumed = true;
+    }
+    assert_int_equal(team_confirm(&fixture.team, "cache", &fixture.error), ERROR_DEVICE);
+    assert_non_null(strstr(fixture.error.message, "device 0 is not what it was"));
+    for (size_t i = 0; i < 3; i++)
+        assert_null(strstr(fixture.team.gpus[i]->gpu.uuid, "other"));
+    fixture_check(&fixture, team_confirm(&fixture.team, "cache", &fixture.error));
+    fixture_end(&fixture);
+}
+
+static void ignore(void *user, const struct error *notice)
+{
+    (void)user;
+    (void)notice;
+}
+
+static void a_run_never_waits_for_its_own_lock(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    const struct fleet_notice notice = {ignore, NULL};
+    int64_t waited_ns;
+    start(&fixture, 2, "", "us = 20");
+    assert_int_equal(setenv("AUTOTUNE_LOCK_FOLDER", "locks", 1), 0);
+    fixture.fleet.gpus[1].gpu = fixture.fleet.gpus[0].gpu;
+    assert_int_equal(fleet_lock(&fixture.fleet, false, &notice, &waited_ns, &fixture.error),
+                     ERROR_DEVICE);
+    assert_non_null(strstr(fixture.error.message, "GPU-scripted"));
+    fixture_end(&fixture);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -326,6 +366,8 @@ int main(int argc, char **argv)
         SCRATCH_TEST(if_all_are_disturbed_one_goes_on),
         SCRATCH_TEST(a_check_that_fails_costs_nothing),
         SCRATCH_TEST(a_single_variant_is_done_once),
+        SCRATCH_TEST(what_was_known_of_gpus_is_put_right_at_once),
+        SCRATCH_TEST(a_run_never_waits_for_its_own_lock),
         cmocka_unit_test(gpus_are_alike_if_all_but_their_clocks_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
