@@ -173,6 +173,14 @@ INI
         "1 GPU-01020304-0506-0708-090a-0b0c0d0e0f10"
 }
 
+@test "a GPU on which nothing runs is never taken for the fault of another one" {
+    stand_in "devices=2" 1.fault=cuLaunchKernel:20+:CUDA_ERROR_ILLEGAL_ADDRESS
+    code=0
+    timeout 20 "$AUTOTUNE" --config "$sweeps/scale.ini" --device all >out 2>err </dev/null || code=$?
+    exits 0
+    lacks err "GPU 0"
+}
+
 @test "a GPU that somebody else uses pauses, and its times do not count" {
     stand_in "devices=2" 0.fault=cuModuleLoadData:3:sleep400 1.processes=1
     autotune --config "$sweeps/scale.ini" --device all --format csv

@@ -124,7 +124,7 @@ static int run_check(void *owner, struct error *error)
     if (status == 0)
         status = verify_finalists(check, error);
     check->over = status == 0;
-    if (status == 0 || !team_is_loss(check->gpu, status))
+    if (status == 0 || status == ERROR_INTERRUPTED || status == ERROR_RECORD)
         return status;
     tuning_notice(tuning, check->gpu, "failed", error->message, "the finals are not checked");
     team_leave(tuning->team, check->gpu, true);

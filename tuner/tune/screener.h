@@ -46,6 +46,7 @@ struct screener {
     size_t place;                    /* of the GPU in the team */
     bool active;                     /* it takes work */
     bool joining;                    /* it is going to */
+    bool finished;                   /* it found nothing left to do */
     struct task *task;               /* NULL: there is only one */
     struct trial trials[GPU_TRIALS]; /* queued on the device, the oldest first */
     size_t trial_count;

@@ -74,12 +74,23 @@ static bool has_more(const struct screener *screener, bool over)
 
 /* --- GPUs that leave and come back --- */
 
+/* Whether another GPU has ended well: it waits for the trials of all. */
+static bool all_is_done(const struct screening *screening)
+{
+    for (size_t i = 0; i < screening->screener_count; i++)
+        if (screening->screeners[i].finished)
+            return true;
+    return false;
+}
+
 /* After a failure: returns 0 if the others go on without this GPU, or the failure. */
 static int lose(struct screener *screener, int status, struct error *error)
 {
     const struct tuning *tuning = screener->screening->tuning;
     screener->active = screener->joining = false;
-    if (!team_is_loss(screener->gpu, status) || !others_go_on(screener))
+    bool spared = all_is_done(screener->screening) && screener->trial_count == 0 &&
+                  status != ERROR_INTERRUPTED && status != ERROR_RECORD;
+    if (!spared && (!team_is_loss(screener->gpu, status) || !others_go_on(screener)))
         return status;
     screener_return_trials(screener);
     if (screener->task == NULL || !screener->task->cancelled)
@@ -175,7 +186,8 @@ static int screen_with(void *owner, struct error *error)
     int status = screener->gpu->away ? 0 : join(screener, error);
     while (status == 0 && more)
         status = step(screener, &more, error);
-    if (screener->active && status == 0)
+    screener->finished = screener->active && status == 0;
+    if (screener->finished)
         dismiss(screening);
     screener->active = false;
     screening->failed = screening->failed || status != 0;
