@@ -213,6 +213,8 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
         status = store_finalists(&held.finals, error);
     if (status == 0)
         status = end(&held, error);
+    else if (status != ERROR_INTERRUPTED && held.check.over) /* it may hold the finals next */
+        (void)finals_unload(&held.check, NULL);
     finals_release(&held.finals);
     finals_release(&held.check);
     return status;

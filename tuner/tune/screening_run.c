@@ -126,8 +126,8 @@ static int stay_away(struct screener *screener, struct error *error)
     if (clock_ns() < gpu->back_ns)
         return event_loop_step(tuning->loop, gpu->back_ns < end_ns ? gpu->back_ns : end_ns, error);
     int status = team_return(tuning->team, gpu, error);
-    if (status != 0)
-        return team_is_loss(gpu, status) ? 0 : status;
+    if (status != 0) /* it stays away: the others have shown that the problem is good */
+        return status == ERROR_INTERRUPTED || status == ERROR_RECORD ? status : 0;
     if (broken)
         tuning_notice(tuning, gpu, "is back", "", "");
     screener->active = true;
