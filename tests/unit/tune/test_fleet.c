@@ -319,7 +319,7 @@ static void what_was_known_of_gpus_is_put_right_at_once(void **state)
         gpu->assumed = true;
     }
     assert_int_equal(team_confirm(&fixture.team, "cache", &fixture.error), ERROR_DEVICE);
-    assert_non_null(strstr(fixture.error.message, "device 0 is not what it was"));
+    assert_non_null(strstr(fixture.error.message, "device 0 has changed since"));
     for (size_t i = 0; i < 3; i++)
         assert_null(strstr(fixture.team.gpus[i]->gpu.uuid, "other"));
     fixture_check(&fixture, team_confirm(&fixture.team, "cache", &fixture.error));
