@@ -185,6 +185,17 @@ INI
     exits 0
 }
 
+@test "a GPU that fails in a comparison when the others are done costs nothing" {
+    for calls in 55 60 65 65 65 65 70; do
+        rm -rf results
+        stand_in "devices=2" "1.fault=cuLaunchKernel:$calls+:CUDA_ERROR_ILLEGAL_ADDRESS"
+        code=0
+        timeout 20 "$AUTOTUNE" --config "$sweeps/scale.ini" --device all >out 2>err </dev/null || code=$?
+        exits 0
+        lacks err "GPU 0"
+    done
+}
+
 @test "a GPU that somebody else uses pauses, and its times do not count" {
     stand_in "devices=2" 0.fault=cuModuleLoadData:3:sleep400 1.processes=1
     autotune --config "$sweeps/scale.ini" --device all --format csv

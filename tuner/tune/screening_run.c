@@ -83,12 +83,21 @@ static bool all_is_done(const struct screening *screening)
     return false;
 }
 
+/* Whether what it has under way was measured elsewhere before, for a comparison of the GPUs. */
+static bool only_compares(const struct screener *screener)
+{
+    for (size_t i = 0; i < screener->trial_count; i++)
+        if (!screener->trials[i].compares)
+            return false;
+    return true;
+}
+
 /* After a failure: returns 0 if the others go on without this GPU, or the failure. */
 static int lose(struct screener *screener, int status, struct error *error)
 {
     const struct tuning *tuning = screener->screening->tuning;
     screener->active = screener->joining = false;
-    bool spared = all_is_done(screener->screening) && screener->trial_count == 0 &&
+    bool spared = all_is_done(screener->screening) && only_compares(screener) &&
                   status != ERROR_INTERRUPTED && status != ERROR_RECORD;
     if (!spared && (!team_is_loss(screener->gpu, status) || !others_go_on(screener)))
         return status;
