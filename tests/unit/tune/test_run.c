@@ -183,14 +183,13 @@ static void a_kill_at_any_request_changes_nothing(void **state)
     }
 }
 
-/* And each of these is a worker's own end: it costs one variant at most. The last compilation is one of a
- * variant, in whatever order the two compilers begin. */
+/* And each of these is a worker's own end: it costs one variant at most. */
 static void a_death_at_any_request_costs_one_variant(void **state)
 {
     (void)state;
-    static const char *const requests[] = {"compiler 1", "compile 4", "device 1",
-                                           "open 1",     "trial 1",   "load 1",
-                                           "measure 1",  "verify 1",  "unload 1"};
+    static const char *const requests[] = {
+        "compiler 1", "compile:us=20.01 1", "device 1", "open 1",  "trial 1",
+        "load 1",     "measure 1",          "verify 1", "unload 1"};
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         struct observed observed;
         char *script = alloc_format("%s die 3\n", requests[i]);
@@ -560,8 +559,8 @@ static void failures_cost_what_they_cost(void **state)
     (void)state;
     struct observed observed;
     double took_s;
-    struct end end = run_within(5, "trial 2 hang\ntrial 4 die 3\ncompile 4 die 3\n", "us = 20..32",
-                                &observed, &took_s);
+    struct end end = run_within(5, "trial 2 hang\ntrial 4 die 3\ncompile:us=23 1 die 3\n",
+                                "us = 20..32", &observed, &took_s);
     check_end(&end, &observed);
     assert_int_equal(end.study.result_count, 13);
     assert_int_equal(study_count(&end.study, OUTCOME_MEASURED), 10);
