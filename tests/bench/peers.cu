@@ -485,6 +485,16 @@ static __global__ void count_different(const T *a, const T *b, size_t count, uns
     }
 }
 
+template <typename T> static bool all_equal(const T *a, const T *b, size_t count)
+{
+    unsigned *different = allocate<unsigned>(1), found = 0;
+    CHECK(cudaMemset(different, 0, sizeof *different));
+    count_different<<<1024, 256>>>(a, b, count, different);
+    CHECK(cudaMemcpy(&found, different, sizeof found, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(different));
+    return found == 0;
+}
+
 static const Cublas &cublas()
 {
     static const Cublas library;
@@ -513,9 +523,8 @@ static void bench_sgemm(Clock &clock, std::istream &line)
     const dim3 grid((n + tile_n - 1) / tile_n, (m + tile_m - 1) / tile_m, split_k);
     const size_t tiles = (size_t)grid.x * grid.y;
     float *partials = allocate<float>(split_k * tiles * tile_m * tile_n);
-    unsigned *tickets = allocate<unsigned>(tiles), *different = allocate<unsigned>(1), found = 0;
+    unsigned *tickets = allocate<unsigned>(tiles);
     CHECK(cudaMemset(tickets, 0, tiles * sizeof *tickets));
-    CHECK(cudaMemset(different, 0, sizeof *different));
     std::vector<void *> arguments = {&m, &n, &k, &alpha, &a, &b, &beta, &ours};
     if (method == "pipelined" || method == "overlapped") {
         arguments.push_back(&group_m);
@@ -528,9 +537,7 @@ static void bench_sgemm(Clock &clock, std::istream &line)
     if (cublas().is_there()) {
         run();
         run_peer();
-        count_different<<<1024, 256>>>(ours, theirs, count, different);
-        CHECK(cudaMemcpy(&found, different, sizeof found, cudaMemcpyDeviceToHost));
-        if (found != 0) {
+        if (!all_equal(ours, theirs, count)) {
             fail("sgemm", "float", count);
         }
         compare(clock, "sgemm", "float", count * k, run, "cuBLAS", run_peer);
@@ -544,7 +551,7 @@ static void bench_sgemm(Clock &clock, std::istream &line)
     report("sgemm_hidden", "float", count * k, median(samples), "arithmetic roof",
            (float)(2.0 * m * n * k / flop_per_us));
     for (void *pointer : {(void *)a, (void *)b, (void *)ours, (void *)theirs, (void *)partials,
-                          (void *)tickets, (void *)different}) {
+                          (void *)tickets}) {
         CHECK(cudaFree(pointer));
     }
 }
@@ -601,10 +608,8 @@ static void bench_gemm(Clock &clock, const std::string &type, std::istream &line
     const size_t count = (size_t)m * n;
     __half *a = allocate<__half>((size_t)m * k), *b = allocate<__half>((size_t)n * k);
     T *ours = allocate<T>(count), *theirs = allocate<T>(count);
-    unsigned *different = allocate<unsigned>(1), found = 0;
     fill<<<1024, 256>>>(a, (size_t)m * k);
     fill<<<1024, 256>>>(b, (size_t)n * k);
-    CHECK(cudaMemset(different, 0, sizeof *different));
     CUtensorMap a_map, b_map;
     std::vector<void *> arguments = {&a, &b, &ours, &m, &n, &k, &group_m};
     if (wgmma) {
@@ -619,13 +624,11 @@ static void bench_gemm(Clock &clock, const std::string &type, std::istream &line
     const auto run_peer = [&] { cublas().multiply(a, b, theirs, m, n, k); };
     run();
     run_peer();
-    count_different<<<1024, 256>>>(ours, theirs, count, different);
-    CHECK(cudaMemcpy(&found, different, sizeof found, cudaMemcpyDeviceToHost));
-    if (found != 0) {
+    if (!all_equal(ours, theirs, count)) {
         fail("gemm_tensor", type, count);
     }
     compare(clock, "gemm_tensor", type, count * k, run, "cuBLAS", run_peer);
-    for (void *pointer : {(void *)a, (void *)b, (void *)ours, (void *)theirs, (void *)different}) {
+    for (void *pointer : {(void *)a, (void *)b, (void *)ours, (void *)theirs}) {
         CHECK(cudaFree(pointer));
     }
 }
