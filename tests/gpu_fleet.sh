@@ -20,7 +20,7 @@ results=$(realpath "$results")
 export AUTOTUNE_CACHE=$scratch/cache
 cd "$here/.."
 
-# those that are called what the first one is called
+# the numbers of the first GPU and of those with the same name, four at most, separated by commas
 gpus=$("$autotune" devices 2>/dev/null | awk -F', ' '/^device [0-9]+: / {
     number = $1; sub(/^device /, "", number); sub(/:.*/, "", number)
     name = $1; sub(/^[^:]*: /, "", name)

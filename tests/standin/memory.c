@@ -99,7 +99,7 @@ bool memory_holds(CUdeviceptr address, size_t bytes)
     return false;
 }
 
-/* Fills pages with private copies of one file's, so that only those that are written later take memory. */
+/* Maps one small file, filled with `byte`, over all the pages. A page takes memory only once it is written. */
 static bool map_filled(char *begin, const char *end, unsigned char byte)
 {
     size_t chunk = (size_t)1 << 20;

@@ -121,8 +121,8 @@ static int start(struct event_loop *loop, struct task *task, struct error *error
     return 0;
 }
 
-/* Runs every task until it waits, those included that others start meanwhile. Those that have ended
- * are gone afterwards. Returns whether there were any, or a task was woken. */
+/* Runs every task until it waits, including tasks that others start meanwhile, and removes those that
+ * have ended. Returns whether any have, or a task was woken. */
 static bool resume_all(struct event_loop *loop)
 {
     size_t kept = 0;
