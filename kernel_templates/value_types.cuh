@@ -90,9 +90,16 @@ __device__ __forceinline__ Value narrow(Accumulator value)
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(narrowed.bits) : "f"(value));
     return narrowed;
 #elif VALUE_TYPE == VALUE_TYPE_BFLOAT16
+    Bfloat16 narrowed;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(narrowed.bits) : "f"(value));
+#else
     uint32 bits = __float_as_uint(value);
-    bits += 0x7fff + (bits >> 16 & 1);
-    return {(uint16)(bits >> 16)};
+    bool nan = (bits & 0x7fffffff) > 0x7f800000; // adding to it could carry into the sign
+    bits = nan ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
+    narrowed.bits = (uint16)(bits >> 16);
+#endif
+    return narrowed;
 #else
     return value;
 #endif
