@@ -30,3 +30,11 @@ load helper
         has out "method=registers" "0 bytes spilled"
     done
 }
+
+@test "what only a kernel that is not launched uses brings no warning" {
+    autotune check --compile --template "$SOURCE_DIR/tests/format_gpu/narrow.ini" --arch sm_90
+    exits 0
+    has out "value_type=half" "0 bytes spilled"
+    lacks out "never referenced"
+    lacks err "never referenced"
+}

@@ -64,12 +64,18 @@ static char *hiding_text(const struct program_options *options, const struct uni
 static void add_reductions(struct text_list *list, const struct program_options *options,
                            const struct unit *unit)
 {
-    bool hide = hides_by_options(options, unit);
-    for (size_t i = 0; i < options->option_count && hide; i++) {
+    bool by_options = hides_by_options(options, unit);
+    bool hidden = false;
+    for (size_t i = 0; i < options->option_count; i++) {
         const char *name = compiler_option_value(options->options[i], COMPILER_OPTION_UNLAUNCHED);
-        if (name != NULL)
+        if (name == NULL)
+            continue;
+        hidden = true;
+        if (by_options)
             add(list, alloc_format("-D" HIDE_FORMAT("="), name, name, name));
     }
+    if (hidden) /* "was declared but never referenced": what only a hidden kernel uses */
+        add(list, alloc_string("--diag-suppress=177"));
     add(list, alloc_string("-D_CG_LIMIT_INCLUDED_DEPENDENCIES"));
     if (options->nvrtc->major >= 13)
         add(list, alloc_string("--minimal"));
