@@ -22,7 +22,7 @@ load helper
     has results/tuned.ini "kernel = scale" "problem.n = 16384"
     autotune check --template scale.ini
     exits 0
-    has out "1 variants of 1"
+    has out "1 variant of 1"
     autotune --template nowhere.ini
     exits 2
     has err nowhere.ini

@@ -44,9 +44,9 @@ static int print_problem(const struct sweep_kernel *kernel, const struct binding
     bool too_many = variants > SPACE_VARIANT_LIMIT;
     if (status == 0) {
         char *text = bindings_text(problem);
-        printf("  %s%s%s%" PRIu64 " variants of %" PRIu64 "\n", text, text[0] != '\0' ? ": " : "",
+        printf("  %s%s%s%" PRIu64 " variant%s of %" PRIu64 "\n", text, text[0] != '\0' ? ": " : "",
                too_many ? "more than " : "", too_many ? (uint64_t)SPACE_VARIANT_LIMIT : variants,
-               space_points(space));
+               variants == 1 ? "" : "s", space_points(space));
         free(text);
     }
     if (status == 0 && too_many && !kernel->limited)

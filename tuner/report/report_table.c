@@ -326,10 +326,11 @@ static void print_search(FILE *stream, const struct study *study)
 
 static void print_counts(FILE *stream, const struct study *study)
 {
-    fprintf(stream, "\n%zu variants", study->result_count);
+    fprintf(stream, "\n%zu variant%s", study->result_count, study->result_count == 1 ? "" : "s");
     if (study->points > 0)
-        fprintf(stream, " of %" PRIu64 " points (%s%" PRIu64 " rejected by constraints)",
-                study->points, study->rejected_estimated ? "about " : "", study->rejected);
+        fprintf(stream, " of %" PRIu64 " point%s (%s%" PRIu64 " rejected by constraints)",
+                study->points, study->points == 1 ? "" : "s",
+                study->rejected_estimated ? "about " : "", study->rejected);
     const char *separator = ": ";
     for (int i = 0; i < OUTCOME_COUNT; i++) {
         size_t count = study_count(study, (enum outcome)i);
