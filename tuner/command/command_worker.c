@@ -26,18 +26,19 @@ static int open_channel(struct channel *channel, struct error *error)
 int command_worker(int argc, const char **argv, struct error *error)
 {
     struct channel channel;
-    if (argc < 2 || (strcmp(argv[1], "compile") != 0 && strcmp(argv[1], "device") != 0))
+    bool compiles = argc > 1 && strcmp(argv[1], "compile") == 0;
+    bool spare = argc > 1 && strcmp(argv[1], "spare") == 0;
+    if (!compiles && !spare && (argc < 2 || strcmp(argv[1], "device") != 0))
         return error_set(error, ERROR_USAGE,
-                         "workers are started as `autotune worker compile` or "
-                         "`autotune worker device [N]`");
+                         "workers are started as `autotune worker compile`, "
+                         "`autotune worker device [N]` or `autotune worker spare [N]`");
     worker_enter();
     int status = open_channel(&channel, error);
     if (status != 0)
         return status;
-    status =
-        strcmp(argv[1], "compile") == 0
-            ? compile_worker_run(&channel, error)
-            : device_worker_run(&channel, argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0, error);
+    int ordinal = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
+    status = compiles ? compile_worker_run(&channel, error)
+                      : device_worker_run(&channel, ordinal, spare, error);
     channel_release(&channel);
     error->message[0] = '\0'; /* it was sent through the channel */
     return status;

@@ -73,8 +73,8 @@ static bool is_other(unsigned pid)
 }
 
 /* In a container NVML may list pids of another namespace. They cannot be looked up here, but one of
- * them is this process, and `siblings` are this tuner's, too. */
-static size_t count_others(const struct nvml *nvml, size_t siblings)
+ * them is this process. */
+static size_t count_others(const struct nvml *nvml)
 {
     size_t count;
     size_t others = 0;
@@ -85,8 +85,7 @@ static size_t count_others(const struct nvml *nvml, size_t siblings)
     for (size_t i = 0; i < count; i++)
         others += !here || is_other(pids[i]);
     free(pids);
-    size_t own = here ? 0 : 1 + siblings;
-    return others > own ? others - own : 0;
+    return !here && others > 0 ? others - 1 : others;
 }
 
 static void read_now(struct gpu_monitor *monitor)
@@ -96,7 +95,7 @@ static void read_now(struct gpu_monitor *monitor)
     monitor->fresh = true;
     if (monitor->counted_ns == 0 ||
         monitor->read_ns - monitor->counted_ns >= COUNTING_INTERVAL_NS) {
-        monitor->other_processes = count_others(&monitor->nvml, monitor->siblings);
+        monitor->other_processes = count_others(&monitor->nvml);
         monitor->counted_ns = monitor->read_ns;
     }
 }

@@ -35,9 +35,8 @@ struct gpu_monitor {
     int64_t read_ns;    /* when `latest` was read; 0: never */
     int64_t counted_ns; /* when other_processes was counted; 0: never */
     size_t other_processes;
-    size_t siblings; /* the tuner's other processes on the GPU, as the coordinator says */
-    bool fresh;      /* `latest` has not been reported yet */
-    bool throttled;  /* the GPU was throttled during the last samples */
+    bool fresh;     /* `latest` has not been reported yet */
+    bool throttled; /* the GPU was throttled during the last samples */
 };
 
 void gpu_monitor_start(struct gpu_monitor *monitor, const char *uuid);

@@ -233,8 +233,7 @@ static int receive(struct gpu_client *client, double timeout_s, double patience_
 /* The oldest request's variant neither hung nor faulted. */
 static void settle(struct gpu_client *client)
 {
-    bool beside = standby_worker_settle(&client->worker.standby, client->worker.took_s);
-    client->spoilt = gpu_worker_settle(&client->worker) || beside;
+    client->spoilt = standby_worker_settle(&client->worker.standby, client->worker.took_s);
 }
 
 /*
@@ -292,12 +291,7 @@ static void send_request(struct gpu_client *client, json_t *request)
     if (client->worker.standby.gone)
         json_object_set_new(request, "recount", json_true());
     client->worker.standby.gone = false;
-    if (spare_workers_running(&client->worker.spares) > 0)
-        json_object_set_new(
-            request, "siblings",
-            json_integer((json_int_t)spare_workers_running(&client->worker.spares)));
     hang_recovery_busy(&client->worker.hangs, clock_ns());
-    spare_workers_note(&client->worker.spares, client->worker.loop, client->worker.request_count);
     gpu_worker_send(&client->worker, json_incref(request));
 }
 
@@ -332,8 +326,6 @@ int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
                     struct gpu_client_answer *answer, struct error *error)
 {
     json_t *reply;
-    if (client->worker.request_count == 0) /* the finals: no neighbours */
-        gpu_worker_rest(&client->worker);
     json_t *request = json_pack("{s:s, s:I, s:s, s:o}", "do", "load", "id", (json_int_t)id, "cubin",
                                 cubin, "parameters", bindings_to_json(parameters));
     int status = call(client, request, &reply, answer, error);

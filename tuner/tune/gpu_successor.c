@@ -52,25 +52,17 @@ static int promote_standby(struct gpu_worker *worker, struct error *error)
     return status == 1 ? opens : status;
 }
 
-/* The same of the oldest spare that works. */
+/* The spare, if there is one that works, becomes the worker; its context and the problem are still to
+ * be made. Returns 0 or an error. */
 static int promote_spare(struct gpu_worker *worker, struct error *error)
 {
-    struct spare_worker spare;
-    int status = 0;
-    while (status == 0 && spare_workers_take(&worker->spares, &spare)) {
-        const char *events[4];
-        size_t count = 0;
-        for (size_t i = spare.messages; spare_worker_event(&spare, i) != NULL; i++)
-            events[count++] = spare_worker_event(&spare, i);
-        events[count++] = "waited";
-        worker->process = spare.worker;
-        gpu_worker_send(worker, json_pack("{s:s}", "do", "wait"));
-        status = await_events(worker, events, count, error);
-        worker->spares.refused = worker->spares.refused || status == 0;
-        if (status == 1)
-            return spare.opens;
-    }
-    return status;
+    const char *const events[] = {"ready"};
+    if (worker->spare.pid == 0)
+        return 0;
+    worker->process = worker->spare;
+    worker->spare = (struct worker){0};
+    int status = await_events(worker, events, 1, error);
+    return status < 0 ? status : 0;
 }
 
 /* Opens the problem that was open before. The last worker's memory may not be free at once: a
@@ -99,8 +91,8 @@ static void forget_loaded(struct gpu_worker *worker)
 }
 
 /* The same problem is open and the same trials are queued in a successor of the lost worker, which
- * is gone or leaving. */
-static int succeed(struct gpu_worker *worker, struct error *error)
+ * is gone, or else is `leaving`: what follows is measured without it. */
+static int succeed(struct gpu_worker *worker, struct worker *leaving, struct error *error)
 {
     worker->greeted = false;
     worker->losses++;
@@ -109,6 +101,8 @@ static int succeed(struct gpu_worker *worker, struct error *error)
     if (status == 0 && worker->process.pid == 0)
         status = promote_spare(worker, error);
     status = status == 0 ? reopen(worker, error) : status < 0 ? status : 0;
+    int left = gpu_worker_end(worker, leaving, status == 0 ? error : NULL);
+    status = status == 0 ? left : status;
     if (worker->request_count == 0)
         hang_recovery_idle(&worker->hangs, clock_ns());
     for (size_t i = 0; i < worker->request_count && status == 0; i++)
@@ -118,37 +112,20 @@ static int succeed(struct gpu_worker *worker, struct error *error)
 
 int gpu_worker_replace(struct gpu_worker *worker, struct error *error)
 {
+    struct worker none = {0};
     int status = gpu_worker_kill(worker, error);
-    if (status == 0)
-        status = succeed(worker, error);
-    spare_workers_note(&worker->spares, worker->loop, worker->request_count);
-    return status;
+    return status != 0 ? status : succeed(worker, &none, error);
 }
 
 int gpu_worker_replace_faulted(struct gpu_worker *worker, struct error *error)
 {
-    int status = 0;
-    if (worker->spares.count == 0)
-        status = gpu_worker_kill(worker, error);
-    else if (!spare_workers_leave(&worker->spares, &worker->process))
-        status = gpu_worker_stuck(error);
-    if (status == 0)
-        status = succeed(worker, error);
-    size_t wanted = status == 0 ? spare_workers_heat(&worker->spares) : 0;
-    for (size_t i = 0; i < wanted; i++)
-        spare_workers_start(&worker->spares, worker->ordinal,
-                            spare_workers_running(&worker->spares) < worker->room
-                                ? gpu_worker_open_message(&worker->problem)
-                                : NULL);
-    spare_workers_note(&worker->spares, worker->loop, worker->request_count);
+    struct worker leaving = worker->process;
+    worker->process = (struct worker){0};
+    worker_kill(&leaving);
+    int status = succeed(worker, &leaving, error);
+    if (status == 0 && worker->spare.pid == 0) /* without one, a fault takes longer */
+        (void)worker_start(&worker->spare, "spare", worker->ordinal, NULL);
     return status;
-}
-
-bool gpu_worker_settle(struct gpu_worker *worker)
-{
-    bool any = spare_workers_running(&worker->spares) > 0;
-    worker->standby.gone = worker->standby.gone || any;
-    return spare_workers_cool(&worker->spares);
 }
 
 int gpu_worker_await_repair(struct gpu_worker *worker, struct error *error)

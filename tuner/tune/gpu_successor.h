@@ -5,8 +5,6 @@
 #include "base/error.h"
 #include "tune/gpu_worker.h"
 
-#include <stdbool.h>
-
 /*
  * Replaces a lost worker: the same problem is open and the same trials are queued afterwards. Other
  * requests under way are forgotten, since their variants are no longer loaded. Kills the worker
@@ -14,11 +12,17 @@
  */
 int gpu_worker_replace(struct gpu_worker *worker, struct error *error);
 
-/* The same if the worker's kernel has faulted: the next variants may, too (spare_workers.h). */
+/*
+ * The same of a worker that says that its kernel has faulted. Such a kernel is not on the GPU any
+ * more, so the successor makes its context while the driver clears away the other one's.
+ *
+ * Variants that fault often come together. So a spare worker is started afterwards, which succeeds
+ * the next worker that is lost. It has initialised the driver, but has no context: it does nothing
+ * on the GPU and has no memory there. On an H200, initialising the driver takes 0.1 s. To make
+ * spares with their contexts as well would gain nothing: while the driver finds out about a fault,
+ * which takes from 0.01 to 0.7 s, nobody gets a context.
+ */
 int gpu_worker_replace_faulted(struct gpu_worker *worker, struct error *error);
-
-/* As spare_workers_cool(). */
-bool gpu_worker_settle(struct gpu_worker *worker);
 
 /*
  * Waits for a worker that opens the problem anew because a variant wrote out of bounds; it has the

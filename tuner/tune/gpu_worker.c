@@ -40,13 +40,21 @@ json_t *gpu_worker_open_message(const struct gpu_problem *problem)
 
 static void start_standby(struct gpu_worker *worker)
 {
-    standby_worker_start(&worker->standby, worker->ordinal,
+    standby_worker_start(&worker->standby, worker->ordinal, &worker->spare,
                          worker->room > 0 ? gpu_worker_open_message(&worker->problem) : NULL,
                          worker->request_count);
 }
 
-int gpu_worker_stuck(struct error *error)
+int gpu_worker_end(const struct gpu_worker *worker, struct worker *process, struct error *error)
 {
+    int64_t end_ns = clock_ns() + (int64_t)KILL_TIMEOUT_S * 1000000000;
+    int status = 0;
+    worker_kill(process);
+    while (worker->loop->running != NULL && status == 0 && clock_ns() < end_ns &&
+           !worker_has_ended(process)) /* other tasks go on meanwhile */
+        status = event_loop_wait(worker->loop, -1, clock_ns() + KILL_PAUSE_NS, NULL);
+    if (clock_ns() < end_ns && worker_stop(process))
+        return 0;
     return error_set(error, ERROR_DEVICE,
                      "the killed GPU worker did not exit; the driver may be hung: reset the GPU or "
                      "restart the machine");
@@ -54,13 +62,7 @@ int gpu_worker_stuck(struct error *error)
 
 int gpu_worker_kill(struct gpu_worker *worker, struct error *error)
 {
-    int64_t end_ns = clock_ns() + (int64_t)KILL_TIMEOUT_S * 1000000000;
-    int status = 0;
-    worker_kill(&worker->process);
-    while (worker->loop->running != NULL && status == 0 && clock_ns() < end_ns &&
-           !worker_has_ended(&worker->process)) /* other tasks go on meanwhile */
-        status = event_loop_wait(worker->loop, -1, clock_ns() + KILL_PAUSE_NS, NULL);
-    return clock_ns() < end_ns && worker_stop(&worker->process) ? 0 : gpu_worker_stuck(error);
+    return gpu_worker_end(worker, &worker->process, error);
 }
 
 /* Waits until there is something to read: 1; 0 at the deadline; or an error. From `overdue_ns` on
@@ -77,8 +79,7 @@ static int await_input(struct gpu_worker *worker, int64_t overdue_ns, bool *slow
         (void)worker_starved_ns(&worker->process);
         *slow = true;
     }
-    if (overdue_ns < worker->deadline_ns && worker->standby.worker.pid == 0 &&
-        worker->spares.count == 0) {
+    if (overdue_ns < worker->deadline_ns && worker->standby.worker.pid == 0) {
         int status = event_loop_wait(worker->loop, in, overdue_ns, error);
         if (status != 0)
             return status;
@@ -178,18 +179,12 @@ void gpu_worker_clear(struct gpu_worker *worker)
     while (worker->request_count > 0)
         json_decref(worker->requests[--worker->request_count]);
     standby_worker_clear(&worker->standby);
-    spare_workers_clear(&worker->spares);
-}
-
-void gpu_worker_rest(struct gpu_worker *worker)
-{
-    worker->standby.gone = worker->standby.gone || worker->spares.count > 0;
-    spare_workers_clear(&worker->spares);
 }
 
 void gpu_worker_release(struct gpu_worker *worker)
 {
     worker_end(&worker->process);
+    worker_stop(&worker->spare);
     gpu_worker_clear(worker);
     hang_recovery_release(&worker->hangs);
 }

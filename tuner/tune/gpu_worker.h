@@ -11,7 +11,6 @@
 #include "record/gpu.h"
 #include "tune/gpu_problem.h"
 #include "tune/hang_recovery.h"
-#include "tune/spare_workers.h"
 #include "tune/standby_worker.h"
 
 #include <jansson.h>
@@ -38,8 +37,8 @@ struct gpu_worker {
     int64_t deadline_ns; /* of the last reply waited for */
     double took_s;       /* the wait for it */
     struct standby_worker standby;
-    struct spare_workers spares;
-    size_t room; /* how often the GPU has memory for the open problem once more */
+    struct worker spare; /* pid 0: there is none */
+    size_t room;         /* how often the GPU has memory for the open problem once more */
     struct hang_recovery hangs;
 };
 
@@ -59,9 +58,6 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
 /* Forgets the requests under way and stops the standby: another problem follows. */
 void gpu_worker_clear(struct gpu_worker *worker);
 
-/* Stops the spares: what follows is measured without neighbours. */
-void gpu_worker_rest(struct gpu_worker *worker);
-
 /* Kills the process, whatever it is doing; the next gpu_worker_greet() starts another. Returns 0, or
  * ERROR_DEVICE if the driver keeps it. */
 int gpu_worker_restart(struct gpu_worker *worker, struct error *error);
@@ -75,8 +71,8 @@ json_t *gpu_worker_open_message(const struct gpu_problem *problem);
 /* Kills the process. Returns 0, or ERROR_DEVICE if the driver keeps it. */
 int gpu_worker_kill(struct gpu_worker *worker, struct error *error);
 
-/* ERROR_DEVICE: the driver keeps a killed process. */
-int gpu_worker_stuck(struct error *error);
+/* The same of another process on this GPU. */
+int gpu_worker_end(const struct gpu_worker *worker, struct worker *process, struct error *error);
 
 /*
  * The worker's next message: returns 1 with it; 0 with a NULL message and the `reason` if the

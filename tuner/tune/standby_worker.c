@@ -6,10 +6,12 @@ double standby_worker_patience_s(const struct standby_worker *standby, double ti
     return patience_s > 2 * standby->longest_s ? patience_s : 2 * standby->longest_s;
 }
 
-void standby_worker_start(struct standby_worker *standby, const char *ordinal, json_t *open,
-                          size_t beside)
+void standby_worker_start(struct standby_worker *standby, const char *ordinal, struct worker *spare,
+                          json_t *open, size_t beside)
 {
-    if (worker_start(&standby->worker, "device", ordinal, NULL) != 0) {
+    standby->worker = *spare;
+    *spare = (struct worker){0};
+    if (standby->worker.pid == 0 && worker_start(&standby->worker, "device", ordinal, NULL) != 0) {
         json_decref(open);
         return;
     }

@@ -15,7 +15,7 @@
  * standby's. Each time the longest answer doubles, so this happens a few times in a problem at
  * most.
  *
- * It does not help against a kernel that faults, which gives no warning (spare_workers.h).
+ * It does not help against a kernel that faults, which gives no warning (gpu_successor.h).
  *
  * If the GPU has no memory for the problem's buffers twice, the standby has its context only, and
  * opens the problem when the killed process is gone.
@@ -41,11 +41,12 @@ struct standby_worker {
 double standby_worker_patience_s(const struct standby_worker *standby, double timeout_s);
 
 /*
- * Starts it beside `beside` requests under way. `open` is the request that opens the problem, NULL
- * if there is no memory for that; it is released. If no process can be started, there is none.
+ * Starts it beside `beside` requests under way, or takes over the spare (gpu_successor.h) if there is
+ * one. `open` is the request that opens the problem, NULL if there is no memory for that; it is
+ * released. If no process can be started, there is none.
  */
-void standby_worker_start(struct standby_worker *standby, const char *ordinal, json_t *open,
-                          size_t beside);
+void standby_worker_start(struct standby_worker *standby, const char *ordinal, struct worker *spare,
+                          json_t *open, size_t beside);
 
 /* An answer has come after `took_s`: stops the standby, if there is one. Returns whether one ran
  * beside the request, whose results are then not to be used. */
