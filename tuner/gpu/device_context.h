@@ -25,6 +25,7 @@
     X(border)                                                                                      \
     X(compare)                                                                                     \
     X(checksum)                                                                                    \
+    X(checksum_ordered)                                                                            \
     X(check_guards)
 
 enum support_kernel {

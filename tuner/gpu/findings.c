@@ -139,8 +139,9 @@ static int queue_inputs(struct device_problem *problem, const struct device_vari
     int status = 0;
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
         if (problem->template.buffers[i].access == ACCESS_READ)
-            status = inspect_sums(problem->device, &variant->data.buffers[i],
-                                  slot_pointer(problem, buffer_slot(problem, i)), error);
+            status =
+                inspect_order(problem->device, &variant->data.buffers[i],
+                              slot_pointer(problem, buffer_slot(problem, i) + SUM_ORDERED), error);
     return status;
 }
 

@@ -1,7 +1,8 @@
 /*
  * What checking a variant's results finds, in slots of 64 bits that the checking kernels write and
  * the host reads. Each expectation has a comparison {mismatches, ~first, unwritten} or sums
- * (inspect.h). Each buffer has sums (set only for inputs) and the number of damaged guard bytes.
+ * (inspect.h). Each buffer has sums (for inputs SUM_ORDERED, else none) and the number of damaged
+ * guard bytes.
  * Each verifier has the sums of its buffer and what it counted. A variant cannot know where the
  * slots are, and they are cleared after its run.
  */

@@ -18,6 +18,10 @@ enum { SUM_ORDERED, SUM_UNORDERED, SUM_POISONED, SUM_POISONED_PLACES, SUMS };
 int inspect_sums(struct device_context *device, const struct device_buffer *buffer,
                  CUdeviceptr sums, struct error *error);
 
+/* The same of SUM_ORDERED alone, at `sum`, which takes a third of the time. */
+int inspect_order(struct device_context *device, const struct device_buffer *buffer,
+                  CUdeviceptr sum, struct error *error);
+
 /* A buffer whose guards are checked, and where the number of damaged bytes is added. */
 struct inspect_guard {
     const struct device_buffer *buffer;
