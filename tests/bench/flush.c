@@ -152,7 +152,7 @@ static int check_result(struct bench *bench, const char *path, struct error *err
     char reason[VERIFY_REASON_BYTES];
     int status = verify_prepare(&bench->problem, error);
     if (status == 0)
-        status = verify_run(&bench->problem, &bench->variant, NULL, &finding, reason, error);
+        status = verify_run(&bench->problem, &bench->variant, NULL, NULL, &finding, reason, error);
     if (status == 0 && finding != FINDING_RIGHT)
         status = error_set_at(error, ERROR_CONFIG, path, 0, "the result is wrong: %s", reason);
     return status;
@@ -213,7 +213,8 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
     if (status == 0)
         status = device_variant_prepare(&bench->variant, &bench->problem, &moved, error);
     if (status == 0)
-        status = device_variant_load(&bench->variant, &bench->problem, &variant, &outcome, error);
+        status =
+            device_variant_load(&bench->variant, &bench->problem, &variant, NULL, &outcome, error);
     if (status == 0 && outcome != OUTCOME_MEASURED)
         status = error->code;
     if (status == 0)

@@ -158,14 +158,15 @@ INI
     stand_in
     autotune --config sweep.ini # compiled variants follow each other at once
     exits 0
-    # the seventh module is the variant's behind the slow one: two are the standby worker's
+    # the fifth module is the variant's behind the slow one, ahead of its trial; the sixth and seventh are the standby
+    # worker's, and the eighth is the trial's
     stand_in "log = $scratch/calls" "fault = cuStreamSynchronize:12:sleep3000" \
-        "fault = cuModuleLoadData:7:CUDA_ERROR_OUT_OF_MEMORY"
+        "fault = cuModuleLoadData:5:CUDA_ERROR_OUT_OF_MEMORY" "fault = cuModuleLoadData:8:CUDA_ERROR_OUT_OF_MEMORY"
     autotune --config sweep.ini --format csv --remeasure
     exits 0
     standby=$(workers | sed -n 2p)
-    equal "$(grep cuModuleLoadData calls | sed -n '5p;6p;7p' | sed "s/^$standby /standby /; s/^[0-9]* /other /")" \
-        "$(printf '%s cuModuleLoadData\n' standby standby other) error"
+    equal "$(grep cuModuleLoadData calls | sed -n '5,8p' | sed "s/^$standby /standby /; s/^[0-9]* /other /")" \
+        "$(printf '%s cuModuleLoadData%s\n' other ' error' standby '' standby '' other ' error')"
     equal "$(count outcome measured)" 4
 }
 

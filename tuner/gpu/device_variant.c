@@ -153,7 +153,8 @@ static int make_steps(struct device_variant *variant, struct device_problem *pro
 }
 
 int device_variant_load(struct device_variant *variant, struct device_problem *problem,
-                        struct compilation *compilation, enum outcome *outcome, struct error *error)
+                        struct compilation *compilation, CUmodule module, enum outcome *outcome,
+                        struct error *error)
 {
     struct device_context *device = problem->device;
     variant->compilation = *compilation;
@@ -162,11 +163,14 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
     variant->counted = true;
     *outcome = OUTCOME_LOAD_ERROR;
     variant->copy_count = 1;
-    int status = device_code_load(&variant->copies[0], device, variant->compilation.cubin, error);
+    variant->copies[0].module = module;
+    int status = module != NULL ? 0
+                                : device_code_load(&variant->copies[0], device,
+                                                   variant->compilation.cubin, error);
     if (status != 0)
         return device_is_lost(device->last) ? status : 0;
-    struct module module = {device, variant->copies[0].module, &variant->compilation};
-    const struct kernel_lookup functions = module_lookup(&module);
+    struct module loaded = {device, variant->copies[0].module, &variant->compilation};
+    const struct kernel_lookup functions = module_lookup(&loaded);
     struct scope fixed = {&problem->fixed, NULL};
     struct scope scope = {&variant->parameters, &fixed};
     device->last = CUDA_SUCCESS;

@@ -39,8 +39,8 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
                            bool *moved, struct error *error);
 
 /*
- * Loads a variant that has its parameters and data from its compilation, which it takes over:
- * evaluates its launch plan with the driver's register counts and occupancy, and makes its scratch
+ * Loads a variant that has its parameters and data from its compilation, which it takes over with the
+ * `module` that the cubin is loaded as (NULL: it is not loaded yet): evaluates its launch plan with the driver's register counts and occupancy, and makes its scratch
  * buffers. If the variant can run, returns 0 with *outcome set to OUTCOME_MEASURED. If it cannot,
  * returns 0 with *outcome set to its failure (OUTCOME_LOAD_ERROR, OUTCOME_NOT_RESIDENT or
  * OUTCOME_LAUNCH_ERROR) and the reason in `error`. Returns ERROR_CONFIG if an expression of the
@@ -48,7 +48,7 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
  * Call device_variant_unload() in any case.
  */
 int device_variant_load(struct device_variant *variant, struct device_problem *problem,
-                        struct compilation *compilation, enum outcome *outcome,
+                        struct compilation *compilation, CUmodule module, enum outcome *outcome,
                         struct error *error);
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem);
 

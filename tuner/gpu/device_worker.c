@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "compile/cubin_cache.h"
+#include "gpu/ahead.h"
 #include "gpu/device_context.h"
 #include "gpu/device_problem.h"
 #include "gpu/device_variant.h"
@@ -29,6 +30,7 @@ struct device_worker {
     json_t *open_request; /* of the open problem */
     struct device_variant *variants;
     size_t variant_count;
+    struct ahead ahead;
 };
 
 /* The result of a request: a reply or a variant's failure. */
@@ -157,6 +159,7 @@ static int repair(struct device_worker *worker, struct error *error)
 {
     struct bindings values = {0};
     close_problem(worker);
+    ahead_unload(&worker->ahead, &worker->device);
     int status =
         bindings_from_json(&values, json_object_get(worker->open_request, "problem"), error);
     if (status == 0)
@@ -264,11 +267,12 @@ static int prepare(struct device_worker *worker, struct device_variant *variant,
 static int load_variant(struct device_worker *worker, struct device_variant *variant,
                         const char *path, struct answer *answer, struct error *error)
 {
-    struct compilation compilation = {0};
-    int status = read_cubin(path, &compilation, error);
+    struct loaded_code code = ahead_take(&worker->ahead);
+    int status = code.module == NULL ? read_cubin(path, &code.compilation, error) : 0;
     if (status != 0)
         return status;
-    status = device_variant_load(variant, &worker->problem, &compilation, &answer->outcome, error);
+    status = device_variant_load(variant, &worker->problem, &code.compilation, code.module,
+                                 &answer->outcome, error);
     status = to_outcome(worker, status, OUTCOME_LOAD_ERROR, answer);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = describe_variant(worker, variant, &answer->reply, error);
@@ -313,14 +317,16 @@ static int need_variant(struct device_worker *worker, const json_t *request,
 enum verification { VERIFY_RUN, VERIFY_TIMED_RUN, VERIFY_AGAIN };
 
 static int verify_variant(struct device_worker *worker, struct device_variant *variant,
-                          enum verification how, struct answer *answer, struct error *error)
+                          enum verification how, const struct meanwhile *meanwhile,
+                          struct answer *answer, struct error *error)
 {
     char reason[VERIFY_REASON_BYTES] = "";
     enum finding finding = FINDING_RIGHT;
     struct measure *measure = how == VERIFY_TIMED_RUN ? &worker->sampling.measure : NULL;
-    int status = how == VERIFY_AGAIN
-                     ? verify_again(&worker->problem, variant, &finding, reason, error)
-                     : verify_run(&worker->problem, variant, measure, &finding, reason, error);
+    int status =
+        how == VERIFY_AGAIN
+            ? verify_again(&worker->problem, variant, &finding, reason, error)
+            : verify_run(&worker->problem, variant, measure, meanwhile, &finding, reason, error);
     status = to_outcome(worker, status, OUTCOME_LAUNCH_ERROR, answer);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED && finding != FINDING_RIGHT) {
         answer->outcome = OUTCOME_WRONG_RESULT;
@@ -369,7 +375,7 @@ static int do_verify(struct device_worker *worker, const json_t *request, struct
         status = prepare(worker, variant, answer, error);
     for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
          i++)
-        status = verify_variant(worker, variant, VERIFY_RUN, answer, error);
+        status = verify_variant(worker, variant, VERIFY_RUN, NULL, answer, error);
     if (status == 0)
         status = list_differences(worker, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
@@ -453,6 +459,17 @@ static int do_unload(struct device_worker *worker, const json_t *request, struct
     return 0;
 }
 
+/* Variables that stand for buffers may be large: two variants' at once may not fit. */
+static void look_ahead(void *user)
+{
+    struct device_worker *worker = user;
+    const struct template *template = &worker->problem.template;
+    for (size_t i = 0; i < template->buffer_count; i++)
+        if (template->buffers[i].symbol != NULL)
+            return;
+    ahead_look(&worker->ahead, &worker->device, worker->channel);
+}
+
 /* Runs once and verifies. If that run took longer than the request's `hopeless_ns`, `*reply` becomes
  * a new object with its time, and no samples need to be taken. */
 static int verify_first(struct device_worker *worker, const json_t *request,
@@ -463,7 +480,8 @@ static int verify_first(struct device_worker *worker, const json_t *request,
     double ns;
     int64_t start = clock_ns();
     enum verification how = hopeless_ns > 0 ? VERIFY_TIMED_RUN : VERIFY_RUN;
-    int status = verify_variant(worker, variant, how, answer, error);
+    const struct meanwhile meanwhile = {look_ahead, worker};
+    int status = verify_variant(worker, variant, how, &meanwhile, answer, error);
     if (status != 0 || answer->outcome != OUTCOME_MEASURED || how == VERIFY_RUN)
         return status;
     status =
@@ -491,7 +509,7 @@ static int try_variant(struct device_worker *worker, const json_t *request,
         status = measure_variant(worker, request, variant, &samples, answer, error);
     int64_t measure_end = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED && !enough)
-        status = verify_variant(worker, variant, VERIFY_AGAIN, answer, error);
+        status = verify_variant(worker, variant, VERIFY_AGAIN, NULL, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED) {
         json_t *reply = answer->reply;
         json_object_set_new(reply, "event", json_string("tried"));
@@ -630,7 +648,8 @@ static int serve_all(struct device_worker *worker, struct channel *channel, stru
 {
     json_t *request;
     int status = 0;
-    while (status == 0 && (status = channel_receive(channel, &request, error)) == 1) {
+    while (status == 0 && (status = ahead_receive(&worker->ahead, &worker->device, channel,
+                                                  &request, error)) == 1) {
         struct answer answer = {.outcome = OUTCOME_MEASURED};
         struct error refusal = {0};
         status = serve(worker, request, &answer, &refusal);
@@ -696,6 +715,7 @@ int device_worker_run(struct channel *channel, int ordinal, bool spare, struct e
         status = serve_all(&worker, channel, error);
     gpu_monitor_stop(&worker.monitor);
     close_problem(&worker);
+    ahead_release(&worker.ahead);
     json_decref(worker.open_request);
     free(worker.variants); /* the driver frees GPU memory when the process exits */
     return status;

@@ -152,10 +152,13 @@ static int queue_run(struct device_problem *problem, struct device_variant *vari
 
 /* Verifiers run last, and only on inputs that are what they were: they may read them. */
 static int check(struct device_problem *problem, struct device_variant *variant, bool inputs,
-                 enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error)
+                 const struct meanwhile *meanwhile, enum finding *finding,
+                 char reason[VERIFY_REASON_BYTES], struct error *error)
 {
     inputs = inputs || problem->template.verifier_count > 0;
     int status = findings_queue(problem, variant, inputs, error);
+    if (status == 0 && meanwhile != NULL)
+        meanwhile->act(meanwhile->user);
     if (status == 0)
         status = findings_fetch(problem, error);
     if (status != 0)
@@ -170,15 +173,15 @@ static int check(struct device_problem *problem, struct device_variant *variant,
 }
 
 int verify_run(struct device_problem *problem, struct device_variant *variant,
-               struct measure *measure, enum finding *finding, char reason[VERIFY_REASON_BYTES],
-               struct error *error)
+               struct measure *measure, const struct meanwhile *meanwhile, enum finding *finding,
+               char reason[VERIFY_REASON_BYTES], struct error *error)
 {
     int status = queue_run(problem, variant, measure, error);
-    return status != 0 ? status : check(problem, variant, true, finding, reason, error);
+    return status != 0 ? status : check(problem, variant, true, meanwhile, finding, reason, error);
 }
 
 int verify_again(struct device_problem *problem, struct device_variant *variant,
                  enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error)
 {
-    return check(problem, variant, false, finding, reason, error);
+    return check(problem, variant, false, NULL, finding, reason, error);
 }

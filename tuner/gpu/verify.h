@@ -23,14 +23,21 @@ enum finding {
 /* Prepares the verification of this problem's variants: allocates the slots for findings. */
 int verify_prepare(struct device_problem *problem, struct error *error);
 
+/* What to do while the GPU is busy. */
+struct meanwhile {
+    void (*act)(void *user);
+    void *user;
+};
+
 /*
  * Runs the variant, between the events of measure_queue_run() unless `measure` is NULL, and checks the
- * result. Unless `*finding` is FINDING_RIGHT, `reason` says what is
- * wrong. Returns ERROR_DEVICE if the driver refused the launch or the kernel crashed.
+ * result. Calls `meanwhile` (NULL: there is none) before it waits. Unless `*finding` is FINDING_RIGHT,
+ * `reason` says what is wrong. Returns ERROR_DEVICE if the driver refused the launch or the kernel
+ * crashed.
  */
 int verify_run(struct device_problem *problem, struct device_variant *variant,
-               struct measure *measure, enum finding *finding, char reason[VERIFY_REASON_BYTES],
-               struct error *error);
+               struct measure *measure, const struct meanwhile *meanwhile, enum finding *finding,
+               char reason[VERIFY_REASON_BYTES], struct error *error);
 
 /*
  * Checks the result of the last run, timed or not, without running again. This catches a variant
