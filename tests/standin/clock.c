@@ -41,6 +41,14 @@ static double placement(const struct launch *launch)
     return gaussian(0, 2 * launch->load);
 }
 
+/* What this shape of a launch gains or loses from where its buffers lie. In another process, with another seed, it is
+ * something else. */
+static double address_effect(uint64_t seed, const struct launch *launch)
+{
+    uint64_t shape = launch->place * 1000003 + launch->block_threads * 8209 + launch->blocks;
+    return launch->place == 0 ? 0 : gaussian(~seed, 2 * shape);
+}
+
 static double base_ns(const struct time_model *model, const char *entry)
 {
     for (size_t i = 0; i < model->entry_count; i++)
@@ -71,6 +79,7 @@ double clock_kernel_ns(const struct time_model *model, const struct launch *laun
     draws += 2;
     ns *= 1 + model->noise * gaussian(model->seed, draws - 1);
     ns *= 1 + model->placement * placement(launch);
+    ns *= 1 + model->addresses * address_effect(model->seed, launch);
     ns *= 1 + model->drift * now_ns / 1e9;
     if (clock_is_throttled(model))
         ns *= model->throttle_factor;

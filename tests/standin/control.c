@@ -218,6 +218,7 @@ static void set_one(const char *key, const char *value)
         {"best_grid", &settings->time.best_grid},   {"steepness", &settings->time.steepness},
         {"element_ns", &settings->time.element_ns}, {"noise", &settings->time.noise},
         {"drift", &settings->time.drift},           {"placement", &settings->time.placement},
+        {"addresses", &settings->time.addresses},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strcmp(key, numbers[i].key) == 0) {

@@ -864,7 +864,8 @@ static CUresult launch(CUfunction function, struct extent grid, struct extent bl
                                 .blocks = extent_count(grid),
                                 .block_threads = (unsigned)extent_count(block),
                                 .elements = kernel_elements(kernel, parameters),
-                                .load = module_number(function->module)};
+                                .load = module_number(function->module),
+                                .place = memory_number(kernel_address(kernel, parameters))};
     if (stream != NULL && stream->capture != NULL) {
         if (!function->loaded && is_captured(stream))
             return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;

@@ -219,6 +219,7 @@ struct kernel {
     const char *entry;
     void (*run)(void **parameters);
     uint64_t (*elements)(void **parameters);
+    uint64_t (*address)(void **parameters);
     void **(*copy)(void **parameters);
     kernel_end end; /* KERNEL_NEVER: it is not run */
 };
@@ -271,6 +272,28 @@ template <typename... P> uint64_t largest(void (*function)(P...), void **paramet
     return largest(function, parameters, std::index_sequence_for<P...>());
 }
 
+template <typename T> uint64_t pointer(void *parameter)
+{
+    if constexpr (std::is_pointer_v<std::remove_const_t<T>>)
+        return reinterpret_cast<uint64_t>(load<std::remove_const_t<T>>(parameter));
+    (void)parameter;
+    return 0;
+}
+
+template <typename... P, size_t... I>
+uint64_t last_pointer(void (*)(P...), void **parameters, std::index_sequence<I...>)
+{
+    uint64_t address = 0;
+    (void)parameters;
+    ((address = std::is_pointer_v<std::remove_const_t<P>> ? pointer<P>(parameters[I]) : address), ...);
+    return address;
+}
+
+template <typename... P> uint64_t last_pointer(void (*function)(P...), void **parameters)
+{
+    return last_pointer(function, parameters, std::index_sequence_for<P...>());
+}
+
 /* Each argument in a cell of its own, large enough for any: the guards of device_kernels.cu are the
  * largest. */
 struct alignas(16) cell {
@@ -302,6 +325,7 @@ template <typename... P> void **copy(void (*function)(P...), void **parameters)
     {                                                                                              \
 #name, [](void **parameters) { call(source::name, parameters); },                             \
      [](void **parameters) { return largest(source::name, parameters); },                          \
+     [](void **parameters) { return last_pointer(source::name, parameters); },                     \
      [](void **parameters) { return copy(source::name, parameters); }, end    \
     }
 #define KERNEL(source, name) ENTRY(source, name, KERNEL_DONE)
@@ -322,10 +346,10 @@ void **copy_of_none(void **)
 }
 
 const struct kernel kernels[] = {
-    {"autotune_empty", nothing, none, copy_of_none, KERNEL_DONE},
-    {"autotune_delay", nothing, none,
+    {"autotune_empty", nothing, none, none, copy_of_none, KERNEL_DONE},
+    {"autotune_delay", nothing, none, none,
      [](void **parameters) { return copy(own::autotune_delay, parameters); }, KERNEL_DONE},
-    {"autotune_read", nothing, none,
+    {"autotune_read", nothing, none, none,
      [](void **parameters) { return copy(own::autotune_read, parameters); }, KERNEL_DONE},
     KERNEL(own, autotune_fill),
     KERNEL(own, autotune_border),
@@ -401,7 +425,7 @@ const struct kernel kernels[] = {
     KERNEL(downstream, grid_barrier),
     KERNEL(downstream, grid_barrier_reference),
     KERNEL(downstream, two_phase),
-    {"read_all", nothing, none, copy_of_none, KERNEL_DONE},
+    {"read_all", nothing, none, none, copy_of_none, KERNEL_DONE},
 };
 } // namespace
 
@@ -444,6 +468,11 @@ void *kernel_variable(const char *name, size_t bytes)
 uint64_t kernel_elements(const struct kernel *kernel, void **parameters)
 {
     return kernel->elements(parameters);
+}
+
+uint64_t kernel_address(const struct kernel *kernel, void **parameters)
+{
+    return kernel->address(parameters);
 }
 
 void **kernel_copy_parameters(const struct kernel *kernel, void **parameters)

@@ -42,6 +42,9 @@ void *kernel_variable(const char *name, size_t bytes);
 /* The largest whole number below 2^32 among the arguments: as many elements are counted as work. */
 uint64_t kernel_elements(const struct kernel *kernel, void **parameters);
 
+/* The last pointer among the arguments; 0 if there is none. */
+uint64_t kernel_address(const struct kernel *kernel, void **parameters);
+
 /* Copies the arguments, as a graph does: a new array of pointers with what they point to behind it,
  * to be freed. NULL where memory is out. */
 void **kernel_copy_parameters(const struct kernel *kernel, void **parameters);

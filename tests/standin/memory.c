@@ -18,11 +18,13 @@ struct allocation {
     size_t map_bytes;
     CUdeviceptr address;
     size_t bytes;
+    uint64_t number;
     struct allocation *next;
 };
 
 static struct allocation *allocations;
 static size_t used[DEVICES_MAX];
+static uint64_t last_number;
 
 size_t memory_free_bytes(int device)
 {
@@ -60,6 +62,7 @@ CUresult memory_allocate(int device, CUdeviceptr *address, size_t bytes)
                                       .map_bytes = usable + 2 * page,
                                       .address = (CUdeviceptr)(uintptr_t)(map + page),
                                       .bytes = bytes,
+                                      .number = ++last_number,
                                       .next = allocations};
     allocations = allocation;
     used[device] += bytes;
@@ -97,6 +100,14 @@ bool memory_holds(CUdeviceptr address, size_t bytes)
         if (address >= a->address && address - a->address <= a->bytes)
             return bytes <= a->bytes - (size_t)(address - a->address);
     return false;
+}
+
+uint64_t memory_number(CUdeviceptr address)
+{
+    for (const struct allocation *a = allocations; a != NULL; a = a->next)
+        if (address >= a->address && address - a->address < a->bytes)
+            return a->number;
+    return 0;
 }
 
 /* Maps one small file, filled with `byte`, over all the pages. A page takes memory only once it is written. */

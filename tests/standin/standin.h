@@ -56,6 +56,7 @@ struct time_model {
     double noise;      /* relative standard deviation */
     double drift;      /* relative slowdown for each virtual second */
     double placement;  /* relative standard deviation over the loads of one module */
+    double addresses;  /* relative standard deviation over the allocations that buffers lie in */
     double throttle_period_ms, throttle_length_ms, throttle_factor;
     uint64_t seed;
     struct {
@@ -124,6 +125,7 @@ struct launch {
     unsigned block_threads;
     uint64_t elements; /* the largest whole-number argument */
     uint64_t load;     /* which load of a module in this process its code is of */
+    uint64_t place;    /* which allocation of this process its last buffer lies in */
 };
 
 /* Virtual nanoseconds at which everything queued so far is done. */
@@ -150,6 +152,9 @@ CUresult memory_allocate(int device, CUdeviceptr *address, size_t bytes);
 CUresult memory_free(CUdeviceptr address);
 /* True where `bytes` at `address` lie within one allocation. */
 bool memory_holds(CUdeviceptr address, size_t bytes);
+
+/* Which allocation of this process the address lies in: 1, 2, …; 0: in none. */
+uint64_t memory_number(CUdeviceptr address);
 /* Sets memory that it holds. */
 void memory_fill(CUdeviceptr address, unsigned char byte, size_t bytes);
 /* What neither this process nor another one has taken. */
