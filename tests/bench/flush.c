@@ -211,7 +211,7 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
     bool moved;
     bindings_copy(&bench->variant.parameters, &parameters);
     if (status == 0)
-        status = device_variant_prepare(&bench->variant, &bench->problem, &moved, error);
+        status = device_variant_prepare(&bench->variant, &bench->problem, 0, &moved, error);
     if (status == 0)
         status =
             device_variant_load(&bench->variant, &bench->problem, &variant, NULL, &outcome, error);

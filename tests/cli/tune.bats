@@ -346,6 +346,38 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
     [ "$(different_samples)" -ge 10 ] # as many as there are rounds; one copy alone would give one
 }
 
+@test "each round of the finals has the buffers at another address, which may be worth a percent" {
+    stand_in "noise=0" "addresses=0.01" "base_ns=30000"
+    autotune --config "$sweeps/scale.ini" --format json
+    exits 0
+    [ "$(different_samples)" -ge 10 ]
+    # so do scratch buffers: four finalists each make one place a round, beside the two of `in` and `out`
+    stand_in "steepness=0" "base_ns=30000" "log = $scratch/calls"
+    printf '%s\n' '[sum]' 'block_size = 64, 128' 'blocks = 8, 16' | sweep
+    autotune --config sweep.ini --format csv
+    exits 0
+    [ "$(count finalist 1)" -eq 4 ]
+    [ "$(grep -c ' cuMemAlloc' calls)" -ge $(((2 + 4) * 9)) ]
+}
+
+@test "where memory for further places is short, the finals use those that there are" {
+    stand_in "noise=0" "addresses=0.01" "base_ns=30000" "l2_bytes=1000000" "memory_bytes=21000000"
+    autotune --config "$sweeps/scale.ini" --format json
+    exits 0
+    [ "$(different_samples)" -ge 2 ]
+    [ "$(different_samples)" -lt 10 ]
+}
+
+@test "a variant that is fast only where its buffers happen to lie does not win" {
+    local seed
+    for seed in 8 16 24; do
+        stand_in "base_ns=30000" "steepness=0.003" "addresses=0.007" "seed=$seed"
+        autotune --config "$sweeps/scale.ini" --remeasure --format csv
+        exits 0
+        equal "$(tuned parameter.block_size) $(tuned parameter.num_load)" "256 1"
+    done
+}
+
 @test "a header that changes during the run ends it, and nothing is kept of the wrong one" {
     cp "$sweeps/many.ini" sweep.ini
     cp -r "$sweeps/templates" .

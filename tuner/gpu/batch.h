@@ -20,6 +20,9 @@
  * - Warm cache: the runs share all buffers. A problem with read_write buffers is not batched,
  *   because the first run would change the input of the second.
  *
+ * With a cold cache, the runs of a batch have their buffers in 32 places, and the finals do not move
+ * them (data_places.h): the last run's stay where they were made.
+ *
  * A copy of a scratch buffer keeps its contents from batch to batch, as the variant's own scratch
  * buffer does from run to run. It starts as a copy of that buffer, taken when the batch is made.
  * The last run uses the problem's and the variant's own buffers, so the check after the samples

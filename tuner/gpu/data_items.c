@@ -84,6 +84,7 @@ static void remove_at(struct data_items *items, size_t index)
     struct data_item *item = items->list[index];
     if (data_items_is_dependent(items, item->member))
         items->kept_bytes -= item->buffer.bytes + item->pristine.bytes;
+    data_places_release(&item->places, items->device, &item->buffer, &items->place_bytes);
     device_buffer_free(items->device, &item->buffer);
     device_buffer_free(items->device, &item->pristine);
     bindings_release(&item->key);
@@ -124,6 +125,16 @@ bool data_items_remove_oldest(struct data_items *items)
         return false;
     remove_at(items, oldest);
     return true;
+}
+
+bool data_items_remove_places(struct data_items *items)
+{
+    bool any = false;
+    for (size_t i = 0; i < items->count; i++) {
+        struct data_item *item = items->list[i];
+        any |= data_places_shrink(&item->places, items->device, &item->buffer, &items->place_bytes);
+    }
+    return any;
 }
 
 void data_items_release(struct data_items *items)

@@ -6,6 +6,7 @@
 #ifndef AUTOTUNE_DATA_ITEMS_H
 #define AUTOTUNE_DATA_ITEMS_H
 
+#include "gpu/data_places.h"
 #include "gpu/device_buffer.h"
 #include "gpu/device_context.h"
 #include "gpu/inspect.h"
@@ -19,6 +20,7 @@ struct data_item {
     size_t member;
     struct bindings key;           /* the values of just those parameters */
     struct device_buffer buffer;   /* of an expectation: what is expected */
+    struct data_places places;     /* of `buffer` */
     struct device_buffer pristine; /* initial contents of a read_write buffer */
     uint64_t sums[SUMS];
     uint64_t used; /* when last */
@@ -30,8 +32,9 @@ struct data_items {
     bool *depends; /* of each member on each parameter */
     struct data_item **list;
     size_t count;
-    uint64_t time;       /* counts the variants that were served */
-    uint64_t kept_bytes; /* of what depends on parameters */
+    uint64_t time;        /* counts the variants that were served */
+    uint64_t kept_bytes;  /* of what depends on parameters */
+    uint64_t place_bytes; /* may still be allocated for more places of buffers */
 };
 
 void data_items_init(struct data_items *items, struct device_context *device,
@@ -62,5 +65,8 @@ void data_items_serve(struct data_items *items, const struct bindings *parameter
 /* Frees the least recently used item that the variant being served does not use; false if there is
  * none. */
 bool data_items_remove_oldest(struct data_items *items);
+
+/* Frees all places that no buffer needs; false if there are none. */
+bool data_items_remove_places(struct data_items *items);
 
 #endif

@@ -12,7 +12,7 @@ struct making {
 
 bool data_store_shrink(struct data_store *store)
 {
-    bool any = false;
+    bool any = data_items_remove_places(&store->items);
     while (data_items_remove_oldest(&store->items))
         any = true;
     return any;
@@ -35,7 +35,7 @@ static int allocate(const struct making *making, const struct data_item *item,
     do
         status = device_buffer_new(store->device, buffer, NULL, type, length, making->error);
     while (status == ERROR_DEVICE && store->device->last == CUDA_ERROR_OUT_OF_MEMORY &&
-           data_items_remove_oldest(&store->items));
+           (data_items_remove_places(&store->items) || data_items_remove_oldest(&store->items)));
     if (status != 0)
         *buffer = (struct device_buffer){0};
     else if (dependent)
@@ -220,6 +220,16 @@ static void give(const struct data_store *store, const struct data_item *item,
     }
 }
 
+static int move(const struct making *making, struct data_item *item, size_t place)
+{
+    struct data_store *store = making->store;
+    bool moves = item->member < store->template->buffer_count &&
+                 store->template->buffers[item->member].symbol == NULL;
+    return !moves ? 0
+                  : data_places_move(&item->places, store->device, &item->buffer, place,
+                                     &store->items.place_bytes, making->error);
+}
+
 static int make(const struct making *making, size_t member, struct bindings *key)
 {
     struct data_store *store = making->store;
@@ -234,7 +244,7 @@ static int make(const struct making *making, size_t member, struct bindings *key
     return status;
 }
 
-int data_store_take(struct data_store *store, const struct bindings *parameters,
+int data_store_take(struct data_store *store, const struct bindings *parameters, size_t place,
                     struct device_data *data, struct error *error)
 {
     static const struct bindings none = {0};
@@ -249,11 +259,10 @@ int data_store_take(struct data_store *store, const struct bindings *parameters,
             (parameters == NULL && data_items_is_dependent(&store->items, i)))
             continue;
         struct bindings key = data_items_key(&store->items, i, parameters);
-        const struct data_item *item = data_items_find(&store->items, i, &key);
-        if (item != NULL)
+        struct data_item *item = data_items_find(&store->items, i, &key);
+        status = item != NULL ? move(&making, item, place) : make(&making, i, &key);
+        if (status == 0 && item != NULL)
             give(store, item, data);
-        else
-            status = make(&making, i, &key);
         bindings_release(&key);
     }
     return status;

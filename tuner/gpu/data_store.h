@@ -4,6 +4,10 @@
  * that it depends on (template/dependencies.h), and kept for the next variant with these values
  * while there is memory: half of what is free once the problem is open. Beyond that, the least
  * recently used is freed, and made again when it is needed.
+ *
+ * Buffers can move (data_places.h). All places together take at most an eighth of what is free once
+ * the problem is open. Buffers that are variables of the source stay where they are: kernels use
+ * the variables, which have another address in each copy of the code.
  */
 #ifndef AUTOTUNE_DATA_STORE_H
 #define AUTOTUNE_DATA_STORE_H
@@ -39,15 +43,16 @@ bool data_store_has(const struct data_store *store, const struct bindings *param
 /*
  * Gives `data` the buffers and expected results of a variant with these parameters (NULL: just
  * those that depend on none), and makes what is missing, which may take as long as a reference
- * does. Returns 0; ERROR_CONFIG if an expression fails, a file does not fit, or a reference or a
- * fill writes nothing; or ERROR_DEVICE, with device->last CUDA_ERROR_OUT_OF_MEMORY if there is not
- * enough memory even for this alone.
+ * does. Moves the buffers to `place`, any number; 0 is where they were made. Returns 0; ERROR_CONFIG
+ * if an expression fails, a file does not fit, or a reference or a fill writes nothing; or
+ * ERROR_DEVICE, with device->last CUDA_ERROR_OUT_OF_MEMORY if there is not enough memory even for
+ * this alone.
  */
-int data_store_take(struct data_store *store, const struct bindings *parameters,
+int data_store_take(struct data_store *store, const struct bindings *parameters, size_t place,
                     struct device_data *data, struct error *error);
 
-/* Frees everything that depends on parameters except what data_store_take() last took. Returns
- * whether there was anything to free. */
+/* Frees everything that depends on parameters except what data_store_take() last took, and all
+ * places that are not in use. Returns whether there was anything to free. */
 bool data_store_shrink(struct data_store *store);
 
 #endif

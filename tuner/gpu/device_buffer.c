@@ -30,16 +30,17 @@ static bool take_from_arena(struct device_arena *arena, uint64_t bytes,
     return true;
 }
 
+uint64_t device_buffer_total(const struct device_buffer *buffer)
+{
+    return (buffer->bytes + 15) / 16 * 16 + 2 * (uint64_t)GUARD_BYTES;
+}
+
 static int allocate(struct device_context *device, struct device_buffer *buffer,
                     struct device_arena *arena, struct error *error)
 {
-    uint64_t total;
+    uint64_t total = device_buffer_total(buffer);
     size_t free_bytes = 0;
     size_t all_bytes = 0;
-    uint64_t rounded = (buffer->bytes + 15) / 16 * 16;
-    if (__builtin_add_overflow(rounded, 2 * GUARD_BYTES, &total))
-        return error_set(error, ERROR_CONFIG, "a buffer of %" PRIu64 " bytes is too large",
-                         buffer->bytes);
     if (take_from_arena(arena, total, buffer))
         return 0;
     CUresult result = device->driver.cuMemAlloc(&buffer->base, total);
@@ -157,6 +158,18 @@ int device_buffer_poison(struct device_context *device, const struct device_buff
         return 0;
     return CUDA(device, cuMemsetD8Async, buffer->data, element_poison(buffer->type), buffer->bytes,
                 device->stream);
+}
+
+int device_buffer_move(struct device_context *device, struct device_buffer *buffer,
+                       CUdeviceptr base, struct error *error)
+{
+    int status = CUDA(device, cuMemcpyDtoDAsync, base, buffer->base,
+                      buffer->bytes + 2 * (uint64_t)GUARD_BYTES, device->stream);
+    if (status != 0)
+        return status;
+    buffer->base = base;
+    buffer->data = base + GUARD_BYTES;
+    return 0;
 }
 
 int device_buffer_copy(struct device_context *device, const struct device_buffer *to,

@@ -68,6 +68,14 @@ int device_buffer_fill(struct device_context *device, const struct device_buffer
 int device_buffer_poison(struct device_context *device, const struct device_buffer *buffer,
                          struct error *error);
 
+/* How many bytes are allocated for it, guards included. */
+uint64_t device_buffer_total(const struct device_buffer *buffer);
+
+/* Copies the buffer, with its guards, to an allocation of the same size at `base`, where it is from
+ * then on. The old allocation is the caller's. */
+int device_buffer_move(struct device_context *device, struct device_buffer *buffer,
+                       CUdeviceptr base, struct error *error);
+
 /* Copies all of `from`, which has the same size. */
 int device_buffer_copy(struct device_context *device, const struct device_buffer *to,
                        const struct device_buffer *from, struct error *error);

@@ -58,11 +58,11 @@ static int make_data(struct device_problem *problem, const struct problem_reques
     if (status == 0)
         status = data_store_init(&problem->store, device, template, &problem->fixed,
                                  &problem->helpers, error);
-    return status != 0 ? status : data_store_take(&problem->store, NULL, &problem->data, error);
+    return status != 0 ? status : data_store_take(&problem->store, NULL, 0, &problem->data, error);
 }
 
-/* Half of the free memory is for what parameters change; scratch buffers, batches and a standby
- * worker need some, too. */
+/* Half of the free memory is for what parameters change, and an eighth for more places of buffers;
+ * scratch buffers, batches and a standby worker need some, too. */
 static int limit_store(struct device_problem *problem, struct error *error)
 {
     struct device_context *device = problem->device;
@@ -74,6 +74,7 @@ static int limit_store(struct device_problem *problem, struct error *error)
         any = any || data_items_is_dependent(items, i);
     int status = CUDA(device, cuMemGetInfo, &free_bytes, &all_bytes);
     problem->store.limit_bytes = any ? free_bytes / 2 : 0;
+    problem->store.items.place_bytes = free_bytes / 8;
     return status;
 }
 

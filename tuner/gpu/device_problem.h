@@ -20,7 +20,7 @@ struct device_problem {
     struct bindings fixed; /* problem values and device attributes */
     struct helper_code helpers;
     struct data_store store;
-    struct device_data data;   /* of no variant: what depends on no parameter */
+    struct device_data data;   /* of no variant: what depends on no parameter, where it was made */
     CUdeviceptr slots;         /* where the checking kernels write their findings */
     uint64_t *slot_values;     /* the host's copy of the slots */
     struct device_arena arena; /* holds the variants' scratch buffers */

@@ -68,6 +68,7 @@ static int make_scratch(struct device_variant *variant, struct device_problem *p
     const struct template *template = &problem->template;
     int status = 0;
     variant->scratch = alloc_zeroed(template->buffer_count, sizeof *variant->scratch);
+    variant->places = alloc_zeroed(template->buffer_count, sizeof *variant->places);
     for (size_t i = 0; i < template->buffer_count && status == 0; i++)
         if (template->buffers[i].access == ACCESS_SCRATCH)
             status = template_in_buffer(template, i, make_buffer(variant, problem, i, scope, error),
@@ -116,8 +117,22 @@ static int out_of_memory(const struct device_variant *variant, const struct devi
     return status;
 }
 
+static int move_scratch(struct device_variant *variant, struct device_problem *problem,
+                        size_t place, bool *moved, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; variant->scratch != NULL && i < problem->template.buffer_count; i++) {
+        CUdeviceptr before = variant->scratch[i].data;
+        if (status == 0)
+            status = data_places_move(&variant->places[i], problem->device, &variant->scratch[i],
+                                      place, &problem->store.items.place_bytes, error);
+        *moved = *moved || before != variant->scratch[i].data;
+    }
+    return status;
+}
+
 int device_variant_prepare(struct device_variant *variant, struct device_problem *problem,
-                           bool *moved, struct error *error)
+                           size_t place, bool *moved, struct error *error)
 {
     size_t count = problem->template.buffer_count;
     CUdeviceptr *before = alloc_zeroed(count, sizeof *before);
@@ -127,12 +142,15 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
     for (size_t i = 0; i < count; i++)
         before[i] = variant->data.buffers[i].data;
     problem->device->last = CUDA_SUCCESS;
-    int status = data_store_take(&problem->store, &variant->parameters, &variant->data, error);
+    int status =
+        data_store_take(&problem->store, &variant->parameters, place, &variant->data, error);
     for (size_t i = 0; i < count && status == 0; i++)
         *moved = *moved || before[i] != variant->data.buffers[i].data;
     free(before);
     if (status == ERROR_DEVICE && problem->device->last == CUDA_ERROR_OUT_OF_MEMORY)
         return out_of_memory(variant, problem, error);
+    if (status == 0)
+        status = move_scratch(variant, problem, place, moved, error);
     return status == 0 && *moved ? make_arguments(variant, problem, error) : status;
 }
 
@@ -199,9 +217,13 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
 
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem)
 {
-    for (size_t i = 0; variant->scratch != NULL && i < problem->template.buffer_count; i++)
+    for (size_t i = 0; variant->scratch != NULL && i < problem->template.buffer_count; i++) {
+        data_places_release(&variant->places[i], problem->device, &variant->scratch[i],
+                            &problem->store.items.place_bytes);
         device_buffer_free(problem->device, &variant->scratch[i]);
+    }
     free(variant->scratch);
+    free(variant->places);
     problem->loaded -= variant->counted;
     if (problem->loaded == 0)
         problem->arena.used = 0;

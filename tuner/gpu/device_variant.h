@@ -25,18 +25,19 @@ struct device_variant {
     struct launch_plan launch_plan;
     void ***arguments;             /* of each step, as cuLaunchKernel takes them */
     struct device_buffer *scratch; /* [i] is set if template.buffers[i] is scratch */
+    struct data_places *places;    /* of the scratch buffers */
     struct bindings parameters;
     struct batch *batch; /* see batch.h; freed by whoever made it; NULL: none */
 };
 
 /*
- * Gives the variant its data, and makes whatever is missing (data_store.h). Call it before loading
- * the variant and before each use, because other variants may have taken its memory. `*moved` says
- * whether a buffer has moved. Returns what data_store_take() does; if memory is short, the message
- * names the parameters.
+ * Gives the variant its data, makes whatever is missing (data_store.h), and moves all buffers to
+ * `place`; 0 is where they were made. Call it before loading the variant and before each use,
+ * because other variants may have taken its memory. `*moved` says whether a buffer has moved.
+ * Returns what data_store_take() does; if memory is short, the message names the parameters.
  */
 int device_variant_prepare(struct device_variant *variant, struct device_problem *problem,
-                           bool *moved, struct error *error);
+                           size_t place, bool *moved, struct error *error);
 
 /*
  * Loads a variant that has its parameters and data from its compilation, which it takes over with the

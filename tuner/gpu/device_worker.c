@@ -195,7 +195,8 @@ static int do_open(struct device_worker *worker, const json_t *request, struct a
         answer->reply = json_pack(
             "{s:s, s:o, s:I, s:I}", "event", "opened", "empty_ns", numbers(empty_ns, EMPTY_SAMPLES),
             "needs_bytes", (json_int_t)worker->problem.footprint.bytes, "free_bytes",
-            (json_int_t)free_bytes - (json_int_t)worker->problem.store.limit_bytes);
+            (json_int_t)free_bytes - (json_int_t)worker->problem.store.limit_bytes -
+                (json_int_t)worker->problem.store.items.place_bytes);
     return status;
 }
 
@@ -243,8 +244,9 @@ static int to_unprepared(struct device_worker *worker, int status, struct answer
     return 0;
 }
 
-/* Gives the variant its buffers and expected results, which other variants may have taken. */
-static int prepare(struct device_worker *worker, struct device_variant *variant,
+/* Gives the variant its buffers, at `place`, and expected results, which other variants may have
+ * taken. */
+static int prepare(struct device_worker *worker, struct device_variant *variant, size_t place,
                    struct answer *answer, struct error *error)
 {
     bool moved = false;
@@ -252,7 +254,7 @@ static int prepare(struct device_worker *worker, struct device_variant *variant,
     int told = make ? tell(worker, "preparing", error) : 0;
     if (told != 0)
         return told;
-    int status = device_variant_prepare(variant, &worker->problem, &moved, error);
+    int status = device_variant_prepare(variant, &worker->problem, place, &moved, error);
     if (status == 0 && make)
         status = device_synchronise(&worker->device, error);
     if (moved && variant->batch != NULL) { /* its graphs have the old addresses */
@@ -295,7 +297,7 @@ static int do_load(struct device_worker *worker, const json_t *request, struct a
     int status =
         bindings_from_json(&variant->parameters, json_object_get(request, "parameters"), error);
     if (status == 0)
-        status = prepare(worker, variant, answer, error);
+        status = prepare(worker, variant, 0, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = load_variant(worker, variant, path, answer, error);
     if ((status != 0 || answer->outcome != OUTCOME_MEASURED) && !answer->lost)
@@ -372,7 +374,7 @@ static int do_verify(struct device_worker *worker, const json_t *request, struct
     int64_t start = clock_ns();
     int status = need_variant(worker, request, &variant, error);
     if (status == 0)
-        status = prepare(worker, variant, answer, error);
+        status = prepare(worker, variant, 0, answer, error);
     for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
          i++)
         status = verify_variant(worker, variant, VERIFY_RUN, NULL, answer, error);
@@ -415,15 +417,27 @@ static int measure_variant(struct device_worker *worker, const json_t *request,
     return status;
 }
 
-/* Switches to the copy of the code that the request names. */
-static int choose_copy(struct device_worker *worker, const json_t *request,
-                       struct device_variant *variant, struct answer *answer, struct error *error)
+/* A batch with a cold cache has its own copies of the buffers, each in another place. */
+static size_t place_of(const struct device_worker *worker, const json_t *request, size_t copy)
+{
+    bool batched = json_is_true(json_object_get(request, "batched")) ||
+                   json_number_value(json_object_get(request, "short_ns")) > 0;
+    return worker->problem.cold && batched ? 0 : copy;
+}
+
+/* Gives the variant its data in the place that the request names, and switches to that copy of its
+ * code. */
+static int prepare_copy(struct device_worker *worker, const json_t *request,
+                        struct device_variant *variant, struct answer *answer, struct error *error)
 {
     json_int_t number = json_integer_value(json_object_get(request, "copy"));
     if (number < 0)
         return error_set(error, ERROR_WORKER, "'copy' is negative");
-    return to_outcome(worker,
-                      device_variant_choose_copy(variant, &worker->problem, (size_t)number, error),
+    size_t copy = (size_t)number;
+    int status = prepare(worker, variant, place_of(worker, request, copy), answer, error);
+    if (status != 0 || answer->outcome != OUTCOME_MEASURED)
+        return status;
+    return to_outcome(worker, device_variant_choose_copy(variant, &worker->problem, copy, error),
                       OUTCOME_LOAD_ERROR, answer);
 }
 
@@ -433,9 +447,7 @@ static int do_measure(struct device_worker *worker, const json_t *request, struc
     struct device_variant *variant;
     int status = need_variant(worker, request, &variant, error);
     if (status == 0)
-        status = prepare(worker, variant, answer, error);
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = choose_copy(worker, request, variant, answer, error);
+        status = prepare_copy(worker, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = measure_variant(worker, request, variant, &answer->reply, answer, error);
     if (answer->reply != NULL) {
@@ -533,7 +545,7 @@ static int do_trial(struct device_worker *worker, const json_t *request, struct 
     int status =
         bindings_from_json(&variant.parameters, json_object_get(request, "parameters"), error);
     if (status == 0)
-        status = prepare(worker, &variant, answer, error);
+        status = prepare(worker, &variant, 0, answer, error);
     int64_t start = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = load_variant(worker, &variant, path, answer, error);
