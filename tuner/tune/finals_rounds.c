@@ -172,7 +172,8 @@ static void append_samples(struct finals *finals, size_t contender, const double
     who->reading_count = finals->sample_counts[contender];
 }
 
-/* Everyone who is in is measured once, in shuffled order and in the same copy of the code. */
+/* Everyone who is in is measured once, in shuffled order, in the same copy of the code and with the
+ * buffers in the same place. */
 struct round {
     size_t *waiting; /* contenders, the next one last */
     size_t waiting_count;

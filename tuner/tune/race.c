@@ -100,8 +100,8 @@ static size_t smaller(size_t a, size_t b)
 }
 
 /*
- * The paired time ratios of `a` and `b`, both of which have samples, one per copy of the code:
- * rounds with the same copies are one observation, their median. Free them.
+ * The paired time ratios of `a` and `b`, both of which have samples, one per copy of the code and
+ * place of the buffers: rounds with the same copies are one observation, their median. Free them.
  */
 static double *ratios_by_copy(const struct contender *a, const struct contender *b, size_t copies,
                               size_t *count)

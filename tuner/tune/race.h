@@ -27,7 +27,8 @@ struct race_rules {          /* zero members mean the defaults in parentheses */
     unsigned finalists;      /* at most this many reach the finals (16) */
     unsigned minimum_rounds; /* before anyone is ruled out or a winner named (10) */
     unsigned maximum_rounds; /* then whoever is not separated from the leader is tied (150) */
-    unsigned copies;         /* of each contender's code, one per round in turn (64) */
+    unsigned copies;         /* of each contender's code, and places of its buffers, one per round
+                                in turn (64) */
     double confidence;       /* of the intervals (0.95) */
     double spread; /* how wrong comparisons in the screening may be beyond noise, as a share (0) */
     bool everyone; /* all that have samples reach the finals, and none is ruled out */
@@ -93,9 +94,10 @@ struct verdict {
  * with the leader by the centre of their paired time ratios and its interval [l, h] of `confidence`
  * (statistics_centre()).
  *
- * Round i runs in copy i modulo `copies` of a contender's code, each at another address. Copies
- * differ in speed (gpu/device_code.h), and more rounds with the same copies say nothing about that:
- * rounds with the same copies count as one observation, the median of their ratios.
+ * Round i runs in copy i modulo `copies` of a contender's code, each at another address, and with
+ * the buffers in another place. Both change the speed (gpu/device_code.h, gpu/data_places.h), and
+ * more rounds with the same ones say nothing about that: rounds with the same copies count as one
+ * observation, the median of their ratios.
  *
  * Let t be the tolerance, and s the timer's step over the leader's median, which is what rounding
  * alone can put between two times; the step is the smallest difference between unequal readings,

@@ -494,10 +494,14 @@ static void test_same_samples_same_verdict(void **state)
     assert_near(verdicts[0].margin.high, verdicts[1].margin.high, 0);
 }
 
-/* Single samples have `noise`, or two modes 3 % apart; a round's time is the mean of three. */
+/* Single samples have `noise`, or two modes 3 % apart; a round's time is the mean of three. Where the
+ * buffers lie changes the ratio of two contenders' times by `places` (standard deviation); the rounds
+ * use `place_count` places in turn. */
 struct measuring {
     double noise;
     bool bimodal;
+    double places;
+    int place_count;
 };
 
 static double round_time(double time_ns, struct measuring how, uint64_t *random)
@@ -511,18 +515,25 @@ static double round_time(double time_ns, struct measuring how, uint64_t *random)
 }
 
 /* Finals of contenders that take so much longer than 20 µs. Each has COPIES loaded copies of its
- * code, one per round in turn, whose speeds have the standard deviation measured on an H200. */
+ * code, one per round in turn, whose speeds have the standard deviation measured on an H200, and
+ * another speed for each place of the buffers. */
 static struct verdict simulate(struct finals *finals, const double *slower, size_t count,
                                struct measuring how, uint64_t *random)
 {
     memset(finals, 0, sizeof *finals);
     for (size_t i = 0; i < count; i++) {
         double copies[COPIES];
+        double places[COPIES];
         size_t index = add(finals, 0, 0, random);
         for (int copy = 0; copy < COPIES; copy++)
             copies[copy] = 20000 * (1.0 + slower[i]) * (1.0 + 0.0035 * normal(random));
-        for (int round = 0; round < ROUNDS; round++)
-            finals->samples_ns[index][round] = round_time(copies[round % COPIES], how, random);
+        for (int place = 0; place < how.place_count; place++)
+            places[place] = 1.0 + how.places / sqrt(2) * normal(random);
+        for (int round = 0; round < ROUNDS; round++) {
+            double place = how.place_count > 0 ? places[round % how.place_count] : 1;
+            finals->samples_ns[index][round] =
+                round_time(copies[round % COPIES] * place, how, random);
+        }
         finals->contenders[index].registers = 16 + (int)(4.0 * uniform(random)) * 8;
     }
     return run(finals, DEFAULTS);
@@ -556,6 +567,45 @@ static void test_equals_are_rarely_separated(void **state)
                       100 * how.noise, how.bimodal ? " in two modes" : "", 100.0 * out / pairs,
                       pairs);
         assert_true(20 * out <= pairs); /* 5 % */
+    }
+}
+
+/* The share of contenders that are separated, of `count` that are equal on average over the places
+ * of their buffers, but not in any one of them. */
+static double separated_by_place(size_t count, int places, int simulations)
+{
+    static const double equal[FIELD] = {0};
+    static struct finals finals;
+    const struct measuring how = {.noise = 0.01, .places = 0.008, .place_count = places};
+    uint64_t random = 9;
+    int out = 0;
+    for (int i = 0; i < simulations; i++) {
+        (void)simulate(&finals, equal, count, how, &random);
+        for (size_t k = 0; k < count; k++)
+            out += finals.contenders[k].out;
+    }
+    return (double)out / (simulations * (int)(count - 1));
+}
+
+static void test_equals_that_differ_from_place_to_place_are_rarely_separated(void **state)
+{
+    (void)state;
+    assert_true(separated_by_place(2, COPIES, 100) <= 0.05);
+    assert_true(separated_by_place(4, COPIES, 20) <= 0.05);
+    assert_true(separated_by_place(2, 1, 50) > 0.2); /* why one place is not enough */
+}
+
+/* The winner is fast on average over all places. In finals with one place, one in ten is 1 % slower or more. */
+static void test_the_winner_is_fast_in_other_places_too(void **state)
+{
+    (void)state;
+    static const double slower[] = {0, 0.003, 0.01, 0.012, 0.02, 0.02, 0.02, 0.02};
+    static struct finals finals;
+    const struct measuring how = {.noise = 0.01, .places = 0.008, .place_count = COPIES};
+    uint64_t random = 10;
+    for (int i = 0; i < 20; i++) {
+        struct verdict verdict = simulate(&finals, slower, LENGTH(slower), how, &random);
+        assert_true(slower[verdict.winner] < 0.01);
     }
 }
 
@@ -696,6 +746,8 @@ int main(void)
         cmocka_unit_test(test_identical_and_zero_samples),
         cmocka_unit_test(test_same_samples_same_verdict),
         cmocka_unit_test(test_equals_are_rarely_separated),
+        cmocka_unit_test(test_equals_that_differ_from_place_to_place_are_rarely_separated),
+        cmocka_unit_test(test_the_winner_is_fast_in_other_places_too),
         cmocka_unit_test(test_equals_in_a_field_with_much_noise_are_rarely_separated),
         cmocka_unit_test(test_the_fastest_of_a_close_field_wins),
         cmocka_unit_test(test_nobody_slow_wins_simulated_finals),
