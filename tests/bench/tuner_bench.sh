@@ -5,7 +5,7 @@
 # do, for 1 to 16 compile workers. Writes RESULTS/<gpu>/bench/tuner_bench.csv: tuned_s is the time from the start of the process
 # until the tuned INI is on disk, wall_s until the process ends.
 # Winners: runs 20 sweeps, measures every variant exhaustively, and compares. The exhaustive measurement pools 5
-# processes, because buffer addresses, which differ between processes, change times by a percent. Each process takes 23
+# processes, because what differs between processes, such as the addresses of buffers, may change times. Each process takes 23
 # interleaved rounds of 3 cold samples, 345 samples per variant in all. Writes RESULTS/<gpu>/bench/tuner_regret.csv.
 # Also times Kernel Tuner if python3 has it (tuner_bench_kernel_tuner.py), and KTT if KTT_BENCH is the path of the program
 # that tuner_bench_ktt.sh built.
