@@ -62,9 +62,9 @@ def pool(*paths):
 
 
 def kendall_tau(ranks):
-    """Kendall's tau of true ranks listed in the tuner's order: 1 if they ascend."""
+    """Kendall's tau of true ranks listed in the tuner's order: 1 if they ascend, or if there is only one."""
     pairs = [(a, b) for i, a in enumerate(ranks) for b in ranks[i + 1:]]
-    return sum(1 if a < b else -1 for a, b in pairs) / len(pairs)
+    return sum(1 if a < b else -1 for a, b in pairs) / len(pairs) if pairs else 1
 
 
 def regret(truth_path, *paths):

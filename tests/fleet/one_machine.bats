@@ -233,6 +233,26 @@ INI
     exits 0
 }
 
+@test "gpu_fleet.sh ends with its table, also if some of it fails" {
+    stand_in "devices=2"
+    export TEMPLATE=$SOURCE_DIR/tests/fleet/copies.ini CONFIG=$sweeps/scale.ini ONE_S=0 SWEEPS=1 TRUTHS=1
+    export REHEARSAL_CACHE=$scratch/cache
+    code=0
+    "$SOURCE_DIR/tests/gpu_fleet.sh" "$BUILD_DIR" results >out 2>err || code=$?
+    exits 1 # nothing is gained with so few variants
+    lacks out FAILED
+    has out "32 variants on one GPU" "times as fast" "1/1  reached" "screened on 2 GPUs"
+    equal "$(wc -l <results/gpu_fleet.csv) $(wc -l <results/gpu_fleet_regret.csv)" "3 2"
+    [ ! -s err ]
+    code=0
+    DEVICES=0,9 TEMPLATE=nowhere.ini "$SOURCE_DIR/tests/gpu_fleet.sh" "$BUILD_DIR" results >out 2>err || code=$?
+    exits 1
+    has out "times as fast                                   >= 1.80          -  FAILED" \
+        "winners with regret <= 1 %         >= 0/1          -  FAILED" \
+        "FAILED: exit status 2" nowhere.ini "FAILED: exit status 3" "device 9"
+    [ ! -s err ]
+}
+
 @test "a search proposes for all GPUs at once, and tries as many variants as it may" {
     stand_in "devices=3" "2.name=Stand-in other" "fault=cuModuleLoadData:*:sleep5"
     autotune --config "$sweeps/many.ini" --device all --evaluations 12 --format csv
