@@ -97,6 +97,7 @@ int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *err
     if (loop->running != NULL)
         return loop->park(loop->running, until_ns, error);
     int status = prepare(loop, error);
+    loop->failed = loop->failed || status != 0;
     if (status != 0)
         return status;
     size_t count = loop->count;
@@ -110,6 +111,7 @@ int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *err
         status = error_set_errno(error, ERROR_WORKER, "cannot wait for the worker processes");
     else if (ready >= 0)
         status = serve_all(loop, descriptors, count, error);
+    loop->failed = loop->failed || (status != 0 && status != ERROR_INTERRUPTED);
     free(descriptors);
     return status;
 }

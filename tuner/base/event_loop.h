@@ -54,7 +54,8 @@ struct event_loop {
     struct task_stack *running; /* NULL: none */
     /* what event_loop_step() does in a task; a pointer, so that only users of tasks need task.c */
     int (*park)(struct task_stack *running, int64_t until_ns, struct error *error);
-    bool woken; /* since the last wait: the next one ends at once */
+    bool woken;  /* since the last wait: the next one ends at once */
+    bool failed; /* a callback, or waiting: whoever was waiting then is not at fault */
 };
 
 void event_loop_release(struct event_loop *loop);

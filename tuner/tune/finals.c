@@ -164,7 +164,8 @@ static void store_check(const struct held *held, struct study *study)
 /* Whoever checks the finals; NULL: nobody. */
 static struct fleet_gpu *choose_checker(const struct tuning *tuning)
 {
-    return tuning->rules.everyone ? NULL : team_other(tuning->team, team_lead(tuning->team));
+    struct fleet_gpu *other = team_other(tuning->team, team_lead(tuning->team));
+    return tuning->rules.everyone || other == NULL || !other->open ? NULL : other;
 }
 
 static int hold(struct held *held, struct error *error)
@@ -187,7 +188,12 @@ static int end(struct held *held, struct error *error)
     int status = finals_unload(&held->finals, error);
     if (status == 0 && held->check.over)
         status = finals_unload(&held->check, error);
-    return status;
+    if (status == 0 || held->check.gpu == NULL || !team_is_loss(held->check.gpu, status))
+        return status;
+    tuning_notice(held->check.tuning, held->check.gpu, "failed",
+                  error != NULL ? error->message : "", "after it had checked the finals");
+    team_leave(held->check.tuning->team, held->check.gpu, true);
+    return 0;
 }
 
 int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *error)

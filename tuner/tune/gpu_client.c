@@ -29,6 +29,7 @@ struct gpu_client {
     char monitor_error[256];
     json_t *differences;   /* of the last variant that failed; NULL: none */
     bool not_prepared;     /* the expected results of a variant of the open problem */
+    bool failed;           /* the last call, and not because of the event loop */
     bool spoilt;           /* a standby ran beside the request of the last reply */
     double empty_batch_ns; /* of the open problem; 0: not known */
 };
@@ -62,15 +63,26 @@ void gpu_client_kill(struct gpu_client *client)
     worker_kill(&client->worker.process);
 }
 
+/* What a call returns. */
+static int finish(struct gpu_client *client, int status)
+{
+    client->failed = status < 0 && status != ERROR_INTERRUPTED && !client->worker.loop->failed;
+    return status;
+}
+
+bool gpu_client_failed(const struct gpu_client *client)
+{
+    return client->failed;
+}
+
 int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *error)
 {
     int status = gpu_worker_greet(&client->worker, error);
     *gpu = client->worker.gpu;
-    return status;
+    return finish(client, status);
 }
 
-int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem, double *empty_ns,
-                    struct error *error)
+void gpu_client_open_begin(struct gpu_client *client, const struct gpu_problem *problem)
 {
     gpu_worker_clear(&client->worker);
     client->worker.problem = *problem;
@@ -81,7 +93,22 @@ int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem
     client->not_prepared = false;
     client->retakes = 0;
     client->others = 0;
-    return gpu_worker_open(&client->worker, empty_ns, error);
+    gpu_worker_open_begin(&client->worker);
+}
+
+int gpu_client_opening(const struct gpu_client *client, int64_t *overdue_ns)
+{
+    double timeout_s = worker_timeout_s(GPU_OPEN_TIMEOUT_S);
+    *overdue_ns = client->worker.opening_ns + (int64_t)(timeout_s * 1e9);
+    return client->worker.opening_ns > 0 ? client->worker.process.channel.in : -1;
+}
+
+int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem, double *empty_ns,
+                    struct error *error)
+{
+    if (client->worker.opening_ns == 0)
+        gpu_client_open_begin(client, problem);
+    return finish(client, gpu_worker_open(&client->worker, empty_ns, error));
 }
 
 bool gpu_client_not_prepared(const struct gpu_client *client)
@@ -241,8 +268,8 @@ static void settle(struct gpu_client *client)
  * again, as `answer` says. A worker that passes the deadline is a timeout; one that dies, unless it
  * was killed from outside, or whose reply makes no sense is a fault.
  */
-static int take_reply(struct gpu_client *client, double timeout_s, double patience_s,
-                      json_t **reply, struct gpu_client_answer *answer, struct error *error)
+static int receive_reply(struct gpu_client *client, double timeout_s, double patience_s,
+                         json_t **reply, struct gpu_client_answer *answer, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
     bool timed_out;
@@ -268,6 +295,12 @@ static int take_reply(struct gpu_client *client, double timeout_s, double patien
     status = take_failure(client, message, answer, error);
     json_decref(message);
     return status;
+}
+
+static int take_reply(struct gpu_client *client, double timeout_s, double patience_s,
+                      json_t **reply, struct gpu_client_answer *answer, struct error *error)
+{
+    return finish(client, receive_reply(client, timeout_s, patience_s, reply, answer, error));
 }
 
 /* What was measured beside a standby, or found no memory there, is to be asked for again. */
@@ -456,7 +489,7 @@ void gpu_client_forgive(struct gpu_client *client)
 
 int gpu_client_restart(struct gpu_client *client, struct error *error)
 {
-    return gpu_worker_restart(&client->worker, error);
+    return finish(client, gpu_worker_restart(&client->worker, error));
 }
 
 struct gpu_conditions gpu_client_conditions(const struct gpu_client *client)

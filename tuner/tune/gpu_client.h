@@ -52,6 +52,17 @@ int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *err
 int gpu_client_open(struct gpu_client *client, const struct gpu_problem *problem, double *empty_ns,
                     struct error *error);
 
+/* Begins to open the problem; gpu_client_open() goes on. */
+void gpu_client_open_begin(struct gpu_client *client, const struct gpu_problem *problem);
+
+/* Between the two: what can be read from once the worker has answered, and when that is overdue; -1 if
+ * gpu_client_open() would have to begin. */
+int gpu_client_opening(const struct gpu_client *client, int64_t *overdue_ns);
+
+/* Whether the last call that returns errors failed because of its worker, and not because waiting did
+ * (event_loop.h). */
+bool gpu_client_failed(const struct gpu_client *client);
+
 /* Whether the last call failed because a worker did not finish making the expected results of a
  * variant: then this problem cannot continue, but others can. */
 bool gpu_client_not_prepared(const struct gpu_client *client);

@@ -170,6 +170,7 @@ int gpu_worker_restart(struct gpu_worker *worker, struct error *error)
 {
     gpu_worker_clear(worker);
     worker->greeted = false;
+    worker->opening_ns = 0;
     worker->losses++;
     return gpu_worker_kill(worker, error);
 }
@@ -224,22 +225,34 @@ int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
     return 0;
 }
 
-/* Sends the open request to a worker that has greeted, and takes its reply: as
+void gpu_worker_open_begin(struct gpu_worker *worker)
+{
+    json_t *message = worker->greeted ? gpu_worker_open_message(&worker->problem) : NULL;
+    if (message == NULL) /* gpu_worker_open() does it, or says why it cannot be done */
+        return;
+    gpu_worker_send(worker, message);
+    worker->opening_ns = clock_ns();
+}
+
+/* Asks a worker to open the problem, unless that has been done, and takes its reply: as
  * gpu_worker_receive(). */
 static int try_open(struct gpu_worker *worker, json_t **reply, char reason[WORKER_REASON_BYTES],
                     struct error *error)
 {
     bool timed_out;
     int status = gpu_worker_greet(worker, error);
+    if (status == 0 && worker->opening_ns == 0)
+        gpu_worker_open_begin(worker);
+    if (status == 0 && worker->opening_ns == 0)
+        status = error_set(error, ERROR_CONFIG, "path '%s' is not UTF-8; rename the file",
+                           worker->problem.template_path);
     if (status != 0)
         return status;
-    json_t *message = gpu_worker_open_message(&worker->problem);
-    if (message == NULL)
-        return error_set(error, ERROR_CONFIG, "path '%s' is not UTF-8; rename the file",
-                         worker->problem.template_path);
-    gpu_worker_send(worker, message);
-    status = gpu_worker_receive(worker, worker_timeout_s(GPU_OPEN_TIMEOUT_S), 0, reply, &timed_out,
-                                reason, error);
+    double since_s = (double)(clock_ns() - worker->opening_ns) * 1e-9;
+    double left_s = worker_timeout_s(GPU_OPEN_TIMEOUT_S) - since_s;
+    worker->opening_ns = 0;
+    status =
+        gpu_worker_receive(worker, left_s > 0 ? left_s : 0, 0, reply, &timed_out, reason, error);
     worker->greeted = status != 0;
     return status;
 }

@@ -47,6 +47,7 @@ struct screener {
     bool active;                     /* it takes work */
     bool joining;                    /* it is going to */
     bool finished;                   /* it found nothing left to do */
+    bool ended;                      /* it does nothing any more */
     struct task *task;               /* NULL: there is only one */
     struct trial trials[GPU_TRIALS]; /* queued on the device, the oldest first */
     size_t trial_count;

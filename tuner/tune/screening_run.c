@@ -16,13 +16,14 @@ static void end_comparison(struct screening *screening)
         tuning_job_drop(screening->job, screening->tuning->pool, index);
 }
 
-/* Whether another GPU goes on without this one. */
-static bool others_go_on(const struct screener *screener)
+/* Whether another GPU goes on without this one; `later`: also one that only pauses. */
+static bool others_go_on(const struct screener *screener, bool later)
 {
     const struct screening *screening = screener->screening;
     for (size_t i = 0; i < screening->screener_count; i++) {
         const struct screener *other = &screening->screeners[i];
-        if (other != screener && (other->active || other->joining))
+        bool pauses = other->gpu->away && !other->gpu->broken && !other->ended;
+        if (other != screener && (other->active || other->joining || (later && pauses)))
             return true;
     }
     return false;
@@ -48,7 +49,7 @@ static int screen_step(struct screener *screener, bool over, struct error *error
     size_t slot;
     bool begun = false;
     bool takes = !over && screener->trial_count < GPU_TRIALS &&
-                 !(screener_is_disturbed(screener) && others_go_on(screener));
+                 !(screener_is_disturbed(screener) && others_go_on(screener, false));
     if (takes && screening->twins != NULL &&
         gpu_comparison_next(&screening->tuning->team->comparison, screener->place, &slot)) {
         int status = screener_begin_comparison(screener, slot, &begun, error);
@@ -97,9 +98,10 @@ static int lose(struct screener *screener, int status, struct error *error)
 {
     const struct tuning *tuning = screener->screening->tuning;
     screener->active = screener->joining = false;
-    bool spared = all_is_done(screener->screening) && only_compares(screener) &&
+    bool spared = all_is_done(screener->screening) &&
+                  (only_compares(screener) || screening_is_over(screener->screening)) &&
                   status != ERROR_INTERRUPTED && status != ERROR_RECORD;
-    if (!spared && (!team_is_loss(screener->gpu, status) || !others_go_on(screener)))
+    if (!spared && (!team_is_loss(screener->gpu, status) || !others_go_on(screener, true)))
         return status;
     screener_return_trials(screener);
     if (screener->task == NULL || !screener->task->cancelled)
@@ -114,7 +116,8 @@ static int lose(struct screener *screener, int status, struct error *error)
 static void leave_if_disturbed(struct screener *screener)
 {
     const struct tuning *tuning = screener->screening->tuning;
-    if (screener->trial_count > 0 || !screener_is_disturbed(screener) || !others_go_on(screener))
+    if (screener->trial_count > 0 || !screener_is_disturbed(screener) ||
+        !others_go_on(screener, false))
         return;
     screener->active = false;
     if (screener->gpu->pause_ns == 0)
@@ -153,12 +156,39 @@ static void dismiss(const struct screening *screening)
     }
 }
 
+/* Waits for a GPU that opens the problem: as long as it takes while others screen, but not much longer
+ * than they took to open it once they are done. Returns 1; 0 if it is given up; or an error. */
+static int await_opening(const struct screener *screener, struct error *error)
+{
+    const struct screening *screening = screener->screening;
+    const struct tuning *tuning = screening->tuning;
+    int status = 0;
+    while (status == 0) {
+        bool done = screening_is_over(screening) || all_is_done(screening);
+        int64_t end_ns = done ? tuning->team->patience_ns : screening_end_ns(screening);
+        if (screening->failed || (done && clock_ns() >= end_ns))
+            return 0;
+        status = team_await(tuning->loop, screener->gpu, end_ns, error);
+    }
+    return status;
+}
+
+/* The GPU begins to work, if it can. */
 static int join(struct screener *screener, struct error *error)
 {
+    const struct tuning *tuning = screener->screening->tuning;
     screener->joining = true;
-    int status = team_join(screener->screening->tuning->team, screener->gpu, error);
+    int status = await_opening(screener, error);
+    bool late = status == 0;
+    if (status == 1)
+        status = team_join(tuning->team, screener->gpu, error);
     screener->joining = false;
-    screener->active = status == 0;
+    screener->active = status == 0 && !late;
+    if (late && !screener->screening->failed)
+        tuning_notice(tuning, screener->gpu, "failed", "it did not open the problem in time",
+                      "the others did its work");
+    if (late)
+        team_leave(tuning->team, screener->gpu, true);
     return status == 0 ? 0 : lose(screener, status, error);
 }
 
@@ -193,12 +223,15 @@ static int screen_with(void *owner, struct error *error)
     struct screening *screening = screener->screening;
     bool more = true;
     int status = screener->gpu->away ? 0 : join(screener, error);
+    if (status == 0 && screening->failed) /* meanwhile, on another one */
+        more = false;
     while (status == 0 && more)
         status = step(screener, &more, error);
     screener->finished = screener->active && status == 0;
     if (screener->finished)
         dismiss(screening);
     screener->active = false;
+    screener->ended = true;
     screening->failed = screening->failed || status != 0;
     event_loop_wake(screening->tuning->loop);
     return status;
@@ -228,6 +261,8 @@ int screening_run(struct screening *screening, struct error *error)
     int status = count > 1 ? tasks_run(screening->tuning->loop, tasks, count, error)
                            : screen_with(&screening->screeners[0], error);
     end_comparison(screening);
+    team_choose_lead(team); /* one may not have opened the problem */
+    team_describe(team, &screening->job->study);
     free(tasks);
     free(screening->screeners);
     screening_queue_release(&screening->queue);

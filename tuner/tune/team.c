@@ -9,6 +9,9 @@
 
 #define FIRST_PAUSE_NS 1000000000
 #define LONGEST_PAUSE_NS 60000000000
+#define LEAST_PATIENCE_NS 2000000000
+
+enum { PATIENCE = 3 /* times as long as the first GPU took to open the problem */ };
 
 void team_add(struct team *team, struct fleet_gpu *gpu)
 {
@@ -37,6 +40,11 @@ struct fleet_gpu *team_lead(const struct team *team)
     return team->gpus[team->lead];
 }
 
+static bool is_ready(const struct fleet_gpu *gpu)
+{
+    return gpu->open && !gpu->away;
+}
+
 void team_leave(struct team *team, struct fleet_gpu *gpu, bool broken)
 {
     int64_t pause_ns = gpu->pause_ns > 0 ? 2 * gpu->pause_ns : FIRST_PAUSE_NS;
@@ -45,15 +53,31 @@ void team_leave(struct team *team, struct fleet_gpu *gpu, bool broken)
     gpu->open = gpu->open && !broken;
     gpu->pause_ns = pause_ns < LONGEST_PAUSE_NS ? pause_ns : LONGEST_PAUSE_NS;
     gpu->back_ns = clock_ns() + gpu->pause_ns;
+    team_choose_lead(team);
     for (size_t i = 0; i < team->count && team_lead(team)->away; i++)
         if (!team->gpus[i]->away)
+            team->lead = i;
+}
+
+void team_choose_lead(struct team *team)
+{
+    for (size_t i = 0; i < team->count && !is_ready(team_lead(team)); i++)
+        if (is_ready(team->gpus[i]))
             team->lead = i;
 }
 
 bool team_is_loss(const struct fleet_gpu *gpu, int status)
 {
     return (status == ERROR_DEVICE || status == ERROR_WORKER || status == ERROR_MEMORY) &&
-           !gpu_client_not_prepared(gpu->client);
+           gpu_client_failed(gpu->client) && !gpu_client_not_prepared(gpu->client);
+}
+
+struct fleet_gpu *team_culprit(const struct team *team, int status)
+{
+    for (size_t i = 0; i < team->count; i++)
+        if (is_ready(team->gpus[i]) && team_is_loss(team->gpus[i], status))
+            return team->gpus[i];
+    return NULL;
 }
 
 int team_return(struct team *team, struct fleet_gpu *gpu, struct error *error)
@@ -72,10 +96,12 @@ int team_return(struct team *team, struct fleet_gpu *gpu, struct error *error)
 
 struct fleet_gpu *team_other(const struct team *team, const struct fleet_gpu *gpu)
 {
-    for (size_t i = 0; i < team->count; i++)
-        if (team->gpus[i] != gpu && !team->gpus[i]->away)
-            return team->gpus[i];
-    return NULL;
+    struct fleet_gpu *other = NULL;
+    for (size_t i = team->count; i-- > 0;)
+        if (team->gpus[i] != gpu && !team->gpus[i]->away &&
+            (other == NULL || team->gpus[i]->open || !other->open))
+            other = team->gpus[i];
+    return other;
 }
 
 /* For a GPU that was lost with another problem open. */
@@ -87,31 +113,124 @@ static int restart_if_broken(struct fleet_gpu *gpu, struct error *error)
     return status;
 }
 
-static int open_on_lead(struct team *team, const struct gpu_problem *problem, double *empty_ns,
-                        struct error *error)
+/* --- opening a problem --- */
+
+/* What is told when one of several GPUs has answered. */
+static int note(struct event_source *source, struct error *error)
 {
-    struct fleet_gpu *lead = team_lead(team);
-    int status = restart_if_broken(lead, error);
-    if (status == 0)
-        status = gpu_client_open(lead->client, problem, empty_ns, error);
-    lead->open = status == 0;
+    bool *answered = source->owner;
+    (void)error;
+    *answered = true;
+    return 0;
+}
+
+/* Waits for any of those that are opening the problem. */
+static int await_any(struct event_loop *loop, struct fleet_gpu *const *gpus, size_t count,
+                     int64_t until_ns, bool *answered, struct error *error)
+{
+    struct event_source *sources = alloc_zeroed(count, sizeof *sources);
+    for (size_t i = 0; i < count; i++) {
+        struct event_source *source = &sources[i];
+        *source = (struct event_source){.owner = &answered[i], .readable = note, .expired = note};
+        source->descriptor = gpu_client_opening(gpus[i]->client, &source->deadline_ns);
+        if (source->descriptor >= 0)
+            event_loop_add(loop, source);
+    }
+    int status = event_loop_step(loop, until_ns, error);
+    for (size_t i = 0; i < count; i++)
+        event_loop_remove(loop, &sources[i]);
+    free(sources);
     return status;
 }
 
-int team_open(struct team *team, const struct gpu_problem *problem, double *empty_ns,
-              struct error *error)
+static bool is_opening(const struct fleet_gpu *gpu)
 {
+    int64_t overdue_ns;
+    return gpu_client_opening(gpu->client, &overdue_ns) >= 0;
+}
+
+int team_await(struct event_loop *loop, struct fleet_gpu *gpu, int64_t until_ns,
+               struct error *error)
+{
+    bool answered = !is_opening(gpu);
+    int status = answered ? 0 : await_any(loop, &gpu, 1, until_ns, &answered, error);
+    return status != 0 ? status : answered;
+}
+
+/* The first of the GPUs that has answered, by its place; if none is asked yet, the first one. */
+static int next_answer(struct event_loop *loop, struct fleet_gpu *const *gpus, size_t count,
+                       size_t *place, struct error *error)
+{
+    bool *answered = alloc_zeroed(count, sizeof *answered);
+    bool asked = false;
+    int status = 0;
+    for (size_t i = 0; i < count; i++)
+        asked = asked || is_opening(gpus[i]);
+    *place = asked && count > 1 ? count : 0;
+    while (*place == count && status == 0) {
+        status = await_any(loop, gpus, count, EVENT_NEVER, answered, error);
+        for (size_t i = count; i-- > 0;)
+            *place = answered[i] ? i : *place;
+    }
+    free(answered);
+    return status;
+}
+
+/* Opens the problem on the first GPU that can. If all fail, the error is the first one's in the list.
+ * After an error that is not one GPU's alone, all have to answer before the next problem. */
+static int open_first(const struct team *team, struct event_loop *loop, struct fleet_gpu **gpus,
+                      size_t count, double *empty_ns, struct error *error)
+{
+    const struct fleet_gpu *first = gpus[0];
+    int failure = 0;
+    bool alone = true;
+    while (count > 0) {
+        struct error own = {0};
+        size_t place;
+        int status = next_answer(loop, gpus, count, &place, error);
+        if (status != 0)
+            return status;
+        struct fleet_gpu *gpu = gpus[place];
+        memmove(gpus + place, gpus + place + 1, (--count - place) * sizeof *gpus);
+        status = gpu_client_open(gpu->client, &team->problem, empty_ns, &own);
+        gpu->open = status == 0;
+        if (gpu->open && alone)
+            return 0;
+        alone = alone && team_is_loss(gpu, status);
+        if (status != 0 && (failure == 0 || gpu == first)) {
+            failure = status;
+            if (error != NULL)
+                *error = own;
+        }
+        if (status == ERROR_INTERRUPTED)
+            return status;
+    }
+    return failure;
+}
+
+int team_open(struct team *team, struct event_loop *loop, const struct gpu_problem *problem,
+              double *empty_ns, struct error *error)
+{
+    int64_t begin_ns = clock_ns();
+    size_t count = 0;
     team->problem = *problem;
     gpu_comparison_release(&team->comparison);
     gpu_comparison_init(&team->comparison, team->count);
-    for (size_t i = 0; i < team->count; i++)
-        team->gpus[i]->open = false;
-    struct fleet_gpu *lead = team_lead(team);
-    int status = open_on_lead(team, problem, empty_ns, error);
-    if (status == 0 || !team_is_loss(lead, status) || team_other(team, lead) == NULL)
-        return status;
-    team_leave(team, lead, true); /* or it is the problem's fault: then another one says the same */
-    return open_on_lead(team, problem, empty_ns, error);
+    int status = restart_if_broken(team_lead(team), error);
+    struct fleet_gpu **gpus = alloc_zeroed(team->count, sizeof *gpus);
+    for (size_t i = 0; i < team->count && status == 0; i++) {
+        struct fleet_gpu *gpu = team->gpus[(team->lead + i) % team->count];
+        gpu->open = false;
+        if (gpu->away)
+            continue;
+        gpu_client_open_begin(gpu->client, problem);
+        gpus[count++] = gpu;
+    }
+    if (status == 0)
+        status = open_first(team, loop, gpus, count, empty_ns, error);
+    team->patience_ns = clock_ns() + (PATIENCE - 1) * (clock_ns() - begin_ns) + LEAST_PATIENCE_NS;
+    free(gpus);
+    return status;
 }
 
 int team_join(const struct team *team, struct fleet_gpu *gpu, struct error *error)

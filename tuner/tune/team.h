@@ -6,6 +6,7 @@
 #define AUTOTUNE_TEAM_H
 
 #include "base/error.h"
+#include "base/event_loop.h"
 #include "record/study.h"
 #include "tune/fleet.h"
 #include "tune/gpu_comparison.h"
@@ -13,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Zeroed has no GPU. The GPUs are the fleet's. */
 struct team {
@@ -21,6 +23,7 @@ struct team {
     size_t lead;
     struct gpu_problem problem;       /* the one at hand */
     struct gpu_comparison comparison; /* on this problem */
+    int64_t patience_ns; /* until then, on clock_ns(), a GPU that opens it is waited for at least */
 };
 
 void team_add(struct team *team, struct fleet_gpu *gpu);
@@ -35,20 +38,31 @@ struct fleet_gpu *team_lead(const struct team *team);
  * not away leads now, if there is one. `broken`: its worker has to be restarted. */
 void team_leave(struct team *team, struct fleet_gpu *gpu, bool broken);
 
-/* Whether an error of a call about `gpu` may be this GPU's alone. */
+/* Whether `status`, of a call about `gpu`, may be this GPU's alone. */
 bool team_is_loss(const struct fleet_gpu *gpu, int status);
 
 /* Brings a GPU back that is away, with the problem open. If that fails, it is away for longer. Errors
  * as gpu_client_open(). */
 int team_return(struct team *team, struct fleet_gpu *gpu, struct error *error);
 
-/* A GPU that is neither `gpu` nor away; NULL: there is none. */
+/* Of GPUs with the problem open, one whose last call returned `status`; NULL: it is nobody's. */
+struct fleet_gpu *team_culprit(const struct team *team, int status);
+
+/* A GPU that is neither `gpu` nor away, with the problem open if there is one; NULL: there is none. */
 struct fleet_gpu *team_other(const struct team *team, const struct fleet_gpu *gpu);
 
-/* Opens the problem on the leading GPU, and says that the others are to open it; see
- * gpu_client_open(), also for `*empty_ns` and errors. */
-int team_open(struct team *team, const struct gpu_problem *problem, double *empty_ns,
-              struct error *error);
+/* If the problem is not open on the leading GPU, another one leads on which it is. */
+void team_choose_lead(struct team *team);
+
+/* Opens the problem on all GPUs at the same time, and waits for the first one. The others are to join:
+ * also one that fails, unless all do. See gpu_client_open(), also for `*empty_ns` and errors. */
+int team_open(struct team *team, struct event_loop *loop, const struct gpu_problem *problem,
+              double *empty_ns, struct error *error);
+
+/* Waits until `until_ns` for a GPU that opens the problem; other tasks may make it return earlier.
+ * Returns 1 if there is nothing to wait for: team_join() now; 0; or an error of event_loop_step(). */
+int team_await(struct event_loop *loop, struct fleet_gpu *gpu, int64_t until_ns,
+               struct error *error);
 
 /* Opens the problem at hand on a GPU, if it is not open yet. Errors as gpu_client_open(). */
 int team_join(const struct team *team, struct fleet_gpu *gpu, struct error *error);

@@ -66,7 +66,7 @@ static int open_problem(struct tuning *tuning, struct tuning_job *job, struct er
         .launch_timeout_s = tuning->launch_timeout_s,
     };
     timings_stage(tuning->timings, TIMING_PREPARE);
-    return team_open(tuning->team, &problem, &job->study.empty_kernel_ns, error);
+    return team_open(tuning->team, tuning->loop, &problem, &job->study.empty_kernel_ns, error);
 }
 
 /* Adds what was seen now to what the record says of an earlier run. */
@@ -100,19 +100,29 @@ static int hold_finals(struct tuning *tuning, struct tuning_job *job, struct err
     return status;
 }
 
-/* Does what the leading GPU has a part in. If it fails, another one leads and does it again. */
-static int do_on_lead(struct tuning *tuning, struct tuning_job *job,
+/* Whether there is a GPU that can go on without `failed`: perhaps one that only pauses. */
+static bool others_go_on(const struct tuning *tuning, const struct fleet_gpu *failed)
+{
+    struct team *team = tuning->team;
+    for (size_t i = 0; i < team->count && team_other(team, failed) == NULL; i++)
+        if (team->gpus[i] != failed && team->gpus[i]->away && !team->gpus[i]->broken)
+            (void)team_return(team, team->gpus[i], NULL);
+    return team_other(team, failed) != NULL;
+}
+
+/* Does what several GPUs may have a part in. If one of them fails, the others do it again. */
+static int do_on_team(struct tuning *tuning, struct tuning_job *job,
                       int (*stage)(struct tuning *, struct tuning_job *, struct error *),
                       struct error *error)
 {
     for (;;) {
-        struct fleet_gpu *lead = team_lead(tuning->team);
         int status = stage(tuning, job, error);
-        if (status == 0 || !team_is_loss(lead, status) || lead != team_lead(tuning->team) ||
-            team_other(tuning->team, lead) == NULL)
+        struct fleet_gpu *failed = status != 0 ? team_culprit(tuning->team, status) : NULL;
+        if (failed == NULL || !others_go_on(tuning, failed))
             return status;
-        tuning_notice(tuning, lead, "failed", error->message, "another one takes over");
-        team_leave(tuning->team, lead, true);
+        tuning_notice(tuning, failed, "failed", error != NULL ? error->message : "",
+                      "another one takes over");
+        team_leave(tuning->team, failed, true);
     }
 }
 
@@ -137,12 +147,12 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
     status = record_reopen(tuning->record, job->record_id, error);
     do {
         if (status == 0)
-            status = do_on_lead(tuning, job, screening_hold, error);
+            status = do_on_team(tuning, job, screening_hold, error);
         if (status == 0 && tuning->before_finals != NULL)
             status = tuning->before_finals(tuning->user, job, error);
         finals_ns = clock_ns();
         if (status == 0)
-            status = do_on_lead(tuning, job, hold_finals, error);
+            status = do_on_team(tuning, job, hold_finals, error);
     } while (status == 0 && goes_on(tuning, job, finals_ns));
     job->not_prepared = team_not_prepared(tuning->team);
     if (status != 0)

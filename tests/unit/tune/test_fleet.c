@@ -214,6 +214,127 @@ static void if_all_gpus_fail_so_does_the_run(void **state)
     fixture_end(&fixture);
 }
 
+static void nobody_waits_for_a_gpu_that_hangs_while_it_opens_a_problem(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2, "open@0 * hang\n", "us = 20..27");
+    screen(&fixture);
+    assert_all_measured_on(&fixture, "GPU-scripted-1");
+    assert_int_equal(fixture.team.lead, 1);
+    assert_true(fixture.team.gpus[0]->away);
+    fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    fixture_assert_winner(&fixture, 20);
+    /* the next problem finds it at work again */
+    scripted_worker_script("trial@1 2 after 1 trial@0\n");
+    fixture_open(&fixture);
+    fixture_end(&fixture);
+}
+
+static void a_gpu_that_opens_a_problem_later_joins(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2,
+          "open@0 1 after 1 trial@1\n"
+          "trial@1 2 after 1 trial@0\n",
+          "us = 20..27");
+    screen(&fixture);
+    assert_true(scripted_worker_count("trial@0") > 0);
+    assert_int_equal(fixture.team.lead, 0);
+    for (int us = 20; us < 28; us++)
+        fixture_assert_measured(&fixture, us);
+    fixture_end(&fixture);
+}
+
+static void a_problem_is_opened_on_all_gpus_at_the_same_time(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 3,
+          "open@0 1 after 1 open@1\nopen@1 1 after 1 open@2\nopen@2 1 after 1 open@0\n",
+          "us = 20..27");
+    fixture_open(&fixture);
+    screen(&fixture);
+    fixture_end(&fixture);
+}
+
+static void a_problem_that_fits_on_one_gpu_is_done_there(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2, "open@0 * error -9\n", "us = 20..27");
+    screen(&fixture);
+    assert_all_measured_on(&fixture, "GPU-scripted-1");
+    assert_true(fixture.team.gpus[0]->away);
+    fixture_end(&fixture);
+    start(&fixture, 2, "open * error -9\n", "us = 20..27");
+    assert_int_equal(tune_job(&fixture.tuning, &fixture.job, &fixture.error), ERROR_MEMORY);
+    fixture_end(&fixture);
+}
+
+/* The first one is only used by somebody else for a moment. */
+static void a_gpu_that_pauses_comes_back_when_the_others_fail(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2,
+          "trial@0 1-2 merge {\"other_processes\":1,\"sm_clock_mhz\":1000}\n"
+          "trial@1 1 after 2 trial@0\n"
+          "trial@1 3 die 3\n"
+          "device@1 2- die 3\n",
+          "us = 20..27");
+    screen(&fixture);
+    assert_int_equal(fixture.team.lead, 0);
+    assert_true(fixture.team.gpus[1]->away);
+    for (int us = 20; us < 28; us++)
+        fixture_assert_measured(&fixture, us);
+    fixture_end(&fixture);
+}
+
+static void count_failures(void *user, const struct error *notice)
+{
+    size_t *failures = user;
+    *failures += strstr(notice->message, "failed") != NULL;
+}
+
+static void no_gpu_is_blamed_for_what_a_compile_worker_does(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    size_t failures = 0;
+    fixture_workers = 1;
+    start(&fixture, 2, "compile:us=22 * die 3\ncompiler 2- die 3\n", "us = 20..27");
+    fixture_workers = 2;
+    fixture.tuning.notice = count_failures;
+    fixture.tuning.user = &failures;
+    assert_int_equal(tune_job(&fixture.tuning, &fixture.job, &fixture.error), ERROR_WORKER);
+    assert_non_null(strstr(fixture.error.message, "compile"));
+    assert_int_equal(failures, 0);
+    assert_false(fixture.team.gpus[0]->away);
+    assert_false(fixture.team.gpus[1]->away);
+    fixture_end(&fixture);
+}
+
+/* Nobody wins there, and unloading shows that the checker's worker cannot be replaced. */
+static void the_leading_gpu_is_not_blamed_for_the_one_that_checks(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2,
+          "verify@0 * fail wrong_result\n"
+          "unload@1 1 die 3\n"
+          "device@1 2- die 3\n",
+          "us = 20, 20.1, 25");
+    screen(&fixture);
+    fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    assert_false(fixture.job.study.has_winner);
+    assert_int_equal(fixture.team.lead, 0);
+    assert_false(fixture.team.gpus[0]->away);
+    assert_true(fixture.team.gpus[1]->away);
+    fixture_end(&fixture);
+}
+
 /* What it measured is measured by another one. */
 static void a_gpu_that_somebody_else_uses_pauses(void **state)
 {
@@ -361,6 +482,13 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_gpu_comes_back_when_it_can),
         SCRATCH_TEST(if_the_leading_gpu_fails_another_one_leads),
         SCRATCH_TEST(if_all_gpus_fail_so_does_the_run),
+        SCRATCH_TEST(nobody_waits_for_a_gpu_that_hangs_while_it_opens_a_problem),
+        SCRATCH_TEST(a_gpu_that_opens_a_problem_later_joins),
+        SCRATCH_TEST(a_problem_is_opened_on_all_gpus_at_the_same_time),
+        SCRATCH_TEST(a_problem_that_fits_on_one_gpu_is_done_there),
+        SCRATCH_TEST(a_gpu_that_pauses_comes_back_when_the_others_fail),
+        SCRATCH_TEST(no_gpu_is_blamed_for_what_a_compile_worker_does),
+        SCRATCH_TEST(the_leading_gpu_is_not_blamed_for_the_one_that_checks),
         SCRATCH_TEST(a_gpu_that_somebody_else_uses_pauses),
         SCRATCH_TEST(what_a_throttled_gpu_measures_is_measured_by_another),
         SCRATCH_TEST(if_all_are_disturbed_one_goes_on),

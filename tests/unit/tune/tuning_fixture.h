@@ -142,7 +142,8 @@ static inline void fixture_open(struct tuning_fixture *fixture)
                                         .values = fixture->job.problem,
                                         .support_cubin = "support",
                                         .launch_timeout_s = fixture->tuning.launch_timeout_s};
-    fixture_check(fixture, team_open(&fixture->team, &problem, &empty_ns, &fixture->error));
+    fixture_check(fixture,
+                  team_open(&fixture->team, &fixture->loop, &problem, &empty_ns, &fixture->error));
 }
 
 static inline void fixture_end(struct tuning_fixture *fixture)
