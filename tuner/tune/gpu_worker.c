@@ -210,6 +210,8 @@ static int await_greeting(struct gpu_worker *worker, char reason[WORKER_REASON_B
 int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
+    if (worker->process.pid == 0) /* it was killed, and nobody waits for what it was asked */
+        worker->greeted = false;
     for (int failures = 0; !worker->greeted; failures++) {
         int status = 0;
         if (failures == START_FAILURES)
@@ -227,7 +229,8 @@ int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
 
 void gpu_worker_open_begin(struct gpu_worker *worker)
 {
-    json_t *message = worker->greeted ? gpu_worker_open_message(&worker->problem) : NULL;
+    bool ready = worker->greeted && worker->process.pid != 0;
+    json_t *message = ready ? gpu_worker_open_message(&worker->problem) : NULL;
     if (message == NULL) /* gpu_worker_open() does it, or says why it cannot be done */
         return;
     gpu_worker_send(worker, message);

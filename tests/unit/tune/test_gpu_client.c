@@ -284,6 +284,21 @@ static void after_no_memory_another_problem_may_be_opened(void **state)
     end(&fixture);
 }
 
+/* Its worker is killed, since its context may be lost. */
+static void after_a_problem_that_breaks_the_context_another_may_be_opened(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    double empty_ns;
+    start(&fixture, "open 1 error -4\n", 10);
+    assert_int_equal(gpu_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error),
+                     ERROR_DEVICE);
+    open_problem(&fixture);
+    assert_works(&fixture);
+    assert_int_equal(scripted_worker_count("device"), 2);
+    end(&fixture);
+}
+
 /* What the last worker held may not be free at once. */
 static void a_successor_waits_for_memory(void **state)
 {
@@ -758,6 +773,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_worker_that_dies_of_the_problem_has_one_successor),
         SCRATCH_TEST(a_problem_that_is_answered_wrongly_ends_the_run),
         SCRATCH_TEST(after_no_memory_another_problem_may_be_opened),
+        SCRATCH_TEST(after_a_problem_that_breaks_the_context_another_may_be_opened),
         SCRATCH_TEST(a_successor_waits_for_memory),
         SCRATCH_TEST(a_worker_that_dies_is_the_variant_s_fault),
         SCRATCH_TEST(a_worker_that_hangs_is_a_timeout),
