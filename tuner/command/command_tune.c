@@ -113,9 +113,10 @@ static int read_devices(const struct command_options *options, struct device_lis
 {
     if (options->devices == NULL || device_list_parse(options->devices, devices))
         return 0;
-    return error_set(error, ERROR_USAGE,
-                     "--device '%s' is neither a list of GPUs, counted from 0, nor 'all'",
-                     options->devices);
+    return error_set(
+        error, ERROR_USAGE,
+        "--device '%s' is neither a list of at most %d GPUs, counted from 0, nor 'all'",
+        options->devices, (int)DEVICES_MOST);
 }
 
 static int tune(const struct command_options *options, const struct run_options *run_options,

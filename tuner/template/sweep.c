@@ -267,9 +267,10 @@ static int read_devices(struct sweep *sweep, struct error *error)
     const struct ini_entry *entry = ini_file_get(&sweep->ini, sweep_section, "device");
     if (entry == NULL || device_list_parse(entry->value, &sweep->devices))
         return 0;
-    return error_set_at(error, ERROR_CONFIG, sweep->path, entry->line,
-                        "device '%s' is neither a list of GPUs, counted from 0, nor 'all'",
-                        entry->value);
+    return error_set_at(
+        error, ERROR_CONFIG, sweep->path, entry->line,
+        "device '%s' is neither a list of at most %d GPUs, counted from 0, nor 'all'", entry->value,
+        (int)DEVICES_MOST);
 }
 
 static int read_settings(struct sweep *sweep, struct error *error)

@@ -17,11 +17,18 @@ static int list_all(struct device_list *devices, struct error *error)
     int status = gpu_list(&gpus, &count, error);
     free(gpus);
     *devices = (struct device_list){0};
-    for (size_t i = 0; i < count && i < DEVICES_MOST; i++)
+    if (status != 0)
+        return status;
+    if (count == 0)
+        return error_set(error, ERROR_DEVICE, "the driver shows no GPU");
+    if (count > DEVICES_MOST)
+        return error_set(error, ERROR_USAGE,
+                         "the driver shows %zu GPUs, and a run uses at most %d; list those that it "
+                         "is to use with --device",
+                         count, (int)DEVICES_MOST);
+    for (size_t i = 0; i < count; i++)
         devices->ordinals[devices->count++] = (int)i;
-    if (status == 0 && count == 0)
-        status = error_set(error, ERROR_DEVICE, "the driver shows no GPU");
-    return status;
+    return 0;
 }
 
 int fleet_start(struct fleet *fleet, const struct device_list *devices, struct event_loop *loop,

@@ -42,7 +42,7 @@ struct fleet {
 };
 
 /* Starts a device worker for each GPU of the list; if it is not stated, for GPU 0. Returns 0,
- * ERROR_DEVICE if "all" are none, or ERROR_WORKER. */
+ * ERROR_DEVICE if "all" are none, ERROR_USAGE if they are too many, or ERROR_WORKER. */
 int fleet_start(struct fleet *fleet, const struct device_list *devices, struct event_loop *loop,
                 struct error *error);
 void fleet_release(struct fleet *fleet);

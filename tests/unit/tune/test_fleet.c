@@ -5,6 +5,9 @@
 #include "tune/screening.h"
 #include "unit/tune/tuning_fixture.h"
 
+#include <jansson.h>
+#include <stdlib.h>
+
 /* Opens the problem on the first GPU and screens; the outcome of every variant must be known then. */
 static void screen(struct tuning_fixture *fixture)
 {
@@ -447,6 +450,32 @@ static void what_was_known_of_gpus_is_put_right_at_once(void **state)
     fixture_end(&fixture);
 }
 
+/* More than a run can use are not left out in silence. */
+static void so_many_gpus_have_to_be_listed(void **state)
+{
+    (void)state;
+    const struct gpu gpu = gpu_of("sm_90", "A");
+    const struct device_list all = {.all = true};
+    struct event_loop loop = {0};
+    struct fleet fleet = {0};
+    struct error error = {0};
+    json_t *gpus = json_array();
+    for (int i = 0; i <= DEVICES_MOST; i++)
+        json_array_append_new(gpus, gpu_to_json(&gpu));
+    char *text = json_dumps(gpus, JSON_COMPACT);
+    char *script = alloc_format("device 1 merge {\"gpus\":%s}\n", text);
+    scripted_worker_script(script);
+    assert_int_equal(fleet_start(&fleet, &all, &loop, &error), ERROR_USAGE);
+    assert_string_equal(error.message, "the driver shows 65 GPUs, and a run uses at most 64; list "
+                                       "those that it is to use with --device");
+    fleet_release(&fleet);
+    event_loop_release(&loop);
+    json_decref(gpus);
+    free(text);
+    free(script);
+    assert_int_equal(system("rm -f requests"), 0);
+}
+
 static void ignore(void *user, const struct error *notice)
 {
     (void)user;
@@ -495,6 +524,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_check_that_fails_costs_nothing),
         SCRATCH_TEST(a_single_variant_is_done_once),
         SCRATCH_TEST(what_was_known_of_gpus_is_put_right_at_once),
+        SCRATCH_TEST(so_many_gpus_have_to_be_listed),
         SCRATCH_TEST(a_run_never_waits_for_its_own_lock),
         cmocka_unit_test(gpus_are_alike_if_all_but_their_clocks_agree),
     };
