@@ -86,6 +86,7 @@ void gpu_client_open_begin(struct gpu_client *client, const struct gpu_problem *
 {
     gpu_worker_clear(&client->worker);
     client->worker.problem = *problem;
+    client->worker.opened_s = 0;
     client->slowest_s = 0;
     client->conditions = (struct gpu_conditions){0};
     client->readings = 0;
@@ -98,7 +99,7 @@ void gpu_client_open_begin(struct gpu_client *client, const struct gpu_problem *
 
 int gpu_client_opening(const struct gpu_client *client, int64_t *overdue_ns)
 {
-    double timeout_s = worker_timeout_s(GPU_OPEN_TIMEOUT_S);
+    double timeout_s = gpu_worker_open_timeout_s(&client->worker);
     *overdue_ns = client->worker.opening_ns + (int64_t)(timeout_s * 1e9);
     return client->worker.opening_ns > 0 ? client->worker.process.channel.in : -1;
 }

@@ -19,9 +19,10 @@ static int await_events(struct gpu_worker *worker, const char *const *events, si
     json_t *message;
     for (size_t i = 0; i < count; i++) {
         bool ready = strcmp(events[i], "ready") == 0;
-        int status = gpu_worker_receive(
-            worker, worker_timeout_s(ready ? GPU_READY_TIMEOUT_S : GPU_OPEN_TIMEOUT_S), 0, &message,
-            &timed_out, reason, error);
+        int status = gpu_worker_receive(worker,
+                                        ready ? worker_timeout_s(GPU_READY_TIMEOUT_S)
+                                              : gpu_worker_open_timeout_s(worker),
+                                        0, &message, &timed_out, reason, error);
         if (status < 0)
             return status;
         if (status == 0 || gpu_worker_expect(message, events[i], NULL) != 0) {

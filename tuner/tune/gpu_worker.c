@@ -11,6 +11,8 @@
 enum {
     START_FAILURES = 3,
     SLOW_NS = 10000000,
+    REOPEN_TIMEOUT_S = 10, /* of a problem that takes no time to open; */
+    REOPEN_FACTOR = 10,    /* so many times as long as it took, in addition */
     KILL_TIMEOUT_S = 30,
     KILL_PAUSE_NS = 500000,
 };
@@ -227,6 +229,13 @@ int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
     return 0;
 }
 
+double gpu_worker_open_timeout_s(const struct gpu_worker *worker)
+{
+    double again_s = REOPEN_TIMEOUT_S + REOPEN_FACTOR * worker->opened_s;
+    bool again = worker->opened_s > 0 && again_s < GPU_OPEN_TIMEOUT_S;
+    return worker_timeout_s(again ? again_s : GPU_OPEN_TIMEOUT_S);
+}
+
 void gpu_worker_open_begin(struct gpu_worker *worker)
 {
     bool ready = worker->greeted && worker->process.pid != 0;
@@ -252,11 +261,13 @@ static int try_open(struct gpu_worker *worker, json_t **reply, char reason[WORKE
     if (status != 0)
         return status;
     double since_s = (double)(clock_ns() - worker->opening_ns) * 1e-9;
-    double left_s = worker_timeout_s(GPU_OPEN_TIMEOUT_S) - since_s;
-    worker->opening_ns = 0;
+    double left_s = gpu_worker_open_timeout_s(worker) - since_s;
     status =
         gpu_worker_receive(worker, left_s > 0 ? left_s : 0, 0, reply, &timed_out, reason, error);
     worker->greeted = status != 0;
+    if (status == 1 && worker->opened_s <= 0)
+        worker->opened_s = (double)(clock_ns() - worker->opening_ns) * 1e-9;
+    worker->opening_ns = 0;
     return status;
 }
 

@@ -31,6 +31,7 @@ struct gpu_worker {
     struct gpu gpu;
     struct gpu_problem problem;   /* the one that is open, to open it again */
     int64_t opening_ns;           /* when it was asked to open it; 0: it is not doing that */
+    double opened_s;              /* how long that took the first time; 0: not known */
     json_t *requests[GPU_TRIALS]; /* about variants, sent and not answered, the oldest first */
     size_t request_count;
     unsigned losses;     /* workers that died or were killed so far */
@@ -51,6 +52,9 @@ void gpu_worker_release(struct gpu_worker *worker);
 /* Waits for the greeting, which fills worker->gpu. A worker that is lost before has two successors.
  * Returns 0, ERROR_DEVICE or ERROR_WORKER. */
 int gpu_worker_greet(struct gpu_worker *worker, struct error *error);
+
+/* How long a worker may take to open worker->problem: much less if it was open before. */
+double gpu_worker_open_timeout_s(const struct gpu_worker *worker);
 
 /* Asks for worker->problem to be opened, if the worker has greeted. gpu_worker_open() goes on. */
 void gpu_worker_open_begin(struct gpu_worker *worker);

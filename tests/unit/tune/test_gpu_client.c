@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "tune/gpu_worker.h"
 #include "unit/busy_machine.h"
 #include "unit/scratch.h"
 #include "unit/scripted_worker.h"
@@ -296,6 +297,27 @@ static void after_a_problem_that_breaks_the_context_another_may_be_opened(void *
     open_problem(&fixture);
     assert_works(&fixture);
     assert_int_equal(scripted_worker_count("device"), 2);
+    end(&fixture);
+}
+
+/* A GPU on which everything hangs is given up soon if the problem took no time to open before. */
+static void a_problem_that_was_open_is_not_waited_for_like_a_new_one(void **state)
+{
+    (void)state;
+    struct gpu_worker worker = {.opened_s = 0};
+    assert_true(gpu_worker_open_timeout_s(&worker) == GPU_OPEN_TIMEOUT_S);
+    worker.opened_s = 0.5;
+    assert_true(gpu_worker_open_timeout_s(&worker) == 15);
+    worker.opened_s = 100;
+    assert_true(gpu_worker_open_timeout_s(&worker) == GPU_OPEN_TIMEOUT_S);
+    struct fixture fixture;
+    start(&fixture, "open 1 late 20\n", 10);
+    open_problem(&fixture);
+    gpu_client_open_begin(fixture.client, &fixture.problem); /* a new one has all the time again */
+    int64_t overdue_ns;
+    assert_true(gpu_client_opening(fixture.client, &overdue_ns) >= 0);
+    assert_true(overdue_ns > clock_ns() + (int64_t)(GPU_OPEN_TIMEOUT_S - 10) * 1000000000);
+    open_problem(&fixture);
     end(&fixture);
 }
 
@@ -773,6 +795,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_worker_that_dies_of_the_problem_has_one_successor),
         SCRATCH_TEST(a_problem_that_is_answered_wrongly_ends_the_run),
         SCRATCH_TEST(after_no_memory_another_problem_may_be_opened),
+        SCRATCH_TEST(a_problem_that_was_open_is_not_waited_for_like_a_new_one),
         SCRATCH_TEST(after_a_problem_that_breaks_the_context_another_may_be_opened),
         SCRATCH_TEST(a_successor_waits_for_memory),
         SCRATCH_TEST(a_worker_that_dies_is_the_variant_s_fault),
