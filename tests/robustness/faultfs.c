@@ -7,6 +7,8 @@
  * fails (`17+`: and all after it). Without FAULTFS they are only counted. The calls are those of the
  * table at the end. libc's own calls do not come by here, so that for streams fopen() and fflush()
  * stand for the open() and write() behind them.
+ *
+ * FAULTFS_NETWORK=cache:6969 says that statfs() of a path with `cache` in it reports that type, in hex.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 struct tuning_job {
@@ -168,3 +171,19 @@ ON_FILE(void *, MAP_FAILED, mmap,
 ON_FILE(void *, MAP_FAILED, mmap64,
         (void *address, size_t size, int protection, int flags, int file, off64_t at), file,
         address, size, protection, flags, file, at)
+
+int statfs(const char *path, struct statfs *system)
+{
+    const char *network = getenv("FAULTFS_NETWORK");
+    const char *type = network != NULL ? strrchr(network, ':') : NULL;
+    char part[256] = "";
+    __typeof__(&statfs) function;
+    void *symbol = next("statfs");
+    memcpy(&function, &symbol, sizeof symbol);
+    int status = function(path, system);
+    if (type != NULL)
+        (void)snprintf(part, sizeof part, "%.*s", (int)(type - network), network);
+    if (status == 0 && part[0] != '\0' && strstr(path, part) != NULL)
+        system->f_type = (__typeof__(system->f_type))strtoul(type + 1, NULL, 16);
+    return status;
+}

@@ -81,6 +81,14 @@ struct poptOption option_top(struct command_options *options)
     return option_number("top", 'n', &options->top, "rows per table (default: 10)");
 }
 
+struct poptOption option_record_on_network(struct command_options *options)
+{
+    return option_flag(
+        "record-on-network", 0, &options->record_on_network,
+        "allow the record on a network file system, where only one machine at a time "
+        "may write to it");
+}
+
 /* Copies the arguments that are left, which belong to the context; the new array ends with NULL. */
 static char **copy_arguments(poptContext context)
 {

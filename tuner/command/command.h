@@ -44,6 +44,7 @@ struct command_options {
     int exhaustive;
     int evaluations;
     int no_wait;
+    int record_on_network;
     int top;
 };
 
@@ -70,6 +71,7 @@ struct poptOption option_settings(struct command_options *options);
 struct poptOption option_kernels(struct command_options *options);
 struct poptOption option_format(struct command_options *options);
 struct poptOption option_top(struct command_options *options);
+struct poptOption option_record_on_network(struct command_options *options);
 
 /* The same, for commands with options of their own: where templates are looked for, and the values of
  * one variant and its problem. */

@@ -8,6 +8,8 @@
 #include "command/cover_print.h"
 #include "command/cover_session.h"
 #include "command/cover_tuned.h"
+#include "compile/cubin_cache.h"
+#include "tune/storage.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -129,6 +131,15 @@ static int cover_kernels(const struct sweep *sweep, const struct command_options
     return status;
 }
 
+/* Once, and not for each of the runs. */
+static void notice_storage(const struct command_options *options, const struct sweep *sweep)
+{
+    char *cache = cubin_cache_default_folder();
+    storage_notice(options->results != NULL ? options->results : sweep->results, cache,
+                   print_notice, NULL);
+    free(cache);
+}
+
 static int cover(int argc, const char **argv, const struct command_options *options,
                  struct error *error)
 {
@@ -150,11 +161,13 @@ static int cover(int argc, const char **argv, const struct command_options *opti
         .limits = limits,
         .remeasure = false,
         .no_wait = options->no_wait != 0,
+        .record_on_network = options->record_on_network != 0,
         .quiet = options->quiet != 0,
         .notice = print_notice,
         .study_done = keep_study,
     };
     interrupt_install();
+    notice_storage(options, &sweep);
     status = cover_kernels(&sweep, options, &run, error);
     free(command);
     free(arguments);
@@ -186,6 +199,7 @@ int command_cover(int argc, const char **argv, struct error *error)
         option_flag("quiet", 'q', &options.quiet, "no progress on stderr"),
         option_flag("no-wait", 0, &options.no_wait,
                     "fail if another run is using the GPU (default: wait for it)"),
+        option_record_on_network(&options),
         POPT_TABLEEND};
     int status = command_parse(
         argc, argv, table,

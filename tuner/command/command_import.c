@@ -8,6 +8,7 @@
 #include "record/gpu.h"
 #include "record/record.h"
 #include "template/space.h"
+#include "tune/storage.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,13 +89,15 @@ static int import_t1(const char *path, const char *name, const char *folder, str
 
 /* Puts the results into the record in the folder --results. */
 static int import_t4(const char *path, const struct t4_origin *origin, const char *folder,
-                     struct error *error)
+                     bool on_network, struct error *error)
 {
     struct study study;
     struct record *record = NULL;
     struct record_repair repair = {0};
     char *file = alloc_format("%s/record.sqlite", folder);
     int status = t4_study_read(path, origin, &study, error);
+    if (status == 0)
+        status = storage_check_record(folder, on_network, error);
     if (status == 0) {
         study.environment.command = alloc_format("autotune import %s", path);
         (void)snprintf(study.environment.autotune, sizeof study.environment.autotune, "%s",
@@ -161,7 +164,7 @@ static int import(const struct import_options *options, char *const *files, stru
         if (shared->output != NULL)
             return refuse_option("--output", "T1", error);
         return import_t4(files[0], &origin, shared->results != NULL ? shared->results : "results",
-                         error);
+                         shared->record_on_network != 0, error);
     }
     if (options->tool != NULL || options->gpu != NULL || shared->results != NULL)
         return refuse_option("--tool, --gpu or --results", "T4", error);
@@ -184,6 +187,7 @@ int command_import(int argc, const char **argv, struct error *error)
                     "NAME"),
         option_text("gpu", 'g', &options.gpu, "T4: the GPU (default: as its metadata says)",
                     "NAME"),
+        option_record_on_network(&options.shared),
         POPT_TABLEEND};
     int status = command_parse_arguments(
         argc, argv, table,

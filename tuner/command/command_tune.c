@@ -157,6 +157,7 @@ static int tune_as_asked(int argc, const char **argv, const struct command_optio
         .exhaustive = options->exhaustive > 0 ? (unsigned)options->exhaustive : 0,
         .remeasure = options->remeasure != 0,
         .no_wait = options->no_wait != 0,
+        .record_on_network = options->record_on_network != 0,
         .instructions = options->sass != 0,
         .quiet = options->quiet != 0,
         .history = options->progress != 0,
@@ -216,6 +217,7 @@ int command_tune(int argc, const char **argv, struct error *error)
                     "on the progress line, show how the best time improved"),
         option_flag("no-wait", 0, &options.no_wait,
                     "fail if another run is using the GPU (default: wait for it)"),
+        option_record_on_network(&options),
         option_flag("sass", 0, &options.sass,
                     "with --arch: also count instructions (loads by width, barriers, atomics); "
                     "needs nvdisasm or cuobjdump"),

@@ -7,6 +7,7 @@
 #include "compile/cubin_cache.h"
 #include "record/tuned_file.h"
 #include "tune/run_group.h"
+#include "tune/storage.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -76,9 +77,17 @@ static const struct device_list *chosen_devices(const struct run *run)
                                                         : &run->sweep->devices;
 }
 
-static int start_workers(struct run *run, struct error *error)
+static int check_storage(struct run *run, struct error *error)
 {
     run->cache = cubin_cache_default_folder();
+    int status = storage_check_record(run->results, run->options.record_on_network, error);
+    if (status == 0 && !run->options.part)
+        storage_notice(run->results, run->cache, run->options.notice, run->options.user);
+    return status;
+}
+
+static int start_workers(struct run *run, struct error *error)
+{
     cubin_cache_use_begin(&run->cache_use, run->cache);
     struct compile_pool_options options = {.workers = run->options.workers,
                                            .compile_timeout_s = run->sweep->compile_timeout_s,
@@ -322,6 +331,8 @@ static int prepare_run(struct run *run, struct error *error)
 {
     describe_run(run);
     int status = cubin_cache_limit(&run->cache_limit_bytes, error);
+    if (status == 0)
+        status = check_storage(run, error);
     if (status == 0)
         status = check_tuned(run, error);
     if (status == 0)

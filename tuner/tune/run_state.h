@@ -32,6 +32,7 @@ struct run_options {
     unsigned exhaustive;        /* rounds of finals for every variant; 0: the usual finals */
     bool remeasure;             /* ignore what the record has */
     bool no_wait;               /* fail if another run is using the GPU */
+    bool record_on_network;     /* the record may be on a network file system */
     bool instructions;          /* in static mode: count machine instructions */
     bool quiet;                 /* no progress line */
     bool history;               /* a progress line that shows how the best improved */

@@ -124,11 +124,13 @@ static int note(struct event_source *source, struct error *error)
     return 0;
 }
 
-/* Waits for any of those that are opening the problem. */
+/* Waits for any of those that are opening the problem: `*place` is the first that has answered, or
+ * `count`. */
 static int await_any(struct event_loop *loop, struct fleet_gpu *const *gpus, size_t count,
-                     int64_t until_ns, bool *answered, struct error *error)
+                     int64_t until_ns, size_t *place, struct error *error)
 {
     struct event_source *sources = alloc_zeroed(count, sizeof *sources);
+    bool *answered = alloc_zeroed(count, sizeof *answered);
     for (size_t i = 0; i < count; i++) {
         struct event_source *source = &sources[i];
         *source = (struct event_source){.owner = &answered[i], .readable = note, .expired = note};
@@ -137,8 +139,12 @@ static int await_any(struct event_loop *loop, struct fleet_gpu *const *gpus, siz
             event_loop_add(loop, source);
     }
     int status = event_loop_step(loop, until_ns, error);
-    for (size_t i = 0; i < count; i++)
+    *place = count;
+    for (size_t i = count; i-- > 0;) {
         event_loop_remove(loop, &sources[i]);
+        *place = answered[i] ? i : *place;
+    }
+    free(answered);
     free(sources);
     return status;
 }
@@ -152,27 +158,22 @@ static bool is_opening(const struct fleet_gpu *gpu)
 int team_await(struct event_loop *loop, struct fleet_gpu *gpu, int64_t until_ns,
                struct error *error)
 {
-    bool answered = !is_opening(gpu);
-    int status = answered ? 0 : await_any(loop, &gpu, 1, until_ns, &answered, error);
-    return status != 0 ? status : answered;
+    size_t place = 0;
+    int status = is_opening(gpu) ? await_any(loop, &gpu, 1, until_ns, &place, error) : 0;
+    return status != 0 ? status : place == 0;
 }
 
 /* The first of the GPUs that has answered, by its place; if none is asked yet, the first one. */
 static int next_answer(struct event_loop *loop, struct fleet_gpu *const *gpus, size_t count,
                        size_t *place, struct error *error)
 {
-    bool *answered = alloc_zeroed(count, sizeof *answered);
     bool asked = false;
     int status = 0;
     for (size_t i = 0; i < count; i++)
         asked = asked || is_opening(gpus[i]);
     *place = asked && count > 1 ? count : 0;
-    while (*place == count && status == 0) {
-        status = await_any(loop, gpus, count, EVENT_NEVER, answered, error);
-        for (size_t i = count; i-- > 0;)
-            *place = answered[i] ? i : *place;
-    }
-    free(answered);
+    while (*place == count && status == 0)
+        status = await_any(loop, gpus, count, EVENT_NEVER, place, error);
     return status;
 }
 

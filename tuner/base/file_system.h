@@ -1,0 +1,20 @@
+/*
+ * Whether files are on a network file system: there every write waits for a server, and locks may not
+ * work between machines.
+ */
+#ifndef AUTOTUNE_FILE_SYSTEM_H
+#define AUTOTUNE_FILE_SYSTEM_H
+
+/*
+ * The name of the network file system that `path` is on, or would be on once it and its folders are
+ * made: "NFS"; NULL if it is another file system, or cannot be asked. A static string.
+ */
+const char *file_system_network(const char *path);
+
+/* The same by statfs()'s `f_type`. FUSE, which serves local and network file systems, is NULL. */
+const char *file_system_network_by_type(unsigned long type);
+
+/* The same by the type that /proc/self/mountinfo states: "fuse.sshfs". */
+const char *file_system_network_by_name(const char *name);
+
+#endif
