@@ -4,8 +4,9 @@
 #include "base/worker.h"
 
 #include <poll.h>
+#include <stdbool.h>
 
-enum { ANSWER_TIMEOUT_S = 60 };
+enum { ANSWER_TIMEOUT_S = 60, TRIES = 3 /* of a worker that dies */ };
 
 static int take_devices(const json_t *message, struct gpu **gpus, size_t *count,
                         struct error *error)
@@ -24,12 +25,12 @@ static int take_devices(const json_t *message, struct gpu **gpus, size_t *count,
     return status;
 }
 
-int gpu_list(struct gpu **gpus, size_t *count, struct error *error)
+/* As gpu_list(); `*died` if the worker did. */
+static int list_once(struct gpu **gpus, size_t *count, bool *died, struct error *error)
 {
     struct worker worker;
     json_t *message;
-    *gpus = NULL;
-    *count = 0;
+    *died = false;
     int status = worker_start(&worker, "device", "-1", error);
     if (status != 0)
         return status;
@@ -43,6 +44,7 @@ int gpu_list(struct gpu **gpus, size_t *count, struct error *error)
     if (status == 0) {
         char reason[WORKER_REASON_BYTES];
         worker_reap(&worker, reason);
+        *died = true;
         return error_set(error, ERROR_WORKER, "the device worker %s", reason);
     }
     if (status == 1) {
@@ -50,5 +52,16 @@ int gpu_list(struct gpu **gpus, size_t *count, struct error *error)
         json_decref(message);
     }
     worker_end(&worker);
+    return status;
+}
+
+int gpu_list(struct gpu **gpus, size_t *count, struct error *error)
+{
+    bool died = true;
+    int status = 0;
+    *gpus = NULL;
+    *count = 0;
+    for (int i = 0; i < TRIES && died; i++)
+        status = list_once(gpus, count, &died, error);
     return status;
 }

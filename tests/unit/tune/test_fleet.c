@@ -450,7 +450,7 @@ static void what_was_known_of_gpus_is_put_right_at_once(void **state)
     fixture_end(&fixture);
 }
 
-/* More than a run can use are not left out in silence. */
+/* More than a run can use are not left out in silence. Whoever lists them may be killed meanwhile. */
 static void so_many_gpus_have_to_be_listed(void **state)
 {
     (void)state;
@@ -463,7 +463,7 @@ static void so_many_gpus_have_to_be_listed(void **state)
     for (int i = 0; i <= DEVICES_MOST; i++)
         json_array_append_new(gpus, gpu_to_json(&gpu));
     char *text = json_dumps(gpus, JSON_COMPACT);
-    char *script = alloc_format("device 1 merge {\"gpus\":%s}\n", text);
+    char *script = alloc_format("device 1-2 signal 9\ndevice 3 merge {\"gpus\":%s}\n", text);
     scripted_worker_script(script);
     assert_int_equal(fleet_start(&fleet, &all, &loop, &error), ERROR_USAGE);
     assert_string_equal(error.message, "the driver shows 65 GPUs, and a run uses at most 64; list "
