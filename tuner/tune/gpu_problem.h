@@ -18,6 +18,7 @@ struct gpu_problem {
     const char *reference_cubin;    /* NULL if no helper needs it */
     bool cold;                      /* empty the L2 cache before each sample */
     double launch_timeout_s;
+    bool shared; /* other GPUs have it open, too, and go on if this one cannot open it again soon */
 };
 
 #endif

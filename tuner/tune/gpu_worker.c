@@ -232,7 +232,7 @@ int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
 double gpu_worker_open_timeout_s(const struct gpu_worker *worker)
 {
     double again_s = REOPEN_TIMEOUT_S + REOPEN_FACTOR * worker->opened_s;
-    bool again = worker->opened_s > 0 && again_s < GPU_OPEN_TIMEOUT_S;
+    bool again = worker->problem.shared && worker->opened_s > 0 && again_s < GPU_OPEN_TIMEOUT_S;
     return worker_timeout_s(again ? again_s : GPU_OPEN_TIMEOUT_S);
 }
 

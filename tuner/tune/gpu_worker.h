@@ -53,7 +53,8 @@ void gpu_worker_release(struct gpu_worker *worker);
  * Returns 0, ERROR_DEVICE or ERROR_WORKER. */
 int gpu_worker_greet(struct gpu_worker *worker, struct error *error);
 
-/* How long a worker may take to open worker->problem: much less if it was open before. */
+/* How long a worker may take to open worker->problem: much less if it was open before, and other GPUs
+ * have it open. */
 double gpu_worker_open_timeout_s(const struct gpu_worker *worker);
 
 /* Asks for worker->problem to be opened, if the worker has greeted. gpu_worker_open() goes on. */

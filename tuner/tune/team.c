@@ -215,6 +215,7 @@ int team_open(struct team *team, struct event_loop *loop, const struct gpu_probl
     int64_t begin_ns = clock_ns();
     size_t count = 0;
     team->problem = *problem;
+    team->problem.shared = team->count > 1;
     gpu_comparison_release(&team->comparison);
     gpu_comparison_init(&team->comparison, team->count);
     int status = restart_if_broken(team_lead(team), error);
@@ -224,7 +225,7 @@ int team_open(struct team *team, struct event_loop *loop, const struct gpu_probl
         gpu->open = false;
         if (gpu->away)
             continue;
-        gpu_client_open_begin(gpu->client, problem);
+        gpu_client_open_begin(gpu->client, &team->problem);
         gpus[count++] = gpu;
     }
     if (status == 0)

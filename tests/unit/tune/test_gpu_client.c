@@ -300,13 +300,16 @@ static void after_a_problem_that_breaks_the_context_another_may_be_opened(void *
     end(&fixture);
 }
 
-/* A GPU on which everything hangs is given up soon if the problem took no time to open before. */
+/* A GPU on which everything hangs is given up soon if the problem took no time to open before, and others
+ * go on. */
 static void a_problem_that_was_open_is_not_waited_for_like_a_new_one(void **state)
 {
     (void)state;
     struct gpu_worker worker = {.opened_s = 0};
     assert_true(gpu_worker_open_timeout_s(&worker) == GPU_OPEN_TIMEOUT_S);
     worker.opened_s = 0.5;
+    assert_true(gpu_worker_open_timeout_s(&worker) == GPU_OPEN_TIMEOUT_S);
+    worker.problem.shared = true;
     assert_true(gpu_worker_open_timeout_s(&worker) == 15);
     worker.opened_s = 100;
     assert_true(gpu_worker_open_timeout_s(&worker) == GPU_OPEN_TIMEOUT_S);
