@@ -45,14 +45,16 @@ a_worker() {
     [ ${#children[@]} -eq 0 ] || echo "${children[$2 % ${#children[@]}]}"
 }
 
-@test "random kills" {
+# random_kills NUMBER ARGUMENTS: of runs with these arguments
+random_kills() {
+    local most=$1
+    shift
     printf '[scale]\nn = 2^12\nblock_size = 64, 128, 256\nnum_load = 1, 2, 4, 8\n' | sweep
-    stand_in "noise = 0"
-    timed --config sweep.ini --jobs 2
+    timed --config sweep.ini --jobs 2 "$@"
     exits 0
     cold_ms=$took_ms
     rm -rf results
-    timed --config sweep.ini --jobs 2
+    timed --config sweep.ini --jobs 2 "$@"
     exits 0
     cached_ms=$took_ms
     grep -vE "$unlike" results/tuned.ini >undisturbed.ini
@@ -63,13 +65,13 @@ a_worker() {
     kills=0
     of_workers=0
     completed=0
-    while [ $kills -lt "${AUTOTUNE_KILLS:-20}" ]; do
+    while [ $kills -lt "$most" ]; do
         rm -rf results
         within_ms=$cached_ms
         [ $((RANDOM % 3)) -gt 0 ] || { rm -rf cache && within_ms=$cold_ms; }
         : >before
         until [ -e results/tuned.ini ] && [ "$code" -eq 0 ]; do
-            "$AUTOTUNE" --config sweep.ini --jobs 2 >out 2>err </dev/null &
+            "$AUTOTUNE" --config sweep.ini --jobs 2 "$@" >out 2>err </dev/null &
             run=$!
             milliseconds $((RANDOM % within_ms))
             victim=$run
@@ -102,4 +104,14 @@ a_worker() {
         grep -vE "$unlike" results/tuned.ini | diff undisturbed.ini -
     done
     echo "$kills kills, $of_workers of them of workers, $completed sweeps completed" | tee kills >&3
+}
+
+@test "random kills" {
+    stand_in "noise = 0"
+    random_kills "${AUTOTUNE_KILLS:-20}"
+}
+
+@test "random kills of a run on several GPUs" {
+    stand_in "noise = 0" "devices = 3"
+    random_kills "$((${AUTOTUNE_KILLS:-20} / 4))" --device all
 }
