@@ -218,7 +218,8 @@ static void test_scalars_that_are_none_launch_nothing(void **state)
     make_bundle();
     assert_int_equal(
         system(
-            "sed -i -e 's/^factor = 1.5/factor = 1.5\\nless = 0\\nsort = aa | bb\\nedge = 1/' "
+            "sed -i -e 's/^factor = 1.5/factor = 1.5\\nless = 0\\nsort = aa | bb\\nedge = 1\\n"
+            "limit = 1/' -e '0,/^constraint/s//constraint = limit < 2 or num_load < 2\\n&/' "
             "-e 's/uint64 n$/uint64 n - less/' -e '$a [buffer.pad]\\ntype = float\\nlength = 9\\n"
             "access = scratch\\nfill = border(edge, constant(1))' b/templates/scale.ini"),
         0);
@@ -235,6 +236,9 @@ static void test_scalars_that_are_none_launch_nothing(void **state)
          "'edge' cannot be given at a launch: the contents of buffer 'pad' depend on it; get "
          "another "
          "kernel for it"},
+        {{"limit", TUNED_INTEGER, 2, 2, NULL},
+         "'limit' cannot be given at a launch: a constraint depends on it; get another kernel for "
+         "it"},
         {{"facto", TUNED_REAL, 0, 1, NULL}, "'facto' is not a value of the problem of 'scale'"},
         {{NULL, TUNED_REAL, 0, 1, NULL}, "'' is not a value of the problem of 'scale'"},
         {{"factor", TUNED_WORD, 0, 1, "two"}, "scalar 'factor' is a number"},
@@ -649,6 +653,32 @@ static void test_a_texture_is_refused(void **state)
     tuned_kernels_close(kernels);
 }
 
+/* The nearest tuned size may have a configuration that is not valid at the size asked for. */
+static void test_a_configuration_that_a_constraint_rules_out_is_refused(void **state)
+{
+    (void)state;
+    struct tuned_value problem[] = {tuned_integer("n", 1000), tuned_real("factor", 2)};
+    struct tuned_query query = {
+        .kernel = "scale", .problem = problem, .problem_count = 2, .accept_other_versions = 1};
+    const struct tuned_value factor = tuned_real("factor", 3);
+    struct tuned_kernel *kernel;
+    struct tuned_error error;
+    make_bundle();
+    assert_int_equal(system("sed -i -e '0,/^constraint/s//constraint = n % (4 * num_load) == 0\\n"
+                            "constraint = factor == 2 or num_load < 0\\n&/' "
+                            "b/templates/scale.ini"),
+                     0);
+    struct tuned_kernels *kernels = open_bundle();
+    assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), 0);
+    assert_int_equal(tuned_kernel_launch(kernel, NULL, 0, &factor, 1, NULL, &error), TUNED_INVALID);
+    tuned_kernel_free(kernel);
+    problem[0] = tuned_integer("n", 1001);
+    assert_int_equal(tuned_kernel_get(kernels, &query, &kernel, &error), TUNED_INVALID);
+    assert_null(kernel);
+    assert_non_null(strstr(error.message, "n % (4 * num_load) == 0"));
+    tuned_kernels_close(kernels);
+}
+
 static void test_refuses_other_versions(void **state)
 {
     (void)state;
@@ -868,6 +898,7 @@ int main(void)
         WORLD_TEST(test_an_array_of_pointers_is_refused),
         WORLD_TEST(test_a_texture_is_refused),
         WORLD_TEST(test_variables_of_the_source_are_the_callers_to_fill),
+        WORLD_TEST(test_a_configuration_that_a_constraint_rules_out_is_refused),
         WORLD_TEST(test_refuses_other_versions),
         WORLD_TEST(test_arguments_are_the_kernels),
         WORLD_TEST(test_bad_files_are_errors),

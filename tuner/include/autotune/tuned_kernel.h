@@ -112,9 +112,10 @@ struct tuned_kernel {
  * Looks up `query`, loads the binary, evaluates the launches and makes the scratch buffers. If the
  * query's GPU is NULL, it is the context's. If its template_hash is NULL, it is that of the
  * template, so that configurations of other versions are refused. Returns 0; an error of
- * tuned_find(); TUNED_BAD_FILE for an error in the template; TUNED_COMPILER if NVRTC is needed but
- * missing, or refuses the kernel; or TUNED_CUDA if the driver refuses it, or if its blocks must all
- * be resident and do not fit.
+ * tuned_find(); TUNED_INVALID if the configuration, tuned for another problem or GPU, violates a
+ * constraint of the template here; TUNED_BAD_FILE for an error in the template; TUNED_COMPILER if
+ * NVRTC is needed but missing, or refuses the kernel; or TUNED_CUDA if the driver refuses it, or if
+ * its blocks must all be resident and do not fit.
  */
 int tuned_kernel_get(struct tuned_kernels *kernels, const struct tuned_query *query,
                      struct tuned_kernel **kernel, struct tuned_error *error);

@@ -41,6 +41,28 @@ static int bind_all(struct loaded_kernel *kernel, const struct tuned_query *quer
     return status;
 }
 
+/* A configuration may come from another size or GPU, at which the template's author has ruled it
+ * out: it might compute wrong results there. Kernel statistics are not checked. */
+static int check_constraints(const struct loaded_kernel *kernel, const struct scope *scope,
+                             int *code, struct error *error)
+{
+    const struct template *template = kernel->template;
+    int status = 0;
+    for (size_t i = 0; i < template->constraint_count && status == 0; i++) {
+        bool holds = true;
+        if (!constraint_needs_stats(template->constraints[i]))
+            status = expression_boolean(template->constraints[i], scope, &holds, error);
+        if (status == 0 && !holds)
+            status = error_set(error, ERROR_CONFIG,
+                               "the nearest configuration of '%s' cannot be used for this problem: "
+                               "it violates the template's constraint '%s'; tune this problem",
+                               template->name, expression_text(template->constraints[i]));
+    }
+    if (status != 0)
+        *code = TUNED_INVALID;
+    return status;
+}
+
 /* --- the binary --- */
 
 /* From the bundle. Returns false with the reason if it is missing, damaged or refused. */
@@ -239,13 +261,15 @@ static int load_kernel(struct loaded_kernel *kernel, const struct tuned_query *q
     struct bindings problem = {0};
     struct error reason;
     int status = bind_all(kernel, query, &problem, error);
+    struct scope fixed = {&kernel->fixed, NULL};
+    struct scope scope = {&kernel->parameters, &fixed};
+    if (status == 0)
+        status = check_constraints(kernel, &scope, code, error);
     if (status == 0 && !load_bundled(kernel, query, &problem, &reason)) {
         status = load_built(kernel, &problem, code, error);
         if (*code == TUNED_COMPILER)
             kernels_explain_compiling(&reason, error);
     }
-    struct scope fixed = {&kernel->fixed, NULL};
-    struct scope scope = {&kernel->parameters, &fixed};
     if (status == 0)
         status = make_launches(kernel, &scope, error);
     if (status == 0)

@@ -101,6 +101,9 @@ static const char *obstacle_to(const struct template *template, const struct par
 {
     if (is_compiled(template, value))
         return "the compiled code depends on it";
+    for (size_t i = 0; i < template->constraint_count; i++)
+        if (uses(template->constraints[i], value->name))
+            return "a constraint depends on it";
     for (size_t i = 0; i < template->buffer_count; i++) {
         const struct buffer *buffer = &template->buffers[i];
         bool fills = buffer->access == ACCESS_SCRATCH && fill_uses(&buffer->fill, value->name);
