@@ -77,6 +77,31 @@ launches() {
     has out "configuration 1: block_size=256"
 }
 
+@test "sizes of two versions of a template do not make one cover" {
+    range 2^13..2^14 "log = $scratch/calls" "fault = cuModuleLoadData:12:sleep400"
+    "$AUTOTUNE" cover --config sweep.ini >out 2>err </dev/null &
+    run=$!
+    for _ in $(seq 600); do
+        grep -q ' sleep' calls 2>/dev/null && break
+        sleep 0.02
+    done
+    sed -i 's/^operations = n/operations = 2 * n/' templates/scale.ini
+    code=0
+    wait "$run" || code=$?
+    exits 2
+    has err "the template has changed since the run started; run again"
+    [ ! -e results/tuned.ini ]
+}
+
+@test "a page that cannot be written is refused before anything is measured" {
+    range 2^13..2^14
+    mkdir -p pages/scale.html
+    autotune cover --config sweep.ini --output pages
+    exits 4
+    has err "pages/scale.html"
+    [ ! -e results ]
+}
+
 @test "a budget that is too small: what to do" {
     range 2^13..2^17
     autotune cover --config sweep.ini --budget 0.01s

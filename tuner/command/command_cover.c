@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/write_file.h"
 #include "command/cover_draft.h"
 #include "command/cover_measure.h"
 #include "command/cover_print.h"
@@ -53,9 +54,26 @@ static struct sweep_limits limits_of(const struct sweep *sweep, const struct swe
 }
 
 /* The page of each kernel goes into the folder. */
+static char *page_path(const struct cover_session *session, const char *folder)
+{
+    return alloc_format("%s/%s.html", folder, session->kernel);
+}
+
+/* Whether it can be written, before anything is measured. */
+static int check_page(const struct cover_session *session, const char *folder, struct error *error)
+{
+    struct write_file file;
+    char *path = page_path(session, folder);
+    int status = write_file_begin(&file, path, error);
+    if (status == 0)
+        write_file_abandon(&file);
+    free(path);
+    return status;
+}
+
 static int write_page(const struct cover_session *session, const char *folder, struct error *error)
 {
-    char *path = alloc_format("%s/%s.html", folder, session->kernel);
+    char *path = page_path(session, folder);
     int status = cover_print_page(session, path, error);
     free(path);
     return status;
@@ -82,16 +100,18 @@ static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *ke
     int status = cover_session_init(&session, sweep, kernel, options, &run, error);
     if (status == 0)
         status = cover_draft_check(&session, sweep->path, error);
+    if (status == 0 && options->output != NULL)
+        status = check_page(&session, options->output, error);
     if (status == 0)
         status = cover_measure(&session, error);
     if (status == 0)
         status = cover_tuned_write(&session, error);
+    if (status == 0)
+        cover_print(&session);
     if (status == 0 && options->output != NULL)
         status = write_page(&session, options->output, error);
-    if (status == 0) {
-        cover_print(&session);
+    if (status == 0)
         status = check_left_out(&session, error);
-    }
     cover_session_release(&session);
     return status;
 }

@@ -55,6 +55,17 @@ static char *problem_tuples(const struct cover_session *session, const struct si
     return text;
 }
 
+/* Times of two versions of a kernel cannot be compared. */
+static int check_unchanged(const struct cover_session *session, const struct template *template,
+                           struct error *error)
+{
+    return strcmp(template->hash, session->range.kernel->template.hash) == 0
+               ? 0
+               : error_set(error, ERROR_CONFIG,
+                           "%s: the template has changed since the run started; run again",
+                           template->path);
+}
+
 /* Loads the kernel alone, with these settings. */
 static int load(const struct cover_session *session, const char *const *settings,
                 struct sweep *sweep, struct error *error)
@@ -64,6 +75,8 @@ static int load(const struct cover_session *session, const char *const *settings
                                           .only_count = 1,
                                           .settings = settings};
     int status = sweep_open(sweep, &request, error);
+    if (status == 0)
+        status = check_unchanged(session, &sweep->kernels[0].template, error);
     if (status != 0)
         return status;
     sweep->limits = sweep->kernels[0].limits = (struct sweep_limits){0};
