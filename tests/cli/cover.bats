@@ -134,6 +134,41 @@ launches() {
     done
 }
 
+@test "a configuration is never chosen at a size at which a constraint rules it out, measured or not" {
+    range 2^13..2^17
+    sed -i 's/^block_size = .*/block_size = 256/' sweep.ini
+    printf '%s\n' "constraint = n % 8 == 0" "constraint = n % 64 == 0 or num_load == 1" >>sweep.ini
+    autotune cover --config sweep.ini
+    exits 0
+    has out "and allowed > 0"
+    has results/tuned.ini "figure.allowed = allowed_" "(n % 64 == 0 or num_load == 1) ? 1 : 0"
+    for n in 40000 40008; do # both in the range of num_load = 4
+        autotune explain --kernel scale --n $n --factor 1.5
+        exits 0
+        equal "$(awk '$1 == "num_load" { print $2 }' out)" "$((n % 64 == 0 ? 4 : 1))"
+    done
+}
+
+@test "problems at which every configuration is ruled out are not in the cover's range" {
+    range 2^13..2^14
+    sed -i -e 's/^block_size = .*/block_size = 256/' -e 's/^num_load = .*/num_load = 1/' sweep.ini
+    echo "constraint = n % 64 == 0 or num_load == 4" >>sweep.ini
+    autotune cover --config sweep.ini --quiet
+    has results/tuned.ini "constraint = allowed(1) > 0"
+    autotune explain --kernel scale --n 8256 --factor 1.5
+    has out "in the range of"
+    autotune explain --kernel scale --n 8257 --factor 1.5
+    has out "outside the range"
+}
+
+@test "a constraint on sizes and parameters that a tuned INI cannot express is refused likewise" {
+    range 2^13..2^14
+    echo "constraint = round_up(n, num_load) == n" >>sweep.ini
+    autotune cover --config sweep.ini
+    refuses 6 "(round_up(n, num_load) == n) ? 1 : 0' of key 'figure.allowed_" "unknown name 'round_up'"
+    [ ! -e results ]
+}
+
 @test "a constraint that a tuned INI cannot express is refused before anything is measured" {
     range 2^13..2^14
     echo "constraint = round_up(n, 1024) == n" >>sweep.ini

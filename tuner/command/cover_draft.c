@@ -1,8 +1,10 @@
 #include "command/cover_draft.h"
 
 #include "base/alloc.h"
+#include "command/cover_conditions.h"
 #include "record/cover_choice.h"
 #include "record/cover_entry.h"
+#include "record/gpu.h"
 #include "template/variant.h"
 
 #include <stdlib.h>
@@ -98,17 +100,23 @@ int cover_draft_check(const struct cover_session *session, const char *sweep_pat
     struct bindings parameters = {0};
     struct error inner;
     int64_t low[SWEEP_COVER_AXES];
+    struct gpu gpu;
+    struct bindings device = {0}; /* of any GPU, since the right one is not known yet */
+    if (gpu_from_arch("sm_90", &gpu, error) == 0)
+        gpu_bindings(&gpu, &device);
     for (size_t i = 0; i < kernel->cover.axis_count; i++)
         low[i] = kernel->cover.axes[i].low;
     bindings_copy(&entry.problem, &session->range.fixed);
     variant_defaults(&kernel->template, &parameters);
     add_ranges(entry.cover, session);
-    cover_entry_add_configuration(entry.cover, &parameters, 0, 0);
+    cover_entry_add_configuration(entry.cover, &parameters, 1, 1);
+    cover_conditions_add(entry.cover, session, &device, true);
     cover_draft_complete(&entry, session, low);
     int status = cover_entry_check(&entry, &inner);
     if (status != 0)
         status =
             error_set_at(error, ERROR_CONFIG, sweep_path, kernel->cover.line, "%s", inner.message);
+    bindings_release(&device);
     bindings_release(&parameters);
     tuned_entry_release(&entry);
     return status;

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/text_table.h"
 #include "command/cover_chart.h"
-#include "cover/rule_text.h"
+#include "command/cover_tuned.h"
 #include "report/cover_page.h"
 #include "template/value_list.h"
 
@@ -94,18 +94,20 @@ static void print_options(const struct cover_session *session)
 
 static void print_rule(const struct cover_session *session, const struct cover_option *option)
 {
+    struct tuned_entry entry;
     for (size_t i = 0; i < option->count; i++) {
         char *text = bindings_text(&session->candidates.items[option->chosen[i]]);
         printf("configuration %zu: %s\n", i + 1, text);
         free(text);
     }
-    for (size_t i = 0; i < option->rule.count; i++) {
-        const struct rule_line *line = &option->rule.lines[i];
-        char *text = rule_text(line, &session->features, option->chosen, option->count);
-        printf("rule %zu: %zu%s%s\n", i + 1, line->configuration + 1, text != NULL ? " if " : "",
-               text != NULL ? text : "");
-        free(text);
+    cover_tuned_entry(session, &entry);
+    for (size_t i = 0; i < entry.cover->line_count; i++) {
+        const struct cover_line *line = &entry.cover->lines[i];
+        printf("rule %zu: %zu%s%s\n", i + 1, line->configuration + 1,
+               line->condition != NULL ? " if " : "",
+               line->condition != NULL ? line->condition : "");
     }
+    tuned_entry_release(&entry);
     putchar('\n');
 }
 
@@ -190,22 +192,27 @@ int cover_print_page(const struct cover_session *session, const char *path, stru
                                cover_session_study(session)->environment.gpu.name);
     char *range = range_text(session);
     struct cover_picture picture;
+    struct tuned_entry entry;
     int status = cover_chart(session, &picture, error);
     for (size_t i = 0; i < session->candidates.count; i++)
         candidates[i] = bindings_text(&session->candidates.items[i]);
     for (size_t i = 0; i < session->sizes.count; i++)
         sizes[i] = size_text(session, i);
+    cover_tuned_entry(session, &entry);
     const struct cover_page page = {.title = title,
                                     .range = range,
                                     .cover = &session->cover,
                                     .losses = &session->losses,
                                     .features = &session->features,
+                                    .lines = entry.cover->lines,
+                                    .line_count = entry.cover->line_count,
                                     .candidates = candidates,
                                     .picture = &picture,
                                     .sizes = sizes};
     if (status == 0)
         status = cover_page_write(path, &page, error);
     cover_picture_release(&picture);
+    tuned_entry_release(&entry);
     text_split_release(candidates, session->candidates.count);
     text_split_release(sizes, session->sizes.count);
     free(title);

@@ -1,11 +1,13 @@
 #include "command/cover_tuned.h"
 
 #include "base/alloc.h"
+#include "command/cover_conditions.h"
 #include "command/cover_draft.h"
 #include "command/cover_figures.h"
 #include "cover/rule_text.h"
 #include "record/cover_choice.h"
 #include "record/cover_entry.h"
+#include "record/gpu.h"
 #include "record/tuned_file.h"
 
 #include <math.h>
@@ -62,18 +64,72 @@ static void add_estimates(struct cover_entry *cover, const struct cover_session 
     }
 }
 
+/* --- the rule --- */
+
+/* Adds a line; takes over `condition`. If the constraints do not allow the configuration everywhere,
+ * the line asks whether they do. Returns whether it always decides. */
+static bool add_line(struct cover_entry *cover, const struct cover_session *session,
+                     const struct bindings *device, size_t configuration, char *condition)
+{
+    const struct bindings *parameters = &cover->configurations[configuration].parameters;
+    bool applies = cover_conditions_apply(session, device, parameters);
+    bool always =
+        condition == NULL && (!applies || cover_conditions_hold(session, device, parameters));
+    char *text = !applies || always  ? alloc_format("%s", condition != NULL ? condition : "")
+                 : condition != NULL ? alloc_format("%s and allowed > 0", condition)
+                                     : alloc_string("allowed > 0");
+    cover_entry_add_line(cover, configuration, always ? NULL : text);
+    free(condition);
+    free(text);
+    return always;
+}
+
+/* Takes those problems out of the range at which no configuration is allowed. */
+static void limit_range(struct cover_entry *cover)
+{
+    char *most = alloc_string("allowed(1)");
+    for (size_t i = 1; i < cover->configuration_count; i++) {
+        char *longer = alloc_format("max(%s, allowed(%zu))", most, i + 1);
+        free(most);
+        most = longer;
+    }
+    char *limited = alloc_format("%s%s%s > 0", cover->constraint != NULL ? cover->constraint : "",
+                                 cover->constraint != NULL ? " and " : "", most);
+    free(cover->constraint);
+    free(most);
+    cover->constraint = limited;
+}
+
+/* Lines for problems at which the last configuration of the rule is not allowed. */
+static void add_others(struct cover_entry *cover, const struct cover_session *session,
+                       const struct bindings *device)
+{
+    size_t last = cover->lines[cover->line_count - 1].configuration;
+    for (size_t i = 0; i < cover->configuration_count; i++)
+        if (i != last && add_line(cover, session, device, i, NULL))
+            return;
+    limit_range(cover);
+    cover_entry_add_line(cover, last, NULL);
+}
+
 static void add_rule(struct cover_entry *cover, const struct cover_session *session,
                      const struct cover_option *option)
 {
+    struct bindings device = {0};
+    bool always = false;
+    gpu_bindings(&cover_session_study(session)->environment.gpu, &device);
     if (needs_figures(&option->rule, &session->features))
         cover_figures_add(cover, session, option->chosen, option->count);
     add_estimates(cover, session, option);
+    cover_conditions_add(cover, session, &device, false);
     for (size_t i = 0; i < option->rule.count; i++) {
         const struct rule_line *line = &option->rule.lines[i];
         char *text = rule_text(line, &session->features, option->chosen, option->count);
-        cover_entry_add_line(cover, line->configuration, text);
-        free(text);
+        always = add_line(cover, session, &device, line->configuration, text);
     }
+    if (!always)
+        add_others(cover, session, &device);
+    bindings_release(&device);
 }
 
 /* The fastest of the option's configurations at a size; option->count if all failed. */

@@ -1,7 +1,6 @@
 #include "report/cover_page.h"
 
 #include "base/write_file.h"
-#include "cover/rule_text.h"
 #include "report/html_parts.h"
 #include "report/html_text.h"
 #include "report/svg.h"
@@ -52,14 +51,12 @@ static void write_rule(FILE *stream, const struct cover_page *page)
     const struct cover_option *option = best_of(page);
     fputs("<h2>The rule</h2>\n<p>The first line whose condition holds decides.</p>\n<ol>\n",
           stream);
-    for (size_t i = 0; i < option->rule.count; i++) {
-        const struct rule_line *line = &option->rule.lines[i];
-        char *text = rule_text(line, page->features, option->chosen, option->count);
+    for (size_t i = 0; i < page->line_count; i++) {
+        const struct cover_line *line = &page->lines[i];
         fprintf(stream, "<li>configuration %zu%s<code>", line->configuration + 1,
-                text != NULL ? " if " : "");
-        html_text(stream, text);
+                line->condition != NULL ? " if " : "");
+        html_text(stream, line->condition);
         fputs("</code></li>\n", stream);
-        free(text);
     }
     fputs("</ol>\n<p>Configurations:</p>\n<ol>\n", stream);
     for (size_t i = 0; i < option->count; i++) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cover/cover.h"
 #include "cover/losses.h"
+#include "record/cover_entry.h"
 #include "report/cover_picture.h"
 
 #include <stddef.h>
@@ -19,6 +20,8 @@ struct cover_page {
     const struct cover *cover;
     const struct losses *losses; /* of the candidates */
     const struct features *features;
+    const struct cover_line *lines; /* of the rule, as the tuned INI has them */
+    size_t line_count;
     char *const *candidates; /* their parameters */
     const struct cover_picture *picture;
     char *const *sizes; /* their values, "512 x 64" */
