@@ -87,16 +87,17 @@ static bool add_line(struct cover_entry *cover, const struct cover_session *sess
 /* Takes those problems out of the range at which no configuration is allowed. */
 static void limit_range(struct cover_entry *cover)
 {
-    char *most = alloc_string("allowed(1)");
+    char *any = alloc_string("allowed(1)");
     for (size_t i = 1; i < cover->configuration_count; i++) {
-        char *longer = alloc_format("max(%s, allowed(%zu))", most, i + 1);
-        free(most);
-        most = longer;
+        char *longer = alloc_format("%s, allowed(%zu)", any, i + 1);
+        free(any);
+        any = longer;
     }
-    char *limited = alloc_format("%s%s%s > 0", cover->constraint != NULL ? cover->constraint : "",
-                                 cover->constraint != NULL ? " and " : "", most);
+    char *limited = alloc_format(cover->configuration_count > 1 ? "%s%smax(%s) > 0" : "%s%s%s > 0",
+                                 cover->constraint != NULL ? cover->constraint : "",
+                                 cover->constraint != NULL ? " and " : "", any);
     free(cover->constraint);
-    free(most);
+    free(any);
     cover->constraint = limited;
 }
 
