@@ -77,3 +77,12 @@ load helper
     exits 0
     equal "$(count outcome measured)" 9
 }
+
+@test "an error of the GPU itself, such as ECC, costs no variant: it is tried again" {
+    stand_in "fault = cuStreamSynchronize:20:CUDA_ERROR_ECC_UNCORRECTABLE" "log = $scratch/calls"
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    grep -q 'cuStreamSynchronize error' calls
+    autotune report --format csv
+    equal "$(count outcome measured)" 9
+}

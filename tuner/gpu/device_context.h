@@ -93,4 +93,7 @@ int device_upload(struct device_context *device, CUdeviceptr to, const void *fro
 /* True if a failure with this result leaves the context unusable. */
 bool device_is_lost(CUresult result);
 
+/* True if it is a failure of the GPU or the system, which no kernel can cause. */
+bool device_has_failed(CUresult result);
+
 #endif

@@ -637,9 +637,11 @@ static json_t *make_message(const struct device_worker *worker, const struct ans
         json_decref(answer->differences);
         return message_from_error(error);
     }
-    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:b, s:o*}", "event", "failed", "outcome",
+    bool gpu_failed = answer->lost && device_has_failed(worker->device.last);
+    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o*}", "event", "failed", "outcome",
                      outcome_name(answer->outcome), "reason", error_text(error, reason), "lost",
-                     (int)answer->lost, "repairs", (int)(worker->damaged && !answer->lost), "short",
+                     (int)answer->lost, "gpu_failed", (int)gpu_failed, "repairs",
+                     (int)(worker->damaged && !answer->lost), "short",
                      (int)is_short(worker, answer), "differences", answer->differences);
 }
 

@@ -264,6 +264,19 @@ static void settle(struct gpu_client *client)
     client->spoilt = standby_worker_settle(&client->worker.standby, client->worker.took_s);
 }
 
+/* Whether the GPU has failed, as with an uncorrectable ECC error: that is not the variant's fault, and
+ * the same as if somebody had killed the worker. */
+static bool gpu_has_failed(struct gpu_client *client, const json_t *reply,
+                           char reason[WORKER_REASON_BYTES])
+{
+    const char *text = json_string_value(json_object_get(reply, "reason"));
+    if (!gpu_reply_failed(reply) || !json_is_true(json_object_get(reply, "gpu_failed")))
+        return false;
+    client->worker.killed = true;
+    (void)snprintf(reason, WORKER_REASON_BYTES, "%s", text != NULL ? text : "");
+    return true;
+}
+
 /*
  * The reply to the oldest request under way; NULL if the variant is at fault or to be asked for
  * again, as `answer` says. A worker that passes the deadline is a timeout; one that dies, unless it
@@ -281,6 +294,8 @@ static int receive_reply(struct gpu_client *client, double timeout_s, double pat
     int status = receive(client, timeout_s, patience_s, &message, &timed_out, reason, error);
     if (status == 1)
         status = check_reply(client, message, reason, error);
+    if (status == 1 && gpu_has_failed(client, message, reason))
+        status = 0;
     if (status != 1) {
         json_decref(message);
         return status < 0 ? status : take_loss(client, timed_out, reason, answer, error);

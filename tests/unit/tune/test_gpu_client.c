@@ -561,6 +561,26 @@ static void what_a_kill_from_outside_stopped_is_asked_again(void **state)
     }
 }
 
+static void what_the_gpu_s_own_failure_stopped_is_asked_again(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REQUESTS; i++) {
+        struct fixture fixture;
+        char *script = alloc_format("%s 1 say {\"event\":\"failed\",\"outcome\":\"fault\","
+                                    "\"reason\":\"ECC\",\"lost\":true,\"gpu_failed\":true}\n",
+                                    requests[i]);
+        start(&fixture, script, 10);
+        open_problem(&fixture);
+        assert_int_equal(make_request(&fixture, requests[i]), 0);
+        assert_int_equal(fixture.answer.outcome, OUTCOME_MEASURED);
+        assert_int_equal(fixture.answer.again, strcmp(requests[i], "trial") != 0);
+        assert_int_equal(gpu_client_losses(fixture.client), 1);
+        assert_works(&fixture);
+        end(&fixture);
+        free(script);
+    }
+}
+
 static void three_kills_in_a_row_are_the_variant_s_fault(void **state)
 {
     (void)state;
@@ -816,6 +836,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(wrong_stats_are_a_fault),
         SCRATCH_TEST(unloading_may_cost_the_worker),
         SCRATCH_TEST(what_a_kill_from_outside_stopped_is_asked_again),
+        SCRATCH_TEST(what_the_gpu_s_own_failure_stopped_is_asked_again),
         SCRATCH_TEST(three_kills_in_a_row_are_the_variant_s_fault),
         SCRATCH_TEST(trials_behind_are_answered_in_order),
         SCRATCH_TEST(measurements_behind_are_answered_in_order),
