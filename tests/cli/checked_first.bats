@@ -176,16 +176,6 @@ extern "C" __global__ void hidden(PARAMETERS) { out[0] = factor * in[0]; }'
     exits 0
 }
 
-# npy FILE TYPE FORTRAN COUNT BYTES: an array's header, and so many zero bytes
-npy() {
-    local header="{'descr': '$2', 'fortran_order': $3, 'shape': ($4,), }" length
-    length=$(printf %02x "${#header}")
-    {
-        printf '\x93NUMPY\x01\x00%b%s' "\\x$length\\x00" "$header"
-        head -c "$5" /dev/zero
-    } >"$1"
-}
-
 @test "an array's file that is missing, short, of another type, order or length" {
     odd '/^\[buffer.in\]/,/^fill/s/^fill = .*/fill = file(in.npy)/'
     found '^fill = ' "in.npy': cannot open the file"

@@ -115,6 +115,16 @@ template() {
     cat >"$1.ini"
 }
 
+# npy FILE TYPE FORTRAN COUNT BYTES: an array's header, and so many zero bytes
+npy() {
+    local header="{'descr': '$2', 'fortran_order': $3, 'shape': ($4,), }" length
+    length=$(printf %02x "${#header}")
+    {
+        printf '\x93NUMPY\x01\x00%b%s' "\\x$length\\x00" "$header"
+        head -c "$5" /dev/zero
+    } >"$1"
+}
+
 # column NAME [FILE]: that column of a CSV file (default: out), without its header
 column() {
     awk -v name="$1" '

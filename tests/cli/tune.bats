@@ -75,6 +75,23 @@ tuned() {
     done
 }
 
+@test "an array's file that has changed is noticed: no verdict on other data is kept" {
+    printf '[scale]\nn = 2^12\nblock_size = 64\nnum_load = 1, 4\n' | sweep
+    sed -i -e 's/^fill = uniform.*/fill = file(zero.npy)/' -e 's/^reference = scale_r.*/reference = file(expected.npy)/' \
+        -e '/^arguments = in, reference/d' templates/scale.ini
+    npy templates/zero.npy '<f4' False 4096 16384
+    cp templates/zero.npy templates/expected.npy
+    printf 'x' | dd of=templates/expected.npy bs=1 seek=9000 conv=notrunc status=none
+    autotune --config sweep.ini
+    exits 1
+    cp templates/zero.npy templates/expected.npy
+    autotune --config sweep.ini
+    exits 0
+    has results/tuned.ini "kernel = scale"
+    autotune --config sweep.ini
+    has err "nothing to do"
+}
+
 @test "an #include whose file cannot be told is refused, with its line" {
     mkdir templates
     cp "$sweeps"/templates/scale.* templates

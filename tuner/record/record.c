@@ -49,6 +49,7 @@ static void put_subject(struct query *query, const struct study *study, const ch
     query_text(query, mode_name(study));
     query_text(query, study->cache);
     query_text(query, study->template_hash);
+    query_text(query, study->data_hash);
     query_text(query, study->environment.gpu.driver);
     query_text(query, study->environment.nvrtc);
     query_text(query, study->environment.tool);

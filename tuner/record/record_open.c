@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 9          /* to be raised whenever the tables or the checksums change */
+#define SCHEMA_VERSION 10         /* to be raised whenever the tables or the checksums change */
 #define CHECKED_PAGES 16384 /* 64 MiB: larger files' structure is not checked at every start */
 #define BUSY_MS 10000
 #define BUSY_PAUSE_MS 10
@@ -37,6 +37,7 @@ static const char schema[] =
     " cache TEXT NOT NULL," /* cold or warm */
     " template TEXT NOT NULL,"
     " template_hash TEXT NOT NULL,"
+    " data_hash TEXT NOT NULL," /* of the files that the template reads data from; '': none */
     " description TEXT,"
     " driver TEXT NOT NULL,"
     " nvrtc TEXT NOT NULL,"

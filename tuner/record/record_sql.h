@@ -10,7 +10,8 @@
  * its samples. Every transaction ends with new checksums for the rows that it has changed.
  */
 #define STUDY_HASH                                                                                 \
-    "row_hash(id, kernel, problem, gpu, arch, mode, cache, template, template_hash, description,"  \
+    "row_hash(id, kernel, problem, gpu, arch, mode, cache, template, template_hash, data_hash, "   \
+    "description,"                                                                                 \
     " driver, nvrtc, autotune, host, date, command, gpu_details, points, rejected,"                \
     " empty_kernel_ns, empty_batch_ns, dropped_samples, throttled_samples, sm_clock_mhz,"          \
     " other_processes, complete, winner, tool, rejected_estimated, gpus)"
@@ -27,17 +28,19 @@
 #define STATEMENTS(X)                                                                              \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
     X(COMMIT, "COMMIT")                                                                            \
-    X(FIND_STUDY, "SELECT id, complete, winner, empty_kernel_ns, date, command,"                   \
-                  " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, "           \
-                  "empty_batch_ns, gpus FROM study"                                                \
-                  " WHERE kernel = ? AND problem = ? AND gpu = ? AND arch = ? AND mode = ?"        \
-                  " AND cache = ? AND template_hash = ? AND driver = ? AND nvrtc = ?"              \
-                  " AND tool = ?"                                                                  \
-                  " ORDER BY id DESC LIMIT 1")                                                     \
-    X(ADD_STUDY, "INSERT INTO study (kernel, problem, gpu, arch, mode, cache, template_hash,"      \
-                 " driver, nvrtc, tool, template, description, autotune, host, date, command,"     \
-                 " gpu_details, points, rejected, empty_kernel_ns, complete)"                      \
-                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)")        \
+    X(FIND_STUDY,                                                                                  \
+      "SELECT id, complete, winner, empty_kernel_ns, date, command,"                               \
+      " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, "                       \
+      "empty_batch_ns, gpus FROM study"                                                            \
+      " WHERE kernel = ? AND problem = ? AND gpu = ? AND arch = ? AND mode = ?"                    \
+      " AND cache = ? AND template_hash = ? AND data_hash = ? AND driver = ? AND nvrtc = ?"        \
+      " AND tool = ?"                                                                              \
+      " ORDER BY id DESC LIMIT 1")                                                                 \
+    X(ADD_STUDY,                                                                                   \
+      "INSERT INTO study (kernel, problem, gpu, arch, mode, cache, template_hash, data_hash,"      \
+      " driver, nvrtc, tool, template, description, autotune, host, date, command,"                \
+      " gpu_details, points, rejected, empty_kernel_ns, complete)"                                 \
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)")                \
     X(FINISH_STUDY,                                                                                \
       "UPDATE study SET complete = 1, points = ?, rejected = ?, rejected_estimated = ?,"           \
       " empty_kernel_ns = ?, winner = ?, dropped_samples = ?,"                                     \

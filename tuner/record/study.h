@@ -95,7 +95,8 @@ struct study {
     struct environment environment;
     char *kernel; /* the sweep section's name */
     char *template_name;
-    char *template_hash; /* its version; 32 hexadecimal digits */
+    char *template_hash;        /* its version; 32 hexadecimal digits */
+    char data_hash[HASH_BYTES]; /* of the files that the template reads data from; "": none */
     char *description;
     struct bindings problem;
     char cache[8];     /* "cold" or "warm" */

@@ -5,6 +5,7 @@
 #include "base/statistics.h"
 #include "compile/cubin_cache.h"
 #include "compile/launch_check.h"
+#include "template/data_hash.h"
 #include "template/helpers.h"
 #include "template/variant.h"
 
@@ -31,6 +32,8 @@ void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
     study->template_hash = alloc_string(kernel->template.hash);
     study->description = alloc_string(kernel->description);
     bindings_copy(&study->problem, problem);
+    if (!environment->static_mode)
+        data_hash_of(&kernel->template, study->data_hash);
     (void)snprintf(study->cache, sizeof study->cache, "%s", kernel->cold ? "cold" : "warm");
     bindings_copy(&job->fixed, problem);
     gpu_bindings(&environment->gpu, &job->fixed);

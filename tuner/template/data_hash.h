@@ -1,0 +1,12 @@
+/* The files that a template's buffers and expected results are read from, as one hash: what they contain
+ * decides which variants are right. */
+#ifndef AUTOTUNE_DATA_HASH_H
+#define AUTOTUNE_DATA_HASH_H
+
+#include "base/hash.h"
+#include "template/template.h"
+
+/* "" if the template names no file. One that cannot be read counts as empty. */
+void data_hash_of(const struct template *template, char digits[HASH_BYTES]);
+
+#endif
