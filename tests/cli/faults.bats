@@ -86,3 +86,13 @@ load helper
     autotune report --format csv
     equal "$(count outcome measured)" 9
 }
+
+@test "too few file descriptors: an error, not a crash" {
+    stand_in "devices=3"
+    for ((descriptors = 5; descriptors < 16; descriptors++)); do
+        code=0
+        (ulimit -n "$descriptors" && exec "$AUTOTUNE" --config "$sweeps/scale.ini" --device all --timings) \
+            >out 2>err </dev/null 3>&- || code=$?
+        [ "$code" -le 4 ] || exits 4 # not that of a signal
+    done
+}

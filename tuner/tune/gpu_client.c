@@ -124,6 +124,8 @@ unsigned gpu_client_losses(const struct gpu_client *client)
 
 struct hang_times gpu_client_hangs(const struct gpu_client *client)
 {
+    if (client == NULL)
+        return (struct hang_times){0};
     const struct hang_recovery *hangs = &client->worker.hangs;
     struct hang_times times = {.count = hangs->count, .recoveries = hangs->recovery_count};
     if (hangs->recovery_count == 0)
@@ -518,7 +520,7 @@ struct gpu_conditions gpu_client_conditions(const struct gpu_client *client)
 
 const char *gpu_client_monitor_error(const struct gpu_client *client)
 {
-    return client->monitor_error[0] != '\0' ? client->monitor_error : NULL;
+    return client != NULL && client->monitor_error[0] != '\0' ? client->monitor_error : NULL;
 }
 
 /* Appends the reply's samples; `*runs` is of how many runs each is the mean. */

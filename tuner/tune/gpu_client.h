@@ -159,7 +159,7 @@ double gpu_client_empty_batch_ns(const struct gpu_client *client);
 unsigned gpu_client_losses(const struct gpu_client *client);
 
 /* Kernels that never ended, and how soon after their deadline the next variant's samples were there
- * (hang_recovery.h). */
+ * (hang_recovery.h). NULL, for a worker that could not be started, has none. */
 struct hang_times {
     size_t count, recoveries;
     double median_ns, worst_ns; /* of the recoveries */
@@ -180,7 +180,8 @@ void gpu_client_forgive(struct gpu_client *client);
  * ERROR_DEVICE if the driver keeps it. */
 int gpu_client_restart(struct gpu_client *client, struct error *error);
 
-/* Why the GPU is not monitored (no NVML); NULL if it is, or if that is not known yet. */
+/* Why the GPU is not monitored (no NVML); NULL if it is, or if that is not known yet, also of a NULL
+ * client. */
 const char *gpu_client_monitor_error(const struct gpu_client *client);
 
 #endif
