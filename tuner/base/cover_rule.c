@@ -205,6 +205,26 @@ static int compile_rule(struct cover_section *section, struct ini_reader *ini)
     return status;
 }
 
+static void add_code(struct decision_code *code, const struct decision_step *steps,
+                     struct cover_part *part)
+{
+    part->code = decision_code_add(code, steps + part->first, part->count);
+}
+
+/* What look-ups evaluate. */
+static void make_code(struct cover_section *section)
+{
+    struct cover_rule *rule = &section->rule;
+    rule->code.instructions = section->instructions;
+    rule->code.constants = section->constants;
+    decision_code_begin(&rule->code, section->steps, section->program.count,
+                        section->range_count + 1);
+    add_code(&rule->code, section->steps, &rule->constraint);
+    decision_code_forget(&rule->code);
+    for (size_t i = 0; i < section->line_count; i++)
+        add_code(&rule->code, section->steps, &section->parts[i]);
+}
+
 int cover_section_finish(struct cover_section *section, struct ini_reader *ini)
 {
     struct cover_rule *rule = &section->rule;
@@ -213,8 +233,7 @@ int cover_section_finish(struct cover_section *section, struct ini_reader *ini)
         section->lows[i] = section->ranges[i].low.real;
         section->highs[i] = section->ranges[i].high.real;
     }
-    *rule = (struct cover_rule){.steps = section->steps,
-                                .value_count = section->range_count,
+    *rule = (struct cover_rule){.range_count = section->range_count,
                                 .lows = section->lows,
                                 .highs = section->highs,
                                 .lines = section->parts,
@@ -230,7 +249,11 @@ int cover_section_finish(struct cover_section *section, struct ini_reader *ini)
         status = check_figures(section, ini);
     section->program.count = section->program.kept_count = section->program.tokens = 0;
     decision_forget(&section->program);
-    return status == 0 ? compile_rule(section, ini) : status;
+    if (status == 0)
+        status = compile_rule(section, ini);
+    if (status == 0)
+        make_code(section);
+    return status;
 }
 
 /* --- evaluating --- */
@@ -252,27 +275,32 @@ double cover_section_evaluate(struct cover_section *section, struct ini_reader *
                              program.count - section->program.count, values, kept);
 }
 
-static bool holds(const struct cover_rule *rule, const struct cover_part *part,
-                  const double *values, double *kept)
+/* Values, constants and results: a step has at most one of the last two. */
+enum { PLACES = COVER_VALUES + COVER_STEPS };
+
+static bool holds(const struct cover_rule *rule, const struct cover_part *part, double *places)
 {
-    return part->count == 0 ||
-           decision_evaluate(rule->steps + part->first, part->count, values, kept) > 0;
+    return part->count == 0 || decision_code_evaluate(&rule->code, &part->code, places) > 0;
 }
 
 bool cover_rule_has(const struct cover_rule *rule, const double *values)
 {
-    double kept[DECISION_KEPT];
-    for (size_t i = 0; i < rule->value_count; i++)
+    double places[PLACES];
+    for (size_t i = 0; i < rule->range_count; i++)
         if (!(values[i] >= rule->lows[i] && values[i] <= rule->highs[i]))
             return false;
-    return holds(rule, &rule->constraint, values, kept);
+    if (rule->constraint.count == 0)
+        return true;
+    decision_code_start(&rule->code, values, places);
+    return holds(rule, &rule->constraint, places);
 }
 
 size_t cover_rule_line(const struct cover_rule *rule, const double *values)
 {
-    double kept[DECISION_KEPT];
+    double places[PLACES];
     size_t line = 0;
-    while (line + 1 < rule->line_count && !holds(rule, &rule->lines[line], values, kept))
+    decision_code_start(&rule->code, values, places);
+    while (line + 1 < rule->line_count && !holds(rule, &rule->lines[line], places))
         line++;
     return line;
 }

@@ -15,6 +15,7 @@
 #define AUTOTUNE_COVER_SECTION_H
 
 #include "base/decision.h"
+#include "base/decision_code.h"
 #include "base/ini_reader.h"
 #include "base/literal.h"
 
@@ -69,16 +70,18 @@ struct cover_measured {
     double median_ns, loss_percent;
 };
 
+/* An expression. */
 struct cover_part {
     size_t first, count; /* of the steps; count 0: always true */
+    struct decision_code_part code;
 };
 
 /*
  * A compiled rule. Its values are one for each range, in order, followed by sm_count.
  */
 struct cover_rule {
-    const struct decision_step *steps;
-    size_t value_count; /* ranges, without sm_count */
+    struct decision_code code;
+    size_t range_count;
     const double *lows, *highs;
     struct cover_part constraint;
     const struct cover_part *lines;
@@ -106,6 +109,8 @@ struct cover_section {
     struct cover_rule rule; /* points into the section */
     struct decision_step steps[COVER_STEPS];
     struct decision_program program; /* in `steps`; its count is that of the rule */
+    struct decision_instruction instructions[COVER_STEPS];
+    double constants[COVER_STEPS];
 
     /* private */
     double lows[TUNED_PROBLEM_VALUES], highs[TUNED_PROBLEM_VALUES];

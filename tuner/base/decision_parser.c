@@ -65,6 +65,18 @@ static void fold_alternatives(struct decision_program *program)
     program->count = first - 1 + count;
 }
 
+/* Takes out a product with 1, or a quotient by 1. */
+static bool fold_one(struct decision_program *program)
+{
+    enum decision_operation operation = program->steps[program->count - 1].operation;
+    const struct decision_step *second = &program->steps[program->count - 2];
+    if ((operation != DECISION_MULTIPLY && operation != DECISION_DIVIDE) ||
+        second->operation != DECISION_PUSH || second->number < 1 || second->number > 1)
+        return false;
+    program->count -= 2;
+    return true;
+}
+
 /* Computes what depends on no value, so that a look-up need not. */
 static void fold(struct decision_program *program, size_t arity)
 {
@@ -75,6 +87,8 @@ static void fold(struct decision_program *program, size_t arity)
         fold_alternatives(program);
         return;
     }
+    if (arity == 2 && fold_one(program))
+        return;
     for (size_t i = 0; i < arity; i++)
         if (first[i].operation != DECISION_PUSH)
             return;

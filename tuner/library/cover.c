@@ -24,7 +24,8 @@ struct parts {
     struct tuned_range *ranges;
     const char **lines;
     struct cover_part *rule_lines;
-    struct decision_step *steps;
+    struct decision_instruction *instructions;
+    double *constants;
     size_t *choices;
     double *lows, *highs, *numbers, *scales;
 };
@@ -39,7 +40,8 @@ static struct parts lay_out(struct layout *layout, const struct cover_section *s
     parts.lines = take_part(layout, section->line_count, sizeof *parts.lines);
     parts.rule_lines = take_part(layout, section->line_count, sizeof *parts.rule_lines);
     parts.choices = take_part(layout, section->line_count, sizeof *parts.choices);
-    parts.steps = take_part(layout, section->program.count, sizeof *parts.steps);
+    parts.instructions = take_part(layout, section->rule.code.count, sizeof *parts.instructions);
+    parts.constants = take_part(layout, section->rule.code.constant_count, sizeof *parts.constants);
     parts.lows = take_part(layout, section->range_count, sizeof *parts.lows);
     parts.highs = take_part(layout, section->range_count, sizeof *parts.highs);
     parts.numbers = take_part(layout, numbers, sizeof *parts.numbers);
@@ -58,17 +60,18 @@ void cover_free(struct cover *cover)
 static void copy_rule(const struct parts *parts, const struct cover_section *section)
 {
     const struct cover_rule *rule = &section->rule;
-    memcpy(parts->steps, rule->steps, section->program.count * sizeof *parts->steps);
+    const struct decision_code *code = &rule->code;
+    memcpy(parts->instructions, code->instructions, code->count * sizeof *parts->instructions);
+    memcpy(parts->constants, code->constants, code->constant_count * sizeof *parts->constants);
     memcpy(parts->rule_lines, rule->lines, rule->line_count * sizeof *parts->rule_lines);
-    memcpy(parts->lows, rule->lows, rule->value_count * sizeof *parts->lows);
-    memcpy(parts->highs, rule->highs, rule->value_count * sizeof *parts->highs);
-    parts->cover->rule = (struct cover_rule){.steps = parts->steps,
-                                             .value_count = rule->value_count,
-                                             .lows = parts->lows,
-                                             .highs = parts->highs,
-                                             .constraint = rule->constraint,
-                                             .lines = parts->rule_lines,
-                                             .line_count = rule->line_count};
+    memcpy(parts->lows, rule->lows, rule->range_count * sizeof *parts->lows);
+    memcpy(parts->highs, rule->highs, rule->range_count * sizeof *parts->highs);
+    parts->cover->rule = *rule;
+    parts->cover->rule.code.instructions = parts->instructions;
+    parts->cover->rule.code.constants = parts->constants;
+    parts->cover->rule.lows = parts->lows;
+    parts->cover->rule.highs = parts->highs;
+    parts->cover->rule.lines = parts->rule_lines;
 }
 
 /* False if the pool is full, which text_measure() rules out. */

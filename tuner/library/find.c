@@ -23,7 +23,7 @@ static bool is_valid(const struct tuned_query *query)
 static void want(struct wanted *wanted, const struct tuned_value *value)
 {
     for (size_t i = 0; i < wanted->count; i++)
-        if (strcmp(wanted->items[i]->name, value->name) == 0)
+        if (find_same_name(wanted->items[i]->name, value->name))
             return;
     wanted->scales[wanted->count] = value->kind == TUNED_WORD ? 0 : tuned_scale(value->real);
     wanted->items[wanted->count++] = value;

@@ -7,6 +7,7 @@
 #include <autotune/tuned.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* The problem of the query: its values, then the template's defaults for the others. */
 struct wanted {
@@ -30,6 +31,12 @@ struct search {
     } targets[TUNED_PROBLEM_VALUES];
     size_t target_count;
 };
+
+/* Whether two names are the same; that most are not, their first letters show. */
+static inline bool find_same_name(const char *a, const char *b)
+{
+    return a[0] == b[0] && strcmp(a, b) == 0;
+}
 
 /* The nearest rule by which a configuration for `tuned` may be used on `gpu`; TUNED_NEAREST_SIZE if
  * both are the same. */

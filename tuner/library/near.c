@@ -70,10 +70,10 @@ bool find_is_nearer(const struct tuned_query *query, const struct tuned_match *a
 
 size_t find_wanted(const struct wanted *wanted, const char *name, size_t guess)
 {
-    if (guess < wanted->count && strcmp(wanted->items[guess]->name, name) == 0)
+    if (guess < wanted->count && find_same_name(wanted->items[guess]->name, name))
         return guess;
     size_t i = 0;
-    while (i < wanted->count && strcmp(wanted->items[i]->name, name) != 0)
+    while (i < wanted->count && !find_same_name(wanted->items[i]->name, name))
         i++;
     return i;
 }

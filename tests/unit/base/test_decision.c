@@ -1,6 +1,7 @@
 /* Expressions of covers: the same values as in templates. */
 #include "base/decision.h"
 
+#include "base/decision_code.h"
 #include "template/expression.h"
 #include "template/value.h"
 
@@ -48,15 +49,35 @@ static bool compile(struct decision_program *program, const char *text, enum dec
     return decision_compile(program, &scope, text, 0, type, message);
 }
 
+static struct decision_instruction instructions[STEPS];
+static double constants[STEPS];
+
+/* The code of a whole program, for n alone. */
+static struct decision_code code_of(const struct decision_program *program)
+{
+    struct decision_code code = {.instructions = instructions, .constants = constants};
+    decision_code_begin(&code, program->steps, program->count, 1);
+    return code;
+}
+
+/* Steps and code have the same value, to the bit. */
 static double value_of(const char *text, enum decision_type type)
 {
     struct decision_program program;
     char message[DECISION_MESSAGE_BYTES];
     const double values[] = {1000};
     double kept[DECISION_KEPT];
+    double places[1 + STEPS];
     if (!compile(&program, text, type, message))
         fail_msg("'%s': %s", text, message);
-    return decision_evaluate(program.steps, program.count, values, kept);
+    double value = decision_evaluate(program.steps, program.count, values, kept);
+    struct decision_code code = code_of(&program);
+    struct decision_code_part part = decision_code_add(&code, program.steps, program.count);
+    decision_code_start(&code, values, places);
+    double again = decision_code_evaluate(&code, &part, places);
+    if (memcmp(&again, &value, sizeof value) != 0)
+        fail_msg("'%s': %g without a stack, %g with one", text, again, value);
+    return value;
 }
 
 static const char *const numbers[] = {
@@ -169,6 +190,56 @@ static void a_figure_is_computed_once(void **state)
              8000) <= 0);
 }
 
+/* The instructions of expressions that are evaluated one after another; the last one's value. */
+static size_t count_instructions(const char *const *texts, size_t count, double *value)
+{
+    struct decision_program program;
+    struct decision_code code;
+    char message[DECISION_MESSAGE_BYTES];
+    size_t ends[4];
+    const double values[] = {1000};
+    double places[1 + STEPS];
+    assert_true(compile(&program, texts[0], DECISION_NUMBER, message));
+    ends[0] = program.count;
+    for (size_t i = 1; i < count; i++) {
+        assert_true(decision_compile(&program, &scope, texts[i], 0, DECISION_NUMBER, message));
+        ends[i] = program.count;
+    }
+    code = code_of(&program);
+    decision_code_start(&code, values, places);
+    for (size_t i = 0; i < count; i++) {
+        size_t first = i > 0 ? ends[i - 1] : 0;
+        struct decision_code_part part =
+            decision_code_add(&code, program.steps + first, ends[i] - first);
+        *value = decision_code_evaluate(&code, &part, places);
+    }
+    return code.count;
+}
+
+static void what_expressions_have_in_common_a_look_up_computes_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *texts[3];
+        size_t count, instructions;
+        double value;
+    } cases[] = {
+        {{"n % 7 + min(n % 7, 3)"}, 1, 3, 9},
+        {{"n % 7", "ceil(n / 3) + n % 7"}, 2, 4, 340},
+        {{"n * 2 + 3"}, 1, 1, 2003},          /* a product and a sum in one */
+        {{"n * 2", "n * 2 + 3"}, 2, 2, 2003}, /* but not a product that was needed before */
+        {{"(n * 2) / (n * 2 + 3)"}, 1, 3, 2000. / 2003},
+        {{"work", "work + n", "work"}, 3, 2, 8000},
+        {{"n * 1 / 1 + n"}, 1, 1, 2000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double value = 0;
+        assert_int_equal(count_instructions(cases[i].texts, cases[i].count, &value),
+                         cases[i].instructions);
+        assert_true(fabs(value - cases[i].value) <= 0);
+    }
+}
+
 static void figures_are_those_of_a_configuration(void **state)
 {
     (void)state;
@@ -256,6 +327,7 @@ int main(void)
         cmocka_unit_test(figures_are_those_of_a_configuration),
         cmocka_unit_test(of_alternatives_that_are_known_one_is_left),
         cmocka_unit_test(a_figure_is_computed_once),
+        cmocka_unit_test(what_expressions_have_in_common_a_look_up_computes_once),
         cmocka_unit_test(what_is_known_is_computed_once),
         cmocka_unit_test(what_cannot_be_computed_is_never_less_or_greater),
         cmocka_unit_test(what_is_wrong_is_said),
