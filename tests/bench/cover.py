@@ -28,7 +28,8 @@ import tempfile
 import time
 
 FASTEST = 4
-ROUNDS = 20
+ROUNDS = 12
+COLUMNS = ("kernel", "problem", "seed", "q", "q_candidates", "q_chosen", "chosen_us", "best_us", "chosen", "best")
 
 
 def number(text):
@@ -44,7 +45,8 @@ def number(text):
 
 
 def read_covers(path):
-    """The covers of a tuned INI: dictionaries with kernel, gpu, ranges, fixed, constraint and measured."""
+    """The covers of a tuned INI: dictionaries with kernel, gpu, ranges, fixed, constraint, configurations and
+    measured."""
     parser = configparser.RawConfigParser(
         strict=True, comment_prefixes=(";", "#"), delimiters=("=",), inline_comment_prefixes=None
     )
@@ -56,13 +58,16 @@ def read_covers(path):
         if "cover" not in section:
             continue
         cover = {"kernel": section["kernel"], "gpu": section["gpu"], "ranges": {}, "fixed": {}, "measured": set(),
-                 "constraint": section.get("constraint")}
+                 "constraint": section.get("constraint"), "configurations": {}}
         for key, value in section.items():
             if key.startswith("range."):
                 low, high = value.split("..")
                 cover["ranges"][key[len("range."):]] = (int(low), int(high))
             elif key.startswith("problem."):
                 cover["fixed"][key[len("problem."):]] = number(value)
+            elif key.startswith("configuration."):
+                _, place, name = key.split(".")
+                cover["configurations"].setdefault(place, {})[name] = number(value)
             elif key.startswith("measured."):
                 size = dict(pair.split("=") for pair in value.split(":")[0].split())
                 cover["measured"].add(tuple(int(size[axis]) for axis in cover["ranges"]))
@@ -97,9 +102,15 @@ def draw_sizes(cover, count, generator):
     return sizes
 
 
-def quality(medians, chosen):
-    """The fastest median over that of the choice; 0 if the choice was not measured."""
-    return min(medians.values()) / medians[chosen] if chosen in medians else 0.0
+def quality(medians, keys):
+    """The fastest median over the fastest of those with these keys; 0 if none of them was measured."""
+    own = [medians[which] for which in keys if which in medians]
+    return min(medians.values()) / min(own) if own else 0.0
+
+
+def mean_of(values):
+    """The geometric mean."""
+    return math.exp(statistics.fmean(math.log(max(value, 1e-9)) for value in values))
 
 
 def percentile(values, share):
@@ -112,8 +123,13 @@ def percentile(values, share):
 
 def summarise(values):
     """The geometric mean, 5th percentile and worst of some q."""
-    mean = math.exp(statistics.fmean(math.log(max(value, 1e-9)) for value in values))
-    return mean, percentile(values, 0.05), min(values)
+    return mean_of(values), percentile(values, 0.05), min(values)
+
+
+def losses(qualities):
+    """The percentages that are lost in the mean by the candidates, by choosing a few of them, and by the rule."""
+    candidates, chosen, rule = (mean_of(column) for column in zip(*qualities))
+    return [100 * (1 - share) for share in (candidates, chosen / candidates, rule / chosen)]
 
 
 def tuples(rows):
@@ -123,7 +139,10 @@ def tuples(rows):
 
 
 def key(parameters):
-    return json.dumps(parameters, sort_keys=True)
+    """A text that variants with the same parameters share: 1 and 1.0 are the same."""
+    same = {name: int(value) if isinstance(value, float) and value.is_integer() else value
+            for name, value in parameters.items()}
+    return json.dumps(same, sort_keys=True)
 
 
 class Tuner:
@@ -147,6 +166,15 @@ class Tuner:
                          os.path.join(folder, "tuned.ini"), "--format", "json", "--quiet", *words)
         return json.loads(text)[0]
 
+    def candidates(self, kernel):
+        """What a cover was chosen from, according to the record; none if there is no record."""
+        if not os.path.exists(os.path.join(self.arguments.results, "record.sqlite")):
+            return []
+        studies = json.loads(self.call("report", "--results", self.arguments.results, "--kernel", f"{kernel}.cover",
+                                       "--format", "json"))
+        return list({key(variant["parameters"]): variant["parameters"]
+                     for study in studies for variant in study["variants"]}.values())
+
     def choice(self, cover, size):
         """The parameters that an application would get."""
         words = [f"--{name}={value}" for name, value in dict(cover["fixed"], **size).items()]
@@ -166,8 +194,9 @@ def medians_of(study):
     return medians
 
 
-def measure_size(tuner, cover, size):
-    """The medians, in ns, of the fastest few and the choice; the choice's key; and all parameters by key."""
+def measure_size(tuner, cover, candidates, size):
+    """The medians, in ns, of the fastest few, the candidates and the configurations; the choice's key; and all parameters
+    by key."""
     problem = tuples([dict(cover["fixed"], **size)])
     budget = ["--budget", tuner.arguments.budget] if tuner.arguments.budget else []
     space = tuner.tune(cover["kernel"], cover["kernel"], "--set", problem, *budget)
@@ -178,7 +207,8 @@ def measure_size(tuner, cover, size):
     choice = {name: choice[name] for name in names}
     fastest = sorted(times, key=times.get)[:FASTEST]
     rows = {name: parameters[name] for name in fastest}
-    rows[key(choice)] = choice
+    for other in (*cover["configurations"].values(), *candidates, choice):
+        rows[key(other)] = {name: other[name] for name in names}
     with tempfile.TemporaryDirectory(dir=tuner.work) as own:
         rounds = tuner.tune(cover["kernel"], own, "--set", problem, "--set", tuples(list(rows.values())),
                             "--exhaustive", str(ROUNDS))
@@ -186,11 +216,11 @@ def measure_size(tuner, cover, size):
 
 
 def other_rows(path, kernels):
-    """The lines of a CSV that are not of these kernels, without the heading."""
+    """The lines of a CSV that are not of these kernels; older ones lack columns."""
     if not os.path.exists(path):
         return []
     with open(path, encoding="utf-8", newline="") as stream:
-        return [row for row in list(csv.reader(stream))[1:] if row and row[0] not in kernels]
+        return [[row.get(name, "") for name in COLUMNS] for row in csv.DictReader(stream) if row["kernel"] not in kernels]
 
 
 def main():
@@ -218,23 +248,29 @@ def main():
     others = other_rows(path, {cover["kernel"] for cover in covers}) if arguments.kernel else []
     with open(path, "w", encoding="utf-8", newline="") as stream:
         rows = csv.writer(stream, lineterminator="\n")
-        rows.writerow(["kernel", "problem", "seed", "q", "chosen_us", "best_us", "chosen", "best"])
+        rows.writerow(COLUMNS)
         rows.writerows(others)
         for cover in covers:
-            values = []
+            candidates = tuner.candidates(cover["kernel"])
+            shipped = {key(own) for own in cover["configurations"].values()}
+            pool = shipped | {key(own) for own in candidates}
+            qualities = []
             for size in draw_sizes(cover, arguments.count, random.Random(f"{arguments.seed} {cover['kernel']}")):
-                medians, chosen, parameters = measure_size(tuner, cover, size)
+                medians, chosen, parameters = measure_size(tuner, cover, candidates, size)
                 best = min(medians, key=medians.get)
-                values.append(quality(medians, chosen))
+                qualities.append([quality(medians, which) for which in (pool, shipped, [chosen])])
                 rows.writerow([cover["kernel"], " ".join(f"{name}={value}" for name, value in size.items()),
-                               arguments.seed, f"{values[-1]:.4f}", f"{medians.get(chosen, math.nan) * 1e-3:.3f}",
-                               f"{medians[best] * 1e-3:.3f}",
+                               arguments.seed, *(f"{qualities[-1][i]:.4f}" for i in (2, 0, 1)),
+                               f"{medians.get(chosen, math.nan) * 1e-3:.3f}", f"{medians[best] * 1e-3:.3f}",
                                *(" ".join(f"{name}={value}" for name, value in parameters[which].items())
                                  for which in (chosen, best))])
                 stream.flush()
-            mean, low, worst = summarise(values)
-            print(f"{cover['kernel']}: {len(values)} sizes, q {mean:.4f} in the geometric mean, {low:.4f} at the 5th "
-                  f"percentile, {worst:.4f} at worst (seed {arguments.seed})", flush=True)
+            mean, low, worst = summarise([own[2] for own in qualities])
+            print(f"{cover['kernel']}: {len(qualities)} sizes, q {mean:.4f} in the geometric mean, {low:.4f} at the 5th "
+                  f"percentile, {worst:.4f} at worst (seed {arguments.seed})")
+            lost = losses(qualities)
+            print(f"  lost by the {len(pool)} candidates {lost[0]:.2f} %, by the {len(shipped)} chosen {lost[1]:.2f} %, "
+                  f"by the rule {lost[2]:.2f} %", flush=True)
 
 
 if __name__ == "__main__":

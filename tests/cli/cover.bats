@@ -251,11 +251,11 @@ launches() {
     autotune cover --config sweep.ini
     exits 0
     python3 "$SOURCE_DIR/tests/bench/cover.py" --autotune "$AUTOTUNE" --config sweep.ini --count 2 --seed 3 --work . >summary
-    has summary "scale: 2 sizes, q " "(seed 3)"
+    has summary "scale: 2 sizes, q " "(seed 3)" "lost by the "
     csv=results/stand-in-h200/cover.csv
     equal "$(column kernel $csv | sort -u)" scale
-    for q in $(column q $csv); do
-        awk -v q="$q" 'BEGIN { exit !(q > 0.5 && q <= 1) }'
+    paste <(column q $csv) <(column q_chosen $csv) <(column q_candidates $csv) | while read -r rule chosen candidates; do
+        awk "BEGIN { exit !($rule > 0.5 && $rule <= $chosen && $chosen <= $candidates && $candidates <= 1) }"
     done
     # the same seed draws the same sizes, none of which was measured
     for size in $(column problem $csv); do
@@ -269,5 +269,7 @@ assert cover.summarise([1.0, 1.0])[0] == 1.0
 mean, low, worst = cover.summarise([0.5, 1.0, 1.0, 2.0 / 3, 0.75])
 assert abs(mean - 0.25 ** 0.2) < 1e-12 and worst == 0.5 and abs(low - (0.5 + 0.2 / 6)) < 1e-12
 assert cover.quality({'a': 2.0, 'b': 1.0}, 'a') == 0.5 and cover.quality({'a': 2.0}, 'c') == 0
+# of what is lost, a quarter by the candidates, a fifth of the rest by the choice, and nothing by the rule
+assert [round(part) for part in cover.losses([(0.75, 0.6, 0.6)] * 2)] == [25, 20, 0]
 "
 }
