@@ -258,21 +258,25 @@ int cover_section_finish(struct cover_section *section, struct ini_reader *ini)
 
 /* --- evaluating --- */
 
-double cover_section_evaluate(struct cover_section *section, struct ini_reader *ini,
-                              const char *expression, size_t configuration, const double *values)
+void cover_section_evaluate(struct cover_section *section, struct ini_reader *ini,
+                            const char *expression, size_t configuration, const double *values,
+                            size_t count, double *results)
 {
     char message[DECISION_MESSAGE_BYTES];
     double kept[DECISION_KEPT];
     const struct decision_scope scope = {find, section, section->configuration_count};
+    const struct decision_step *steps = section->steps + section->program.count;
     struct decision_program program = section->program;
     program.tokens = program.kept_count = 0;
     decision_forget(&program);
-    if (!decision_compile(&program, &scope, expression, configuration, DECISION_NUMBER, message)) {
+    bool compiled =
+        decision_compile(&program, &scope, expression, configuration, DECISION_NUMBER, message);
+    if (!compiled)
         (void)ini_reader_fail(ini, "'%s': %s", expression, message);
-        return NAN;
-    }
-    return decision_evaluate(section->steps + section->program.count,
-                             program.count - section->program.count, values, kept);
+    for (size_t i = 0; i < count; i++)
+        results[i] = compiled ? decision_evaluate(steps, program.count - section->program.count,
+                                                  values + i * (section->range_count + 1), kept)
+                              : NAN;
 }
 
 /* Values, constants and results: a step has at most one of the last two. */

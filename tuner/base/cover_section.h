@@ -146,10 +146,12 @@ bool cover_section_read_size(const struct cover_section *section, const char *te
  * no single line is, it stays as it was. */
 int cover_section_finish(struct cover_section *section, struct ini_reader *ini);
 
-/* The value of an expression, as a line that chooses `configuration` sees it; `values` are as for a
- * rule. NAN, with a message in `ini`, if the expression is wrong. Uses the section's free steps. */
-double cover_section_evaluate(struct cover_section *section, struct ini_reader *ini,
-                              const char *expression, size_t configuration, const double *values);
+/* The values of an expression for `count` problems, as a line that chooses `configuration` sees it;
+ * `values` are as for a rule, problem after problem. NAN, with a message in `ini`, if the expression is
+ * wrong. Uses the section's free steps. */
+void cover_section_evaluate(struct cover_section *section, struct ini_reader *ini,
+                            const char *expression, size_t configuration, const double *values,
+                            size_t count, double *results);
 
 /* Whether a problem is in the range, and which line decides there. Neither allocates. */
 bool cover_rule_has(const struct cover_rule *rule, const double *values);

@@ -16,7 +16,20 @@ struct draft {
     const struct cover_session *session;
     struct tuned_entry entry;
     struct cover_section *section;
+    double *problems; /* as a rule sees them: each size's values, then the SMs */
 };
+
+static void list_problems(struct draft *draft)
+{
+    const struct sizes *sizes = &draft->session->sizes;
+    double *to = alloc_zeroed(sizes->count * (sizes->axes + 1), sizeof *to);
+    draft->problems = to;
+    for (size_t i = 0; i < sizes->count; i++) {
+        for (size_t axis = 0; axis < sizes->axes; axis++)
+            *to++ = (double)sizes_at(sizes, i)[axis];
+        *to++ = draft->entry.sm_count;
+    }
+}
 
 static int draft_init(struct draft *draft, const struct cover_session *session)
 {
@@ -26,12 +39,14 @@ static int draft_init(struct draft *draft, const struct cover_session *session)
         cover_draft_configuration(draft->entry.cover, session, i);
     cover_figures_add(draft->entry.cover, session, NULL, session->candidates.count);
     cover_draft_complete(&draft->entry, session, sizes_at(&session->sizes, 0));
+    list_problems(draft);
     return cover_entry_section(&draft->entry, &draft->section, NULL);
 }
 
 static void draft_release(struct draft *draft)
 {
     free(draft->section);
+    free(draft->problems);
     tuned_entry_release(&draft->entry);
 }
 
@@ -39,17 +54,13 @@ static void draft_release(struct draft *draft)
 static bool evaluate(const struct draft *draft, const char *expression, size_t candidate,
                      double *results)
 {
-    const struct sizes *sizes = &draft->session->sizes;
+    const size_t count = draft->session->sizes.count;
     struct ini_reader ini = {0};
-    double values[COVER_VALUES];
-    for (size_t i = 0; i < sizes->count; i++) {
-        for (size_t axis = 0; axis < sizes->axes; axis++)
-            values[axis] = (double)sizes_at(sizes, i)[axis];
-        values[sizes->axes] = draft->entry.sm_count;
-        results[i] = cover_section_evaluate(draft->section, &ini, expression, candidate, values);
+    cover_section_evaluate(draft->section, &ini, expression, candidate, draft->problems, count,
+                           results);
+    for (size_t i = 0; i < count; i++)
         if (!isfinite(results[i]))
             return false;
-    }
     return true;
 }
 

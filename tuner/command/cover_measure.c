@@ -1,7 +1,6 @@
 #include "command/cover_measure.h"
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "command/cover_features.h"
 #include "command/cover_runs.h"
 #include "cover/size_plan.h"
@@ -22,16 +21,11 @@ static const double last_share = 0.85;
 
 /* --- time --- */
 
-static double spent_s(const struct cover_session *session)
-{
-    return (double)(clock_ns() - session->begin_ns) * 1e-9;
-}
-
 /* What is left of this share of the budget. */
 static double left_s(const struct cover_session *session, double share)
 {
     double budget_s = session->limits.budget_s;
-    return budget_s > 0 ? fmax(share * budget_s - spent_s(session), 0) : INFINITY;
+    return budget_s > 0 ? fmax(share * budget_s - cover_runs_spent_s(session), 0) : INFINITY;
 }
 
 static size_t first_count(const struct cover_session *session)
@@ -82,12 +76,12 @@ static int tune(struct cover_session *session, const struct sizes *sizes, double
 {
     struct study *studies = alloc_zeroed(sizes->count, sizeof *studies);
     struct sweep_limits limits = session->limits;
-    int64_t begin_ns = clock_ns();
+    double begin_s = cover_runs_spent_s(session);
     limits.budget_s = budget_s;
     int status = cover_runs_tune(session, sizes, &limits, studies, error);
     if (status == 0)
         take_tuned(session, sizes, studies);
-    session->tuning_s = (double)(clock_ns() - begin_ns) * 1e-9 / (double)sizes->count;
+    session->tuning_s = (cover_runs_spent_s(session) - begin_s) / (double)sizes->count;
     free(studies);
     return status;
 }
@@ -175,7 +169,7 @@ static int hold_rounds(struct cover_session *session, struct error *error)
             (void)sizes_add(&sizes, sizes_at(&session->sizes, i));
         }
     struct study *studies = alloc_zeroed(sizes.count, sizeof *studies);
-    int64_t begin_ns = clock_ns();
+    double begin_s = cover_runs_spent_s(session);
     int status = sizes.count > 0 ? cover_runs_rounds(session, &sizes, studies, error) : 0;
     for (size_t i = 0; i < sizes.count && status == 0; i++) {
         study_release(&session->rounds[indices[i]]);
@@ -183,7 +177,7 @@ static int hold_rounds(struct cover_session *session, struct error *error)
         session->in_rounds[indices[i]] = session->candidates.count;
     }
     if (sizes.count > 0)
-        session->rounds_s = (double)(clock_ns() - begin_ns) * 1e-9 / (double)sizes.count;
+        session->rounds_s = (cover_runs_spent_s(session) - begin_s) / (double)sizes.count;
     free(studies);
     free(indices);
     sizes_release(&sizes);

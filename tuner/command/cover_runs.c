@@ -1,6 +1,7 @@
 #include "command/cover_runs.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "record/cover_entry.h"
 #include "record/record.h"
 #include "record/tuned_file.h"
@@ -17,6 +18,11 @@ static const double round_overhead_s = 0.002;
 
 /* Of a budget, for all rounds at all sizes. */
 static const double rounds_share = 0.35;
+
+double cover_runs_spent_s(const struct cover_session *session)
+{
+    return (double)(clock_ns() - session->begin_ns) * 1e-9;
+}
 
 /* "(n, k)=(512, 64),(1024, 64)": the values of `rows`, which have the same names, so that they read
  * back the same. A new string. */

@@ -7,6 +7,9 @@
 #include "command/cover_session.h"
 #include "record/study.h"
 
+/* Seconds since the session began. */
+double cover_runs_spent_s(const struct cover_session *session);
+
 /* Adds the sizes of the range that earlier sessions measured, according to the record: those that were
  * tuned to `tuned`, if they are not there yet, and the others to `probed`. Adds none if the record
  * cannot be read; the next run then reports that. */

@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More for more values, but not more than two per octave. */
+/* More for more values, but not more than four per octave. */
 static size_t most_sizes(const struct sweep_cover *cover)
 {
-    size_t most = 12 + 28 * cover->axis_count;
+    size_t most = 36 + 28 * cover->axis_count;
     double octaves = 1;
     for (size_t i = 0; i < cover->axis_count; i++)
         octaves *= log2((double)cover->axes[i].high / (double)cover->axes[i].low);
-    if (2 * octaves + 8 < (double)most)
-        most = (size_t)(2 * octaves) + 8;
+    if (4 * octaves + 8 < (double)most)
+        most = (size_t)(4 * octaves) + 8;
     return most < COVER_SIZES ? most : COVER_SIZES;
 }
 

@@ -175,10 +175,10 @@ static double doubt(const struct size_doubts *doubts, const size_t *neighbours, 
 static const int64_t *most_doubtful(const struct size_doubts *doubts, const struct sizes *spread,
                                     const struct sizes *next)
 {
-    static const double base = 0.005; /* what may be lost where nobody disagrees */
+    static const double base = 0.02; /* what may be lost where nobody disagrees */
     static const double nearest_octaves = 0.05;
     const int64_t *chosen = NULL;
-    double most = 0.004; /* an octave from its neighbours, which agree: yes; half of that: no */
+    double most = 0.004; /* a fifth of an octave from its neighbours, which agree */
     /* in 1-D, only the neighbours on both sides count */
     for (size_t i = 0; i < spread->count; i++) {
         const int64_t *size = sizes_at(spread, i);

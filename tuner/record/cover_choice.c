@@ -140,8 +140,8 @@ int cover_entry_figure(const struct tuned_entry *entry, const char *expression,
         status = error_set(error, ERROR_CONFIG, "there is no configuration %zu", configuration + 1);
     if (status == 0) {
         making.ini.message[0] = '\0';
-        *value =
-            cover_section_evaluate(making.section, &making.ini, expression, configuration, values);
+        cover_section_evaluate(making.section, &making.ini, expression, configuration, values, 1,
+                               value);
         if (making.ini.message[0] != '\0')
             status = error_set(error, ERROR_CONFIG, "%s", making.ini.message);
     }

@@ -1,0 +1,350 @@
+/*
+ * The whole choosing loop of a cover, on an invented GPU: a formula gives the time of each variant at
+ * each size, and stands in for the runs (cover_runs.h). What counts is how good the configurations
+ * that the rule chooses are at sizes that nobody measured.
+ */
+#include "command/cover_measure.h"
+
+#include "base/statistics.h"
+#include "command/cover_runs.h"
+#include "command/cover_tuned.h"
+#include "record/cover_choice.h"
+#include "template/space.h"
+#include "unit/scratch.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SMS = 132, THREADS_PER_SM = 2048, VARIANTS = 64 };
+
+/* --- the invented GPU --- */
+
+/* In microseconds; 0: the variant fails there. */
+typedef double time_formula(const struct bindings *parameters, double n);
+
+static struct {
+    time_formula *formula;
+    double noise; /* of one measurement, as a share */
+    uint64_t seed;
+    double spent_s;
+    struct bindings variants[VARIANTS];
+    size_t count;
+} machine;
+
+static double parameter(const struct bindings *parameters, const char *name)
+{
+    return (double)bindings_find(parameters, name)->as.integer;
+}
+
+static double blocks_of(const struct bindings *parameters, double n)
+{
+    return ceil(n / (parameter(parameters, "block_size") * parameter(parameters, "num_load")));
+}
+
+static double waves_of(const struct bindings *parameters, double n)
+{
+    return ceil(blocks_of(parameters, n) * parameter(parameters, "block_size") /
+                (SMS * (double)THREADS_PER_SM));
+}
+
+/* Waves of blocks, as fast as memory allows: more loads per thread have more bytes in flight, but leave
+ * SMs without work if there is little. */
+static double in_waves(const struct bindings *parameters, double n)
+{
+    double loads = parameter(parameters, "num_load");
+    double latency = 0.6 + 0.1 * loads + 0.0005 * parameter(parameters, "block_size");
+    double memory = 4 * n / 4.5e6 * (1 + 0.12 / loads);
+    return 2.2 + fmax(waves_of(parameters, n) * latency, memory);
+}
+
+/* The most loads are the best everywhere; the block size makes no difference. */
+static double one_is_best(const struct bindings *parameters, double n)
+{
+    return 2 + n * 1e-6 * (2 - 0.1 * parameter(parameters, "num_load"));
+}
+
+/* All are the same. */
+static double all_tie(const struct bindings *parameters, double n)
+{
+    (void)parameters;
+    return 2 + n * 1e-6;
+}
+
+/* As in_waves(), but what is the fastest for large sizes fails for small ones. */
+static double some_fail(const struct bindings *parameters, double n)
+{
+    bool fails = parameter(parameters, "num_load") > 4 && n < 1 << 18;
+    return fails ? 0 : in_waves(parameters, n);
+}
+
+/* --- its runs, in place of cover_runs.c --- */
+
+static void put_result(struct study *study, const struct bindings *parameters, double noise)
+{
+    struct result *result = ARRAY_APPEND(study->results, study->result_count);
+    double n = parameter(&study->problem, "n");
+    double us = machine.formula(parameters, n);
+    double random = (double)(statistics_random(&machine.seed) >> 11) * 0x1p-53;
+    bindings_copy(&result->parameters, parameters);
+    result->outcome = us > 0 ? OUTCOME_MEASURED : OUTCOME_LAUNCH_ERROR;
+    result->runs = 1;
+    result->time.count = 3;
+    result->time.median_ns = us > 0 ? 1e3 * us * (1 + noise * (2 * random - 1)) : 0;
+    result->stats = (struct kernel_stats){
+        .known = true,
+        .registers = 32,
+        .blocks_per_sm = THREADS_PER_SM / (int)parameter(parameters, "block_size")};
+}
+
+static void begin_study(const struct cover_session *session, const int64_t *size,
+                        struct study *study)
+{
+    *study = (struct study){.points = machine.count,
+                            .kernel = alloc_string(session->kernel),
+                            .template_name = alloc_string("sum"),
+                            .template_hash = alloc_string("0123456789abcdef0123456789abcdef"),
+                            .description = alloc_string(""),
+                            .cache = "cold",
+                            .environment = {.nvrtc = "13.0",
+                                            .autotune = "0.1.0",
+                                            .date = "2026-01-01T00:00:00Z",
+                                            .command = alloc_string("autotune cover")}};
+    assert_int_equal(gpu_from_arch("sm_90", &study->environment.gpu, NULL), 0);
+    problem_range_bind(&session->range, size, &study->problem);
+}
+
+double cover_runs_spent_s(const struct cover_session *session)
+{
+    (void)session;
+    return machine.spent_s;
+}
+
+void cover_runs_known_sizes(const struct cover_session *session, struct sizes *tuned,
+                            struct sizes *probed)
+{
+    (void)session;
+    (void)tuned;
+    (void)probed;
+}
+
+void cover_runs_find_seeds(struct cover_session *session, const char *path)
+{
+    (void)session;
+    (void)path;
+}
+
+/* Tries all variants, or as many as there is time for; 5 ms each. */
+int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
+                    const struct sweep_limits *limits, struct study *studies, struct error *error)
+{
+    const double each_s = 0.005;
+    double most = limits->budget_s > 0 ? floor(limits->budget_s / each_s / (double)sizes->count)
+                                       : (double)machine.count;
+    (void)error;
+    for (size_t i = 0; i < sizes->count; i++) {
+        begin_study(session, sizes_at(sizes, i), &studies[i]);
+        for (size_t j = 0; j < machine.count && (double)j < most; j++) {
+            put_result(&studies[i], &machine.variants[(j * 7 + i) % machine.count], machine.noise);
+            machine.spent_s += each_s;
+        }
+    }
+    return 0;
+}
+
+/* Twelve rounds are less noisy; 15 ms each. */
+int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
+                      struct study *studies, struct error *error)
+{
+    (void)error;
+    for (size_t i = 0; i < sizes->count; i++) {
+        begin_study(session, sizes_at(sizes, i), &studies[i]);
+        for (size_t j = 0; j < session->candidates.count; j++) {
+            put_result(&studies[i], &session->candidates.items[j], machine.noise / 3);
+            machine.spent_s += 0.015;
+        }
+    }
+    return 0;
+}
+
+/* --- a session --- */
+
+static void put_file(const char *path, const char *text)
+{
+    FILE *stream = fopen(path, "w");
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static void put_sweep(void)
+{
+    put_file("sum.cu", "__global__ void sum(const float *in, float *out, unsigned n)\n"
+                       "{\n    float loads[NUM_LOAD * BLOCK_SIZE];\n}\n");
+    put_file("sum.ini", "[kernel]\nsource = sum.cu\n"
+                        "[parameters]\nblock_size = 256\nnum_load = 1\n"
+                        "[problem]\nn = 1024\n"
+                        "[buffer.in]\ntype = float\nlength = n\naccess = read\nfill = constant(1)\n"
+                        "[launch.sum]\nentry = sum\ngrid = ceil_div(n, block_size * num_load)\n"
+                        "block = block_size\narguments = in, out, uint32 n\n"
+                        "[buffer.out]\ntype = float\nlength = 1\naccess = write\n"
+                        "[expect.out]\nreference = constant(0)\ncompare = exact\n");
+    put_file("sweep.ini", "[sweep]\ntemplates = .\n[sum]\ncover = n = 2^16 .. 2^24\n"
+                          "cover_configurations = 4\nblock_size = 128, 256, 512\n"
+                          "num_load = 1, 2, 4, 8\n");
+}
+
+static void list_variants(const struct sweep_kernel *kernel)
+{
+    struct gpu gpu;
+    struct bindings fixed = {0};
+    struct bindings parameters = {0};
+    assert_int_equal(gpu_from_arch("sm_90", &gpu, NULL), 0);
+    gpu_bindings(&gpu, &fixed);
+    struct space *space = space_new(&kernel->template, kernel->values, kernel->constraints,
+                                    kernel->constraint_count, &fixed);
+    while (space_next(space, &parameters, NULL) == 1)
+        bindings_copy(&machine.variants[machine.count++], &parameters);
+    assert_int_equal(machine.count, 12);
+    space_free(space);
+    bindings_release(&parameters);
+    bindings_release(&fixed);
+}
+
+/* What the rule of a finished session's tuned INI costs at sizes that were not measured. */
+struct quality {
+    double mean, worst; /* best time over the choice's: geometric mean, and the lowest */
+    size_t failures;
+};
+
+static double best_us(double n)
+{
+    double best = INFINITY;
+    for (size_t i = 0; i < machine.count; i++) {
+        double us = machine.formula(&machine.variants[i], n);
+        best = us > 0 ? fmin(best, us) : best;
+    }
+    return best;
+}
+
+static struct quality judge(const struct tuned_entry *entry)
+{
+    enum { SIZES = 97 };
+    struct quality quality = {.worst = 1};
+    for (size_t i = 0; i < SIZES; i++) {
+        struct bindings problem = {0};
+        size_t line;
+        size_t configuration;
+        double n = round(exp2(16 + 8 * ((double)i + 0.5) / SIZES));
+        bindings_set(&problem, "n", value_integer((int64_t)n));
+        assert_int_equal(cover_entry_choose(entry, &problem, 0, &line, &configuration, NULL), 1);
+        double us = machine.formula(&entry->cover->configurations[configuration].parameters, n);
+        quality.failures += us <= 0;
+        quality.mean += us > 0 ? log(best_us(n) / us) / SIZES : 0;
+        quality.worst = us > 0 ? fmin(quality.worst, best_us(n) / us) : 0;
+        bindings_release(&problem);
+    }
+    quality.mean = exp(quality.mean);
+    return quality;
+}
+
+/* Makes a cover on a GPU with this formula; `configurations` becomes how many it ships. */
+static struct quality make_cover(time_formula *formula, double noise, uint64_t seed,
+                                 double budget_s, size_t *configurations)
+{
+    struct sweep sweep = {0};
+    struct cover_session session;
+    struct error error;
+    struct tuned_file tuned;
+    const struct sweep_request request = {.path = "sweep.ini"};
+    const struct command_options options = {.config = "sweep.ini"};
+    const struct run_options run = {
+        .command = "autotune cover", .tuned = "tuned.ini", .limits = {.budget_s = budget_s}};
+    memset(&machine, 0, sizeof machine);
+    machine.formula = formula;
+    machine.noise = noise;
+    machine.seed = seed;
+    put_sweep();
+    if (sweep_open(&sweep, &request, &error) != 0)
+        fail_msg("%s", error.message);
+    list_variants(&sweep.kernels[0]);
+    (void)remove("tuned.ini");
+    assert_int_equal(
+        cover_session_init(&session, &sweep, &sweep.kernels[0], &options, &run, &error), 0);
+    if (cover_measure(&session, &error) != 0 || cover_tuned_write(&session, &error) != 0)
+        fail_msg("%s", error.message);
+    assert_int_equal(tuned_file_read("tuned.ini", &tuned, &error), 0);
+    assert_int_equal(tuned.count, 1);
+    *configurations = tuned.entries[0].cover->configuration_count;
+    const struct quality quality = judge(&tuned.entries[0]);
+    tuned_file_release(&tuned);
+    cover_session_release(&session);
+    sweep_release(&sweep);
+    for (size_t i = 0; i < machine.count; i++)
+        bindings_release(&machine.variants[i]);
+    return quality;
+}
+
+/* --- tests --- */
+
+static void sizes_that_nobody_measured_lose_little(void **state)
+{
+    (void)state;
+    size_t count;
+    struct quality quality = make_cover(in_waves, 0.01, 1, 0, &count);
+    assert_true(count <= 4 && quality.mean > 0.993 && quality.worst > 0.93);
+}
+
+static void one_that_is_best_everywhere_is_shipped_alone(void **state)
+{
+    (void)state;
+    size_t count;
+    struct quality quality = make_cover(one_is_best, 0.003, 1, 0, &count);
+    assert_int_equal(count, 1);
+    assert_true(quality.worst > 0.999);
+}
+
+static void of_ties_one_is_shipped(void **state)
+{
+    (void)state;
+    size_t count;
+    (void)make_cover(all_tie, 0.01, 1, 0, &count);
+    assert_int_equal(count, 1);
+}
+
+static void what_fails_at_some_sizes_is_not_chosen_there(void **state)
+{
+    (void)state;
+    size_t count;
+    struct quality quality = make_cover(some_fail, 0.01, 1, 0, &count);
+    assert_int_equal(quality.failures, 0);
+    assert_true(quality.mean > 0.993 && quality.worst > 0.93);
+}
+
+static void a_budget_is_kept(void **state)
+{
+    (void)state;
+    const double budget_s = 2;
+    size_t count;
+    struct quality quality = make_cover(in_waves, 0.01, 1, budget_s, &count);
+    assert_true(machine.spent_s > budget_s / 2 && machine.spent_s <= budget_s);
+    assert_true(quality.mean > 0.98);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(sizes_that_nobody_measured_lose_little),
+        SCRATCH_TEST(one_that_is_best_everywhere_is_shipped_alone),
+        SCRATCH_TEST(of_ties_one_is_shipped),
+        SCRATCH_TEST(what_fails_at_some_sizes_is_not_chosen_there),
+        SCRATCH_TEST(a_budget_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
