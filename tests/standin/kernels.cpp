@@ -285,7 +285,8 @@ uint64_t last_pointer(void (*)(P...), void **parameters, std::index_sequence<I..
 {
     uint64_t address = 0;
     (void)parameters;
-    ((address = std::is_pointer_v<std::remove_const_t<P>> ? pointer<P>(parameters[I]) : address), ...);
+    ((address = std::is_pointer_v<std::remove_const_t<P>> ? pointer<P>(parameters[I]) : address),
+     ...);
     return address;
 }
 
