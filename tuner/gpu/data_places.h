@@ -1,6 +1,6 @@
 /*
  * Where a buffer lies in GPU memory. The driver decides that when it allocates the buffer, and it
- * changes how fast a variant is: on an H200, a sum of 2^24 floats takes up to 0.9 % more or less time
+ * changes how fast a variant is: on an H200, a sum of 2^24 floats takes up to 1 % more or less time
  * when its result and its partial sums, a few kilobytes in all, lie elsewhere
  * (tests/bench/README.md). Each round of the finals therefore moves the buffers to another place, so
  * that the winner is the variant that is fastest wherever an application's buffers lie, and not the
