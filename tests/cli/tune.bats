@@ -377,6 +377,14 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
     [ "$(grep -c ' cuMemAlloc' calls)" -ge $(((2 + 4) * 9)) ]
 }
 
+@test "with a warm cache, buffers stay where they are" {
+    stand_in "noise=0" "addresses=0.01" "base_ns=30000"
+    printf '[scale]\ncache = warm\nblock_size = 64, 256\n' | sweep
+    autotune --config sweep.ini --format json
+    exits 0
+    [ "$(different_samples)" -le 2 ] # what the timer's step makes of one
+}
+
 @test "where memory for further places is short, the finals use those that there are" {
     stand_in "noise=0" "addresses=0.01" "base_ns=30000" "l2_bytes=1000000" "memory_bytes=21000000"
     autotune --config "$sweeps/scale.ini" --format json

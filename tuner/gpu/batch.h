@@ -20,8 +20,8 @@
  * - Warm cache: the runs share all buffers. A problem with read_write buffers is not batched,
  *   because the first run would change the input of the second.
  *
- * With a cold cache, the runs of a batch have their buffers in 32 places, and the finals do not move
- * them (data_places.h): the last run's stay where they were made.
+ * The finals do not move the buffers of batches (data_places.h). With a cold cache, the runs of a
+ * batch have them in 32 places anyway.
  *
  * A copy of a scratch buffer keeps its contents from batch to batch, as the variant's own scratch
  * buffer does from run to run. It starts as a copy of that buffer, taken when the batch is made.

@@ -5,7 +5,7 @@
  * (tests/bench/README.md). Each round of the finals therefore moves the buffers to another place, so
  * that the winner is the variant that is fastest wherever an application's buffers lie, and not the
  * one that was lucky with its own. A place is an allocation. The buffer takes its contents and its
- * guards along.
+ * guards along. With a warm cache, and in batches (batch.h), buffers stay where they are.
  *
  * A buffer of more than PLACES_LARGEST bytes stays where it is: its place hardly matters (that of
  * the 2^24 floats makes no measurable difference), and copies of it take time.

@@ -417,12 +417,13 @@ static int measure_variant(struct device_worker *worker, const json_t *request,
     return status;
 }
 
-/* A batch with a cold cache has its own copies of the buffers, each in another place. */
+/* A batch with a cold cache has its own copies of the buffers, each in another place. With a warm
+ * cache nothing moves: the copies would be in the cache, or other data not any more. */
 static size_t place_of(const struct device_worker *worker, const json_t *request, size_t copy)
 {
     bool batched = json_is_true(json_object_get(request, "batched")) ||
                    json_number_value(json_object_get(request, "short_ns")) > 0;
-    return worker->problem.cold && batched ? 0 : copy;
+    return worker->problem.cold && !batched ? copy : 0;
 }
 
 /* Gives the variant its data in the place that the request names, and switches to that copy of its
