@@ -20,6 +20,10 @@ sweeps=${SWEEPS:-20}
 truths=${TRUTHS:-2}
 template=$(realpath "${TEMPLATE:-$here/bench/fleet.ini}")
 config=$(realpath "${CONFIG:-$here/../configs/bench_num_load.ini}")
+[ -x "$autotune" ] || {
+    echo "there is no program '$autotune'; state the folder that autotune was built in" >&2
+    exit 2
+}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$results"
@@ -40,7 +44,8 @@ if [ "$count" -lt 2 ]; then
     echo "skipped: needs two GPUs of one model; there are $count"
     exit 77
 fi
-echo "GPUs $gpus"
+echo "GPUs $gpus, of"
+"$autotune" devices 2>/dev/null | grep '^device'
 
 problems=()
 # problem TEXT FILE: notes it, with the end of FILE

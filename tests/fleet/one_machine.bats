@@ -229,6 +229,8 @@ INI
     "$SOURCE_DIR/tests/gpu_fleet.sh" "$BUILD_DIR" results >out 2>err || code=$?
     exits 77
     has out "skipped: needs two GPUs of one model; there are 1"
+    fails "$SOURCE_DIR/tests/gpu_fleet.sh" nowhere results >out 2>err
+    has err "there is no program '$scratch/nowhere/autotune'"
     autotune check --template "$SOURCE_DIR/tests/bench/fleet.ini" --compile --arch sm_90
     exits 0
 }
