@@ -67,11 +67,16 @@ tuned() {
     return 1
 }
 
-# copies DEVICES BLOCKS: tunes with so many grids
+# copies DEVICES BLOCKS: tunes with so many grids, in ranges of at most 4096 values, as a list may have
 copies() {
+    local ranges='' from to last=$((263 + $2))
+    for ((from = 264; from <= last; from = to + 1)); do
+        to=$((from + 4095 < last ? from + 4095 : last))
+        ranges+=${ranges:+, }$from..$to
+    done
     rm -rf "$scratch/copies"
     tuned $((2 * one_s + 60)) "$scratch/copies" "$1" --template "$template" --set "block_size=128,256,512,1024" \
-        --set "blocks=264..$((263 + $2))"
+        --set "blocks=$ranges"
 }
 
 # what the last run says of its GPUs
