@@ -92,18 +92,16 @@ struct Place {
 
     __device__ __forceinline__ Place()
     {
-        const int lane = threadIdx.x % WARP_SIZE;
-        const int warp = threadIdx.x / WARP_SIZE;
-        row = warp / (THREADS_N / LANES_N) * LANES_M + lane / LANES_N;
-        column = (warp % (THREADS_N / LANES_N) * LANES_N + lane % LANES_N) * 4;
+        find_thread(row, column);
+        column *= 4;
     }
     __device__ __forceinline__ int row_of(int y) const
     {
         return row + y * THREADS_M;
     }
-    __device__ __forceinline__ int column_of(int group) const
+    __device__ __forceinline__ int column_of(int x) const
     {
-        return column + group * 4 * THREADS_N;
+        return column + x * THREADS_N;
     }
 };
 
@@ -121,21 +119,22 @@ __device__ __forceinline__ void multiply_stage(float (*sums)[THREAD_N], const fl
         }
 #pragma unroll
         for (int i = 0; i < VECTOR_K; i++) {
-            float4 of_b[THREAD_N / 4];
-#pragma unroll
-            for (int x = 0; x < THREAD_N / 4; x++) {
-                of_b[x] = *(const float4 *)(tile_b + (k + i) * TILE_N + place.column_of(x));
-            }
+            float column_of_a[THREAD_M];
+            float row_of_b[THREAD_N];
 #pragma unroll
             for (int y = 0; y < THREAD_M; y++) {
-#pragma unroll
-                for (int x = 0; x < THREAD_N / 4; x++) {
-                    sums[y][4 * x] += of_a[y].at[i] * of_b[x].x;
-                    sums[y][4 * x + 1] += of_a[y].at[i] * of_b[x].y;
-                    sums[y][4 * x + 2] += of_a[y].at[i] * of_b[x].z;
-                    sums[y][4 * x + 3] += of_a[y].at[i] * of_b[x].w;
-                }
+                column_of_a[y] = of_a[y].at[i];
             }
+#pragma unroll
+            for (int x = 0; x < THREAD_N; x += 4) {
+                const float4 four =
+                    *(const float4 *)(tile_b + (k + i) * TILE_N + place.column_of(x));
+                row_of_b[x] = four.x;
+                row_of_b[x + 1] = four.y;
+                row_of_b[x + 2] = four.z;
+                row_of_b[x + 3] = four.w;
+            }
+            multiply(sums, column_of_a, row_of_b);
         }
     }
 }
@@ -226,18 +225,9 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
     if (gridDim.z > 1 && !add_other_parts(sums, partials, tickets)) {
         return;
     }
-#pragma unroll
-    for (int y = 0; y < THREAD_M; y++) {
-        const int to_row = row + place.row_of(y);
-#pragma unroll
-        for (int x = 0; x < THREAD_N / 4; x++) {
-            const int to_column = column + place.column_of(x);
-            if (to_row < m && to_column < n) {
-                store_four(c + (int64)to_row * n + to_column, &sums[y][4 * x], n - to_column,
-                           n % 4 == 0, alpha, beta);
-            }
-        }
-    }
+    store_sums(
+        sums, c, m, n, alpha, beta, [=](int y) { return row + place.row_of(y); },
+        [=](int x) { return column + place.column_of(x); });
 }
 
 #endif

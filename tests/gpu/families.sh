@@ -189,9 +189,11 @@ cache = warm
 [sgemm_overlapped]
 template = sgemm
 m = 100
-n = 70
-k = 50
+n = 70, 72
+k = 50, 68
 method = overlapped
+order = squares
+lanes_n = 2, 8
 group_m = 2
 cache = warm
 [sgemm_pipelined]
@@ -200,6 +202,7 @@ m = 100
 n = 70
 k = 50
 method = pipelined
+order = squares
 stages = 2, 3
 split_k = 1, 2
 group_m = 2
