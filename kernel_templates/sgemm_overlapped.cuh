@@ -1,5 +1,9 @@
-// sgemm with METHOD overlapped: two sets of tiles and two sets of fragments alternate, and pointers that
-// move on replace addresses and bounds that are computed anew in every step.
+// sgemm with METHOD overlapped: two sets of tiles and two sets of fragments alternate.
+//
+// A scheduler issues one instruction per cycle, a multiply-add or another, so every other instruction costs
+// as much as a multiply-add. Hence pointers that move on: with addresses and bounds computed anew in every
+// step, 69 % of the cycles had a multiply-add; now 74 % have (3139 and 2888 us, measured as for multiply(),
+// in rows).
 #ifndef SGEMM_OVERLAPPED_CUH
 #define SGEMM_OVERLAPPED_CUH
 

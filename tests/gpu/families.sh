@@ -189,11 +189,10 @@ cache = warm
 [sgemm_overlapped]
 template = sgemm
 m = 100
-n = 70, 72
-k = 50, 68
+(n, k) = (70, 50), (72, 68)
 method = overlapped
 order = squares
-lanes_n = 2, 8
+lanes_n = 2
 group_m = 2
 cache = warm
 [sgemm_pipelined]
