@@ -6,20 +6,31 @@
 //             block_aggregated: one atomic add per tile; ranks come from a scan over the block.
 //             ordered: like block_aggregated, but a tile starts behind all elements that pass in
 //             earlier tiles, which keeps the input order (decoupled look-back, Merrill and Garland
-//             2016). The other methods write in any order.
+//             2016).
+//             streamed, ordered_streamed: the same two orders, but a block keeps reading while it
+//             waits for its place, see filter_streamed.cuh (compute capability 9.0).
+//             The others write in any order.
 // BLOCK_SIZE  threads per block, a multiple of the warp size.
 // NUM_LOAD    elements that a thread holds at once; a tile has BLOCK_SIZE * NUM_LOAD.
-// LOOK_BACK   ordered: a tile polls LOOK_BACK * 32 earlier tiles at a time. If it is too small, a
-//             tile polls repeatedly; if too large, it polls tiles that have not started.
+// LOOK_BACK   ordered, ordered_streamed: a tile polls LOOK_BACK * 32 earlier tiles at a time. If it is
+//             too small, a tile polls repeatedly; if too large, it polls tiles that have not started.
 // POLL_DELAY  ordered: cycles before a tile that had nothing to report is polled again. Polling
 //             delays the answers.
+// STAGES      streamed, ordered_streamed: tiles that a block has in shared memory.
+// VECTOR_WIDTH  streamed, ordered_streamed: elements per access to shared memory.
+// INPUT       streamed, ordered_streamed: evict_first makes L2 drop the input before the output.
 // VALUE_TYPE (part of the problem): see value_types.cuh.
+#include "bulk_copy.cuh"
 #include "value_types.cuh"
 
 #define METHOD_ATOMIC 0
 #define METHOD_WARP_AGGREGATED 1
 #define METHOD_BLOCK_AGGREGATED 2
 #define METHOD_ORDERED 3
+#define METHOD_STREAMED 4
+#define METHOD_ORDERED_STREAMED 5
+#define INPUT_EVICT_NORMAL 0
+#define INPUT_EVICT_FIRST 1
 
 #ifndef METHOD
 #define METHOD METHOD_ATOMIC
@@ -35,6 +46,15 @@
 #endif
 #ifndef POLL_DELAY
 #define POLL_DELAY 0
+#endif
+#ifndef STAGES
+#define STAGES 4
+#endif
+#ifndef VECTOR_WIDTH
+#define VECTOR_WIDTH 1
+#endif
+#ifndef INPUT
+#define INPUT INPUT_EVICT_NORMAL
 #endif
 
 #define WARPS (BLOCK_SIZE / WARP_SIZE)
@@ -55,6 +75,12 @@ __device__ __forceinline__ uint64 take_places(uint64 *count, uint32 places)
 {
     return atomicAdd(count, (uint64)places);
 }
+
+#if METHOD == METHOD_STREAMED || METHOD == METHOD_ORDERED_STREAMED
+
+#include "filter_streamed.cuh"
+
+#else
 
 #if METHOD == METHOD_ATOMIC
 
@@ -293,6 +319,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     }
     write_passing(loaded, pass, tile, out, count, status);
 }
+
+#endif
 
 // One block: every thread counts in its own part of the input, then writes behind the elements of
 // the threads before it.
