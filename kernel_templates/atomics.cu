@@ -9,6 +9,7 @@
 //             warp_aggregated: the warp also combines its threads; one atomic per warp.
 //             block_aggregated: the block also combines its warps; one atomic per block.
 // BLOCK_SIZE  threads per block.
+// VECTOR_WIDTH, NUM_LOAD  elements per load, and loads in flight per thread, for the last three.
 // A smaller grid, with more elements per thread, makes the last three cheaper still.
 //
 // Relaxed order is enough: each update is atomic by itself, and the end of the kernel publishes the
@@ -30,6 +31,13 @@
 #endif
 #ifndef BLOCK_SIZE
 #define BLOCK_SIZE 256
+#endif
+
+#ifndef VECTOR_WIDTH
+#define VECTOR_WIDTH 1
+#endif
+#ifndef NUM_LOAD
+#define NUM_LOAD 1
 #endif
 
 template <typename T> __device__ T contribution(T value)
@@ -85,6 +93,33 @@ __device__ void combine_racily(Value *to, Value value)
     *shared_by_all = Operation::combine(*shared_by_all, value);
 }
 
+// The groups `group`, `group + stride`, … and, of the elements behind the last one, at most one.
+__device__ __forceinline__ Value combine_share(const Value *in, uint64 n, uint64 group,
+                                               uint64 stride)
+{
+    typedef Vector<Value, VECTOR_WIDTH> Group;
+    const uint64 groups = n / VECTOR_WIDTH;
+    const uint64 rest = groups * VECTOR_WIDTH + group;
+    Value mine = rest < n ? contribution(in[rest]) : (Value)Operation::identity();
+    for (; group < groups; group += NUM_LOAD * stride) {
+        Group loaded[NUM_LOAD];
+#pragma unroll
+        for (int j = 0; j < NUM_LOAD; j++) {
+            if (group + j * stride < groups) {
+                loaded[j] = load_cached((const Group *)in + group + j * stride);
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < NUM_LOAD; j++) {
+#pragma unroll
+            for (int k = 0; k < VECTOR_WIDTH && group + j * stride < groups; k++) {
+                mine = Operation::combine(mine, contribution(loaded[j].element[k]));
+            }
+        }
+    }
+    return mine;
+}
+
 extern "C" __global__ void atomics_clear(Value *out)
 {
     *out = Operation::identity();
@@ -94,17 +129,18 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     atomics(const Value *__restrict__ in, uint64 n, Value *out)
 {
     const uint64 stride = (uint64)gridDim.x * BLOCK_SIZE;
-    Value mine = Operation::identity();
-    for (uint64 i = (uint64)blockIdx.x * BLOCK_SIZE + threadIdx.x; i < n; i += stride) {
-        const Value value = contribution(in[i]);
+    uint64 i = (uint64)blockIdx.x * BLOCK_SIZE + threadIdx.x;
 #if METHOD == METHOD_RACY
-        combine_racily(out, value);
-#elif METHOD == METHOD_ATOMIC || METHOD == METHOD_CAS
-        combine_atomically(out, value);
-#else
-        mine = Operation::combine(mine, value);
-#endif
+    for (; i < n; i += stride) {
+        combine_racily(out, contribution(in[i]));
     }
+#elif METHOD == METHOD_ATOMIC || METHOD == METHOD_CAS
+    for (; i < n; i += stride) {
+        combine_atomically(out, contribution(in[i]));
+    }
+#else
+    Value mine = combine_share(in, n, i, stride);
+#endif
 #if METHOD == METHOD_THREAD_LOCAL
     combine_atomically(out, mine);
 #elif METHOD == METHOD_WARP_AGGREGATED
