@@ -19,6 +19,9 @@
 // never wrap in practice. A block reads from the count how many barriers have completed so far: no
 // later barrier can complete before the block has arrived there.
 //
+// What limits them: 132 blocks of 256 threads on an H200 need 0.75 µs with BARRIER lock, and 0.49 µs
+// without the release, which compiles to MEMBAR.ALL.GPU in all its forms. The acquire costs 1 ns.
+//
 // Why they are correct: the first __syncthreads orders the writes of the block before the arrival
 // of thread 0, which releases them. Arrivals are read-modify-writes, each of which continues the
 // release sequences of the earlier ones, so acquiring the complete count acquires from every block.
