@@ -5,7 +5,9 @@
 //   benchmark,type,n,ours_us,peer,peer_us,ratio
 // where ratio = peer_us / ours_us: above 1, ours is faster. The input lines are
 //   reduce_sum   TYPE N CUBIN BLOCK ELEMENTS_PER_BLOCK BLOCKS_PER_SM GRID_FACTOR SHARED_BYTES
-//   filter       TYPE N CUBIN BLOCK ELEMENTS_PER_BLOCK
+//   filter       TYPE N CUBIN BLOCK ELEMENTS_PER_BLOCK SHARED_BYTES (0: not a streamed method)
+//   atomics      TYPE N CUBIN BLOCK ELEMENTS_PER_BLOCK GRID_FACTOR
+//   histogram    OPERATION ORDER N ADDRESSES CUBIN BLOCK ELEMENTS_PER_BLOCK GRID_FACTOR SHARED_BYTES
 //   grid_barrier CUBIN BLOCK GRID
 //   sgemm        M N K CUBIN METHOD BLOCK_X BLOCK_Y TILE_M TILE_N SHARED_BYTES SPLIT_K GROUP_M
 //   gemm_tensor  TYPE M N K CUBIN METHOD GRID BLOCK TILE_M TILE_N SHARED_BYTES CLUSTER GROUP_M
@@ -196,6 +198,27 @@ static void fail(const std::string &benchmark, const std::string &type, size_t n
     exit(1);
 }
 
+template <typename T>
+static __global__ void count_different(const T *a, const T *b, size_t count, unsigned *different)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
+         i += (size_t)gridDim.x * blockDim.x) {
+        if (!((float)a[i] == (float)b[i])) {
+            atomicAdd(different, 1);
+        }
+    }
+}
+
+template <typename T> static bool all_equal(const T *a, const T *b, size_t count)
+{
+    unsigned *different = allocate<unsigned>(1), found = 0;
+    CHECK(cudaMemset(different, 0, sizeof *different));
+    count_different<<<1024, 256>>>(a, b, count, different);
+    CHECK(cudaMemcpy(&found, different, sizeof found, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(different));
+    return found == 0;
+}
+
 // --- our kernels ---
 
 struct Kernel {
@@ -318,25 +341,35 @@ template <typename T>
 static void bench_filter(Clock &clock, const std::string &type, const std::string &benchmark,
                          std::istream &line)
 {
-    size_t n = 0, elements_per_block = 0;
+    size_t n = 0, elements_per_block = 0, shared_bytes = 0;
     int block = 0;
     std::string cubin;
-    line >> n >> cubin >> block >> elements_per_block;
-    const Kernel kernel(cubin, "filter");
-    const CUfunction clear = kernel.get("filter_clear");
+    line >> n >> cubin >> block >> elements_per_block >> shared_bytes;
+    const bool streamed = shared_bytes > 0;
+    const Kernel kernel(cubin, streamed ? "filter_streamed" : "filter");
+    const CUfunction clear = streamed ? nullptr : kernel.get("filter_clear");
     uint64_t tiles = (n + elements_per_block - 1) / elements_per_block;
+    const uint64_t resident = sm_count() * (uint64_t)kernel.blocks_per_sm(block, shared_bytes);
 
     T *in = allocate<T>(n);
-    T *out = allocate<T>(n);
+    T *out = allocate<T>(n), *their_out = allocate<T>(n);
     uint64_t *count = allocate<uint64_t>(1);
     int *their_count = allocate<int>(1);
     uint32_t *ticket = allocate<uint32_t>(1);
+    uint64_t *state = allocate<uint64_t>(1);
     uint64_t *status = allocate<uint64_t>(tiles);
+    CHECK(cudaMemset(state, 0, sizeof *state));
+    CHECK(cudaMemset(status, 0, tiles * sizeof *status));
     fill<<<1024, 256>>>(in, n);
 
     uint64_t elements = n;
     float threshold = 0;
     const std::function<void()> ours = [&] {
+        if (streamed) {
+            launch(kernel.function, (unsigned)std::min(tiles, resident), block, shared_bytes,
+                   {&in, &elements, &threshold, &out, &count, &state, &status});
+            return;
+        }
         launch(clear, (unsigned)std::max<uint64_t>(1, (tiles + 255) / 256), 256, 0,
                {&count, &ticket, &status, &tiles});
         launch(kernel.function, (unsigned)tiles, block, 0,
@@ -345,10 +378,10 @@ static void bench_filter(Clock &clock, const std::string &type, const std::strin
     void *temporary = nullptr;
     size_t temporary_bytes = 0;
     const Above above = {threshold};
-    CHECK(cub::DeviceSelect::If(temporary, temporary_bytes, in, out, their_count, (int)n, above));
+    CHECK(cub::DeviceSelect::If(temporary, temporary_bytes, in, their_out, their_count, (int)n, above));
     temporary = allocate<char>(temporary_bytes);
     const std::function<void()> theirs = [&] {
-        cub::DeviceSelect::If(temporary, temporary_bytes, in, out, their_count, (int)n, above);
+        cub::DeviceSelect::If(temporary, temporary_bytes, in, their_out, their_count, (int)n, above);
     };
 
     ours();
@@ -357,12 +390,13 @@ static void bench_filter(Clock &clock, const std::string &type, const std::strin
     int wanted = 0;
     CHECK(cudaMemcpy(&got, count, sizeof got, cudaMemcpyDeviceToHost));
     CHECK(cudaMemcpy(&wanted, their_count, sizeof wanted, cudaMemcpyDeviceToHost));
-    if (got != (uint64_t)wanted) {
+    if (got != (uint64_t)wanted ||
+        (benchmark == "filter_ordered" && !all_equal(out, their_out, got))) {
         fail(benchmark, type, n);
     }
     compare(clock, benchmark, type, n, ours, "cub::DeviceSelect::If", theirs);
-    for (void *pointer : {(void *)in, (void *)out, (void *)count, (void *)their_count,
-                          (void *)ticket, (void *)status, temporary}) {
+    for (void *pointer : {(void *)in, (void *)out, (void *)their_out, (void *)count, (void *)their_count,
+                          (void *)ticket, (void *)state, (void *)status, temporary}) {
         CHECK(cudaFree(pointer));
     }
 }
@@ -473,27 +507,6 @@ class Cublas
     void *handle = nullptr;
     Gemm gemm = nullptr;
 };
-
-template <typename T>
-static __global__ void count_different(const T *a, const T *b, size_t count, unsigned *different)
-{
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
-         i += (size_t)gridDim.x * blockDim.x) {
-        if (!((float)a[i] == (float)b[i])) {
-            atomicAdd(different, 1);
-        }
-    }
-}
-
-template <typename T> static bool all_equal(const T *a, const T *b, size_t count)
-{
-    unsigned *different = allocate<unsigned>(1), found = 0;
-    CHECK(cudaMemset(different, 0, sizeof *different));
-    count_different<<<1024, 256>>>(a, b, count, different);
-    CHECK(cudaMemcpy(&found, different, sizeof found, cudaMemcpyDeviceToHost));
-    CHECK(cudaFree(different));
-    return found == 0;
-}
 
 static const Cublas &cublas()
 {
@@ -633,6 +646,7 @@ static void bench_gemm(Clock &clock, const std::string &type, std::istream &line
     }
 }
 
+#include "peers_atomics.cuh"
 #include "peers_softmax.cuh"
 
 int main()
@@ -681,12 +695,28 @@ int main()
             } else if (type == "half") {
                 bench_reduce<__half>(clock, type, line);
             }
+        } else if (benchmark == "atomics") {
+            line >> type;
+            if (type == "float") {
+                bench_atomics<float>(clock, type, line);
+            } else if (type == "int32") {
+                bench_atomics<int>(clock, type, line);
+            } else if (type == "double") {
+                bench_atomics<double>(clock, type, line);
+            }
+        } else if (benchmark == "histogram") {
+            line >> type;
+            bench_histogram(clock, type, line);
         } else if (benchmark == "filter" || benchmark == "filter_ordered") {
             line >> type;
             if (type == "float") {
                 bench_filter<float>(clock, type, benchmark, line);
             } else if (type == "int32") {
                 bench_filter<int>(clock, type, benchmark, line);
+            } else if (type == "double") {
+                bench_filter<double>(clock, type, benchmark, line);
+            } else if (type == "half") {
+                bench_filter<__half>(clock, type, benchmark, line);
             }
         } else {
             fprintf(stderr, "peers: unknown benchmark '%s'\n", benchmark.c_str());

@@ -95,13 +95,36 @@ class Peers:
                  number(entry, "parameter.grid_factor"), shared if bulk else 0)
 
     def filter(self, entry):
-        if number(entry, "problem.n") == 0 or entry["problem.value_type"] not in ("float", "int32"):
+        kind = entry["problem.value_type"]
+        element_bytes = {"float": 4, "int32": 4, "double": 8, "half": 2}
+        if number(entry, "problem.n") == 0 or kind not in element_bytes:
             return
-        ordered = entry["parameter.method"] == "ordered"
+        streamed = entry["parameter.method"].endswith("streamed")
         block = number(entry, "parameter.block_size")
-        self.add("filter_ordered" if ordered else "filter", entry["problem.value_type"],
-                 number(entry, "problem.n"), self.cubin(entry), block,
-                 block * number(entry, "parameter.num_load"))
+        elements = block * number(entry, "parameter.num_load")
+        self.add(entry["template"], kind, number(entry, "problem.n"), self.cubin(entry),
+                 block + 32 if streamed else block, elements,
+                 number(entry, "parameter.stages") * elements * element_bytes[kind] if streamed else 0)
+
+    def atomics(self, entry):
+        kind = entry["problem.value_type"]
+        if (entry["problem.operation"] == "sum" and entry["parameter.method"] != "cas"
+                and kind in ("float", "int32", "double")):
+            block = number(entry, "parameter.block_size")
+            elements = block * number(entry, "parameter.vector_width") * number(entry, "parameter.num_load")
+            self.add("atomics", kind, number(entry, "problem.n"), self.cubin(entry), block, elements,
+                     number(entry, "parameter.grid_factor"))
+
+    def histogram(self, entry):
+        operation, order = entry["problem.operation"], entry["problem.order"]
+        if operation == "sum" and order == "random":
+            return
+        addresses = number(entry, "problem.addresses")
+        shared = 4 * addresses * number(entry, "parameter.copies")
+        block = number(entry, "parameter.block_size")
+        self.add("histogram", operation, order, number(entry, "problem.n"), addresses, self.cubin(entry), block,
+                 4 * block * number(entry, "parameter.num_load"), number(entry, "parameter.grid_factor"),
+                 shared if entry["parameter.method"] == "shared" else 0)
 
     def grid_barrier(self, entry):
         if entry["problem.test"] != "latency":
@@ -157,7 +180,8 @@ class Peers:
     def add_entry(self, entry):
         methods = {"reduce_sum": self.reduce_sum, "filter": self.filter, "sgemm": self.sgemm,
                    "gemm_tensor": self.gemm_tensor, "softmax": self.softmax,
-                   "filter_ordered": self.filter, "grid_barrier": self.grid_barrier}
+                   "filter_ordered": self.filter, "atomics": self.atomics,
+                   "histogram": self.histogram, "grid_barrier": self.grid_barrier}
         method = methods.get(entry["template"])
         if method:
             method(entry)
