@@ -133,6 +133,12 @@ vector_width = 8
 order = chunked
 finish = last_block, gather
 cache = warm
+[sum_prefetch]
+template = reduce_sum
+n = 5003
+finish = gather
+prefetch = 1
+cache = warm
 [operations]
 template = reduce_operator
 n = 5003
@@ -167,6 +173,15 @@ barrier = lock, lock_free_parallel, gather, sense, tree, cluster
 n = 5003
 method = atomic, cas, thread_local, warp_aggregated, block_aggregated
 cache = warm
+[histogram]
+n = 5003
+addresses = 100
+operation = count, sum
+order = sorted
+method = global, shared
+aggregate = none, runs
+copies = 1, 2
+cache = warm
 [atomic_operations]
 atomic = add, sub, bit_and, bit_or, bit_xor, max, min, exch, cas
 n = 2048
@@ -176,6 +191,18 @@ method = atomic, warp_aggregated, block_aggregated
 cache = warm
 [filter_ordered]
 n = 5003
+cache = warm
+[filter_streamed]
+template = filter
+n = 300004
+block_size = 64
+method = streamed
+cache = warm
+[filter_ordered_streamed]
+template = filter_ordered
+n = 300004
+block_size = 64
+method = ordered_streamed
 cache = warm
 [lock]
 n = 1024
