@@ -126,28 +126,38 @@ static bool is_needed(const struct cover_entry *cover, const struct cover_sessio
     return needed;
 }
 
+/* Adds a constraint as the figure `name`. */
+static void add_constraint(struct cover_entry *cover, const char *name,
+                           const struct expression *constraint, const struct bindings *device)
+{
+    char *text = constraint_text(constraint, device);
+    char *figure = alloc_format("(%s) ? 1 : 0", text);
+    cover_entry_add_figure(cover, name, figure);
+    free(figure);
+    free(text);
+}
+
 void cover_conditions_add(struct cover_entry *cover, const struct cover_session *session,
                           const struct bindings *device, bool all)
 {
     const struct sweep_kernel *kernel = session->range.kernel;
-    char *allowed = NULL;
+    char *names = NULL;
+    size_t count = 0;
     for (size_t i = 0; i < kernel->constraint_count; i++) {
         const struct expression *constraint = kernel->constraints[i];
         if (all ? !is_of_both(session, constraint) : !is_needed(cover, session, constraint, device))
             continue;
         char *name = alloc_format("allowed_%zu", i + 1);
-        char *text = constraint_text(constraint, device);
-        char *figure = alloc_format("(%s) ? 1 : 0", text);
-        char *both =
-            allowed != NULL ? alloc_format("min(%s, %s)", allowed, name) : alloc_string(name);
-        cover_entry_add_figure(cover, name, figure);
-        free(allowed);
-        free(figure);
-        free(text);
+        char *longer = names != NULL ? alloc_format("%s, %s", names, name) : alloc_string(name);
+        add_constraint(cover, name, constraint, device);
+        free(names);
         free(name);
-        allowed = both;
+        names = longer;
+        count++;
     }
-    if (allowed != NULL)
+    char *allowed = alloc_format(count > 1 ? "min(%s)" : "%s", names != NULL ? names : "");
+    if (count > 0)
         cover_entry_add_figure(cover, "allowed", allowed);
     free(allowed);
+    free(names);
 }
