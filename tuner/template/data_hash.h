@@ -6,7 +6,8 @@
 #include "base/hash.h"
 #include "template/template.h"
 
-/* "" if the template names no file. One that cannot be read counts as empty. */
+/* "" if the template names no file. One that cannot be read counts as empty; of one above 256 MiB, size
+ * and date are taken for its contents. */
 void data_hash_of(const struct template *template, char digits[HASH_BYTES]);
 
 #endif
