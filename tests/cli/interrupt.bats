@@ -328,3 +328,20 @@ busy() {
     autotune report --format csv
     equal "$(count outcome measured)" 20
 }
+
+@test "a bundle that is interrupted leaves nothing behind" {
+    printf '[scale]\nn = 2^12\nblock_size = 64\n' | sweep
+    autotune --config sweep.ini
+    exits 0
+    rm -rf cache
+    start bundle --tuned results/tuned.ini --templates templates --output bundle
+    until compgen -G 'bundle.*' >/dev/null || [ ! -d /proc/$run ]; do :; done
+    kill -TERM "$run" || true
+    code=0
+    wait "$run" || code=$?
+    fails compgen -G 'bundle.*'
+    [ "$code" -eq 0 ] && return # it was faster
+    exits 130
+    has err "interrupted; no bundle was written"
+    [ ! -e bundle ]
+}

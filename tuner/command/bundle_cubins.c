@@ -1,6 +1,7 @@
 #include "command/bundle.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "command/command.h"
 #include "compile/application_source.h"
 #include "compile/bundled_cubin.h"
@@ -15,6 +16,8 @@ static int write_cubin_file(struct bundle *bundle, const char *path,
                             const struct cubin_origin *origin,
                             const struct compilation *compilation, struct error *error)
 {
+    if (interrupt_requested())
+        return error_set(error, ERROR_INTERRUPTED, "interrupted; no bundle was written");
     char *beside = alloc_format("%s.hash", path);
     bundle_note_file(bundle, path);
     bundle_note_file(bundle, beside);

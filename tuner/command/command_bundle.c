@@ -1,6 +1,7 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "base/write_file.h"
 #include "command/bundle.h"
 #include "compile/single_compile.h"
@@ -147,6 +148,7 @@ static int make_bundle(struct bundle *bundle, struct error *error)
     if (bundle->output == NULL)
         return error_set(error, ERROR_USAGE, "no folder to write; name one with --output");
     int status = read_entries(bundle, error);
+    interrupt_install(); /* so that the work folder is removed in any case */
     if (status == 0)
         status = make_work_folder(bundle, error);
     if (status == 0)
