@@ -1,7 +1,6 @@
 #include "command/cover_conditions.h"
 
 #include "base/alloc.h"
-#include "cover/size_plan.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -22,31 +21,21 @@ static bool is_of_both(const struct cover_session *session, const struct express
     return ranges && others;
 }
 
-/* Whether the constraint holds, at a size or, if that is NULL, at all sizes, as far as that can be
- * told without one. */
+/* Whether the constraint holds at every size, as far as that can be told without one. */
 static bool holds(const struct cover_session *session, const struct expression *constraint,
-                  const struct bindings *device, const struct bindings *parameters,
-                  const int64_t *size)
+                  const struct bindings *device, const struct bindings *parameters)
 {
-    struct bindings problem = {0};
     bool result = false;
-    if (size != NULL)
-        problem_range_bind(&session->range, size, &problem);
-    else
-        bindings_copy(&problem, &session->range.fixed);
     const struct scope attributes = {.bindings = device};
-    const struct scope values = {.bindings = &problem, .outer = &attributes};
+    const struct scope values = {.bindings = &session->range.fixed, .outer = &attributes};
     const struct scope scope = {.bindings = parameters, .outer = &values};
-    if (expression_boolean(constraint, &scope, &result, NULL) != 0)
-        result = false;
-    bindings_release(&problem);
-    return result;
+    return expression_boolean(constraint, &scope, &result, NULL) == 0 && result;
 }
 
 static bool applies(const struct cover_session *session, const struct expression *constraint,
                     const struct bindings *device, const struct bindings *parameters)
 {
-    return is_of_both(session, constraint) && !holds(session, constraint, device, parameters, NULL);
+    return is_of_both(session, constraint) && !holds(session, constraint, device, parameters);
 }
 
 bool cover_conditions_apply(const struct cover_session *session, const struct bindings *device,
@@ -57,21 +46,6 @@ bool cover_conditions_apply(const struct cover_session *session, const struct bi
     for (size_t i = 0; i < kernel->constraint_count; i++)
         any = any || applies(session, kernel->constraints[i], device, parameters);
     return any;
-}
-
-bool cover_conditions_hold(const struct cover_session *session, const struct bindings *device,
-                           const struct bindings *parameters)
-{
-    enum { SPREAD = 256 };
-    const struct sweep_kernel *kernel = session->range.kernel;
-    struct sizes sizes = {.axes = problem_range_axes(&session->range)};
-    bool hold = size_plan_first(&session->range, SPREAD, &sizes, NULL) == 0;
-    for (size_t i = 0; i < kernel->constraint_count && hold; i++)
-        for (size_t j = 0; j < sizes.count && hold; j++)
-            hold = !is_of_both(session, kernel->constraints[i]) ||
-                   holds(session, kernel->constraints[i], device, parameters, sizes_at(&sizes, j));
-    sizes_release(&sizes);
-    return hold;
 }
 
 /* --- texts --- */

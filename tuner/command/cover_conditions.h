@@ -24,8 +24,4 @@ void cover_conditions_add(struct cover_entry *cover, const struct cover_session 
 bool cover_conditions_apply(const struct cover_session *session, const struct bindings *device,
                             const struct bindings *parameters);
 
-/* Whether they are allowed at a few hundred sizes that are spread over the range. */
-bool cover_conditions_hold(const struct cover_session *session, const struct bindings *device,
-                           const struct bindings *parameters);
-
 #endif

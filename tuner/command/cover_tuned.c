@@ -73,8 +73,7 @@ static bool add_line(struct cover_entry *cover, const struct cover_session *sess
 {
     const struct bindings *parameters = &cover->configurations[configuration].parameters;
     bool applies = cover_conditions_apply(session, device, parameters);
-    bool always =
-        condition == NULL && (!applies || cover_conditions_hold(session, device, parameters));
+    bool always = condition == NULL && !applies;
     char *text = !applies || always  ? alloc_format("%s", condition != NULL ? condition : "")
                  : condition != NULL ? alloc_format("%s and allowed > 0", condition)
                                      : alloc_string("allowed > 0");
