@@ -6,7 +6,9 @@
 
 #include <stdbool.h>
 
-enum { GPU_TRIALS = 2 }; /* requests about variants that may be under way at once */
+/* Requests about variants that may be under way at once: one that runs, one that is loaded meanwhile, and
+ * one that follows before the coordinator has stored the first one's result. */
+enum { GPU_TRIALS = 3 };
 
 /* Strings and bindings are borrowed until another problem is opened. */
 struct gpu_problem {
