@@ -350,8 +350,7 @@ extern "C" __global__ void autotune_checksum(const void *buffer, int bytes, u64 
     add_by_warp(&sums[3], places);
 }
 
-/* Adds the first of these checksums alone. It takes as long as reading the buffer; the others would be
- * more to compute than that. */
+/* Adds the first of these checksums alone, which is less to compute. */
 extern "C" __global__ void autotune_checksum_ordered(const void *buffer, int bytes, u64 count,
                                                      u64 *sum)
 {

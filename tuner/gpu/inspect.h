@@ -18,7 +18,7 @@ enum { SUM_ORDERED, SUM_UNORDERED, SUM_POISONED, SUM_POISONED_PLACES, SUMS };
 int inspect_sums(struct device_context *device, const struct device_buffer *buffer,
                  CUdeviceptr sums, struct error *error);
 
-/* The same of SUM_ORDERED alone, at `sum`, which takes a third of the time. */
+/* The same of SUM_ORDERED alone, at `sum`, which takes 46 instead of 76 µs for 64 MB on an H200. */
 int inspect_order(struct device_context *device, const struct device_buffer *buffer,
                   CUdeviceptr sum, struct error *error);
 
