@@ -7,6 +7,7 @@
 //                     overlapped: tiled, and a thread reads the next values from shared memory
 //                     while it multiplies these; more in sgemm_overlapped.cuh.
 //                     pipelined: tiled with asynchronous copies; more in sgemm_pipelined.cuh.
+//                     streamed: pipelined, with an equal share of all work for each block.
 // BLOCK_DIM           naive: threads per block in each direction.
 // TILE_M, TILE_N      rows and columns of a block's tile. Larger tiles read A and B less often.
 // TILE_K              depth of a step. Deeper steps need fewer barriers.
@@ -15,7 +16,7 @@
 //                     THREAD_M * THREAD_N registers.
 // MIN_BLOCKS          minimum resident blocks per SM: the second launch bound. It caps registers;
 //                     values that do not fit are spilled. 0 leaves it out.
-// LANES_N             overlapped, pipelined: threads of a warp side by side in n; the other
+// LANES_N             overlapped, pipelined, streamed: threads of a warp side by side in n; the other
 //                     32 / LANES_N are below each other in m.
 // ORDER               rows, squares, serpentine: in which order a thread multiplies; more at
 //                     multiply().
@@ -28,6 +29,7 @@
 #define METHOD_TILED 1
 #define METHOD_PIPELINED 2
 #define METHOD_OVERLAPPED 3
+#define METHOD_STREAMED 4
 
 #define ORDER_ROWS 0
 #define ORDER_SQUARES 1
@@ -184,7 +186,7 @@ __device__ __forceinline__ void store_sums(const float (*sums)[THREAD_N], float 
 
 #endif
 
-#if METHOD == METHOD_OVERLAPPED || METHOD == METHOD_PIPELINED
+#if METHOD == METHOD_OVERLAPPED || METHOD == METHOD_PIPELINED || METHOD == METHOD_STREAMED
 
 #define THREADS_N (TILE_N / THREAD_N)
 #define THREADS_M (TILE_M / THREAD_M)
@@ -192,15 +194,22 @@ __device__ __forceinline__ void store_sums(const float (*sums)[THREAD_N], float 
 
 static_assert(THREADS_N % LANES_N == 0 && THREADS_M % LANES_M == 0, "a block is made of whole warps");
 
+// The row and the column of a tile of C, among tiles_m by tiles_n.
+__device__ __forceinline__ void find_tile(int tile, int tiles_m, int tiles_n, int group_m,
+                                          int &tile_row, int &tile_column)
+{
+    const int in_group = tile % (group_m * tiles_n);
+    const int first = tile / (group_m * tiles_n) * group_m;
+    const int rows = min(tiles_m - first, group_m);
+    tile_row = first + in_group % rows;
+    tile_column = in_group / rows;
+}
+
 // The tile of C that this block computes.
 __device__ __forceinline__ void find_tile(int group_m, int &tile_row, int &tile_column)
 {
-    const int linear = blockIdx.y * gridDim.x + blockIdx.x;
-    const int in_group = linear % (group_m * gridDim.x);
-    const int first = linear / (group_m * gridDim.x) * group_m;
-    const int rows = min((int)gridDim.y - first, group_m);
-    tile_row = first + in_group % rows;
-    tile_column = in_group / rows;
+    find_tile(blockIdx.y * gridDim.x + blockIdx.x, gridDim.y, gridDim.x, group_m, tile_row,
+              tile_column);
 }
 
 // The thread's place among the THREADS_M by THREADS_N of its block.

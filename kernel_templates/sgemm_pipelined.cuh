@@ -1,14 +1,17 @@
-// sgemm with METHOD pipelined: cp.async copies the tiles of the next steps into shared memory while
-// the threads multiply those of this one, and the blocks of a tile can share its k.
+// sgemm with METHOD pipelined or streamed: cp.async copies the tiles of the next steps into shared memory
+// while the threads multiply those of this one, and blocks can share a tile.
 //
 // STAGES    sets of tiles in shared memory. STAGES - 1 steps are on their way at a time.
 // VECTOR_K  elements of a row of A that a thread reads from shared memory at once: 1, 2 or 4. Wider
 //           reads are fewer, but hold THREAD_M * VECTOR_K registers.
 // A warp reads LANES_N groups of four columns of B, and 32 / LANES_N rows of A, at once.
 //
-// gridDim.z (split_k, split_waves), known at run time only, is the number of blocks that share a tile of
-// C, each with a part of k. The last of them to end adds up what the others left in `partials`. For
-// matrices with few tiles.
+// pipelined: gridDim.z (split_k, split_waves), known at run time only, is the number of blocks that share a
+// tile of C, each with a part of k. For matrices with few tiles.
+// streamed: the steps of all tiles, one tile after another, are shared equally by all blocks, whatever their
+// number, so that no SM waits for another (stream-K: Osama et al. 2023). A block's share may begin and end
+// within a tile.
+// The last block of a tile to end adds up what the others left in `partials`.
 #ifndef SGEMM_PIPELINED_CUH
 #define SGEMM_PIPELINED_CUH
 
@@ -139,65 +142,15 @@ __device__ __forceinline__ void multiply_stage(float (*sums)[THREAD_N], const fl
     }
 }
 
-// Adds the sums of all blocks that share this tile. Returns whether this block has the total: the
-// last to arrive does. Each block's sums are stored as its threads hold them.
-__device__ __forceinline__ bool add_other_parts(float (*sums)[THREAD_N], float4 *partials,
-                                                uint32 *tickets)
+// Adds the product of A's columns and B's rows from `first` to `last` - 1 to the sums of the tile at
+// (row, column).
+__device__ __forceinline__ void multiply_part(float (*sums)[THREAD_N], float *stages,
+                                              const float *__restrict__ a,
+                                              const float *__restrict__ b, int m, int n, int k,
+                                              int row, int column, int first, int last,
+                                              const Place &place)
 {
-    __shared__ uint32 ticket;
-    const int groups = THREAD_M * THREAD_N / 4;
-    const int tiles = gridDim.x * gridDim.y;
-    const int tile = blockIdx.y * gridDim.x + blockIdx.x;
-    float4 *own = partials + ((int64)blockIdx.z * tiles + tile) * groups * THREADS + threadIdx.x;
-#pragma unroll
-    for (int i = 0; i < groups; i++) {
-        own[i * THREADS] = ((const float4 *)sums)[i];
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        ticket = increment_acquire_release(&tickets[tile], gridDim.z - 1);
-    }
-    __syncthreads();
-    if (ticket != gridDim.z - 1) {
-        return false;
-    }
-    for (int part = 0; part < gridDim.z; part++) {
-        if (part == blockIdx.z) {
-            continue;
-        }
-        const float4 *other = partials + ((int64)part * tiles + tile) * groups * THREADS + threadIdx.x;
-#pragma unroll
-        for (int i = 0; i < groups; i++) {
-            const float4 four = __ldcg(other + i * THREADS);
-            float *sum = &sums[0][0] + 4 * i;
-            sum[0] += four.x;
-            sum[1] += four.y;
-            sum[2] += four.z;
-            sum[3] += four.w;
-        }
-    }
-    return true;
-}
-
-extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
-                                               const float *__restrict__ a,
-                                               const float *__restrict__ b, float beta, float *c,
-                                               int group_m, float4 *partials, uint32 *tickets)
-{
-    extern __shared__ __align__(16) float stages[];
-    int tile_row;
-    int tile_column;
-    find_tile(group_m, tile_row, tile_column);
-    const int row = tile_row * TILE_M;
-    const int column = tile_column * TILE_N;
-    // this block's part of k, in whole steps
-    const int all_steps = (k + TILE_K - 1) / TILE_K;
-    const int part = (all_steps + gridDim.z - 1) / gridDim.z * TILE_K;
-    const int first = min(k, (int)blockIdx.z * part);
-    const int last = min(k, first + part);
     const int steps = (last - first + TILE_K - 1) / TILE_K;
-    const Place place;
-    float sums[THREAD_M][THREAD_N] = {};
 
     auto fetch = [&](int step) {
         if (step < steps) {
@@ -221,13 +174,180 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
         multiply_stage(sums, stages + step % STAGES * STAGE_FLOATS, place);
     }
     wait_for_stages<0>();
+}
 
-    if (gridDim.z > 1 && !add_other_parts(sums, partials, tickets)) {
-        return;
+// Where a block's sums of a tile are in `partials`, as its threads hold them.
+__device__ __forceinline__ float4 *partial_of(float4 *partials, int64 place)
+{
+    return partials + place * (THREAD_M * THREAD_N / 4) * THREADS + threadIdx.x;
+}
+
+__device__ __forceinline__ void store_partial(float4 *to, const float (*sums)[THREAD_N])
+{
+#pragma unroll
+    for (int i = 0; i < THREAD_M * THREAD_N / 4; i++) {
+        to[i * THREADS] = ((const float4 *)sums)[i];
     }
+}
+
+__device__ __forceinline__ void add_partial(float (*sums)[THREAD_N], const float4 *from)
+{
+#pragma unroll
+    for (int i = 0; i < THREAD_M * THREAD_N / 4; i++) {
+        const float4 four = __ldcg(from + i * THREADS);
+        float *sum = &sums[0][0] + 4 * i;
+        sum[0] += four.x;
+        sum[1] += four.y;
+        sum[2] += four.z;
+        sum[3] += four.w;
+    }
+}
+
+// Whether this block is the last of `parts` to arrive, so that it sees what all others have stored.
+__device__ __forceinline__ bool is_last_of(uint32 parts, uint32 *ticket_of_tile)
+{
+    __shared__ uint32 ticket;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ticket = increment_acquire_release(ticket_of_tile, parts - 1);
+    }
+    __syncthreads();
+    return ticket == parts - 1;
+}
+
+__device__ __forceinline__ void store_tile(float *c, const float (*sums)[THREAD_N], int m, int n,
+                                           int row, int column, float alpha, float beta,
+                                           const Place &place)
+{
     store_sums(
         sums, c, m, n, alpha, beta, [=](int y) { return row + place.row_of(y); },
         [=](int x) { return column + place.column_of(x); });
 }
+
+#if METHOD == METHOD_PIPELINED
+
+// Adds the sums of all blocks that share this tile. Returns whether this block has the total: the
+// last to arrive does.
+__device__ __forceinline__ bool add_other_parts(float (*sums)[THREAD_N], float4 *partials,
+                                                uint32 *tickets)
+{
+    const int tiles = gridDim.x * gridDim.y;
+    const int tile = blockIdx.y * gridDim.x + blockIdx.x;
+    store_partial(partial_of(partials, (int64)blockIdx.z * tiles + tile), sums);
+    if (!is_last_of(gridDim.z, &tickets[tile])) {
+        return false;
+    }
+    for (int part = 0; part < gridDim.z; part++) {
+        if (part != blockIdx.z) {
+            add_partial(sums, partial_of(partials, (int64)part * tiles + tile));
+        }
+    }
+    return true;
+}
+
+extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
+                                               const float *__restrict__ a,
+                                               const float *__restrict__ b, float beta, float *c,
+                                               int group_m, float4 *partials, uint32 *tickets)
+{
+    extern __shared__ __align__(16) float stages[];
+    int tile_row;
+    int tile_column;
+    find_tile(group_m, tile_row, tile_column);
+    const int row = tile_row * TILE_M;
+    const int column = tile_column * TILE_N;
+    // this block's part of k, in whole steps
+    const int all_steps = (k + TILE_K - 1) / TILE_K;
+    const int part = (all_steps + gridDim.z - 1) / gridDim.z * TILE_K;
+    const int first = min(k, (int)blockIdx.z * part);
+    const int last = min(k, first + part);
+    const Place place;
+    float sums[THREAD_M][THREAD_N] = {};
+
+    multiply_part(sums, stages, a, b, m, n, k, row, column, first, last, place);
+    if (gridDim.z > 1 && !add_other_parts(sums, partials, tickets)) {
+        return;
+    }
+    store_tile(c, sums, m, n, row, column, alpha, beta, place);
+}
+
+#else
+
+// The first step of a block's share of `all` steps. Shares are as equal as whole steps allow.
+__device__ __forceinline__ int64 share_begin(int block, int64 all)
+{
+    return all * block / (gridDim.x * gridDim.y);
+}
+
+// The block whose share has step `at`.
+__device__ __forceinline__ int block_of(int64 at, int64 all)
+{
+    return (int)(((at + 1) * (gridDim.x * gridDim.y) - 1) / all);
+}
+
+// A block leaves at most two parts of tiles: of the one that its share begins in, and of the one that
+// it ends in.
+__device__ __forceinline__ int64 place_of_part(int block, int64 tile_begin, int64 all)
+{
+    return 2 * (int64)block + (share_begin(block, all) < tile_begin);
+}
+
+// Adds the sums of all blocks that share the tile of steps `begin` to `end` - 1. Returns whether this
+// block has the total: the last to arrive does.
+__device__ __forceinline__ bool add_other_parts(float (*sums)[THREAD_N], float4 *partials,
+                                                uint32 *ticket, int64 begin, int64 end, int64 all)
+{
+    const int own = blockIdx.y * gridDim.x + blockIdx.x;
+    const int first = block_of(begin, all);
+    const int last = block_of(end - 1, all);
+    store_partial(partial_of(partials, place_of_part(own, begin, all)), sums);
+    if (!is_last_of(last - first + 1, ticket)) {
+        return false;
+    }
+    for (int block = first; block <= last; block++) {
+        if (block != own) {
+            add_partial(sums, partial_of(partials, place_of_part(block, begin, all)));
+        }
+    }
+    return true;
+}
+
+extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
+                                               const float *__restrict__ a,
+                                               const float *__restrict__ b, float beta, float *c,
+                                               int group_m, float4 *partials, uint32 *tickets)
+{
+    extern __shared__ __align__(16) float stages[];
+    const int tiles_m = (m + TILE_M - 1) / TILE_M;
+    const int tiles_n = (n + TILE_N - 1) / TILE_N;
+    const int tile_steps = (k + TILE_K - 1) / TILE_K;
+    const int64 all = (int64)tiles_m * tiles_n * tile_steps;
+    const int block = blockIdx.y * gridDim.x + blockIdx.x;
+    const int64 end = share_begin(block + 1, all);
+    const Place place;
+
+    for (int64 at = share_begin(block, all); at < end;) {
+        const int tile = (int)(at / tile_steps);
+        const int64 tile_begin = (int64)tile * tile_steps;
+        const int64 tile_end = tile_begin + tile_steps;
+        const int64 part_end = min(end, tile_end);
+        int tile_row;
+        int tile_column;
+        find_tile(tile, tiles_m, tiles_n, group_m, tile_row, tile_column);
+        float sums[THREAD_M][THREAD_N] = {};
+
+        __syncthreads(); // everyone has read the sets of the tile before
+        multiply_part(sums, stages, a, b, m, n, k, tile_row * TILE_M, tile_column * TILE_N,
+                      (int)(at - tile_begin) * TILE_K,
+                      min(k, (int)(part_end - tile_begin) * TILE_K), place);
+        if (part_end - at == tile_steps ||
+            add_other_parts(sums, partials, &tickets[tile], tile_begin, tile_end, all)) {
+            store_tile(c, sums, m, n, tile_row * TILE_M, tile_column * TILE_N, alpha, beta, place);
+        }
+        at = part_end;
+    }
+}
+
+#endif
 
 #endif

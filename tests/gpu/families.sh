@@ -233,6 +233,16 @@ stages = 2, 3
 split_k = 1, 2
 group_m = 2
 cache = warm
+[sgemm_streamed]
+template = sgemm
+m = 100
+n = 70
+k = 50
+method = streamed
+stages = 2, 3
+split_waves = 1
+group_m = 2
+cache = warm
 [gemm_tensor]
 (m, n, k) = (100, 72, 88)
 method = mma, wgmma
