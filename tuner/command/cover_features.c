@@ -176,12 +176,24 @@ static void add_term(const struct draft *draft, struct features *terms, const ch
     free(text);
 }
 
+/* Work that is padded to whole tiles. */
+static void add_tiles(const struct draft *draft, struct factors *factors)
+{
+    const struct cover_session *session = draft->session;
+    if (!has_figure(draft, "tiles"))
+        return;
+    factors_add(factors, alloc_string("tiles"));
+    for (size_t axis = 0; axis < session->sizes.axes && session->sizes.axes > 1; axis++)
+        factors_add(factors, alloc_format("tiles * %s", axis_name(session, axis)));
+}
+
 static void add_terms(const struct draft *draft, struct features *terms)
 {
     struct factors work = {0};
     struct factors alignments = {0};
     add_products(draft->session, &work);
     add_work_of_blocks(draft, &work);
+    add_tiles(draft, &work);
     add_alignments(draft->session, &alignments);
     for (size_t candidate = 0; candidate < draft->session->candidates.count; candidate++)
         for (size_t i = 0; i < alignments.count; i++)

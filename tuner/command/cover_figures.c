@@ -51,8 +51,6 @@ static enum taking_place when_of(const struct cover_session *session, const stru
     return holding == total ? ALWAYS : holding == 0 ? NEVER : SOMETIMES;
 }
 
-/* --- extents --- */
-
 /* The expression's text on one line; a new string. */
 static char *one_line(const struct expression *expression)
 {
@@ -65,6 +63,117 @@ static char *one_line(const struct expression *expression)
             text[length++] = (char)(blank ? ' ' : *from);
     }
     return text;
+}
+
+/* --- tiles --- */
+
+/* The first "ceil_div(AXIS, …)" in a text: how many tiles that value is cut into. A new string; NULL if
+ * there is none. */
+static char *division_of(const char *text, const char *axis)
+{
+    static const char call[] = "ceil_div(";
+    size_t letters = strlen(axis);
+    for (const char *at = text; (at = strstr(at, call)) != NULL; at++) {
+        const char *value = at + strlen(call);
+        const char *end = value + strcspn(value, "(),");
+        if (strncmp(value, axis, letters) != 0 || value + letters != end || *end != ',')
+            continue;
+        end = end + 1 + strcspn(end + 1, "(),");
+        if (*end == ')')
+            return alloc_format("%.*s", (int)(end + 1 - at), at);
+    }
+    return NULL;
+}
+
+/* The same in the extents of any launch that takes place. */
+static char *division_in_launches(const struct template *template, const enum taking_place *when,
+                                  const char *axis)
+{
+    char *division = NULL;
+    for (size_t i = 0; i < template->launch_count; i++)
+        for (size_t j = 0;
+             when[i] != NEVER && j < template->launches[i].grid_count && division == NULL; j++) {
+            char *text = one_line(template->launches[i].grid[j]);
+            division = division_of(text, axis);
+            free(text);
+        }
+    return division;
+}
+
+/* "ceil_div(m, tile_m) * ceil_div(n, tile_n)": what a kernel pads its work to. A new string; NULL if it
+ * cuts no value into tiles. */
+static char *tiles_text(const struct cover_session *session, const enum taking_place *when)
+{
+    const struct sweep_kernel *kernel = session->range.kernel;
+    char *text = NULL;
+    for (size_t i = 0; i < session->sizes.axes; i++) {
+        char *division = division_in_launches(&kernel->template, when, kernel->cover.axes[i].name);
+        if (division == NULL)
+            continue;
+        char *longer =
+            text != NULL ? alloc_format("%s * %s", text, division) : alloc_string(division);
+        free(division);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+/* --- parts that expressions share --- */
+
+static const char slots[] = "sm_count * blocks_per_sm";
+
+/* Whether a product may be taken as one value where it is: nothing divides by its first factor alone. */
+static bool is_whole(const char *text, const char *at, size_t length)
+{
+    const char *next = at + length + strspn(at + length, " ");
+    while (at > text && at[-1] == ' ')
+        at--;
+    return (at == text || strchr("/%^", at[-1]) == NULL) && *next != '^';
+}
+
+/* Puts a figure's name in place of its expression; takes over `text`. Lines have to be short. */
+static char *name_part(char *text, const char *part, const char *name)
+{
+    size_t length = part != NULL ? strlen(part) : 0;
+    size_t from = 0;
+    const char *at;
+    while (length > 0 && (at = strstr(text + from, part)) != NULL) {
+        from = (size_t)(at - text);
+        if (!is_whole(text, at, length)) {
+            from += length;
+            continue;
+        }
+        char *shorter = alloc_format("%.*s%s%s", (int)from, text, name, at + length);
+        from += strlen(name);
+        free(text);
+        text = shorter;
+    }
+    return text;
+}
+
+/* --- extents --- */
+
+static bool has_figure(const struct cover_entry *cover, const char *name)
+{
+    for (size_t i = 0; i < cover->figure_count; i++)
+        if (strcmp(cover->figures[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Names what a long expression repeats, so that its line becomes short enough. Takes over `text`. */
+static char *shorten(struct cover_entry *cover, char *text, const char *tiles)
+{
+    enum { LONG = 120 };
+    if (strlen(text) <= LONG)
+        return text;
+    text = name_part(text, tiles, "tiles");
+    if (strstr(text, slots) == NULL)
+        return text;
+    if (!has_figure(cover, "slots"))
+        cover_entry_add_figure(cover, "slots", slots);
+    return name_part(text, slots, "slots");
 }
 
 /* `own`, or "(when) ? own : (rest)" if the launch does not always take place. Takes over both. */
@@ -84,12 +193,13 @@ static char *prefer(const struct launch *launch, enum taking_place when, char *o
 /* A launch's extent. If it is not simple, and only one of several, it becomes a figure of its own:
  * lines have to be short. A new string. */
 static char *launch_extent(struct cover_entry *cover, const struct launch *launch,
-                           enum taking_place when, bool grid, size_t dimension)
+                           enum taking_place when, bool grid, size_t dimension, const char *tiles)
 {
     enum { SIMPLE = 40 };
     struct expression *const *extents = grid ? launch->grid : launch->block;
     size_t count = grid ? launch->grid_count : launch->block_count;
     char *text = dimension < count ? one_line(extents[dimension]) : alloc_string("1");
+    text = shorten(cover, text, tiles);
     if (when == ALWAYS || strlen(text) <= SIMPLE)
         return text;
     char *name =
@@ -105,7 +215,8 @@ static char *launch_extent(struct cover_entry *cover, const struct launch *launc
  * everywhere.
  */
 static char *extent_text(struct cover_entry *cover, const struct template *template,
-                         const enum taking_place *when, bool grid, size_t dimension)
+                         const enum taking_place *when, bool grid, size_t dimension,
+                         const char *tiles)
 {
     char *text = alloc_string("1");
     bool stated = false;
@@ -115,8 +226,8 @@ static char *extent_text(struct cover_entry *cover, const struct template *templ
             if (launch->main != (main != 0) || when[i] == NEVER)
                 continue;
             stated = stated || dimension < (grid ? launch->grid_count : launch->block_count);
-            text = prefer(launch, when[i], launch_extent(cover, launch, when[i], grid, dimension),
-                          text);
+            text = prefer(launch, when[i],
+                          launch_extent(cover, launch, when[i], grid, dimension, tiles), text);
         }
     if (stated)
         return text;
@@ -126,11 +237,11 @@ static char *extent_text(struct cover_entry *cover, const struct template *templ
 
 /* "grid_x * grid_y", with a figure for each; a new string. */
 static char *add_extents(struct cover_entry *cover, const struct template *template,
-                         const enum taking_place *when, bool grid)
+                         const enum taking_place *when, bool grid, const char *tiles)
 {
     char *product = NULL;
     for (size_t i = 0; i < 3; i++) {
-        char *text = extent_text(cover, template, when, grid, i);
+        char *text = extent_text(cover, template, when, grid, i, tiles);
         if (text == NULL)
             continue;
         char *name = alloc_format("%s_%c", grid ? "grid" : "block", "xyz"[i]);
@@ -164,9 +275,12 @@ void cover_figures_add(struct cover_entry *cover, const struct cover_session *se
     enum taking_place *when = alloc_zeroed(template->launch_count, sizeof *when);
     for (size_t i = 0; i < template->launch_count; i++)
         when[i] = when_of(session, &template->launches[i], chosen, count);
-    char *blocks = add_extents(cover, template, when, true);
-    char *threads = add_extents(cover, template, when, false);
     char *axes = product_of_axes(session);
+    char *tiles = tiles_text(session, when);
+    if (tiles != NULL)
+        cover_entry_add_figure(cover, "tiles", tiles);
+    char *blocks = add_extents(cover, template, when, true, tiles);
+    char *threads = add_extents(cover, template, when, false, tiles);
     char *elements = alloc_format("%s / blocks", axes);
     cover_entry_add_figure(cover, "blocks", blocks);
     cover_entry_add_figure(cover, "threads", threads);
@@ -177,6 +291,7 @@ void cover_figures_add(struct cover_entry *cover, const struct cover_session *se
     cover_entry_add_figure(cover, cover_queues[0], "ceil(blocks / sm_count)");
     cover_entry_add_figure(cover, cover_queues[1], "ceil(waves)");
     free(elements);
+    free(tiles);
     free(axes);
     free(threads);
     free(blocks);

@@ -10,7 +10,7 @@
 
 enum {
     BATCH = 4, /* sizes tuned at a time, at most */
-    CANDIDATES_PER_CONFIGURATION = 3
+    CANDIDATES_PER_CONFIGURATION = 4
 };
 
 /* Of a budget: for tuning the first sizes; when no more are tuned; and when nothing further is
@@ -204,7 +204,7 @@ static int compute(struct cover_session *session, struct error *error)
     cover_session_forget(session);
     if (status == 0 && can_nominate(session))
         (void)nominees_nominate(&session->candidates, session->tuned, &session->sizes, weights,
-                                limit < CHOICE_LIMIT ? limit : CHOICE_LIMIT);
+                                limit < NOMINEES_LIMIT ? limit : NOMINEES_LIMIT);
     if (status == 0)
         status = hold_rounds(session, error);
     if (status == 0)

@@ -57,7 +57,7 @@ static void add_estimates(struct cover_entry *cover, const struct cover_session 
     if (first->test_count == 0 || !first->tests[0].against)
         return;
     for (size_t i = 0; i < option->count; i++) {
-        const struct time_model *model = &session->cover.models[option->chosen[i]];
+        const struct time_model *model = &option->models[i];
         size_t parts = (model->count + TERMS_PER_PART - 1) / TERMS_PER_PART;
         for (size_t part = parts; part-- > 0;)
             add_part(cover, session, model, i + 1, part, TERMS_PER_PART);

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +78,7 @@ static double choose(const struct losses *losses, size_t *chosen, size_t count)
 {
     double best = INFINITY;
     double *least = alloc_zeroed(losses->sizes, sizeof *least);
-    size_t grown[CHOICE_LIMIT];
+    size_t *grown = alloc_zeroed(count, sizeof *grown);
     for (size_t first = 0; first < losses->configurations; first++) {
         double objective = grow(losses, first, grown, count, least);
         if (objective >= best - rounding)
@@ -87,6 +86,7 @@ static double choose(const struct losses *losses, size_t *chosen, size_t count)
         best = objective;
         memcpy(chosen, grown, count * sizeof *grown);
     }
+    free(grown);
     free(least);
     return best;
 }
@@ -95,9 +95,8 @@ size_t choice_make(const struct losses *losses, size_t limit, double worth, size
 {
     size_t count = 0;
     double objective = INFINITY;
-    assert(limit <= CHOICE_LIMIT);
+    size_t *more = alloc_zeroed(limit, sizeof *more);
     while (count < limit && count < losses->configurations) {
-        size_t more[CHOICE_LIMIT];
         double after = choose(losses, more, count + 1);
         if (after > objective - worth)
             break;
@@ -105,5 +104,6 @@ size_t choice_make(const struct losses *losses, size_t limit, double worth, size
         count++;
         memcpy(chosen, more, count * sizeof *more);
     }
+    free(more);
     return count;
 }

@@ -13,7 +13,7 @@
 enum { CHOICE_LIMIT = 16 };
 
 /*
- * Chooses at most `limit` configurations (1 to CHOICE_LIMIT), and fewer if another lowers
+ * Chooses at most `limit` configurations, and fewer if another lowers
  * loss_objective() by less than `worth`. The choice is greedy, starts from each configuration in
  * turn, and exchanges chosen ones for others while that helps. Of equals, the one with the lower
  * index is chosen. Returns how many; `chosen` has room for `limit`.

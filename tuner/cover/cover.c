@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "cover/rule_learning.h"
+#include "cover/time_calibration.h"
 
 #include <assert.h>
 #include <math.h>
@@ -118,32 +119,55 @@ static const struct time_model *models_without(const struct given *given, size_t
     return given->models + fold * given->losses->configurations;
 }
 
-/* The estimates of all configurations, from all sizes, become features. */
+/* The chosen configurations' models without a fold, calibrated. A new array; NULL if there is no basis,
+ * or one of them cannot be estimated. */
+static struct time_model *calibrate(const struct given *given, const size_t *chosen, size_t count,
+                                    size_t fold, const bool *kept)
+{
+    if (given->basis == NULL)
+        return NULL;
+    struct time_model *models = alloc_zeroed(count, sizeof *models);
+    bool known = true;
+    for (size_t i = 0; i < count; i++) {
+        models[i] = models_without(given, fold)[chosen[i]];
+        known = known && models[i].count > 0;
+    }
+    if (known) {
+        time_calibration_make(models, chosen, count, given->basis, given->losses, kept);
+        return models;
+    }
+    free(models);
+    return NULL;
+}
+
+/* Each configuration gets a feature for its estimates. */
 static void add_estimates(const struct given *given, struct features *features)
 {
-    const struct time_model *models = models_without(given, given->folds);
-    size_t sizes = given->losses->sizes;
     for (size_t i = 0; i < given->losses->configurations; i++) {
-        struct feature *feature = features_add(features, "time", sizes);
+        struct feature *feature = features_add(features, "time", given->losses->sizes);
         feature->configuration = i;
         feature->estimate = true;
-        for (size_t size = 0; size < sizes; size++)
-            feature->values[size] = time_model_estimate(&models[i], given->basis, size);
     }
 }
 
-/* What the configuration with the least estimate loses at a size, if fold `fold` is not known.
- * LOSS_FAILED if one of them cannot be estimated. */
-static double lose_by_time(const struct given *given, const size_t *chosen, size_t count,
-                           size_t fold, size_t size)
+/* Sets the estimates of an option's configurations. */
+static void set_estimates(const struct given *given, const struct cover_option *option,
+                          struct features *features)
+{
+    for (size_t i = 0; i < option->count && option->models != NULL; i++)
+        for (size_t size = 0; size < given->losses->sizes; size++)
+            features->items[given->first_estimate + option->chosen[i]].values[size] =
+                time_model_estimate(&option->models[i], given->basis, size);
+}
+
+/* What the configuration with the least estimate loses at a size. LOSS_FAILED if there are no models. */
+static double lose_by_time(const struct given *given, const struct time_model *models,
+                           const size_t *chosen, size_t count, size_t size)
 {
     double least_ns = INFINITY;
     double lost = LOSS_FAILED;
-    for (size_t i = 0; i < count && given->basis != NULL; i++) {
-        const struct time_model *model = models_without(given, fold) + chosen[i];
-        double time_ns = time_model_estimate(model, given->basis, size);
-        if (model->count == 0)
-            return LOSS_FAILED; /* there is no such rule */
+    for (size_t i = 0; i < count && models != NULL; i++) {
+        double time_ns = time_model_estimate(&models[i], given->basis, size);
         if (!(time_ns < least_ns))
             continue;
         least_ns = time_ns;
@@ -179,6 +203,7 @@ static void leave_out(const struct given *given, size_t limit, size_t fold, doub
     keep_other_folds(given, fold, kept);
     size_t count = choose(given->losses, limit, kept, chosen);
     size_t learnt = learn(given, chosen, count, kept, rules);
+    struct time_model *models = calibrate(given, chosen, count, fold, kept);
     for (size_t size = fold; size < given->losses->sizes; size += given->folds) {
         double *own = lost + size * WAYS;
         for (size_t i = 0; i < RULE_LEARNT_LINES; i++) {
@@ -186,8 +211,9 @@ static void leave_out(const struct given *given, size_t limit, size_t fold, doub
             own[i] =
                 losses_of(given->losses, chosen[rule_decide(rule, given->features, size)], size);
         }
-        own[BY_TIME] = lose_by_time(given, chosen, count, fold, size);
+        own[BY_TIME] = lose_by_time(given, models, chosen, count, size);
     }
+    free(models);
     free(kept);
 }
 
@@ -229,7 +255,7 @@ static bool is_as_good(const struct losses *losses, const double *lost, const do
 }
 
 /* Makes the rule of each way from all sizes; what they lose there. */
-static void fit(const struct given *given, const struct cover_option *option, struct rule *rules,
+static void fit(const struct given *given, struct cover_option *option, struct rule *rules,
                 double *fitted)
 {
     const struct losses *losses = given->losses;
@@ -238,13 +264,14 @@ static void fit(const struct given *given, const struct cover_option *option, st
     size_t learnt = learn(given, option->chosen, option->count, kept, rules);
     for (size_t i = learnt; i < RULE_LEARNT_LINES; i++)
         rules[i] = rules[learnt - 1];
+    option->models = calibrate(given, option->chosen, option->count, given->folds, kept);
     make_rule_by_time(given, option->chosen, option->count, &rules[BY_TIME]);
     for (size_t size = 0; size < losses->sizes; size++) {
         double *own = fitted + size * WAYS;
         for (size_t i = 0; i < RULE_LEARNT_LINES; i++)
             own[i] = losses_of(losses,
                                option->chosen[rule_decide(&rules[i], given->features, size)], size);
-        own[BY_TIME] = lose_by_time(given, option->chosen, option->count, given->folds, size);
+        own[BY_TIME] = lose_by_time(given, option->models, option->chosen, option->count, size);
     }
     free(kept);
 }
@@ -304,6 +331,7 @@ static void release_option(struct cover_option *option)
 {
     free(option->expected_at);
     free(option->judged_at);
+    free(option->models);
 }
 
 /* The option with the fewest configurations that is as good as any. */
@@ -333,6 +361,8 @@ static void drop_unused(struct cover_option *option, const struct losses *losses
             if (line->configuration == i)
                 line->configuration = count;
         }
+        if (used && option->models != NULL)
+            option->models[count] = option->models[i];
         if (used)
             option->chosen[count++] = option->chosen[i];
     }
@@ -371,12 +401,8 @@ void cover_compute(struct cover *cover, const struct losses *losses, struct feat
         cover->count++;
     }
     cover->best = enough_configurations(cover, losses);
+    set_estimates(&given, &cover->options[cover->best], features);
     drop_unused(&cover->options[cover->best], losses);
-    if (basis != NULL) {
-        size_t size = losses->configurations * sizeof *cover->models;
-        cover->models = alloc_zeroed(losses->configurations, sizeof *cover->models);
-        memcpy(cover->models, models_without(&given, given.folds), size);
-    }
     free(given.models);
 }
 
@@ -384,6 +410,5 @@ void cover_release(struct cover *cover)
 {
     for (size_t i = 0; i < cover->count; i++)
         release_option(&cover->options[i]);
-    free(cover->models);
     *cover = (struct cover){0};
 }

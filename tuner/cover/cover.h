@@ -23,12 +23,13 @@
 struct cover_option {
     size_t chosen[CHOICE_LIMIT];
     size_t count;
-    struct rule rule;     /* its configurations are indices into `chosen` */
-    struct loss least;    /* of the best of these at each size */
-    struct loss fitted;   /* of the rule's choices at the sizes that it was learnt from */
-    struct loss expected; /* at sizes left out */
-    double *expected_at;  /* each size, left out */
-    double *judged_at;    /* by which options are compared: between that and what it loses there */
+    struct rule rule;          /* its configurations are indices into `chosen` */
+    struct time_model *models; /* of each one's time; NULL if there is no basis */
+    struct loss least;         /* of the best of these at each size */
+    struct loss fitted;        /* of the rule's choices at the sizes that it was learnt from */
+    struct loss expected;      /* at sizes left out */
+    double *expected_at;       /* each size, left out */
+    double *judged_at; /* by which options are compared: between that and what it loses there */
 };
 
 struct cover {
@@ -36,7 +37,6 @@ struct cover {
     struct cover_option options[CHOICE_LIMIT];
     size_t count;
     size_t best; /* the option with the fewest configurations that is as good as any */
-    struct time_model *models; /* of each configuration's time; NULL if there is no basis */
 };
 
 /*
@@ -44,8 +44,8 @@ struct cover {
  * configurations that are not chosen are not used. With one size, or one configuration, there is
  * one option. With fewer than three sizes nothing can be left out, and `expected` is `fitted`.
  *
- * With a `basis`, which may be NULL, times are estimated; each configuration's estimate is added to
- * the features.
+ * With a `basis`, which may be NULL, times are estimated; a feature for each configuration's estimate
+ * is added, which is set for those of the best option.
  */
 void cover_compute(struct cover *cover, const struct losses *losses, struct features *features,
                    const struct time_basis *basis, size_t limit);

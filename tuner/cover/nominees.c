@@ -123,7 +123,7 @@ bool nominees_nominate(struct nominees *candidates, const struct study *studies,
 {
     struct nominees list = {0};
     struct losses losses;
-    size_t chosen[CHOICE_LIMIT];
+    size_t chosen[NOMINEES_LIMIT];
     bool added = false;
     for (size_t i = 0; i < candidates->count; i++)
         (void)nominees_add(&list, &candidates->items[i]);
@@ -134,7 +134,7 @@ bool nominees_nominate(struct nominees *candidates, const struct study *studies,
     size_t count = choice_make(&losses, limit, worth_nominating, chosen);
     double least = loss_objective(choice_loss(&losses, chosen, count));
     if (candidates->count == 0 || objective_of(candidates, &list, &losses) > least + worth_adding)
-        for (size_t i = 0; i < count && candidates->count < CHOICE_LIMIT; i++)
+        for (size_t i = 0; i < count && candidates->count < NOMINEES_LIMIT; i++)
             added = nominees_add(candidates, &list.items[chosen[i]]) || added;
     losses_release(&losses);
     free(times);

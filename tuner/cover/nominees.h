@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { NOMINEES_LIMIT = 32 };
+
 struct nominees {
     struct bindings *items;
     size_t count;
@@ -28,7 +30,7 @@ double *nominees_times(const struct nominees *candidates, const struct study *st
 
 /*
  * Nominates configurations from `sizes->count` studies, one for each size: of those that are among
- * the fastest at some size, at most `limit` that together lose least. If one was not tried at a
+ * the fastest at some size, at most `limit` (1 to NOMINEES_LIMIT) that together lose least. If one was not tried at a
  * size, its loss is estimated from the nearest sizes at which it was. `weights` has one weight per
  * size.
  *

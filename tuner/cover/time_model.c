@@ -133,8 +133,7 @@ static void fitting_release(struct fitting *fitting)
     free(fitting->sources);
 }
 
-/* With four digits: what is written is what is used. */
-static double rounded(double factor)
+double time_model_rounded(double factor)
 {
     enum { DIGITS = 4 };
     double exponent = DIGITS - 1 - floor(log10(factor));
@@ -180,7 +179,7 @@ void time_model_fit(struct time_model *model, const struct time_basis *basis, si
         model->count++;
         for (size_t i = 0; i < model->count; i++) {
             model->terms[i] = fitting.sources[chosen[i]];
-            model->factors[i] = rounded(factors[i] / fitting.lengths[chosen[i]]);
+            model->factors[i] = time_model_rounded(factors[i] / fitting.lengths[chosen[i]]);
         }
     }
     fitting_release(&fitting);

@@ -34,6 +34,9 @@ struct time_model {
 void time_model_fit(struct time_model *model, const struct time_basis *basis, size_t configuration,
                     const bool *kept);
 
+/* A factor with four digits: what is written is what is used. */
+double time_model_rounded(double factor);
+
 /* In nanoseconds; INFINITY if the model has no terms. */
 double time_model_estimate(const struct time_model *model, const struct time_basis *basis,
                            size_t size);
