@@ -7,11 +7,16 @@
 
 /* --- constants --- */
 
+static bool is_same(double a, double b)
+{
+    return isnan(a) ? isnan(b) != 0
+                    : !(a < b) && !(a > b) && !isnan(b) && !signbit(a) == !signbit(b);
+}
+
 static size_t find_constant(const struct decision_code *code, double constant)
 {
     size_t i = 0;
-    while (i < code->constant_count &&
-           memcmp(&code->constants[i], &constant, sizeof constant) != 0) /* NAN, too */
+    while (i < code->constant_count && !is_same(code->constants[i], constant))
         i++;
     return i;
 }

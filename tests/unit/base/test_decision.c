@@ -75,7 +75,7 @@ static double value_of(const char *text, enum decision_type type)
     struct decision_code_part part = decision_code_add(&code, program.steps, program.count);
     decision_code_start(&code, values, places);
     double again = decision_code_evaluate(&code, &part, places);
-    if (memcmp(&again, &value, sizeof value) != 0)
+    if (isnan(value) ? !isnan(again) : !(fabs(again - value) <= 0))
         fail_msg("'%s': %g without a stack, %g with one", text, again, value);
     return value;
 }
