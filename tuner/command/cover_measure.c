@@ -267,16 +267,18 @@ static int choose_next(const struct cover_session *session, size_t batch, struct
     return status;
 }
 
-/* How many more sizes there is time for, in one batch of at most `most`, until so many are known. */
+/* How many more sizes there is time for, in one batch of at most `most`, until so many are known or
+ * left out. */
 static size_t batch_size(const struct cover_session *session, double size_s, double share,
                          size_t most, size_t limit)
 {
     double sizes =
         session->limits.budget_s > 0 ? left_s(session, share) / fmax(size_s, 1e-3) : (double)most;
     size_t batch = sizes < (double)most ? (size_t)sizes : most;
-    if (session->sizes.count >= limit)
+    size_t seen = session->sizes.count + session->left_out.count;
+    if (seen >= limit)
         return 0;
-    return session->sizes.count + batch <= limit ? batch : limit - session->sizes.count;
+    return seen + batch <= limit ? batch : limit - seen;
 }
 
 /* Tunes further sizes, as long as there are any that are worth it. */

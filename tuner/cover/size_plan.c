@@ -187,6 +187,7 @@ static const int64_t *most_doubtful(const struct size_doubts *doubts, const stru
         size_t count = find_neighbours(doubts->sizes, size, neighbours);
         double distance =
             fmin(sizes_nearest(doubts->sizes, size, &unused), sizes_nearest(next, size, &unused));
+        distance = fmin(distance, sizes_nearest(doubts->left_out, size, &unused));
         if (spread->axes == 1 && count > 2) /* one on each side */
             count = 2;
         double worth = distance * (base + doubt(doubts, neighbours, count));

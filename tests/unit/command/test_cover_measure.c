@@ -36,6 +36,7 @@ static struct {
     double spent_s;
     struct bindings variants[VARIANTS];
     size_t count;
+    size_t tuned; /* sizes */
 } machine;
 
 static double parameter(const struct bindings *parameters, const char *name)
@@ -82,6 +83,12 @@ static double some_fail(const struct bindings *parameters, double n)
 {
     bool fails = parameter(parameters, "num_load") > 4 && n < 1 << 18;
     return fails ? 0 : in_waves(parameters, n);
+}
+
+/* There is no memory for large problems. */
+static double large_fail(const struct bindings *parameters, double n)
+{
+    return n > 1 << 20 ? 0 : in_waves(parameters, n);
 }
 
 /* --- its runs, in place of cover_runs.c --- */
@@ -148,6 +155,7 @@ int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
     double most = limits->budget_s > 0 ? floor(limits->budget_s / each_s / (double)sizes->count)
                                        : (double)machine.count;
     (void)error;
+    machine.tuned += sizes->count;
     for (size_t i = 0; i < sizes->count; i++) {
         begin_study(session, sizes_at(sizes, i), &studies[i]);
         for (size_t j = 0; j < machine.count && (double)j < most; j++) {
@@ -327,6 +335,14 @@ static void what_fails_at_some_sizes_is_not_chosen_there(void **state)
     assert_true(quality.mean > 0.993 && quality.worst > 0.93);
 }
 
+static void where_everything_fails_it_is_not_tried_for_ever(void **state)
+{
+    (void)state;
+    size_t count;
+    (void)make_cover(large_fail, 0.01, 1, 0, &count);
+    assert_true(machine.tuned < 20);
+}
+
 static void a_budget_is_kept(void **state)
 {
     (void)state;
@@ -344,6 +360,7 @@ int main(void)
         SCRATCH_TEST(one_that_is_best_everywhere_is_shipped_alone),
         SCRATCH_TEST(of_ties_one_is_shipped),
         SCRATCH_TEST(what_fails_at_some_sizes_is_not_chosen_there),
+        SCRATCH_TEST(where_everything_fails_it_is_not_tried_for_ever),
         SCRATCH_TEST(a_budget_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
