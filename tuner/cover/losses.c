@@ -19,10 +19,21 @@ static double best_ns(const double *times_ns, size_t configurations, size_t size
     return best;
 }
 
-static double loss_of_time(double time_ns, double best)
+/* The worst time at a size; 0: nothing was measured. */
+static double worst_ns(const double *times_ns, size_t configurations, size_t sizes, size_t size)
+{
+    double worst = 0;
+    for (size_t i = 0; i < configurations; i++)
+        worst = fmax(worst, times_ns[i * sizes + size]);
+    return worst;
+}
+
+static double loss_of_time(double time_ns, double best, double worst)
 {
     if (best <= 0)
         return 0;
+    if (time_ns <= TIME_RULED_OUT)
+        time_ns = worst;
     if (time_ns <= TIME_FAILED)
         return LOSS_FAILED;
     return time_ns > 0 ? fmin(log(time_ns / best), LOSS_FAILED) : LOSS_MISSING;
@@ -46,8 +57,10 @@ void losses_init(struct losses *losses, const double *times_ns, size_t configura
                               .weights = alloc_zeroed(sizes, sizeof(double))};
     for (size_t size = 0; size < sizes; size++) {
         double best = best_ns(times_ns, configurations, sizes, size);
+        double worst = worst_ns(times_ns, configurations, sizes, size);
         for (size_t i = 0; i < configurations; i++)
-            losses->values[i * sizes + size] = loss_of_time(times_ns[i * sizes + size], best);
+            losses->values[i * sizes + size] =
+                loss_of_time(times_ns[i * sizes + size], best, worst);
         losses->weights[size] = weights != NULL ? weights[size] : 1;
     }
     normalise(losses->weights, sizes);

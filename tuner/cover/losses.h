@@ -13,8 +13,9 @@
 /* What may stand in place of a time in a table of times. */
 #define TIME_MISSING (-1.0)
 #define TIME_FAILED (-2.0)
+#define TIME_RULED_OUT (-3.0) /* by a constraint: a rule passes it over there */
 
-/* The loss of a failure: so much worse than any slow variant that it is chosen only if nothing else
+/* What is ruled out loses as much as the worst that was measured there. The loss of a failure: so much worse than any slow variant that it is chosen only if nothing else
  * is left. What was not measured counts as twice as slow as the best. */
 #define LOSS_FAILED 7.0
 #define LOSS_MISSING 0.6931471805599453
@@ -27,8 +28,8 @@ struct losses {
 };
 
 /*
- * The losses of `times_ns`, [configuration * sizes + size], with a positive time, TIME_MISSING or
- * TIME_FAILED in each place. A size at which nothing was measured loses nothing, whatever is
+ * The losses of `times_ns`, [configuration * sizes + size], with a positive time, TIME_MISSING,
+ * TIME_FAILED or TIME_RULED_OUT in each place. A size at which nothing was measured loses nothing, whatever is
  * chosen. If `weights` is NULL, all sizes weigh the same; otherwise weights are positive and need
  * not add up to 1.
  */

@@ -55,7 +55,7 @@ double *nominees_times(const struct nominees *candidates, const struct study *st
     for (size_t i = 0; i < count; i++) {
         const struct study *study = &studies[i];
         bool partial = study->result_count == 0 || study_is_partial(study);
-        double absent = partial ? TIME_MISSING : TIME_FAILED;
+        double absent = partial ? TIME_MISSING : TIME_RULED_OUT;
         for (size_t j = 0; j < candidates->count; j++)
             times[j * count + i] = absent;
         for (size_t j = 0; j < study->result_count; j++) {

@@ -24,7 +24,8 @@ bool nominees_add(struct nominees *candidates, const struct bindings *parameters
 void nominees_release(struct nominees *candidates);
 
 /* The median time of each candidate in each study, [candidate * count + study]; TIME_FAILED for what
- * failed or a constraint rules out, TIME_MISSING for what was not tried. A new array. */
+ * failed, TIME_RULED_OUT for what a constraint rules out, TIME_MISSING for what was not tried. A new
+ * array. */
 double *nominees_times(const struct nominees *candidates, const struct study *studies,
                        size_t count);
 

@@ -109,7 +109,7 @@ static void test_times_tell_failed_from_not_tried(void **state)
     assert_true(times[0] == 100 && times[1] == 100 && times[2] == 100);
     assert_true(times[SIZES] == TIME_FAILED);
     assert_true(times[SIZES + 1] == TIME_MISSING);
-    assert_true(times[SIZES + 2] == TIME_FAILED);
+    assert_true(times[SIZES + 2] == TIME_RULED_OUT);
     free(times);
     bindings_release(&parameters);
     scene_release(&scene);
