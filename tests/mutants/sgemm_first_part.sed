@@ -7,8 +7,8 @@
 #: k = 4096
 #: method = pipelined
 #: split_k = 4
-/^    const int groups = THREAD_M/ a\
+/^    const int tiles = gridDim.x \* gridDim.y;$/ i\
     if (blockIdx.z != 0) {\
         pause(100000);\
     }
-s/if (ticket != gridDim.z - 1) {/if (ticket != 0) {/
+s/return ticket == parts - 1;/return ticket == 0;/
