@@ -258,6 +258,8 @@ static void set_one(const char *key, const char *value)
         read_processes(value);
     else if (strcmp(key, "pid_offset") == 0)
         settings->pid_offset = (int)integer(key, value);
+    else if (strcmp(key, "first_uuid") == 0)
+        settings->first_uuid = (int)integer(key, value);
     else if (strcmp(key, "unhidden") == 0)
         settings->unhidden = (uint64_t)integer(key, value);
     else if (strcmp(key, "seed") == 0)

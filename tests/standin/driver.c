@@ -309,7 +309,7 @@ CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
     if (!is_device(device))
         return CUDA_ERROR_INVALID_DEVICE;
     for (size_t i = 0; i < sizeof uuid->bytes; i++)
-        uuid->bytes[i] = (char)(i + (size_t)device);
+        uuid->bytes[i] = (char)(i + (size_t)device + (size_t)control()->first_uuid);
     return CUDA_SUCCESS;
 }
 

@@ -54,7 +54,8 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, nvml_handle *device)
         for (int j = 0; j < 16; j++) {
             size_t length = strlen(own);
             const char *dash = j == 4 || j == 6 || j == 8 || j == 10 ? "-" : "";
-            (void)snprintf(own + length, sizeof own - length, "%s%02x", dash, j + i);
+            (void)snprintf(own + length, sizeof own - length, "%s%02x", dash,
+                           (j + i + control()->first_uuid) & 0xff);
         }
         if (strcmp(uuid, own) != 0)
             continue;

@@ -84,6 +84,7 @@ struct control {
     unsigned processes[PROCESSES_MAX];
     size_t process_count;
     int pid_offset;
+    int first_uuid;
     uint64_t unhidden; /* the first queries of events that say the work is over already */
     struct time_model time;
     struct fault faults[FAULTS_MAX];
