@@ -22,6 +22,7 @@ compile         base template record
 gpu             base template record compile
 tune            base template search record compile
 report          base template search record cover compile
+mpi             base
 command         base template search record cover exchange compile gpu tune report
 library         base/cover_section base/ini_reader base/literal base/tuned_reader
 library/kernel  base template record compile gpu
@@ -33,6 +34,7 @@ man
 headers='
 ^cuda_occupancy[.]h$  record/occupancy.c
 ^nvrtc[.]h$           compile
+^mpi[.]h$             mpi/peers.c
 ^(cuda|nvml)          gpu
 '
 

@@ -23,7 +23,8 @@ enum {
     ASLEEP_NS = 100000000
 };
 
-static int spawn(pid_t *pid, int socket, const char *role, const char *argument)
+static int spawn(pid_t *pid, const struct worker_program *program, int socket, const char *role,
+                 const char *argument)
 {
     char *arguments[] = {(char[]){"autotune"}, (char[]){"worker"}, strdupa(role),
                          argument != NULL ? strdupa(argument) : NULL, NULL};
@@ -42,7 +43,10 @@ static int spawn(pid_t *pid, int socket, const char *role, const char *argument)
     /* in its own process group, the worker does not receive Ctrl-C */
     (void)posix_spawnattr_setpgroup(&attributes, 0);
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-    int status = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, arguments, environ);
+    if (program->folder != NULL)
+        (void)posix_spawn_file_actions_addchdir_np(&actions, program->folder);
+    int status = posix_spawn(pid, program->path != NULL ? program->path : "/proc/self/exe",
+                             &actions, &attributes, arguments, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)posix_spawnattr_destroy(&attributes);
     return status;
@@ -59,13 +63,28 @@ static void limit_sending(int socket)
     (void)setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
 }
 
-int worker_start(struct worker *worker, const char *role, const char *argument, struct error *error)
+static int make_sockets(struct worker *worker, int sockets[2], struct error *error)
+{
+    *worker = (struct worker){.channel = {.in = -1, .out = -1}};
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0
+               ? 0
+               : error_set_errno(error, ERROR_WORKER, "cannot create a socket for a worker");
+}
+
+static void open_channel(struct worker *worker, int socket)
+{
+    limit_sending(socket);
+    channel_init(&worker->channel, socket, socket);
+}
+
+int worker_start_program(struct worker *worker, const struct worker_program *program,
+                         const char *role, const char *argument, struct error *error)
 {
     int sockets[2];
-    *worker = (struct worker){.channel = {.in = -1, .out = -1}};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
-        return error_set_errno(error, ERROR_WORKER, "cannot create a socket for a worker");
-    int status = spawn(&worker->pid, sockets[1], role, argument);
+    int made = make_sockets(worker, sockets, error);
+    if (made != 0)
+        return made;
+    int status = spawn(&worker->pid, program, sockets[1], role, argument);
     (void)close(sockets[1]);
     if (status != 0) {
         (void)close(sockets[0]);
@@ -73,9 +92,47 @@ int worker_start(struct worker *worker, const char *role, const char *argument, 
         return error_set(error, ERROR_WORKER, "cannot start a %s worker: %s", role,
                          strerror(status));
     }
-    limit_sending(sockets[0]);
-    channel_init(&worker->channel, sockets[0], sockets[0]);
+    open_channel(worker, sockets[0]);
     return 0;
+}
+
+static int start_elsewhere(struct worker *worker, struct node *node, const char *role,
+                           const char *argument, struct error *error)
+{
+    int sockets[2];
+    int status = make_sockets(worker, sockets, error);
+    if (status != 0)
+        return status;
+    worker->remote = node_start_worker(node, sockets[1], role, argument, error);
+    (void)close(sockets[1]);
+    if (worker->remote == NULL) {
+        (void)close(sockets[0]);
+        return ERROR_WORKER;
+    }
+    open_channel(worker, sockets[0]);
+    return 0;
+}
+
+int worker_start(struct worker *worker, struct node *node, const char *role, const char *argument,
+                 struct error *error)
+{
+    const struct worker_program this_one = {0};
+    return node_is_here(node) ? worker_start_program(worker, &this_one, role, argument, error)
+                              : start_elsewhere(worker, node, role, argument, error);
+}
+
+bool worker_is_running(const struct worker *worker)
+{
+    return worker->pid > 0 || worker->remote != NULL;
+}
+
+/* The node counts from the last request on. */
+static int64_t starved_elsewhere(struct node_worker *remote)
+{
+    node_worker_update(remote);
+    int64_t starved_ns = remote->starved_ns;
+    remote->starved_ns = 0;
+    return starved_ns;
 }
 
 /* The second number of /proc/PID/schedstat; 0 without that file. */
@@ -83,6 +140,8 @@ int64_t worker_starved_ns(struct worker *worker)
 {
     char path[32];
     long long starved_ns = 0;
+    if (worker->remote != NULL)
+        return starved_elsewhere(worker->remote);
     (void)snprintf(path, sizeof path, "/proc/%ld/schedstat", (long)worker->pid);
     FILE *file = worker->pid > 0 ? fopen(path, "re") : NULL;
     if (file == NULL)
@@ -103,6 +162,10 @@ bool worker_is_stopped(const struct worker *worker)
 {
     char path[32];
     char line[96] = "";
+    if (worker->remote != NULL) {
+        node_worker_update(worker->remote);
+        return worker->remote->stopped || worker->remote->node->silent;
+    }
     (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)worker->pid);
     FILE *file = worker->pid > 0 ? fopen(path, "re") : NULL;
     if (file == NULL)
@@ -150,13 +213,41 @@ static bool wait_for(pid_t pid, int timeout_ms, int *status)
 
 void worker_kill(const struct worker *worker)
 {
+    if (worker->remote != NULL)
+        node_worker_kill(worker->remote);
     if (worker->pid > 0)
         (void)kill(-worker->pid, SIGKILL); /* its process group */
+}
+
+/* Its node ends it, if it has not ended. */
+static void forget_remote(struct worker *worker)
+{
+    channel_release(&worker->channel);
+    node_worker_free(worker->remote);
+    worker->remote = NULL;
+}
+
+static bool has_ended_elsewhere(struct worker *worker)
+{
+    bool ended = node_worker_await_end(worker->remote, 0);
+    if (ended)
+        forget_remote(worker);
+    return ended;
+}
+
+static bool stop_elsewhere(struct worker *worker)
+{
+    node_worker_kill(worker->remote);
+    bool ended = node_worker_await_end(worker->remote, KILL_TIMEOUT_MS);
+    forget_remote(worker);
+    return ended;
 }
 
 bool worker_has_ended(struct worker *worker)
 {
     int status;
+    if (worker->remote != NULL)
+        return has_ended_elsewhere(worker);
     if (worker->pid > 0 && !wait_for(worker->pid, 0, &status))
         return false;
     if (worker->pid > 0)
@@ -169,6 +260,8 @@ bool worker_stop(struct worker *worker)
 {
     int status = 0;
     bool ended = true;
+    if (worker->remote != NULL)
+        return stop_elsewhere(worker);
     if (worker->pid > 0) {
         worker_kill(worker);
         ended = wait_for(worker->pid, KILL_TIMEOUT_MS, &status);
@@ -176,6 +269,15 @@ bool worker_stop(struct worker *worker)
     }
     worker->pid = 0;
     return ended;
+}
+
+void worker_dismiss(struct worker *worker)
+{
+    if (worker->remote != NULL) {
+        node_worker_kill(worker->remote);
+        forget_remote(worker);
+    }
+    (void)worker_stop(worker);
 }
 
 /* Waits for the process to exit; kills it after two seconds, because a hung kernel may keep it in
@@ -202,17 +304,48 @@ void worker_end(struct worker *worker)
     worker_stop(worker);
 }
 
-bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES])
+/* Returns whether it was killed from outside. */
+static bool describe_end(int status, char reason[WORKER_REASON_BYTES])
 {
-    channel_release(&worker->channel);
-    int status = wait_or_kill(worker->pid);
-    worker->pid = 0;
     if (WIFSIGNALED(status))
         (void)snprintf(reason, WORKER_REASON_BYTES, "was killed by signal %d (%s)",
                        WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         (void)snprintf(reason, WORKER_REASON_BYTES, "ended with status %d", WEXITSTATUS(status));
     return WIFSIGNALED(status) && !is_fault(WTERMSIG(status));
+}
+
+static bool reap_elsewhere(struct worker *worker, char reason[WORKER_REASON_BYTES])
+{
+    struct node_worker *remote = worker->remote;
+    bool ended = node_worker_await_end(remote, END_TIMEOUT_MS + KILL_TIMEOUT_MS);
+    bool killed = !ended || remote->killed;
+    (void)snprintf(reason, WORKER_REASON_BYTES, "%s", ended ? remote->reason : "did not exit");
+    forget_remote(worker);
+    return killed;
+}
+
+bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES])
+{
+    if (worker->remote != NULL)
+        return reap_elsewhere(worker, reason);
+    channel_release(&worker->channel);
+    int status = wait_or_kill(worker->pid);
+    worker->pid = 0;
+    return describe_end(status, reason);
+}
+
+bool worker_try_reap(struct worker *worker, bool late, char reason[WORKER_REASON_BYTES],
+                     bool *killed)
+{
+    int status = 0;
+    if (late)
+        worker_kill(worker);
+    if (!wait_for(worker->pid, 0, &status))
+        return false;
+    worker->pid = 0;
+    *killed = describe_end(late ? EXIT_FAILURE << 8 : status, reason);
+    return true;
 }
 
 double worker_timeout_s(double usual_s)

@@ -2,26 +2,42 @@
  * A worker process, as the coordinator sees it: another instance of this executable, started as
  * `autotune worker …` with a socket as its standard input and output. The coordinator stops it by
  * killing it; it also dies with the coordinator.
+ *
+ * In a cluster, a worker may run on another machine (node.h): then its node does all this.
  */
 #ifndef AUTOTUNE_WORKER_H
 #define AUTOTUNE_WORKER_H
 
 #include "base/channel.h"
 #include "base/error.h"
+#include "base/node.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct worker {
-    pid_t pid; /* 0: not running */
+    pid_t pid; /* of a process of this machine; 0: it is not running, or not here */
+    struct node_worker *remote; /* on another one; NULL: it is not running, or it is here */
     struct channel channel;
     int64_t starved_ns; /* worker_starved_ns() so far */
 };
 
-/* Starts `autotune worker ROLE [ARGUMENT]`. Returns 0 or ERROR_WORKER. */
-int worker_start(struct worker *worker, const char *role, const char *argument,
+/* What is started, and in which folder. Zeroed: this executable, in this folder. */
+struct worker_program {
+    const char *path;
+    const char *folder;
+};
+
+/* Starts `autotune worker ROLE [ARGUMENT]` on that node; NULL: here. Returns 0 or ERROR_WORKER. */
+int worker_start(struct worker *worker, struct node *node, const char *role, const char *argument,
                  struct error *error);
+
+/* The same here, with another program than this one. */
+int worker_start_program(struct worker *worker, const struct worker_program *program,
+                         const char *role, const char *argument, struct error *error);
+
+bool worker_is_running(const struct worker *worker);
 
 /*
  * How long the worker wanted to run but had to wait for a processor, since the last call. Add
@@ -33,7 +49,8 @@ int64_t worker_starved_ns(struct worker *worker);
 /*
  * Whether the worker is stopped (SIGSTOP, a debugger): then it is not at fault if it misses a
  * deadline. worker_was_asleep(): the same if the caller itself noticed the deadline this late,
- * since what stopped the caller has probably stopped the worker, too.
+ * since what stopped the caller has probably stopped the worker, too. A worker of a machine that is
+ * silent counts as stopped.
  */
 bool worker_is_stopped(const struct worker *worker);
 bool worker_was_asleep(int64_t deadline_ns);
@@ -43,6 +60,9 @@ bool worker_was_asleep(int64_t deadline_ns);
  * channel. Gives up after half a minute and returns false: the driver keeps the worker from exiting.
  */
 bool worker_stop(struct worker *worker);
+
+/* The same without waiting, for a worker of another machine. */
+void worker_dismiss(struct worker *worker);
 
 /* Sends the signal that kills the worker and its child processes; worker_stop() then waits. */
 void worker_kill(const struct worker *worker);
@@ -64,6 +84,11 @@ void worker_end(struct worker *worker);
  */
 enum { WORKER_REASON_BYTES = 128, WORKER_KILL_LIMIT = 3 };
 bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES]);
+
+/* The same without waiting, for a worker of this machine: false if it has not exited. From when it is
+ * `late`, it is killed. */
+bool worker_try_reap(struct worker *worker, bool late, char reason[WORKER_REASON_BYTES],
+                     bool *killed);
 
 /*
  * Seconds that a worker may take to start, to open a problem or to load a variant:

@@ -4,6 +4,7 @@
 #include "base/worker.h"
 #include "compile/compile_worker.h"
 #include "gpu/device_worker.h"
+#include "tune/lock_worker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,8 @@ int command_worker(int argc, const char **argv, struct error *error)
     struct channel channel;
     bool compiles = argc > 1 && strcmp(argv[1], "compile") == 0;
     bool spare = argc > 1 && strcmp(argv[1], "spare") == 0;
-    if (!compiles && !spare && (argc < 2 || strcmp(argv[1], "device") != 0))
+    bool locks = argc > 2 && strcmp(argv[1], "lock") == 0; /* for other machines alone */
+    if (!compiles && !spare && !locks && (argc < 2 || strcmp(argv[1], "device") != 0))
         return error_set(error, ERROR_USAGE,
                          "workers are started as `autotune worker compile`, "
                          "`autotune worker device [N]` or `autotune worker spare [N]`");
@@ -37,8 +39,9 @@ int command_worker(int argc, const char **argv, struct error *error)
     if (status != 0)
         return status;
     int ordinal = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
-    status = compiles ? compile_worker_run(&channel, error)
-                      : device_worker_run(&channel, ordinal, spare, error);
+    status = locks      ? lock_worker_run(&channel, argv[2], error)
+             : compiles ? compile_worker_run(&channel, error)
+                        : device_worker_run(&channel, ordinal, spare, error);
     channel_release(&channel);
     error->message[0] = '\0'; /* it was sent through the channel */
     return status;

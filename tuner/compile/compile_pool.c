@@ -30,8 +30,18 @@ struct queued_job {
     struct options options;
 };
 
+/* A machine. */
+struct compile_place {
+    struct node *node; /* NULL: this one */
+    size_t limit;      /* of its workers */
+    size_t workers;
+    double busy_s; /* of all that it had */
+    size_t jobs;
+};
+
 struct compile_worker {
     struct compile_pool *pool;
+    struct compile_place *place;
     struct event_source source; /* its deadline: for the greeting, or for the job */
     struct worker worker;
     bool ready;
@@ -42,7 +52,8 @@ struct compile_worker {
 struct compile_pool {
     struct event_loop *loop;
     struct event_source source; /* hands out jobs before each wait */
-    size_t worker_limit;
+    struct compile_place *places;
+    size_t place_count;
     double timeout_s;
     char *cache_folder;
     char arch[16];
@@ -73,15 +84,33 @@ static int take_messages(struct event_source *source, struct error *error);
 static int expire(struct event_source *source, struct error *error);
 static int dispatch(struct event_source *source, struct error *error);
 
-static int add_worker(struct compile_pool *pool, struct error *error)
+static size_t free_places(const struct compile_place *place)
+{
+    bool lost = place->node != NULL && place->node->lost;
+    return lost || place->workers >= place->limit ? 0 : place->limit - place->workers;
+}
+
+/* The one with the most cores to spare. */
+static struct compile_place *choose_place(const struct compile_pool *pool)
+{
+    struct compile_place *best = &pool->places[0];
+    for (size_t i = 1; i < pool->place_count; i++)
+        if (free_places(&pool->places[i]) > free_places(best))
+            best = &pool->places[i];
+    return best;
+}
+
+static int add_worker(struct compile_pool *pool, struct compile_place *place, struct error *error)
 {
     struct compile_worker *worker = alloc_zeroed(1, sizeof *worker);
-    int status = worker_start(&worker->worker, "compile", NULL, error);
+    int status = worker_start(&worker->worker, place->node, "compile", NULL, error);
     if (status != 0) {
         free(worker);
         return status;
     }
     worker->pool = pool;
+    worker->place = place;
+    place->workers++;
     worker->source = (struct event_source){
         .descriptor = worker->worker.channel.in,
         .deadline_ns = clock_ns() + (int64_t)(ready_timeout_s() * 1e9),
@@ -100,34 +129,53 @@ static int add_workers(struct compile_pool *pool, struct error *error)
     size_t free_workers = 0;
     for (size_t i = 0; i < pool->worker_count; i++)
         free_workers += pool->workers[i]->job == NULL;
-    while (pool->queue_count > free_workers && pool->worker_count < pool->worker_limit) {
-        int status = add_worker(pool, error);
+    while (pool->queue_count > free_workers) {
+        struct compile_place *place = choose_place(pool);
+        if (free_places(place) == 0)
+            break;
+        int status = add_worker(pool, place, error);
         if (status != 0)
             return pool->worker_count > 0 ? 0 : status;
         free_workers++;
     }
     if (pool->worker_count == 0 && pool->architectures == NULL)
-        return add_worker(pool, error);
+        return add_worker(pool, &pool->places[0], error);
     return 0;
+}
+
+static void make_places(struct compile_pool *pool, const struct compile_pool_options *options)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t count = nodes_count(options->nodes);
+    pool->place_count = count > 0 ? count : 1;
+    pool->places = alloc_zeroed(pool->place_count, sizeof *pool->places);
+    pool->places[0].limit = cores > 0 ? (size_t)cores : 1;
+    for (size_t i = 0; i < pool->place_count; i++) {
+        struct compile_place *place = &pool->places[i];
+        place->node = nodes_at(options->nodes, i);
+        if (place->node != NULL)
+            place->limit = place->node->cores;
+        if (options->workers > 0)
+            place->limit = options->workers;
+    }
 }
 
 int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
                      const struct compile_pool_options *options, struct error *error)
 {
     struct compile_pool *new = alloc_zeroed(1, sizeof *new);
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     new->loop = loop;
     new->source = (struct event_source){
         .descriptor = -1, .deadline_ns = EVENT_NEVER, .owner = new, .prepare = dispatch};
     event_loop_add(loop, &new->source);
-    new->worker_limit = options->workers > 0 ? options->workers : cores > 0 ? (size_t)cores : 1;
+    make_places(new, options);
     new->timeout_s = options->compile_timeout_s;
     new->cache_folder = alloc_string(options->cache_folder);
     new->estimate.counting = options->instructions;
     if (options->arch != NULL)
         (void)snprintf(new->arch, sizeof new->arch, "%s", options->arch);
     *pool = new;
-    int status = add_worker(new, error);
+    int status = add_worker(new, &new->places[0], error);
     if (status != 0) {
         compile_pool_free(new);
         *pool = NULL;
@@ -139,7 +187,8 @@ int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
 static void remove_worker(struct compile_pool *pool, struct compile_worker *worker)
 {
     event_loop_remove(pool->loop, &worker->source);
-    worker_stop(&worker->worker);
+    worker_dismiss(&worker->worker);
+    worker->place->workers--;
     if (worker->job != NULL) {
         char *temporary = alloc_format("%s" COMPILE_WORKER_TEMPORARY, worker->job->job.path);
         (void)unlink(temporary);
@@ -175,7 +224,7 @@ void compile_pool_free(struct compile_pool *pool)
         return;
     while (pool->worker_count > 0) {
         struct compile_worker *worker = pool->workers[pool->worker_count - 1];
-        if (worker->job == NULL)
+        if (worker->job == NULL && node_is_here(worker->place->node))
             worker_end(&worker->worker);
         remove_worker(pool, worker);
     }
@@ -184,6 +233,7 @@ void compile_pool_free(struct compile_pool *pool)
     json_decref(pool->architectures);
     compile_estimate_release(&pool->estimate);
     free(pool->workers);
+    free(pool->places);
     free(pool->cache_folder);
     free(pool);
 }
@@ -449,7 +499,7 @@ static void add_headers(const struct compile_pool *pool, const struct options *o
     json_object_set_new(message, "definitions",
                         json_integer((json_int_t)options->definition_count));
     json_object_set_new(message, "more",
-                        json_boolean(pool->queued_with_headers >= pool->worker_limit));
+                        json_boolean(pool->queued_with_headers >= compile_pool_workers(pool)));
 }
 
 /* A source that is not UTF-8, as messages are, is read by the worker itself. */
@@ -478,6 +528,32 @@ static bool is_event(const json_t *message, const char *name)
     return event != NULL && strcmp(event, name) == 0;
 }
 
+/* Says which machine an error is of. Returns its code. */
+static int name_node(const struct compile_worker *worker, struct error *error)
+{
+    char text[NODE_SUFFIX_BYTES];
+    if (error == NULL)
+        return ERROR_WORKER;
+    const struct error inner = *error;
+    const char *suffix = node_suffix(worker->place->node, text);
+    if (suffix[0] != '\0')
+        (void)error_set_at(error, inner.code, inner.file, inner.line,
+                           "%.1300s (a compile worker%s)", inner.message, suffix);
+    return inner.code;
+}
+
+/* A cubin says which NVRTC made it, and must not depend on who had time. */
+static int refuse_version(const struct compile_pool *pool, const struct compile_worker *worker,
+                          const char *version, struct error *error)
+{
+    const char *host = worker->place->node != NULL ? worker->place->node->host : "this machine";
+    return error_set(
+        error, ERROR_DEVICE,
+        "node '%s' has NVRTC %s, and others have %s; install the same on all, or choose "
+        "it with AUTOTUNE_NVRTC",
+        host, version, pool->nvrtc);
+}
+
 /* Takes a message of a worker that has not greeted yet: returns 1, 0 if it is not a greeting, or
  * the error that it is. */
 static int take_greeting(struct compile_pool *pool, struct compile_worker *worker,
@@ -487,9 +563,11 @@ static int take_greeting(struct compile_pool *pool, struct compile_worker *worke
     json_t *architectures = json_object_get(message, "architectures");
     int status = message_error(message, error);
     if (status != 0)
-        return status;
+        return name_node(worker, error);
     if (!is_event(message, "ready") || version == NULL || json_array_size(architectures) == 0)
         return 0;
+    if (pool->architectures != NULL && strcmp(version, pool->nvrtc) != 0)
+        return refuse_version(pool, worker, version, error);
     worker->ready = true;
     pool->failed_starts = 0;
     if (pool->architectures == NULL) {
@@ -526,8 +604,10 @@ static int take_entry(struct compile_pool *pool, struct queued_job *job, struct 
 
 static void note_time(struct compile_pool *pool, const struct compile_worker *worker)
 {
-    compile_estimate_done(&pool->estimate, worker->job->kind, worker->job->step,
-                          (double)(clock_ns() - worker->began_ns) * 1e-9);
+    double took_s = (double)(clock_ns() - worker->began_ns) * 1e-9;
+    compile_estimate_done(&pool->estimate, worker->job->kind, worker->job->step, took_s);
+    worker->place->busy_s += took_s;
+    worker->place->jobs++;
 }
 
 /* Takes a message of a worker that has a job: returns 1, 0 if it is not the answer to that, or an
@@ -694,7 +774,18 @@ static int dispatch(struct event_source *source, struct error *error)
 
 size_t compile_pool_workers(const struct compile_pool *pool)
 {
-    return pool->worker_limit;
+    size_t count = 0;
+    for (size_t i = 0; i < pool->place_count; i++) {
+        const struct compile_place *place = &pool->places[i];
+        count += place->node != NULL && place->node->lost ? 0 : place->limit;
+    }
+    return count > 0 ? count : 1;
+}
+
+struct compile_pool_share compile_pool_share(const struct compile_pool *pool, size_t number)
+{
+    const struct compile_place *place = &pool->places[number];
+    return (struct compile_pool_share){place->busy_s, place->jobs, place->limit};
 }
 
 int compile_pool_wait_until(struct compile_pool *pool, const struct compile_job *job,
@@ -722,7 +813,8 @@ double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs)
                 (struct compile_running){worker->job->kind, worker->job->step,
                                          (double)(clock_ns() - worker->began_ns) * 1e-9};
     }
-    double left_s = compile_estimate_left_s(&pool->estimate, pool->worker_limit, running, count);
+    double left_s =
+        compile_estimate_left_s(&pool->estimate, compile_pool_workers(pool), running, count);
     *jobs = pool->queue_count + count;
     free(running);
     return left_s;

@@ -36,7 +36,8 @@ struct compile_job {
 };
 
 struct compile_pool_options {
-    size_t workers;           /* at most; 0: the number of cores */
+    size_t workers;           /* on each machine, at most; 0: one per core */
+    struct nodes *nodes;      /* the machines; NULL: this one */
     double compile_timeout_s; /* for one job, not counting waits for a processor */
     const char *cache_folder;
     const char *arch;  /* "sm_90"; or set later, before the first job: compile_pool_set_arch() */
@@ -88,6 +89,15 @@ uint64_t compile_pool_done_count(const struct compile_pool *pool);
 
 /* The most workers there can be. */
 size_t compile_pool_workers(const struct compile_pool *pool);
+
+/* How long all workers of that machine were busy in sum, and how many jobs they did; `number` as of
+ * nodes_at(). */
+struct compile_pool_share {
+    double busy_s;
+    size_t jobs;
+    size_t workers; /* at most */
+};
+struct compile_pool_share compile_pool_share(const struct compile_pool *pool, size_t number);
 
 /* Waits until the job is done. Returns 0, ERROR_INTERRUPTED, ERROR_WORKER if workers do not start,
  * ERROR_RECORD if the cache cannot be written or read or the disassembler fails, or ERROR_DEVICE if

@@ -98,6 +98,14 @@ static int compile_job(struct precompiler *precompiler, const struct job *job,
     return status;
 }
 
+/* Removes `root` from the log: a folder with copies of the files of another machine. */
+static void strip(char *log, const char *root)
+{
+    size_t length = root != NULL ? strlen(root) : 0;
+    for (char *at = log; length > 0 && at != NULL && (at = strstr(at, root)) != NULL;)
+        memmove(at, at + length, strlen(at + length) + 1);
+}
+
 static int compile(struct precompiler *precompiler, const json_t *message, double *milliseconds,
                    struct error *error)
 {
@@ -107,6 +115,8 @@ static int compile(struct precompiler *precompiler, const json_t *message, doubl
     int status = read_job(&job, message, error);
     if (status == 0)
         status = compile_job(precompiler, &job, &compilation, error);
+    if (status == 0)
+        strip(compilation.log, json_string_value(json_object_get(message, "root")));
     if (status == 0)
         status = source_check(job.stamps, job.stamp_count, error);
     if (status == 0)

@@ -3,49 +3,37 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "tune/gpu_cache.h"
-#include "tune/gpu_list.h"
+#include "tune/gpu_places.h"
+#include "tune/lock_worker.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Every GPU that the driver shows. */
-static int list_all(struct device_list *devices, struct error *error)
+int fleet_start(struct fleet *fleet, const struct device_list *devices, struct nodes *nodes,
+                struct event_loop *loop, struct error *error)
 {
-    struct gpu *gpus;
+    struct gpu_place *places;
     size_t count;
-    int status = gpu_list(&gpus, &count, error);
-    free(gpus);
-    *devices = (struct device_list){0};
-    if (status != 0)
-        return status;
-    if (count == 0)
-        return error_set(error, ERROR_DEVICE, "the driver shows no GPU");
-    if (count > DEVICES_MOST)
-        return error_set(error, ERROR_USAGE,
-                         "the driver shows %zu GPUs, and a run uses at most %d; list those that it "
-                         "is to use with --device",
-                         count, (int)DEVICES_MOST);
-    for (size_t i = 0; i < count; i++)
-        devices->ordinals[devices->count++] = (int)i;
-    return 0;
+    int status = gpu_places_find(devices, nodes, &places, &count, error);
+    fleet->gpus = alloc_zeroed(count, sizeof *fleet->gpus);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        struct fleet_gpu *gpu = &fleet->gpus[fleet->count++];
+        gpu->node = places[i].node;
+        gpu->ordinal = places[i].ordinal;
+        gpu->lock.file = -1;
+        status = gpu_client_new(&gpu->client, gpu->node, gpu->ordinal, loop, error);
+    }
+    free(places);
+    return status;
 }
 
-int fleet_start(struct fleet *fleet, const struct device_list *devices, struct event_loop *loop,
-                struct error *error)
+static void release_lock(struct fleet_gpu *gpu)
 {
-    struct device_list list = *devices;
-    int status = list.all ? list_all(&list, error) : 0;
-    if (status == 0 && list.count == 0)
-        list.count = 1; /* GPU 0 */
-    fleet->gpus = alloc_zeroed(list.count, sizeof *fleet->gpus);
-    for (size_t i = 0; i < list.count && status == 0; i++) {
-        struct fleet_gpu *gpu = &fleet->gpus[fleet->count++];
-        gpu->ordinal = list.ordinals[i];
-        gpu->lock.file = -1;
-        status = gpu_client_new(&gpu->client, gpu->ordinal, loop, error);
-    }
-    return status;
+    if (node_is_here(gpu->node))
+        gpu_lock_release(&gpu->lock);
+    else
+        worker_end(&gpu->holder);
 }
 
 void fleet_release(struct fleet *fleet)
@@ -56,7 +44,7 @@ void fleet_release(struct fleet *fleet)
     for (size_t i = 0; i < fleet->count; i++)
         gpu_client_free(fleet->gpus[i].client);
     for (size_t i = 0; i < fleet->count; i++) /* when no worker uses a GPU */
-        gpu_lock_release(&fleet->gpus[i].lock);
+        release_lock(&fleet->gpus[i]);
     free(fleet->gpus);
     *fleet = (struct fleet){0};
 }
@@ -69,7 +57,7 @@ static int ask_unknown(struct fleet *fleet, const char *folder, struct error *er
         if (gpu->assumed)
             continue;
         status = gpu_client_gpu(gpu->client, &gpu->gpu, error);
-        if (status == 0)
+        if (status == 0 && node_is_here(gpu->node))
             gpu_cache_write(folder, gpu->ordinal, &gpu->gpu);
     }
     return status;
@@ -89,6 +77,7 @@ int fleet_identify(struct fleet *fleet, const char *folder, struct error *error)
 {
     for (size_t i = 0; i < fleet->count; i++)
         fleet->gpus[i].assumed =
+            node_is_here(fleet->gpus[i].node) &&
             gpu_cache_read(folder, fleet->gpus[i].ordinal, &fleet->gpus[i].gpu);
     int status = ask_unknown(fleet, folder, error);
     if (status != 0 || are_distinct(fleet))
@@ -128,24 +117,39 @@ static int leave_gpus(const struct fleet *fleet, struct error *error)
     return status;
 }
 
+/* On the GPU's own machine. */
+static int try_lock(struct fleet_gpu *gpu, bool *held, struct error *error)
+{
+    return node_is_here(gpu->node) ? gpu_lock_try(&gpu->lock, gpu->gpu.uuid, held, error)
+                                   : lock_worker_start(&gpu->holder, gpu->node, gpu->gpu.uuid, held,
+                                                       &gpu->lock.owner, error);
+}
+
+static int wait_for_lock(struct fleet_gpu *gpu, struct error *error)
+{
+    return node_is_here(gpu->node) ? gpu_lock_wait(&gpu->lock, error)
+                                   : lock_worker_wait(&gpu->holder, error);
+}
+
 static int lock(const struct fleet *fleet, struct fleet_gpu *gpu, bool no_wait,
                 const struct fleet_notice *notice, struct error *error)
 {
     struct error text;
+    char place[NODE_SUFFIX_BYTES];
     bool held;
-    int status = gpu_lock_try(&gpu->lock, gpu->gpu.uuid, &held, error);
+    int status = try_lock(gpu, &held, error);
     if (status != 0 || held)
         return status;
     if (no_wait)
         return error_set(error, ERROR_DEVICE,
-                         "'%s' is being used by another run, process %ld; leave out --no-wait to "
+                         "'%s'%s is being used by another run, process %ld; leave out --no-wait to "
                          "wait for it",
-                         gpu->gpu.name, gpu->lock.owner);
-    (void)error_set(&text, ERROR_OK, "waiting for process %ld, which is using '%s'",
-                    gpu->lock.owner, gpu->gpu.name);
+                         gpu->gpu.name, node_suffix(gpu->node, place), gpu->lock.owner);
+    (void)error_set(&text, ERROR_OK, "waiting for process %ld, which is using '%s'%s",
+                    gpu->lock.owner, gpu->gpu.name, node_suffix(gpu->node, place));
     notice->notice(notice->user, &text);
     status = leave_gpus(fleet, error);
-    return status != 0 ? status : gpu_lock_wait(&gpu->lock, error);
+    return status != 0 ? status : wait_for_lock(gpu, error);
 }
 
 static int compare_uuids(const void *left, const void *right)

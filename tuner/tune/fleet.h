@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/event_loop.h"
+#include "base/worker.h"
 #include "record/gpu.h"
 #include "template/device_list.h"
 #include "tune/gpu_client.h"
@@ -23,10 +24,12 @@
 #include <stdint.h>
 
 struct fleet_gpu {
-    int ordinal;
+    struct node *node; /* NULL: this machine */
+    int ordinal;       /* of its GPUs */
     struct gpu gpu;
-    bool assumed; /* `gpu` is from the last time; the device worker has not confirmed it */
-    struct gpu_lock lock;
+    bool assumed;         /* `gpu` is from the last time; the device worker has not confirmed it */
+    struct gpu_lock lock; /* of a GPU of this machine; of others, only the owner */
+    struct worker holder; /* of the lock of another machine's */
     struct gpu_client *client;
     bool open;        /* the problem at hand is open on it */
     bool away;        /* it takes no work until `back_ns`, because it failed or is disturbed */
@@ -41,10 +44,10 @@ struct fleet {
     size_t count;
 };
 
-/* Starts a device worker for each GPU of the list; if it is not stated, for GPU 0. Returns 0,
- * ERROR_DEVICE if "all" are none, ERROR_USAGE if they are too many, or ERROR_WORKER. */
-int fleet_start(struct fleet *fleet, const struct device_list *devices, struct event_loop *loop,
-                struct error *error);
+/* Starts a device worker for each GPU of the list, as gpu_places.h finds them. Returns 0,
+ * ERROR_DEVICE if there are none, ERROR_USAGE if they are too many, or ERROR_WORKER. */
+int fleet_start(struct fleet *fleet, const struct device_list *devices, struct nodes *nodes,
+                struct event_loop *loop, struct error *error);
 void fleet_release(struct fleet *fleet);
 
 /* `folder` is that of the cubin cache, which also has what is known from the last time. Returns 0 or

@@ -32,15 +32,17 @@ struct gpu_client {
     bool failed;           /* the last call, and not because of the event loop */
     bool spoilt;           /* a standby ran beside the request of the last reply */
     double empty_batch_ns; /* of the open problem; 0: not known */
+    int64_t busy_since_ns; /* it has had requests from then on */
+    int64_t busy_ns;       /* before that */
 };
 
 /* --- the worker --- */
 
-int gpu_client_new(struct gpu_client **client, int ordinal, struct event_loop *loop,
-                   struct error *error)
+int gpu_client_new(struct gpu_client **client, struct node *node, int ordinal,
+                   struct event_loop *loop, struct error *error)
 {
     struct gpu_client *new = alloc_zeroed(1, sizeof *new);
-    int status = gpu_worker_init(&new->worker, ordinal, loop, error);
+    int status = gpu_worker_init(&new->worker, node, ordinal, loop, error);
     if (status != 0) {
         gpu_client_free(new);
         new = NULL;
@@ -122,6 +124,11 @@ unsigned gpu_client_losses(const struct gpu_client *client)
     return client->worker.losses;
 }
 
+double gpu_client_busy_s(const struct gpu_client *client)
+{
+    return (double)client->busy_ns * 1e-9;
+}
+
 struct hang_times gpu_client_hangs(const struct gpu_client *client)
 {
     if (client == NULL)
@@ -152,6 +159,8 @@ static void set_answer(struct gpu_client_answer *answer, enum outcome outcome, c
 static void forget_oldest(struct gpu_client *client)
 {
     struct gpu_worker *worker = &client->worker;
+    if (worker->request_count == 1)
+        client->busy_ns += clock_ns() - client->busy_since_ns;
     json_decref(worker->requests[0]);
     worker->request_count--;
     memmove(worker->requests, worker->requests + 1,
@@ -338,6 +347,8 @@ static void drop_spoilt(const struct gpu_client *client, json_t **reply,
 /* Queues a request about a variant. */
 static void send_request(struct gpu_client *client, json_t *request)
 {
+    if (client->worker.request_count == 0)
+        client->busy_since_ns = clock_ns();
     client->worker.requests[client->worker.request_count++] = request;
     if (client->worker.standby.gone)
         json_object_set_new(request, "recount", json_true());

@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/event_loop.h"
+#include "base/node.h"
 #include "record/gpu.h"
 #include "record/outcome.h"
 #include "record/study.h"
@@ -33,10 +34,10 @@
 
 struct gpu_client;
 
-/* Starts the device worker of GPU `ordinal`; `loop` must outlive the client. Returns 0 or
+/* Starts the device worker of GPU `ordinal` of that node (NULL: this machine); `loop` must outlive the client. Returns 0 or
  * ERROR_WORKER. */
-int gpu_client_new(struct gpu_client **client, int ordinal, struct event_loop *loop,
-                   struct error *error);
+int gpu_client_new(struct gpu_client **client, struct node *node, int ordinal,
+                   struct event_loop *loop, struct error *error);
 void gpu_client_free(struct gpu_client *client); /* NULL is allowed */
 
 /* Kills the worker, and does not wait for its end. Only gpu_client_free() or gpu_client_restart()
@@ -157,6 +158,9 @@ double gpu_client_empty_batch_ns(const struct gpu_client *client);
 
 /* How many workers were lost so far. Every variant that one had loaded is gone with it. */
 unsigned gpu_client_losses(const struct gpu_client *client);
+
+/* How long it had something to do, so far. */
+double gpu_client_busy_s(const struct gpu_client *client);
 
 /* Kernels that never ended, and how soon after their deadline the next variant's samples were there
  * (hang_recovery.h). NULL, for a worker that could not be started, has none. */

@@ -1,7 +1,6 @@
 #include "tune/gpu_list.h"
 
 #include "base/alloc.h"
-#include "base/worker.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -25,25 +24,28 @@ static int take_devices(const json_t *message, struct gpu **gpus, size_t *count,
     return status;
 }
 
-/* As gpu_list(); `*died` if the worker did. */
-static int list_once(struct gpu **gpus, size_t *count, bool *died, struct error *error)
+int gpu_list_begin(struct worker *worker, struct node *node, struct error *error)
 {
-    struct worker worker;
+    return worker_start(worker, node, "device", "-1", error);
+}
+
+int gpu_list_take(struct worker *worker, struct gpu **gpus, size_t *count, bool *died,
+                  struct error *error)
+{
     json_t *message;
+    *gpus = NULL;
+    *count = 0;
     *died = false;
-    int status = worker_start(&worker, "device", "-1", error);
-    if (status != 0)
-        return status;
-    struct pollfd readable = {.fd = worker.channel.in, .events = POLLIN};
+    struct pollfd readable = {.fd = worker->channel.in, .events = POLLIN};
     if (poll(&readable, 1, (int)(1000 * worker_timeout_s(ANSWER_TIMEOUT_S))) == 0) {
-        worker_stop(&worker);
+        worker_stop(worker);
         return error_set(error, ERROR_DEVICE, "the driver did not answer within %g s",
                          worker_timeout_s(ANSWER_TIMEOUT_S));
     }
-    status = channel_receive(&worker.channel, &message, error);
+    int status = channel_receive(&worker->channel, &message, error);
     if (status == 0) {
         char reason[WORKER_REASON_BYTES];
-        worker_reap(&worker, reason);
+        worker_reap(worker, reason);
         *died = true;
         return error_set(error, ERROR_WORKER, "the device worker %s", reason);
     }
@@ -51,17 +53,22 @@ static int list_once(struct gpu **gpus, size_t *count, bool *died, struct error 
         status = take_devices(message, gpus, count, error);
         json_decref(message);
     }
-    worker_end(&worker);
+    worker_end(worker);
     return status;
 }
 
 int gpu_list(struct gpu **gpus, size_t *count, struct error *error)
 {
+    struct worker worker;
     bool died = true;
     int status = 0;
     *gpus = NULL;
     *count = 0;
-    for (int i = 0; i < TRIES && died; i++)
-        status = list_once(gpus, count, &died, error);
+    for (int i = 0; i < TRIES && died; i++) {
+        status = gpu_list_begin(&worker, NULL, error);
+        died = false;
+        if (status == 0)
+            status = gpu_list_take(&worker, gpus, count, &died, error);
+    }
     return status;
 }

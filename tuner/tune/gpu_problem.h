@@ -10,9 +10,12 @@
  * one that follows before the coordinator has stored the first one's result. */
 enum { GPU_TRIALS = 3 };
 
+struct template;
+
 /* Strings and bindings are borrowed until another problem is opened. */
 struct gpu_problem {
     const char *template_path;
+    const struct template *template; /* another machine needs its files; NULL: not there */
     const char *template_hash; /* the template must still be the one that the coordinator read */
     const struct bindings *values;
     const struct bindings *largest; /* parameters whose buffers need the most memory; NULL: any */

@@ -44,7 +44,7 @@ static int promote_standby(struct gpu_worker *worker, struct error *error)
 {
     const char *const events[] = {"ready", "opened", "waited"};
     const char *const context_events[] = {"ready", "waited"};
-    if (worker->standby.worker.pid == 0)
+    if (!worker_is_running(&worker->standby.worker))
         return 0;
     bool opens = worker->standby.opens;
     worker->process = standby_worker_take(&worker->standby);
@@ -58,7 +58,7 @@ static int promote_standby(struct gpu_worker *worker, struct error *error)
 static int promote_spare(struct gpu_worker *worker, struct error *error)
 {
     const char *const events[] = {"ready"};
-    if (worker->spare.pid == 0)
+    if (!worker_is_running(&worker->spare))
         return 0;
     worker->process = worker->spare;
     worker->spare = (struct worker){0};
@@ -99,7 +99,7 @@ static int succeed(struct gpu_worker *worker, struct worker *leaving, struct err
     worker->losses++;
     forget_loaded(worker);
     int status = promote_standby(worker, error);
-    if (status == 0 && worker->process.pid == 0)
+    if (status == 0 && !worker_is_running(&worker->process))
         status = promote_spare(worker, error);
     status = status == 0 ? reopen(worker, error) : status < 0 ? status : 0;
     int left = gpu_worker_end(worker, leaving, status == 0 ? error : NULL);
@@ -124,8 +124,8 @@ int gpu_worker_replace_faulted(struct gpu_worker *worker, struct error *error)
     worker->process = (struct worker){0};
     worker_kill(&leaving);
     int status = succeed(worker, &leaving, error);
-    if (status == 0 && worker->spare.pid == 0) /* without one, a fault takes longer */
-        (void)worker_start(&worker->spare, "spare", worker->ordinal, NULL);
+    if (status == 0 && !worker_is_running(&worker->spare)) /* without one, a fault takes longer */
+        (void)worker_start(&worker->spare, worker->node, "spare", worker->ordinal, NULL);
     return status;
 }
 

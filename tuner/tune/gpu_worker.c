@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/statistics.h"
+#include "template/template_files.h"
 #include "tune/gpu_reply.h"
 
 #include <stdio.h>
@@ -27,8 +28,9 @@ void gpu_worker_send(struct gpu_worker *worker, json_t *request)
     (void)channel_send(&worker->process.channel, request, NULL);
 }
 
-json_t *gpu_worker_open_message(const struct gpu_problem *problem)
+json_t *gpu_worker_open_message(const struct gpu_worker *worker)
 {
+    const struct gpu_problem *problem = &worker->problem;
     json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s, s:b}", "do", "open", "template",
                                 problem->template_path, "hash", problem->template_hash, "problem",
                                 bindings_to_json(problem->values), "support",
@@ -37,13 +39,15 @@ json_t *gpu_worker_open_message(const struct gpu_problem *problem)
         json_object_set_new(message, "largest", bindings_to_json(problem->largest));
     if (problem->reference_cubin != NULL)
         json_object_set_new(message, "reference", json_string(problem->reference_cubin));
+    if (!node_is_here(worker->node) && problem->template != NULL)
+        json_object_set_new(message, "files", template_files(problem->template));
     return message;
 }
 
 static void start_standby(struct gpu_worker *worker)
 {
-    standby_worker_start(&worker->standby, worker->ordinal, &worker->spare,
-                         worker->room > 0 ? gpu_worker_open_message(&worker->problem) : NULL,
+    standby_worker_start(&worker->standby, worker->node, worker->ordinal, &worker->spare,
+                         worker->room > 0 ? gpu_worker_open_message(worker) : NULL,
                          worker->request_count);
 }
 
@@ -81,7 +85,7 @@ static int await_input(struct gpu_worker *worker, int64_t overdue_ns, bool *slow
         (void)worker_starved_ns(&worker->process);
         *slow = true;
     }
-    if (overdue_ns < worker->deadline_ns && worker->standby.worker.pid == 0) {
+    if (overdue_ns < worker->deadline_ns && !worker_is_running(&worker->standby.worker)) {
         int status = event_loop_wait(worker->loop, in, overdue_ns, error);
         if (status != 0)
             return status;
@@ -160,12 +164,12 @@ int gpu_worker_expect(const json_t *message, const char *event, struct error *er
 
 /* --- starting --- */
 
-int gpu_worker_init(struct gpu_worker *worker, int ordinal, struct event_loop *loop,
-                    struct error *error)
+int gpu_worker_init(struct gpu_worker *worker, struct node *node, int ordinal,
+                    struct event_loop *loop, struct error *error)
 {
-    *worker = (struct gpu_worker){.loop = loop};
+    *worker = (struct gpu_worker){.loop = loop, .node = node};
     (void)snprintf(worker->ordinal, sizeof worker->ordinal, "%d", ordinal);
-    return worker_start(&worker->process, "device", worker->ordinal, error);
+    return worker_start(&worker->process, worker->node, "device", worker->ordinal, error);
 }
 
 int gpu_worker_restart(struct gpu_worker *worker, struct error *error)
@@ -212,14 +216,15 @@ static int await_greeting(struct gpu_worker *worker, char reason[WORKER_REASON_B
 int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
-    if (worker->process.pid == 0) /* it was killed, and nobody waits for what it was asked */
+    if (!worker_is_running(
+            &worker->process)) /* it was killed, and nobody waits for what it was asked */
         worker->greeted = false;
     for (int failures = 0; !worker->greeted; failures++) {
         int status = 0;
         if (failures == START_FAILURES)
             return error_set(error, ERROR_WORKER, "the GPU worker %s before it was ready", reason);
-        if (worker->process.pid == 0)
-            status = worker_start(&worker->process, "device", worker->ordinal, error);
+        if (!worker_is_running(&worker->process))
+            status = worker_start(&worker->process, worker->node, "device", worker->ordinal, error);
         if (status == 0)
             status = await_greeting(worker, reason, error);
         if (status < 0)
@@ -238,8 +243,8 @@ double gpu_worker_open_timeout_s(const struct gpu_worker *worker)
 
 void gpu_worker_open_begin(struct gpu_worker *worker)
 {
-    bool ready = worker->greeted && worker->process.pid != 0;
-    json_t *message = ready ? gpu_worker_open_message(&worker->problem) : NULL;
+    bool ready = worker->greeted && worker_is_running(&worker->process);
+    json_t *message = ready ? gpu_worker_open_message(worker) : NULL;
     if (message == NULL) /* gpu_worker_open() does it, or says why it cannot be done */
         return;
     gpu_worker_send(worker, message);

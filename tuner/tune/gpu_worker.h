@@ -26,7 +26,8 @@ enum {
 struct gpu_worker {
     struct event_loop *loop;
     struct worker process;
-    char ordinal[16];
+    struct node *node;
+    char ordinal[16]; /* of the node's GPUs */
     bool greeted;
     struct gpu gpu;
     struct gpu_problem problem;   /* the one that is open, to open it again */
@@ -44,9 +45,9 @@ struct gpu_worker {
     struct hang_recovery hangs;
 };
 
-/* Starts the process. Returns 0 or ERROR_WORKER. */
-int gpu_worker_init(struct gpu_worker *worker, int ordinal, struct event_loop *loop,
-                    struct error *error);
+/* Starts the process on that node (NULL: here). Returns 0 or ERROR_WORKER. */
+int gpu_worker_init(struct gpu_worker *worker, struct node *node, int ordinal,
+                    struct event_loop *loop, struct error *error);
 void gpu_worker_release(struct gpu_worker *worker);
 
 /* Waits for the greeting, which fills worker->gpu. A worker that is lost before has two successors.
@@ -74,8 +75,8 @@ int gpu_worker_restart(struct gpu_worker *worker, struct error *error);
 /* Sends a request and releases it. If the worker is gone, its reply shows that. */
 void gpu_worker_send(struct gpu_worker *worker, json_t *request);
 
-/* The request that opens a problem; NULL if a path is not UTF-8. */
-json_t *gpu_worker_open_message(const struct gpu_problem *problem);
+/* The request that opens the worker's problem; NULL if a path is not UTF-8. */
+json_t *gpu_worker_open_message(const struct gpu_worker *worker);
 
 /* Kills the process. Returns 0, or ERROR_DEVICE if the driver keeps it. */
 int gpu_worker_kill(struct gpu_worker *worker, struct error *error);

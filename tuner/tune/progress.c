@@ -108,15 +108,20 @@ static void show_counts(const struct progress *progress, double left_s)
     char best[256];
     char left[48] = "";
     char total[32] = "";
-    char line[600];
+    char cluster[112] = "";
+    char line[700];
     format_counts(progress, counts, sizeof counts);
     format_best(progress, best, sizeof best);
     if (left_s >= 0)
         (void)snprintf(left, sizeof left, "; %.0f s left", left_s);
     if (progress->total > 0)
         (void)snprintf(total, sizeof total, "/%zu", progress->total);
-    (void)snprintf(line, sizeof line, "%s: %zu%s: %s%s%s", progress->label, progress->done, total,
-                   counts, best, left);
+    double elapsed_s = seconds_between(progress->start_ns, progress->shown_ns);
+    if (progress->cluster != NULL && progress->cluster[0] != '\0')
+        (void)snprintf(cluster, sizeof cluster, "; %s, %.3g variants/s", progress->cluster,
+                       elapsed_s > 0 ? (double)progress->done / elapsed_s : 0);
+    (void)snprintf(line, sizeof line, "%s: %zu%s: %s%s%s%s", progress->label, progress->done, total,
+                   counts, best, left, cluster);
     show(progress, line);
 }
 

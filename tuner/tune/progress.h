@@ -24,9 +24,10 @@ struct progress {
     bool quiet;
     bool terminal;
     /* set these after progress_start() */
-    bool history;    /* show how the best improved, and each improvement at once */
-    bool can_search; /* the run could search instead of trying all */
-    int64_t end_ns;  /* of the budget, on clock_ns(); 0: none */
+    bool history;        /* show how the best improved, and each improvement at once */
+    bool can_search;     /* the run could search instead of trying all */
+    const char *cluster; /* what the run is on, shown with its rate; NULL or "": do not */
+    int64_t end_ns;      /* of the budget, on clock_ns(); 0: none */
 
     size_t total; /* variants of the whole run; 0: not known */
     size_t done;

@@ -90,13 +90,38 @@ static int start_workers(struct run *run, struct error *error)
 {
     cubin_cache_use_begin(&run->cache_use, run->cache);
     struct compile_pool_options options = {.workers = run->options.workers,
+                                           .nodes = run->options.nodes,
                                            .compile_timeout_s = run->sweep->compile_timeout_s,
                                            .cache_folder = run->cache,
                                            .instructions = run->options.instructions};
     int status = compile_pool_new(&run->pool, &run->loop, &options, error);
     if (status == 0 && !run->environment.static_mode)
-        status = fleet_start(&run->fleet, chosen_devices(run), &run->loop, error);
+        status =
+            fleet_start(&run->fleet, chosen_devices(run), run->options.nodes, &run->loop, error);
     return status;
+}
+
+static int refuse_unlike(const struct fleet_gpu *gpu, const struct fleet_gpu *lead,
+                         struct error *error)
+{
+    char node[NODE_SUFFIX_BYTES];
+    char lead_node[NODE_SUFFIX_BYTES];
+    return error_set(error, ERROR_USAGE,
+                     "GPU %d%s is a '%s' like GPU %d%s, but with other memory, clocks or limits; "
+                     "choose one of them with --device",
+                     gpu->ordinal, node_suffix(gpu->node, node), lead->gpu.name, lead->ordinal,
+                     node_suffix(lead->node, lead_node));
+}
+
+/* Machine code may be the same; what the driver does with it is not. */
+static int refuse_driver(const struct fleet_gpu *gpu, const struct fleet_gpu *lead,
+                         struct error *error)
+{
+    return error_set(error, ERROR_DEVICE,
+                     "node '%s' has driver %s, and '%s' has %s for the same GPU, '%s'; install the "
+                     "same on both",
+                     gpu->node != NULL ? gpu->node->host : "", gpu->gpu.driver,
+                     lead->node != NULL ? lead->node->host : "", lead->gpu.driver, gpu->gpu.name);
 }
 
 /* The group of GPUs like this one; a new one if there is none. */
@@ -106,13 +131,13 @@ static int find_group(struct run *run, const struct fleet_gpu *gpu, struct run_g
     for (size_t i = 0; i < run->group_count; i++) {
         const struct gpu *other = &run->groups[i].environment.gpu;
         *group = &run->groups[i];
-        if (fleet_alike(&gpu->gpu, other))
+        bool alike = fleet_alike(&gpu->gpu, other);
+        if (alike && strcmp(gpu->gpu.driver, other->driver) != 0)
+            return refuse_driver(gpu, team_lead(&(*group)->team), error);
+        if (alike)
             return 0;
         if (strcmp(gpu->gpu.name, other->name) == 0 && strcmp(gpu->gpu.arch, other->arch) == 0)
-            return error_set(error, ERROR_USAGE,
-                             "GPU %d is a '%s' like GPU %d, but with other memory, clocks or "
-                             "limits; choose one of them with --device",
-                             gpu->ordinal, other->name, team_lead(&(*group)->team)->ordinal);
+            return refuse_unlike(gpu, team_lead(&(*group)->team), error);
     }
     *group = &run->groups[run->group_count++];
     **group = (struct run_group){.run = run, .environment = run->environment};
@@ -137,11 +162,26 @@ static int make_groups(struct run *run, struct error *error)
     return status;
 }
 
+/* "4 nodes, 12 GPUs, 64 cores" */
+static void describe_cluster(struct run *run)
+{
+    struct nodes *nodes = run->options.nodes;
+    size_t count = nodes_count(nodes);
+    if (count < 2)
+        return;
+    (void)snprintf(run->cluster, sizeof run->cluster, "%zu nodes, %zu GPU%s, %zu cores", count,
+                   run->fleet.count, run->fleet.count == 1 ? "" : "s",
+                   compile_pool_workers(run->pool));
+    if (!run->options.quiet && !run->options.part)
+        notify(run, "%s", run->cluster);
+}
+
 static int find_gpus(struct run *run, struct error *error)
 {
     int status = run->environment.static_mode
                      ? gpu_from_arch(run->options.arch, &run->environment.gpu, error)
                      : fleet_identify(&run->fleet, run->cache, error);
+    describe_cluster(run);
     return status != 0 ? status : make_groups(run, error);
 }
 
@@ -249,6 +289,7 @@ static int make_jobs(struct run *run, struct error *error)
         status = compile_first(run, error);
     progress_start(&run->progress, searched ? 0 : total, run->options.quiet);
     run->progress.history = run->options.history;
+    run->progress.cluster = run->cluster;
     run->progress.can_search = !run->environment.static_mode && run->options.exhaustive == 0;
     return status;
 }

@@ -27,7 +27,8 @@ struct run_options {
     const char *tuned;          /* the tuned INI; NULL: the sweep's */
     const char *results;        /* the record's folder; NULL: the sweep's */
     struct device_list devices; /* not stated: the sweep's, or GPU 0 */
-    size_t workers;             /* compile workers; 0: one per core */
+    struct nodes *nodes;        /* the machines of a cluster; NULL: only this one */
+    size_t workers;             /* compile workers of each; 0: one per core */
     struct sweep_limits limits; /* instead of the sweep's and its kernels'; 0: those */
     unsigned exhaustive;        /* rounds of finals for every variant; 0: the usual finals */
     bool remeasure;             /* ignore what the record has */
@@ -86,6 +87,7 @@ struct run {
     size_t refused_count; /* jobs that do not fit in the GPU's memory, or whose reference fails */
     struct error refusal; /* the first of them; of a failing reference if there is one */
     struct progress progress;
+    char cluster[64]; /* what it is made of; "" if it is one machine */
     struct timings timings;
     struct compile_doubt doubt;
     struct compile_watch watch;

@@ -83,7 +83,8 @@ static int lock_gpu(const struct steps *steps)
 static int find_gpu(struct steps *steps)
 {
     struct single_run *run = steps->run;
-    int status = gpu_client_new(&run->client, steps->request->device, &run->loop, steps->error);
+    int status =
+        gpu_client_new(&run->client, NULL, steps->request->device, &run->loop, steps->error);
     if (status == 0)
         status = gpu_client_gpu(run->client, &run->gpu, steps->error);
     if (status == 0)

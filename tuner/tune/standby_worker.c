@@ -6,12 +6,13 @@ double standby_worker_patience_s(const struct standby_worker *standby, double ti
     return patience_s > 2 * standby->longest_s ? patience_s : 2 * standby->longest_s;
 }
 
-void standby_worker_start(struct standby_worker *standby, const char *ordinal, struct worker *spare,
-                          json_t *open, size_t beside)
+void standby_worker_start(struct standby_worker *standby, struct node *node, const char *ordinal,
+                          struct worker *spare, json_t *open, size_t beside)
 {
     standby->worker = *spare;
     *spare = (struct worker){0};
-    if (standby->worker.pid == 0 && worker_start(&standby->worker, "device", ordinal, NULL) != 0) {
+    if (!worker_is_running(&standby->worker) &&
+        worker_start(&standby->worker, node, "device", ordinal, NULL) != 0) {
         json_decref(open);
         return;
     }
@@ -27,7 +28,7 @@ bool standby_worker_settle(struct standby_worker *standby, double took_s)
     standby->beside -= beside;
     if (took_s > standby->longest_s)
         standby->longest_s = took_s;
-    if (standby->worker.pid != 0) {
+    if (worker_is_running(&standby->worker)) {
         worker_stop(&standby->worker);
         standby->gone = true;
     }

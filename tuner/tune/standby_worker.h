@@ -30,7 +30,7 @@
 #include <stddef.h>
 
 struct standby_worker {
-    struct worker worker; /* pid 0: there is none */
+    struct worker worker; /* not running: there is none */
     bool opens;           /* it was asked to open the problem */
     double longest_s;     /* the longest time that an answer took, on this problem */
     size_t beside;        /* how many of the oldest requests under way a standby ran beside */
@@ -45,8 +45,8 @@ double standby_worker_patience_s(const struct standby_worker *standby, double ti
  * one. `open` is the request that opens the problem, NULL if there is no memory for that; it is
  * released. If no process can be started, there is none.
  */
-void standby_worker_start(struct standby_worker *standby, const char *ordinal, struct worker *spare,
-                          json_t *open, size_t beside);
+void standby_worker_start(struct standby_worker *standby, struct node *node, const char *ordinal,
+                          struct worker *spare, json_t *open, size_t beside);
 
 /* An answer has come after `took_s`: stops the standby, if there is one. Returns whether one ran
  * beside the request, whose results are then not to be used. */

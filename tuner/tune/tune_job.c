@@ -57,6 +57,7 @@ static int open_problem(struct tuning *tuning, struct tuning_job *job, struct er
     const struct template *template = &job->kernel->template;
     struct gpu_problem problem = {
         .template_path = template->path,
+        .template = template,
         .template_hash = template->hash,
         .values = job->problem,
         .largest = &job->largest,

@@ -14,7 +14,9 @@ void tuning_notice(const struct tuning *tuning, const struct fleet_gpu *gpu, con
                    const char *reason, const char *consequence)
 {
     struct error notice;
-    (void)error_set(&notice, ERROR_OK, "GPU %d (%s) %s%s%s%s%s", gpu->ordinal, gpu->gpu.uuid, what,
+    char node[NODE_SUFFIX_BYTES];
+    (void)error_set(&notice, ERROR_OK, "GPU %d%s (%s) %s%s%s%s%s", gpu->ordinal,
+                    node_suffix(gpu->node, node), gpu->gpu.uuid, what,
                     reason[0] != '\0' ? ": " : "", reason, consequence[0] != '\0' ? "; " : "",
                     consequence);
     if (tuning->notice != NULL)

@@ -42,7 +42,7 @@ static void start(struct fixture *fixture, const char *script, double launch_tim
                                             .values = &fixture->values,
                                             .support_cubin = "support",
                                             .launch_timeout_s = launch_timeout_s};
-    assert_int_equal(gpu_client_new(&fixture->client, 0, &fixture->loop, &fixture->error), 0);
+    assert_int_equal(gpu_client_new(&fixture->client, NULL, 0, &fixture->loop, &fixture->error), 0);
 }
 
 static void open_problem(struct fixture *fixture)

@@ -1,0 +1,25 @@
+/* Bytes that come and go: a queue in one piece of memory. Zeroed is empty. */
+#ifndef AUTOTUNE_BYTES_H
+#define AUTOTUNE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct bytes {
+    char *data;
+    size_t used, capacity;
+};
+
+void bytes_release(struct bytes *bytes);
+void bytes_append(struct bytes *bytes, const void *data, size_t count);
+
+/* Where `count` more bytes can be put; add to `used` how many were. */
+char *bytes_room(struct bytes *bytes, size_t count);
+
+/* Removes the first `count`. */
+void bytes_drop(struct bytes *bytes, size_t count);
+
+/* The length of the first line, its end included; false if it has not come completely. */
+bool bytes_line(const struct bytes *bytes, size_t *length);
+
+#endif

@@ -1,0 +1,128 @@
+#include "mpi/file_source.h"
+
+#include "base/alloc.h"
+#include "base/path.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 256 * 1024, LINKS_MOST = 40 };
+
+struct file_source {
+    struct file_source *next;
+    char *path;
+    int file; /* -1: not begun */
+};
+
+void file_source_add(struct file_source **files, const char *path, size_t length)
+{
+    struct file_source *new = alloc_zeroed(1, sizeof *new);
+    new->path = alloc_string_n(path, length);
+    new->file = -1;
+    while (*files != NULL)
+        files = &(*files)->next;
+    *files = new;
+}
+
+static void remove_first(struct file_source **files)
+{
+    struct file_source *first = *files;
+    *files = first->next;
+    if (first->file >= 0)
+        (void)close(first->file);
+    free(first->path);
+    free(first);
+}
+
+void file_source_free(struct file_source **files)
+{
+    while (*files != NULL)
+        remove_first(files);
+}
+
+/* The target of the first symbolic link on the way to `path`, and the part of the path that is the
+ * link; NULL if there is none. */
+static char *find_link(const char *path, size_t *length)
+{
+    char target[PATH_MAX];
+    for (const char *end = path; *end != '\0';) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        char *part = alloc_string_n(path, (size_t)(end - path));
+        ssize_t count = readlink(part, target, sizeof target);
+        free(part);
+        *length = (size_t)(end - path);
+        if (count > 0)
+            return alloc_string_n(target, (size_t)count);
+    }
+    return NULL;
+}
+
+/* Follows all links; returns the path behind them, a new string. */
+static char *follow_links(const char *path, json_t *links)
+{
+    char *at = alloc_string(path);
+    char *target;
+    size_t length;
+    for (int i = 0; i < LINKS_MOST && (target = find_link(at, &length)) != NULL; i++) {
+        char *link = alloc_string_n(at, length);
+        char *behind = path_beside(link, target);
+        char *next = alloc_format("%s%s", behind, at + length);
+        json_array_append_new(links, json_pack("[s, s]", link, target));
+        free(behind);
+        free(target);
+        free(link);
+        free(at);
+        at = next;
+    }
+    return at;
+}
+
+static void tell(struct peers *peers, int rank, enum packet_kind kind, json_t *object)
+{
+    char *text = json_dumps(object, JSON_COMPACT);
+    json_decref(object);
+    peers_send(peers, rank, kind, 0, text, text != NULL ? strlen(text) : 0);
+    free(text);
+}
+
+static void finish(struct file_source **files, struct peers *peers, int rank, bool good)
+{
+    tell(peers, rank, PACKET_FILE_END,
+         json_pack("{s:s, s:b}", "asked", (*files)->path, "good", (int)good));
+    remove_first(files);
+}
+
+static void begin(struct file_source **files, struct peers *peers, int rank)
+{
+    struct stat information;
+    json_t *links = json_array();
+    char *path = follow_links((*files)->path, links);
+    tell(peers, rank, PACKET_FILE, json_pack("{s:s, s:o}", "path", path, "links", links));
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool good = file >= 0 && fstat(file, &information) == 0 && S_ISREG(information.st_mode);
+    free(path);
+    (*files)->file = file;
+    if (!good)
+        finish(files, peers, rank, false);
+}
+
+void file_source_send(struct file_source **files, struct peers *peers, int rank)
+{
+    if ((*files)->file < 0) {
+        begin(files, peers, rank);
+        return;
+    }
+    char *bytes = alloc_resize(NULL, PIECE_BYTES, 1);
+    ssize_t count = read((*files)->file, bytes, PIECE_BYTES);
+    if (count > 0)
+        peers_send(peers, rank, PACKET_FILE_BYTES, 0, bytes, (size_t)count);
+    else
+        finish(files, peers, rank, count == 0);
+    free(bytes);
+}

@@ -1,0 +1,258 @@
+#include "mpi/peers.h"
+
+#include "base/alloc.h"
+#include "mpi/bytes.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE_BYTES = 256 * 1024, TAG = 1 };
+
+/* A piece that is being received. */
+struct arrival {
+    struct arrival *next;
+    MPI_Request request;
+    size_t count;
+    char data[];
+};
+
+struct peer {
+    struct bytes waiting; /* to be sent */
+    char *piece;          /* being sent; NULL: none */
+    MPI_Request request;
+    struct arrival *first, *last; /* in the order in which they were sent */
+    struct bytes arrived;         /* its packets, from `read` on */
+    size_t read;
+    bool forgotten;
+};
+
+struct packet_head {
+    uint32_t kind, id, count;
+};
+
+struct peers {
+    int rank, count, on_this_host;
+    struct peer *list;
+    int next; /* the rank whose packets are taken next */
+};
+
+/* --- MPI --- */
+
+static int count_on_host(void)
+{
+    MPI_Comm host;
+    int count = 1;
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) !=
+        MPI_SUCCESS)
+        return 1;
+    (void)MPI_Comm_size(host, &count);
+    (void)MPI_Comm_free(&host);
+    return count;
+}
+
+int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error)
+{
+    int provided;
+    *peers = NULL;
+    if (MPI_Init_thread(argc, argv, MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS)
+        return error_set(error, ERROR_WORKER, "MPI does not start");
+    struct peers *new = alloc_zeroed(1, sizeof *new);
+    new->on_this_host = count_on_host();
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &new->rank);
+    (void)MPI_Comm_size(MPI_COMM_WORLD, &new->count);
+    (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    new->list = alloc_zeroed((size_t) new->count, sizeof *new->list);
+    *peers = new;
+    return 0;
+}
+
+static void free_peer(struct peer *peer, bool orderly)
+{
+    while (peer->first != NULL) {
+        struct arrival *arrival = peer->first;
+        peer->first = arrival->next;
+        if (orderly) /* MPI may still write to the others */
+            free(arrival);
+    }
+    if (orderly)
+        free(peer->piece);
+    bytes_release(&peer->waiting);
+    bytes_release(&peer->arrived);
+}
+
+void peers_free(struct peers *peers, bool orderly)
+{
+    if (orderly)
+        (void)MPI_Finalize();
+    for (int i = 0; i < peers->count; i++)
+        free_peer(&peers->list[i], orderly);
+    free(peers->list);
+    free(peers);
+}
+
+int peers_rank(const struct peers *peers)
+{
+    return peers->rank;
+}
+
+int peers_count(const struct peers *peers)
+{
+    return peers->count;
+}
+
+int peers_on_this_host(const struct peers *peers)
+{
+    return peers->on_this_host;
+}
+
+/* --- sending --- */
+
+/* Begins to send the next piece, unless one is under way. */
+static bool send_piece(struct peer *peer, int rank)
+{
+    if (peer->piece != NULL || peer->waiting.used == 0 || peer->forgotten)
+        return false;
+    struct bytes *waiting = &peer->waiting;
+    size_t count = waiting->used < PIECE_BYTES ? waiting->used : PIECE_BYTES;
+    peer->piece = alloc_resize(NULL, count, 1);
+    memcpy(peer->piece, waiting->data, count);
+    bytes_drop(waiting, count);
+    if (MPI_Isend(peer->piece, (int)count, MPI_BYTE, rank, TAG, MPI_COMM_WORLD, &peer->request) !=
+        MPI_SUCCESS)
+        peer->forgotten = true; /* its silence shows that it is lost */
+    return true;
+}
+
+static bool finish_piece(struct peer *peer)
+{
+    int done = 0;
+    if (peer->piece == NULL || peer->forgotten)
+        return false;
+    if (MPI_Test(&peer->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        peer->forgotten = true;
+    if (done == 0 || peer->forgotten)
+        return false;
+    free(peer->piece);
+    peer->piece = NULL;
+    return true;
+}
+
+void peers_send(struct peers *peers, int rank, enum packet_kind kind, uint32_t id,
+                const void *bytes, size_t count)
+{
+    struct peer *peer = &peers->list[rank];
+    const struct packet_head head = {(uint32_t)kind, id, (uint32_t)count};
+    if (peer->forgotten)
+        return;
+    bytes_append(&peer->waiting, &head, sizeof head);
+    bytes_append(&peer->waiting, bytes, count);
+}
+
+size_t peers_unsent(const struct peers *peers, int rank)
+{
+    const struct peer *peer = &peers->list[rank];
+    return peer->forgotten ? 0 : peer->waiting.used + (peer->piece != NULL);
+}
+
+/* --- receiving --- */
+
+/* Begins to receive the pieces that have been announced. */
+static bool match_arrivals(struct peers *peers)
+{
+    bool any = false;
+    for (;;) {
+        int found = 0;
+        int count = 0;
+        MPI_Message message;
+        MPI_Status status;
+        if (MPI_Improbe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &found, &message, &status) !=
+                MPI_SUCCESS ||
+            found == 0 || MPI_Get_count(&status, MPI_BYTE, &count) != MPI_SUCCESS || count < 0)
+            return any;
+        struct peer *peer = &peers->list[status.MPI_SOURCE];
+        struct arrival *arrival = alloc_zeroed(1, sizeof *arrival + (size_t)count);
+        arrival->count = (size_t)count;
+        if (MPI_Imrecv(arrival->data, count, MPI_BYTE, &message, &arrival->request) !=
+            MPI_SUCCESS) {
+            free(arrival);
+            return any;
+        }
+        if (peer->first == NULL)
+            peer->first = arrival;
+        else
+            peer->last->next = arrival;
+        peer->last = arrival;
+        any = true;
+    }
+}
+
+/* Takes the pieces that are complete. */
+static bool take_arrivals(struct peer *peer)
+{
+    bool any = false;
+    int done = 0;
+    while (peer->first != NULL &&
+           MPI_Test(&peer->first->request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0) {
+        struct arrival *arrival = peer->first;
+        peer->first = arrival->next;
+        if (!peer->forgotten)
+            bytes_append(&peer->arrived, arrival->data, arrival->count);
+        free(arrival);
+        any = true;
+    }
+    return any;
+}
+
+bool peers_move(struct peers *peers)
+{
+    bool moved = match_arrivals(peers);
+    for (int i = 0; i < peers->count; i++) {
+        struct peer *peer = &peers->list[i];
+        moved = take_arrivals(peer) || moved;
+        moved = finish_piece(peer) || moved;
+        moved = send_piece(peer, i) || moved;
+    }
+    return moved;
+}
+
+/* Sets the peer's next packet; false if it is not complete. Drops what was read before. */
+static bool take_packet(struct peer *peer, struct packet *packet)
+{
+    struct packet_head head;
+    struct bytes *arrived = &peer->arrived;
+    size_t left = arrived->used - peer->read;
+    if (left >= sizeof head) {
+        memcpy(&head, arrived->data + peer->read, sizeof head);
+        if (left - sizeof head >= head.count) {
+            packet->kind = (enum packet_kind)head.kind;
+            packet->id = head.id;
+            packet->bytes = arrived->data + peer->read + sizeof head;
+            packet->count = head.count;
+            peer->read += sizeof head + head.count;
+            return true;
+        }
+    }
+    bytes_drop(arrived, peer->read);
+    peer->read = 0;
+    return false;
+}
+
+bool peers_receive(struct peers *peers, struct packet *packet)
+{
+    for (int i = 0; i < peers->count; i++) {
+        int rank = (peers->next + i) % peers->count;
+        struct peer *peer = &peers->list[rank];
+        if (peer->arrived.used == 0 || peer->forgotten || !take_packet(peer, packet))
+            continue;
+        packet->rank = rank;
+        peers->next = rank;
+        return true;
+    }
+    return false;
+}
+
+void peers_forget(struct peers *peers, int rank)
+{
+    peers->list[rank].forgotten = true;
+}

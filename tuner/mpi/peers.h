@@ -1,0 +1,83 @@
+/*
+ * The ranks of an MPI job, and packets between them: in order from one rank to another, of any size,
+ * and never waited for. This is the only module that calls MPI, from one thread.
+ *
+ * What is sent to a rank is a stream of bytes. One piece of it is under way at a time; what is added
+ * meanwhile makes the next piece, so that many small packets become one MPI message. A rank that has
+ * died keeps its pieces, and holds nobody else up.
+ *
+ * Calling sequence:
+ *     status = peers_new(&peers, &argc, &argv, error);
+ *     peers_send(peers, 0, PACKET_HELLO, 0, text, length);
+ *     while (…) {
+ *         moved = peers_move(peers);
+ *         while (peers_receive(peers, &packet))
+ *             …                                      the packet's bytes last until the next call
+ *     }
+ *     peers_free(peers, true);
+ */
+#ifndef AUTOTUNE_PEERS_H
+#define AUTOTUNE_PEERS_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* README.md says what each holds. */
+enum packet_kind {
+    PACKET_HELLO,
+    PACKET_WELCOME,
+    PACKET_BEAT,
+    PACKET_START,
+    PACKET_DATA,
+    PACKET_CLOSE,
+    PACKET_KILL,
+    PACKET_ENDED,
+    PACKET_STATE,
+    PACKET_NEED,
+    PACKET_FILE,
+    PACKET_FILE_BYTES,
+    PACKET_FILE_END,
+    PACKET_END,
+    PACKET_BYE
+};
+
+struct packet {
+    int rank; /* the sender */
+    enum packet_kind kind;
+    uint32_t id; /* of the worker, if it is about one */
+    const char *bytes;
+    size_t count;
+};
+
+struct peers;
+
+/* Starts MPI. Returns 0 or ERROR_WORKER. */
+int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error);
+
+/* Ends MPI: in an orderly way, together with all ranks, or at once, without those that are lost. */
+void peers_free(struct peers *peers, bool orderly);
+
+int peers_rank(const struct peers *peers);
+int peers_count(const struct peers *peers);
+int peers_on_this_host(const struct peers *peers); /* this one included */
+
+/* At most 2^31 bytes. */
+void peers_send(struct peers *peers, int rank, enum packet_kind kind, uint32_t id,
+                const void *bytes, size_t count);
+
+/* Bytes that are still to be sent to a rank. */
+size_t peers_unsent(const struct peers *peers, int rank);
+
+/* Moves what can be moved without waiting; returns whether anything was. */
+bool peers_move(struct peers *peers);
+
+/* The next packet that has arrived; false if there is none. */
+bool peers_receive(struct peers *peers, struct packet *packet);
+
+/* Nothing is sent to that rank or received from it any more. */
+void peers_forget(struct peers *peers, int rank);
+
+#endif

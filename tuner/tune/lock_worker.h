@@ -1,0 +1,26 @@
+/*
+ * The lock on a GPU of another machine, which a worker there holds as long as it runs:
+ * `autotune worker lock UUID` says {"event":"busy","owner":PROCESS} if somebody else has the lock,
+ * waits for it, and says {"event":"held"}.
+ */
+#ifndef AUTOTUNE_LOCK_WORKER_H
+#define AUTOTUNE_LOCK_WORKER_H
+
+#include "base/channel.h"
+#include "base/error.h"
+#include "base/worker.h"
+
+#include <stdbool.h>
+
+/* What the worker does, until the channel closes. */
+int lock_worker_run(struct channel *channel, const char *uuid, struct error *error);
+
+/* Starts one. Sets `*held`; if somebody else has the lock, `*owner` is the process. Returns 0,
+ * ERROR_RECORD or ERROR_WORKER; the worker is then gone. */
+int lock_worker_start(struct worker *worker, struct node *node, const char *uuid, bool *held,
+                      long *owner, struct error *error);
+
+/* Waits until it has the lock. Returns 0, ERROR_INTERRUPTED, or an error of lock_worker_start(). */
+int lock_worker_wait(struct worker *worker, struct error *error);
+
+#endif
