@@ -1,60 +1,7 @@
 #!/usr/bin/env bats
 # autotune-mpi: several ranks, of which each has its own files, its own GPUs and its own cache.
 load ../cli/helper
-
-setup_file() {
-    command -v mpirun >/dev/null || skip "there is no mpirun"
-    [ -x "$BUILD_DIR/autotune-mpi" ] || skip "autotune-mpi is not built"
-}
-
-# rank_environment RANK LINES: shell commands that rank RANK begins with
-rank_environment() {
-    cat >>"rank.$1"
-}
-
-# cluster RANKS ARGUMENTS: as autotune(). Each rank has another current folder, cache and TMPDIR, and with root's rights
-# does not see the files of rank 0 at all.
-cluster() {
-    local ranks=$1
-    shift
-    cat >rank.sh <<SH
-rank=\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}
-[ ! -e "$scratch/rank.\$rank" ] || . "$scratch/rank.\$rank"
-if [ "\$rank" -gt 0 ]; then
-    own=$hosts/\$rank
-    mkdir -p "\$own/cache" "\$own/tmp"
-    export TMPDIR=\$own/tmp AUTOTUNE_CACHE=\$own/cache AUTOTUNE_LOCK_FOLDER=\$own/locks
-    export AUTOTUNE_STANDIN=\${AUTOTUNE_STANDIN_HERE:-noise=0.002,first_uuid=\$((rank * 16))}
-    cd "\$own"
-    $hide
-fi
-exec "\${program:-$BUILD_DIR/autotune-mpi}" "\$@"
-SH
-    code=0
-    timeout -k 1 60 mpirun --allow-run-as-root --oversubscribe --bind-to none --mca btl vader,self \
-        ${options:-} -n "$ranks" bash "$scratch/rank.sh" "$@" >out 2>err </dev/null || code=$?
-}
-
-setup_hosts() {
-    hosts=$(mktemp -d)
-    hide=:
-    # what is on rank 0's machine is hidden from the others, if this may be done
-    if unshare -m true 2>/dev/null; then
-        hide="exec unshare -m sh -c 'mount -t tmpfs none \"$scratch\" && exec \"\$0\" \"\$@\"' \"\${program:-$BUILD_DIR/autotune-mpi}\" \"\$@\""
-    fi
-}
-
-eval "$(declare -f setup | sed 's/^setup /helper_setup /')"
-setup() {
-    helper_setup
-    setup_hosts
-}
-
-eval "$(declare -f teardown | sed 's/^teardown /helper_teardown /')"
-teardown() {
-    rm -rf "$hosts"
-    helper_teardown
-}
+load cluster
 
 @test "three ranks, one of them without a GPU: all compile, two measure, and the result is that of one machine" {
     rank_environment 2 <<<'AUTOTUNE_STANDIN_HERE=devices=0'
@@ -69,4 +16,90 @@ teardown() {
     equal "$(grep '^parameter' results/tuned.ini)" "$(grep '^parameter' one/tuned.ini)"
     equal "$(grep -c "busy with [1-9]" err)" 3
     equal "$(find "$hosts" -name 'autotune-mpi-*')" ""
+}
+
+@test "what only rank 0 has reaches the others: headers, arrays, folders behind links; and messages name its paths" {
+    rank_environment 0 <<<'export AUTOTUNE_STANDIN=devices=0'
+    mkdir -p real/include
+    (echo '#include "factor.h"' && cat "$sweeps/templates/scale.cu") >real/scale.cu
+    printf '#if defined BLOCK_SIZE && BLOCK_SIZE == 64\n#error small blocks\n#endif\n' >real/include/factor.h
+    sed -e 's/^\[kernel\]/&\ninclude = include/' -e '/^\[buffer.in\]/,/^fill/s/^fill = .*/fill = file(in.npy)/' \
+        "$sweeps/templates/scale.ini" >real/scale.ini
+    (printf '\x93NUMPY\x01\x00\x76\x00' &&
+        printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (16384,), }" && head -c 65536 /dev/zero) >real/in.npy
+    ln -s real templates
+    cat >sweep.ini <<'INI'
+[sweep]
+templates = templates
+tuned = results/tuned.ini
+results = results
+[scale]
+n = 2^14
+block_size = 64, 256, 512
+num_load = 1, 2
+INI
+    cluster 2 --config sweep.ini --timings
+    exits 0
+    has err "2 nodes, 1 GPU,"
+    fails grep -rq 'autotune-mpi-' cache results out err
+    autotune report --results results --format csv
+    equal "$(count outcome compile_error)" 2
+    equal "$(count outcome measured)" 4
+    has out "factor.h(2): "
+}
+
+@test "two GPU models: each has its own winner" {
+    rank_environment 1 <<<'AUTOTUNE_STANDIN_HERE="name=Other GPU,sm_count=64,first_uuid=16"'
+    cluster 2 --config "$sweeps/scale.ini"
+    exits 0
+    equal "$(grep -c '^\[' results/tuned.ini)" 2
+    has results/tuned.ini "Other GPU" "Stand-in H200"
+}
+
+@test "another autotune on a rank is refused by the name of its host" {
+    mkdir other
+    cp "$BUILD_DIR/autotune-mpi" "$AUTOTUNE" other/
+    echo >>other/autotune
+    hide=:
+    rank_environment 1 <<<"program=$scratch/other/autotune-mpi"
+    cluster 2 --config "$sweeps/scale.ini"
+    exits 3
+    has err "node '$(hostname)' has autotune" "install the same on all nodes"
+    rm other/autotune
+    cluster 2 --config "$sweeps/scale.ini"
+    exits 3
+    has err "node '$(hostname)': cannot read" "other/autotune"
+    none_alive
+}
+
+@test "another driver is refused where the GPU is the same model" {
+    rank_environment 1 <<<'AUTOTUNE_STANDIN_HERE="driver_version=12090,first_uuid=16"'
+    cluster 2 --config "$sweeps/scale.ini"
+    exits 3
+    has err "has driver 12.9" "for the same GPU"
+    rank_environment 1 <<<'AUTOTUNE_STANDIN_HERE="driver_version=12090,first_uuid=16,name=Other"'
+    cluster 2 --config "$sweeps/scale.ini"
+    exits 0
+}
+
+@test "a GPU that a run on its own machine is using is waited for, or refused with --no-wait" {
+    mkdir -p "$hosts/1/locks"
+    exec 9>"$hosts/1/locks/autotune-GPU-10111213-1415-1617-1819-1a1b1c1d1e1f.lock"
+    flock 9
+    cluster 2 --config "$sweeps/scale.ini" --no-wait
+    exits 3
+    has err "of node '$(hostname)' is being used by another run"
+    (sleep 1.5; flock -u 9) &
+    cluster 2 --config "$sweeps/scale.ini" 9>&-
+    exits 0
+    has err "waiting for process"
+    has out "screened on 2 GPUs"
+}
+
+@test "exit codes are those of one machine, and nothing is left running" {
+    cluster 2 --config nowhere.ini
+    exits 2
+    cluster 2 --config "$sweeps/wrong.ini"
+    exits 1
+    none_alive
 }

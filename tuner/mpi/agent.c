@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/read_file.h"
 #include "base/worker.h"
 #include "base/write_file.h"
@@ -18,7 +19,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BEAT_NS = 250000000, SILENT_S = 10, LAST_MS = 2000, READ_BYTES = 64 * 1024 };
+enum {
+    BEAT_NS = 250000000,
+    SIGNAL_NS = 500000000,
+    SILENT_S = 10,
+    LAST_MS = 2000,
+    READ_BYTES = 64 * 1024
+};
 
 struct agent_worker {
     uint32_t id;
@@ -43,10 +50,11 @@ struct agent {
     struct agent_worker **workers;
     size_t worker_count;
     struct pace pace;
-    int64_t heard_ns; /* of the hub */
-    int64_t beat_ns;  /* the last one */
+    int64_t heard_ns;  /* of the hub */
+    int64_t beat_ns;   /* the last one */
+    int64_t signal_ns; /* the first; 0: none */
     pid_t parent;
-    bool over;
+    bool over, orderly;
 };
 
 static void tell(const struct agent *agent, enum packet_kind kind, uint32_t id, json_t *object)
@@ -319,10 +327,21 @@ static void take_packet(struct agent *agent, const struct packet *packet)
         break;
     case PACKET_END:
         agent->over = true;
+        agent->orderly = packet->count == 0; /* otherwise it says that a rank is lost */
         break;
     default:
         break;
     }
+}
+
+/* Whether the agent has to end without the hub. mpirun sends signals to all ranks, and kills them a
+ * second later; the coordinator gets half of it to end the run. */
+static bool must_end(struct agent *agent)
+{
+    if (interrupt_requested() && agent->signal_ns == 0)
+        agent->signal_ns = clock_ns();
+    return getppid() != agent->parent || /* mpirun was killed */
+           (agent->signal_ns > 0 && clock_ns() - agent->signal_ns > SIGNAL_NS);
 }
 
 /* Says that it is there, and how its workers are. */
@@ -343,7 +362,7 @@ static void beat(struct agent *agent)
             agent, PACKET_STATE, worker->id,
             json_pack("{s:I, s:b}", "starved_ns", (json_int_t)starved_ns, "stopped", (int)stopped));
     }
-    agent->over = agent->over || getppid() != agent->parent; /* mpirun was killed */
+    agent->over = agent->over || must_end(agent);
 }
 
 static void wait_for_something(struct agent *agent, bool moved)
@@ -368,7 +387,7 @@ static int await_welcome(struct agent *agent, struct error *error)
         bool moved = peers_move(agent->peers);
         if (peers_receive(agent->peers, &packet)) {
             if (packet.kind != PACKET_WELCOME) {
-                agent->over = true;
+                take_packet(agent, &packet);
                 return 0;
             }
             char *folder = alloc_string_n(packet.bytes, packet.count);
@@ -421,7 +440,7 @@ static void say_goodbye(struct agent *agent)
         pace_wait(&agent->pace, peers_move(agent->peers), NULL, 0);
 }
 
-int agent_run(struct peers *peers, const char *program, struct error *error)
+int agent_run(struct peers *peers, const char *program, bool *orderly, struct error *error)
 {
     struct agent agent = {.peers = peers,
                           .program = {.path = program},
@@ -441,5 +460,6 @@ int agent_run(struct peers *peers, const char *program, struct error *error)
     free(folder);
     if (status == 0)
         say_goodbye(&agent);
+    *orderly = agent.orderly;
     return status;
 }

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "mpi/peers.h"
 
-/* Serves the hub until it ends the run, or falls silent. `program` is the autotune to start. Returns
- * 0 or an error, without which MPI can be ended in an orderly way. */
-int agent_run(struct peers *peers, const char *program, struct error *error);
+/* Serves the hub until it ends the run or falls silent, or a signal says so. `program` is the autotune
+ * to start. Sets `*orderly` if MPI can be ended together with all ranks. Returns 0 or an error. */
+int agent_run(struct peers *peers, const char *program, bool *orderly, struct error *error);
 
 #endif

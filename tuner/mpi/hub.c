@@ -432,8 +432,11 @@ static bool dismiss_agents(struct hub *hub)
 {
     int64_t end_ns = clock_ns() + (int64_t)(worker_timeout_s(GOODBYE_S) * 1e9);
     int missing = hub->node_count - 1;
+    bool lost = false;
     for (int i = 1; i < hub->node_count; i++)
-        peers_send(hub->peers, i, PACKET_END, 0, NULL, 0);
+        lost = lost || hub->nodes[i].lost;
+    for (int i = 1; i < hub->node_count; i++)
+        peers_send(hub->peers, i, PACKET_END, 0, "lost", lost ? strlen("lost") : 0);
     while (missing > 0 && clock_ns() < end_ns) {
         bool moved = serve_agents(hub);
         missing = 0;
@@ -441,9 +444,7 @@ static bool dismiss_agents(struct hub *hub)
             missing += !hub->nodes[i].gone && !hub->nodes[i].lost;
         pace_wait(&hub->pace, moved, NULL, 0);
     }
-    for (int i = 1; i < hub->node_count; i++)
-        missing += hub->nodes[i].lost;
-    return missing == 0;
+    return missing == 0 && !lost;
 }
 
 static void release(struct hub *hub)

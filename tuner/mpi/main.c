@@ -4,6 +4,7 @@
  */
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "base/path.h"
 #include "mpi/agent.h"
 #include "mpi/hub.h"
@@ -92,15 +93,12 @@ static char *find_program(void)
     return program;
 }
 
-/* Signals end a run by way of rank 0. */
 static int serve_as_agent(struct peers *peers, const char *program, const char *greeting,
-                          struct error *error)
+                          bool *orderly, struct error *error)
 {
-    (void)signal(SIGINT, SIG_IGN);
-    (void)signal(SIGTERM, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN);
+    interrupt_install();
     peers_send(peers, 0, PACKET_HELLO, 0, greeting, strlen(greeting));
-    return agent_run(peers, program, error);
+    return agent_run(peers, program, orderly, error);
 }
 
 int main(int argc, char **argv)
@@ -116,17 +114,21 @@ int main(int argc, char **argv)
         char *greeting = greet(peers, program);
         argv[0] = program;
         const struct hub_start start = {program, argv, greeting};
-        status = peers_rank(peers) == 0 ? hub_run(peers, &start, &orderly, &error)
-                                        : serve_as_agent(peers, program, greeting, &error);
-        orderly = orderly && status >= 0;
-        peers_free(peers, orderly);
+        status = peers_rank(peers) == 0
+                     ? hub_run(peers, &start, &orderly, &error)
+                     : serve_as_agent(peers, program, greeting, &orderly, &error);
         free(greeting);
         free(program);
     }
-    if (status < 0)
+    if (status < 0) {
         error_print(&error, stderr);
-    status = status < 0 ? error_exit_status(status) : status;
-    if (!orderly) /* without MPI's own clearing up, which would wait for the lost ranks */
-        _exit(status);
+        status = error_exit_status(status);
+        orderly = false;
+    }
+    (void)fflush(stderr);
+    if (peers != NULL && !orderly)
+        peers_abort(peers, status);
+    if (peers != NULL)
+        peers_free(peers);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PIECE_BYTES = 256 * 1024, TAG = 1 };
 
@@ -67,28 +68,32 @@ int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error
     return 0;
 }
 
-static void free_peer(struct peer *peer, bool orderly)
+static void free_peer(struct peer *peer)
 {
     while (peer->first != NULL) {
         struct arrival *arrival = peer->first;
         peer->first = arrival->next;
-        if (orderly) /* MPI may still write to the others */
-            free(arrival);
+        free(arrival);
     }
-    if (orderly)
-        free(peer->piece);
+    free(peer->piece);
     bytes_release(&peer->waiting);
     bytes_release(&peer->arrived);
 }
 
-void peers_free(struct peers *peers, bool orderly)
+void peers_free(struct peers *peers)
 {
-    if (orderly)
-        (void)MPI_Finalize();
+    (void)MPI_Finalize();
     for (int i = 0; i < peers->count; i++)
-        free_peer(&peers->list[i], orderly);
+        free_peer(&peers->list[i]);
     free(peers->list);
     free(peers);
+}
+
+void peers_abort(const struct peers *peers, int exit_status)
+{
+    if (peers->rank == 0)
+        (void)MPI_Abort(MPI_COMM_WORLD, exit_status);
+    _exit(exit_status);
 }
 
 int peers_rank(const struct peers *peers)

@@ -14,7 +14,7 @@
  *         while (peers_receive(peers, &packet))
  *             …                                      the packet's bytes last until the next call
  *     }
- *     peers_free(peers, true);
+ *     peers_free(peers);
  */
 #ifndef AUTOTUNE_PEERS_H
 #define AUTOTUNE_PEERS_H
@@ -57,8 +57,12 @@ struct peers;
 /* Starts MPI. Returns 0 or ERROR_WORKER. */
 int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error);
 
-/* Ends MPI: in an orderly way, together with all ranks, or at once, without those that are lost. */
-void peers_free(struct peers *peers, bool orderly);
+/* Ends MPI, together with all ranks. */
+void peers_free(struct peers *peers);
+
+/* Ends the process, and if it is rank 0 the MPI job with it, because some ranks will not end by
+ * themselves. */
+void peers_abort(const struct peers *peers, int exit_status) __attribute__((noreturn));
 
 int peers_rank(const struct peers *peers);
 int peers_count(const struct peers *peers);

@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+# Ranks that die, hang or are slow, and runs that are interrupted.
+shared_cubins=yes
+load ../cli/helper
+load cluster
+
+# slow_rank RANK MS: each variant takes so long to load on its GPU
+slow_rank() {
+    rank_environment "$1" <<<"AUTOTUNE_STANDIN_HERE=fault=cuModuleLoadData:*:sleep$2,first_uuid=$((16 * $1)),log=$hosts/calls.$1"
+}
+
+# start RANKS ARGUMENTS: cluster() in the background, as $run
+start() {
+    (cluster "$@" && echo "$code" >code) &
+    run=$!
+}
+
+# finish: waits for its end
+finish() {
+    wait "$run" || true
+    code=$(cat code)
+}
+
+# await PATTERN FILE: until a line of the file matches
+await() {
+    local i
+    for ((i = 0; i < 500; i++)); do
+        grep -qs -- "$1" "$2" && return
+        sleep 0.02
+    done
+    echo "no '$1' in $2"
+    return 1
+}
+
+# rank_is_measuring RANK
+rank_is_measuring() {
+    await ' cuLaunchKernel' "$hosts/calls.$1"
+}
+
+@test "kill -9 of an agent: with --enable-recovery the others take over its work, and the run ends as usual" {
+    export AUTOTUNE_WORKER_TIMEOUT_S=2
+    options=(--enable-recovery)
+    slow_rank 1 300
+    start 3 --config "$sweeps/many.ini" --timings
+    rank_is_measuring 1
+    kill -9 "$(cat "$hosts/pid.1")"
+    finish
+    exits 0
+    has err "the others take over its work" "; lost"
+    none_alive
+}
+
+@test "an agent that falls silent: the others take over its work" {
+    export AUTOTUNE_WORKER_TIMEOUT_S=2
+    options=(--enable-recovery)
+    slow_rank 1 300
+    start 3 --config "$sweeps/many.ini" --timings
+    rank_is_measuring 1
+    kill -STOP "$(cat "$hosts/pid.1")"
+    finish
+    kill -9 "$(cat "$hosts/pid.1")" || true
+    exits 0
+    has err "the others take over its work" "; lost"
+    autotune report --results results --format csv
+    equal "$(count outcome timeout)" 0
+}
+
+@test "kill -9 of an agent where MPI ends the job: the next run goes on from the record" {
+    slow_rank 1 300
+    start 2 --config "$sweeps/many.ini"
+    rank_is_measuring 1
+    sleep 0.5
+    kill -9 "$(cat "$hosts/pid.1")"
+    finish
+    fails [ "$code" -eq 0 ]
+    none_alive
+    rm rank.1
+    cluster 2 --config "$sweeps/many.ini"
+    exits 0
+}
+
+@test "kill -9 of rank 0 ends everything, and the next run goes on from the record" {
+    slow_rank 1 300
+    start 2 --config "$sweeps/many.ini"
+    rank_is_measuring 1
+    kill -9 "$(cat "$hosts/pid.0")"
+    finish
+    fails [ "$code" -eq 0 ]
+    none_alive
+    equal "$(find "$hosts" -name 'autotune-mpi-*')" ""
+    rm rank.1
+    cluster 2 --config "$sweeps/many.ini"
+    exits 0
+}
+
+@test "Ctrl-C: what was measured is kept, and nothing is left running" {
+    slow_rank 1 300
+    start 2 --config "$sweeps/many.ini"
+    rank_is_measuring 1
+    kill -INT "$(pgrep -f "^mpirun .*$scratch/rank.sh")"
+    finish
+    fails [ "$code" -eq 0 ]
+    has err "interrupted; "
+    none_alive
+}
+
+@test "a slow node holds nobody up" {
+    slow_rank 1 150
+    cluster 2 --config "$sweeps/many.ini"
+    exits 0
+    autotune report --results results --format csv
+    [ "$(count gpu_uuid GPU-00010203-0405-0607-0809-0a0b0c0d0e0f)" -gt 15 ]
+}
