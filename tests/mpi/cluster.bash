@@ -1,10 +1,5 @@
 # A cluster on one machine: ranks of which each has its own files, its own GPUs and its own cache. Loaded after ../cli/helper.
 
-setup_file() {
-    command -v mpirun >/dev/null || skip "there is no mpirun"
-    [ -x "$BUILD_DIR/autotune-mpi" ] || skip "autotune-mpi is not built"
-}
-
 # rank_environment RANK LINES: shell commands that rank RANK begins with
 rank_environment() {
     cat >>"rank.$1"
@@ -47,11 +42,14 @@ setup_hosts() {
 eval "$(declare -f setup | sed 's/^setup /helper_setup /')"
 setup() {
     helper_setup
+    hosts=
+    command -v mpirun >/dev/null || skip "there is no mpirun"
+    [ -x "$BUILD_DIR/autotune-mpi" ] || skip "autotune-mpi is not built"
     setup_hosts
 }
 
 eval "$(declare -f teardown | sed 's/^teardown /helper_teardown /')"
 teardown() {
-    rm -rf "$hosts"
+    [ -z "$hosts" ] || rm -rf "$hosts"
     helper_teardown
 }

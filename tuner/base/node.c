@@ -244,9 +244,19 @@ struct node_worker *node_start_worker(struct node *node, int descriptor, const c
     return worker;
 }
 
-void node_worker_update(struct node_worker *worker)
+/* The node counts from the last request on. */
+int64_t node_worker_starved_ns(struct node_worker *worker)
 {
     update(worker->node->nodes);
+    int64_t starved_ns = worker->starved_ns;
+    worker->starved_ns = 0;
+    return starved_ns;
+}
+
+bool node_worker_is_stopped(const struct node_worker *worker)
+{
+    update(worker->node->nodes);
+    return worker->stopped || worker->node->silent;
 }
 
 void node_worker_kill(struct node_worker *worker)

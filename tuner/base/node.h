@@ -65,8 +65,9 @@ struct node_worker {
 struct node_worker *node_start_worker(struct node *node, int descriptor, const char *role,
                                       const char *argument, struct error *error);
 
-/* What the node has said of it meanwhile is taken into account. */
-void node_worker_update(struct node_worker *worker);
+/* As worker_starved_ns() and worker_is_stopped(), by what the node has said last. */
+int64_t node_worker_starved_ns(struct node_worker *worker);
+bool node_worker_is_stopped(const struct node_worker *worker);
 
 void node_worker_kill(struct node_worker *worker);
 

@@ -126,22 +126,13 @@ bool worker_is_running(const struct worker *worker)
     return worker->pid > 0 || worker->remote != NULL;
 }
 
-/* The node counts from the last request on. */
-static int64_t starved_elsewhere(struct node_worker *remote)
-{
-    node_worker_update(remote);
-    int64_t starved_ns = remote->starved_ns;
-    remote->starved_ns = 0;
-    return starved_ns;
-}
-
 /* The second number of /proc/PID/schedstat; 0 without that file. */
 int64_t worker_starved_ns(struct worker *worker)
 {
     char path[32];
     long long starved_ns = 0;
     if (worker->remote != NULL)
-        return starved_elsewhere(worker->remote);
+        return node_worker_starved_ns(worker->remote);
     (void)snprintf(path, sizeof path, "/proc/%ld/schedstat", (long)worker->pid);
     FILE *file = worker->pid > 0 ? fopen(path, "re") : NULL;
     if (file == NULL)
@@ -162,10 +153,8 @@ bool worker_is_stopped(const struct worker *worker)
 {
     char path[32];
     char line[96] = "";
-    if (worker->remote != NULL) {
-        node_worker_update(worker->remote);
-        return worker->remote->stopped || worker->remote->node->silent;
-    }
+    if (worker->remote != NULL)
+        return node_worker_is_stopped(worker->remote);
     (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)worker->pid);
     FILE *file = worker->pid > 0 ? fopen(path, "re") : NULL;
     if (file == NULL)

@@ -3,18 +3,16 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/worker.h"
-#include "mpi/bytes.h"
 #include "mpi/coordinator.h"
 #include "mpi/file_arrival.h"
 #include "mpi/file_source.h"
+#include "mpi/greeting.h"
+#include "mpi/hub_workers.h"
 #include "mpi/pace.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
@@ -23,16 +21,6 @@ enum {
     SILENT_S = 2,  /* then no worker of the node is to blame for anything */
     LOST_S = 10,   /* and then its work is given to others */
     GOODBYE_S = 5, /* at the end */
-    READ_BYTES = 64 * 1024,
-    UNSENT_BYTES = 1 << 20, /* to a node; more waits */
-};
-
-struct hub_worker {
-    uint32_t id;
-    int rank;
-    int socket;          /* the coordinator's channel; -1: closed */
-    struct bytes unsent; /* to the coordinator */
-    bool ended;
 };
 
 struct hub_node {
@@ -49,26 +37,17 @@ struct hub {
     struct coordinator coordinator;
     struct hub_node *nodes; /* by their rank */
     int node_count;
-    struct hub_worker **workers;
-    size_t worker_count;
+    struct hub_workers workers;
     struct pace pace;
     int64_t beat_ns;
     double lost_s, silent_s;
     char *folder;
 };
 
-static struct hub_worker *find_worker(const struct hub *hub, uint32_t id)
+static const char *text_of(const json_t *object, const char *member)
 {
-    size_t low = 0; /* ids only grow */
-    size_t high = hub->worker_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (hub->workers[middle]->id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < hub->worker_count && hub->workers[low]->id == id ? hub->workers[low] : NULL;
+    const char *text = json_string_value(json_object_get(object, member));
+    return text != NULL ? text : "";
 }
 
 static void say(struct hub *hub, const char *event, int rank)
@@ -78,29 +57,6 @@ static void say(struct hub *hub, const char *event, int rank)
 
 /* --- the start --- */
 
-static const char *text_of(const json_t *object, const char *member)
-{
-    const char *text = json_string_value(json_object_get(object, member));
-    return text != NULL ? text : "";
-}
-
-/* Why that rank cannot take part: an error for the coordinator, or 0. */
-static int check_greeting(const struct hub *hub, int rank, struct error *error)
-{
-    const json_t *own = hub->nodes[0].greeting;
-    const json_t *other = hub->nodes[rank].greeting;
-    if (text_of(other, "error")[0] != '\0')
-        return error_set(error, ERROR_DEVICE, "node '%s': %s", text_of(other, "host"),
-                         text_of(other, "error"));
-    if (strcmp(text_of(own, "build"), text_of(other, "build")) != 0)
-        return error_set(
-            error, ERROR_DEVICE,
-            "node '%s' has autotune %s, and '%s' has %s; install the same on all nodes",
-            text_of(other, "host"), text_of(other, "build"), text_of(own, "host"),
-            text_of(own, "build"));
-    return 0;
-}
-
 static int check_nodes(const struct hub *hub, struct error *error)
 {
     int status = 0;
@@ -108,7 +64,7 @@ static int check_nodes(const struct hub *hub, struct error *error)
         status = hub->nodes[i].greeting == NULL
                      ? error_set(error, ERROR_DEVICE, "rank %d has not answered within %g s", i,
                                  worker_timeout_s(COME_S))
-                     : check_greeting(hub, i, error);
+                     : greeting_check(hub->nodes[i].greeting, hub->nodes[0].greeting, error);
     return status;
 }
 
@@ -158,11 +114,9 @@ static void start_worker(struct hub *hub, const json_t *request, int socket)
 {
     int rank = (int)json_integer_value(json_object_get(request, "node"));
     char *text = json_dumps(request, JSON_COMPACT);
-    struct hub_worker *worker = alloc_zeroed(1, sizeof *worker);
-    worker->id = (uint32_t)json_integer_value(json_object_get(request, "worker"));
-    worker->rank = rank > 0 && rank < hub->node_count ? rank : 0;
-    worker->socket = socket;
-    *ARRAY_APPEND(hub->workers, hub->worker_count) = worker;
+    uint32_t id = (uint32_t)json_integer_value(json_object_get(request, "worker"));
+    struct hub_worker *worker =
+        hub_workers_add(&hub->workers, id, rank > 0 && rank < hub->node_count ? rank : 0, socket);
     hub->nodes[worker->rank].worker_count++;
     if (text != NULL && worker->rank > 0)
         peers_send(hub->peers, worker->rank, PACKET_START, worker->id, text, strlen(text));
@@ -176,7 +130,7 @@ static bool take_wishes(struct hub *hub)
     bool any = false;
     while ((request = coordinator_receive(&hub->coordinator, &descriptor)) != NULL) {
         struct hub_worker *worker =
-            find_worker(hub, (uint32_t)json_integer_value(json_object_get(request, "worker")));
+            hub_workers_find(&hub->workers, (uint32_t)json_integer_value(json_object_get(request, "worker")));
         if (strcmp(text_of(request, "do"), "start") == 0 && descriptor >= 0)
             start_worker(hub, request, descriptor);
         else if (strcmp(text_of(request, "do"), "kill") == 0 && worker != NULL && !worker->ended)
@@ -184,68 +138,6 @@ static bool take_wishes(struct hub *hub)
         json_decref(request);
         any = true;
     }
-    return any;
-}
-
-/* --- workers --- */
-
-static void close_socket(struct hub_worker *worker)
-{
-    if (worker->socket >= 0)
-        (void)close(worker->socket);
-    worker->socket = -1;
-    bytes_release(&worker->unsent);
-}
-
-static bool write_replies(struct hub_worker *worker)
-{
-    struct bytes *unsent = &worker->unsent;
-    if (unsent->used == 0)
-        return false;
-    ssize_t sent = send(worker->socket, unsent->data, unsent->used, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0)
-        bytes_drop(unsent, (size_t)sent);
-    else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-        unsent->used = 0; /* nobody reads it */
-    return sent > 0;
-}
-
-/* What the coordinator has for the worker. Reads no further while its node has enough to receive. */
-static bool read_requests(struct hub *hub, struct hub_worker *worker)
-{
-    static char bytes[READ_BYTES];
-    if (worker->socket < 0 || worker->ended ||
-        peers_unsent(hub->peers, worker->rank) > UNSENT_BYTES)
-        return false;
-    ssize_t count = recv(worker->socket, bytes, sizeof bytes, MSG_DONTWAIT);
-    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-        return false;
-    if (count > 0)
-        peers_send(hub->peers, worker->rank, PACKET_DATA, worker->id, bytes, (size_t)count);
-    else {
-        peers_send(hub->peers, worker->rank, PACKET_CLOSE, worker->id, NULL, 0);
-        close_socket(worker);
-    }
-    return true;
-}
-
-static bool serve_workers(struct hub *hub)
-{
-    bool any = false;
-    size_t kept = 0;
-    for (size_t i = 0; i < hub->worker_count; i++) {
-        struct hub_worker *worker = hub->workers[i];
-        if (worker->socket >= 0)
-            any = write_replies(worker) || any;
-        any = read_requests(hub, worker) || any;
-        if (worker->ended && worker->unsent.used == 0) {
-            close_socket(worker);
-            free(worker);
-        } else {
-            hub->workers[kept++] = worker;
-        }
-    }
-    hub->worker_count = kept;
     return any;
 }
 
@@ -289,7 +181,7 @@ static void end_file(struct hub_node *node)
 static void take_packet(struct hub *hub, const struct packet *packet)
 {
     struct hub_node *node = &hub->nodes[packet->rank];
-    struct hub_worker *worker = find_worker(hub, packet->id);
+    struct hub_worker *worker = hub_workers_find(&hub->workers, packet->id);
     if (worker != NULL && worker->rank != packet->rank)
         worker = NULL;
     switch (packet->kind) {
@@ -333,9 +225,9 @@ static void lose_node(struct hub *hub, int rank)
     peers_forget(hub->peers, rank);
     file_arrival_abandon(&node->arrival);
     say(hub, "lost", rank);
-    for (size_t i = 0; i < hub->worker_count; i++)
-        if (hub->workers[i]->rank == rank)
-            end_worker(hub, hub->workers[i], NULL);
+    for (size_t i = 0; i < hub->workers.count; i++)
+        if (hub->workers.list[i]->rank == rank)
+            end_worker(hub, hub->workers.list[i], NULL);
 }
 
 static void check_silence(struct hub *hub, int rank)
@@ -369,7 +261,7 @@ static bool send_files(struct hub *hub)
     bool any = false;
     for (int i = 1; i < hub->node_count; i++)
         while (hub->nodes[i].files != NULL && !hub->nodes[i].lost &&
-               peers_unsent(hub->peers, i) < UNSENT_BYTES) {
+               peers_unsent(hub->peers, i) < HUB_UNSENT_BYTES) {
             file_source_send(&hub->nodes[i].files, hub->peers, i);
             any = true;
         }
@@ -392,17 +284,11 @@ static bool serve_agents(struct hub *hub)
 
 static void wait_for_something(struct hub *hub, bool moved)
 {
-    struct pollfd *descriptors = alloc_zeroed(hub->worker_count + 1, sizeof *descriptors);
+    struct pollfd *descriptors = alloc_zeroed(hub->workers.count + 1, sizeof *descriptors);
     descriptors[0] = (struct pollfd){.fd = hub->coordinator.socket, .events = POLLIN};
-    for (size_t i = 0; i < hub->worker_count; i++) {
-        const struct hub_worker *worker = hub->workers[i];
-        bool full = peers_unsent(hub->peers, worker->rank) > UNSENT_BYTES;
-        descriptors[i + 1] =
-            (struct pollfd){.fd = worker->socket,
-                            .events = (short)((full || worker->ended ? 0 : POLLIN) |
-                                              (worker->unsent.used > 0 ? POLLOUT : 0))};
-    }
-    pace_wait(&hub->pace, moved, descriptors, hub->worker_count + 1);
+    for (size_t i = 0; i < hub->workers.count; i++)
+        descriptors[i + 1] = hub_worker_events(hub->workers.list[i], hub->peers);
+    pace_wait(&hub->pace, moved, descriptors, hub->workers.count + 1);
     free(descriptors);
 }
 
@@ -411,7 +297,7 @@ static void serve(struct hub *hub)
     while (!coordinator_has_ended(&hub->coordinator)) {
         bool moved = serve_agents(hub);
         moved = take_wishes(hub) || moved;
-        moved = serve_workers(hub) || moved;
+        moved = hub_workers_serve(&hub->workers, hub->peers) || moved;
         moved = coordinator_flush(&hub->coordinator) || moved;
         beat(hub);
         wait_for_something(hub, moved);
@@ -449,16 +335,12 @@ static bool dismiss_agents(struct hub *hub)
 
 static void release(struct hub *hub)
 {
-    for (size_t i = 0; i < hub->worker_count; i++) {
-        close_socket(hub->workers[i]);
-        free(hub->workers[i]);
-    }
+    hub_workers_release(&hub->workers);
     for (int i = 0; i < hub->node_count; i++) {
         json_decref(hub->nodes[i].greeting);
         file_source_free(&hub->nodes[i].files);
         file_arrival_abandon(&hub->nodes[i].arrival);
     }
-    free(hub->workers);
     free(hub->nodes);
     free(hub->folder);
 }

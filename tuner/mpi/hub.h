@@ -11,11 +11,10 @@
 
 #include <stdbool.h>
 
-/* What a rank says of itself in its first packet: {"host":…,"cores":…,"build":…,"error":…}. */
 struct hub_start {
     const char *program;  /* the autotune to start */
     char **arguments;     /* its arguments, ended by NULL */
-    const char *greeting; /* this rank's */
+    const char *greeting; /* this rank's, greeting.h */
 };
 
 /* Returns the coordinator's exit status, or ERROR_WORKER. Sets `*orderly` if all agents have ended, so

@@ -2,87 +2,15 @@
  * autotune-mpi: autotune on all machines of a cluster. Rank 0 starts the coordinator (hub.h), the
  * others are agents of it (agent.h). `autotune`, beside this program, is what they start.
  */
-#include "base/alloc.h"
-#include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/path.h"
 #include "mpi/agent.h"
+#include "mpi/greeting.h"
 #include "mpi/hub.h"
 
-#include <errno.h>
-#include <jansson.h>
-#include <limits.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* Adds a file's bytes; false if it cannot be read. */
-static bool add_file(struct hash *hash, const char *path)
-{
-    char bytes[65536];
-    size_t count;
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return false;
-    while ((count = fread(bytes, 1, sizeof bytes, file)) > 0)
-        hash_add(hash, bytes, count);
-    bool good = ferror(file) == 0;
-    (void)fclose(file); /* only read */
-    return good;
-}
-
-/* What must be the same on all nodes: "0.1.0 (build 1a2b3c4d)"; NULL if `program` cannot be read. */
-static char *describe_build(const char *program)
-{
-    enum { SHOWN = 12 };
-    char digits[HASH_BYTES];
-    struct hash *hash = hash_new();
-    bool good = add_file(hash, "/proc/self/exe") && add_file(hash, program);
-    hash_finish(hash, digits);
-    return good ? alloc_format("%s (build %.*s)", AUTOTUNE_VERSION, SHOWN, digits) : NULL;
-}
-
-/*
- * The cores for compile workers. A rank that is alone on its machine takes all that it may have,
- * whatever mpirun has bound it to; ranks that share one take what they are bound to, or their part.
- */
-static long count_cores(const struct peers *peers)
-{
-    cpu_set_t cores;
-    int ranks = peers_on_this_host(peers);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    if (ranks == 1) {
-        memset(&cores, 0xff, sizeof cores);
-        (void)sched_setaffinity(0, sizeof cores,
-                                &cores); /* the kernel leaves out what is not there */
-    }
-    if (sched_getaffinity(0, sizeof cores, &cores) != 0)
-        return 1;
-    long count = CPU_COUNT(&cores);
-    long own = ranks > 1 && count >= online ? count / ranks : count;
-    return own > 0 ? own : 1;
-}
-
-/* A rank's first packet, a new string. */
-static char *greet(const struct peers *peers, const char *program)
-{
-    char host[HOST_NAME_MAX + 1] = "";
-    char *build = describe_build(program);
-    (void)gethostname(host, sizeof host - 1);
-    json_t *greeting = json_pack("{s:s, s:I, s:s*}", "host", host, "cores",
-                                 (json_int_t)count_cores(peers), "build", build);
-    if (build == NULL) {
-        char *text = alloc_format("cannot read '%s': %s", program, strerror(errno));
-        json_object_set_new(greeting, "error", json_string(text));
-        free(text);
-    }
-    char *text = json_dumps(greeting, JSON_COMPACT);
-    json_decref(greeting);
-    free(build);
-    return text;
-}
 
 /* autotune, which lies beside this program; a new string. */
 static char *find_program(void)
@@ -111,7 +39,7 @@ int main(int argc, char **argv)
     int status = peers_new(&peers, &argc, &argv, &error);
     if (status == 0) {
         char *program = find_program();
-        char *greeting = greet(peers, program);
+        char *greeting = greeting_new(peers, program);
         argv[0] = program;
         const struct hub_start start = {program, argv, greeting};
         status = peers_rank(peers) == 0

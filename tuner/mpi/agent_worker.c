@@ -1,0 +1,228 @@
+#include "mpi/agent_worker.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/read_file.h"
+#include "mpi/request.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LAST_MS = 2000, READ_BYTES = 64 * 1024 };
+
+static void tell(const struct agent_post *post, enum packet_kind kind, uint32_t id, json_t *object)
+{
+    char *text = json_dumps(object, JSON_COMPACT);
+    json_decref(object);
+    if (text != NULL)
+        peers_send(post->peers, 0, kind, id, text, strlen(text));
+    free(text);
+}
+
+void agent_worker_free(struct agent_worker *worker)
+{
+    channel_release(&worker->process.channel);
+    bytes_release(&worker->requests);
+    bytes_release(&worker->unsent);
+    bytes_release(&worker->replies);
+    json_decref(worker->waiting);
+    free(worker->output);
+    free(worker);
+}
+
+static void tell_end(const struct agent_post *post, uint32_t id, const char *reason, bool killed)
+{
+    tell(post, PACKET_ENDED, id, json_pack("{s:s, s:b}", "reason", reason, "killed", (int)killed));
+}
+
+struct agent_worker *agent_worker_new(const struct agent_post *post, const struct packet *packet)
+{
+    struct error error;
+    json_t *message = json_loadb(packet->bytes, packet->count, 0, NULL);
+    const char *role = json_string_value(json_object_get(message, "role"));
+    const char *argument = json_string_value(json_object_get(message, "argument"));
+    struct agent_worker *worker = alloc_zeroed(1, sizeof *worker);
+    worker->id = packet->id;
+    int status = role == NULL ? error_set(&error, ERROR_WORKER, "has no role")
+                              : worker_start_program(&worker->process, &post->program, role,
+                                                     argument, &error);
+    json_decref(message);
+    if (status != 0) {
+        tell_end(post, packet->id, error.message, false);
+        free(worker);
+        return NULL;
+    }
+    (void)fcntl(worker->process.channel.in, F_SETFL, O_NONBLOCK);
+    return worker;
+}
+
+/* Asks for the files that are not here. Returns whether all are. */
+static bool has_files(const struct agent_post *post, const json_t *request)
+{
+    json_t *files = request_files(&post->mirror, request);
+    bool all = true;
+    size_t index;
+    json_t *item;
+    json_array_foreach(files, index, item)
+    {
+        const char *path = json_string_value(item);
+        if (mirror_has(&post->mirror, path))
+            continue;
+        all = false;
+        if (json_object_get(post->asked, path) != NULL)
+            continue;
+        json_object_set_new(post->asked, path, json_true());
+        peers_send(post->peers, 0, PACKET_NEED, 0, path, strlen(path));
+    }
+    json_decref(files);
+    return all;
+}
+
+/* Hands a request on whose files are here. */
+static void hand_on(const struct agent_post *post, struct agent_worker *worker, json_t *request)
+{
+    free(worker->output);
+    worker->output = request_output(&post->mirror, request);
+    request_move(&post->mirror, request);
+    char *line = json_dumps(request, JSON_COMPACT);
+    (void)worker_starved_ns(&worker->process); /* counts from here */
+    bytes_append(&worker->unsent, line, strlen(line));
+    bytes_append(&worker->unsent, "\n", 1);
+    free(line);
+    json_decref(request);
+}
+
+/* Hands on what can be handed on, in order. What is not a request is left to the worker to refuse. */
+static void take_requests(const struct agent_post *post, struct agent_worker *worker)
+{
+    for (;;) {
+        size_t length;
+        if (worker->waiting != NULL && !has_files(post, worker->waiting))
+            return;
+        if (worker->waiting != NULL)
+            hand_on(post, worker, worker->waiting);
+        worker->waiting = NULL;
+        if (!bytes_line(&worker->requests, &length))
+            return;
+        worker->waiting = json_loadb(worker->requests.data, length, 0, NULL);
+        if (!json_is_object(worker->waiting)) {
+            json_decref(worker->waiting);
+            worker->waiting = NULL;
+            bytes_append(&worker->unsent, worker->requests.data, length);
+        }
+        bytes_drop(&worker->requests, length);
+    }
+}
+
+static bool write_requests(struct agent_worker *worker)
+{
+    struct bytes *unsent = &worker->unsent;
+    if (unsent->used == 0 || worker->ended)
+        return false;
+    ssize_t sent =
+        send(worker->process.channel.out, unsent->data, unsent->used, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+        unsent->used = 0; /* its end shows when it is read from */
+    if (sent > 0)
+        bytes_drop(unsent, (size_t)sent);
+    return sent > 0;
+}
+
+/* Sends what the worker has written for its request to the coordinator's machine. */
+static void send_output(const struct agent_post *post, struct agent_worker *worker)
+{
+    char *text;
+    size_t length;
+    if (worker->output == NULL)
+        return;
+    char *path = mirror_path(&post->mirror, worker->output);
+    if (read_file(path, &text, &length, NULL) == 0) {
+        tell(post, PACKET_FILE, 0, json_pack("{s:s}", "path", worker->output));
+        peers_send(post->peers, 0, PACKET_FILE_BYTES, 0, text, length);
+        tell(post, PACKET_FILE_END, 0, json_pack("{s:b}", "good", 1));
+        free(text);
+    }
+    free(path);
+    free(worker->output);
+    worker->output = NULL;
+}
+
+/* Hands on whole lines, and at the end the rest. */
+static void send_replies(const struct agent_post *post, struct agent_worker *worker)
+{
+    struct bytes *replies = &worker->replies;
+    char *last = replies->used > 0 ? memrchr(replies->data, '\n', replies->used) : NULL;
+    size_t whole = worker->ended  ? replies->used
+                   : last != NULL ? (size_t)(last + 1 - replies->data)
+                                  : 0;
+    if (whole == 0)
+        return;
+    send_output(post, worker);
+    size_t length = mirror_strip(&post->mirror, replies->data, whole);
+    peers_send(post->peers, 0, PACKET_DATA, worker->id, replies->data, length);
+    bytes_drop(replies, whole);
+}
+
+static bool read_replies(const struct agent_post *post, struct agent_worker *worker)
+{
+    char *room = bytes_room(&worker->replies, READ_BYTES);
+    ssize_t count = worker->ended ? -1 : read(worker->process.channel.in, room, READ_BYTES);
+    if (worker->ended || (count < 0 && (errno == EAGAIN || errno == EINTR)))
+        return false;
+    if (count > 0)
+        worker->replies.used += (size_t)count;
+    else {
+        worker->ended = true;
+        worker->kill_ns = clock_ns() + (int64_t)LAST_MS * 1000000;
+    }
+    send_replies(post, worker);
+    return true;
+}
+
+/* Whether a worker whose output has ended, or that nobody wants any more, is gone. */
+static bool reap(const struct agent_post *post, struct agent_worker *worker)
+{
+    char reason[WORKER_REASON_BYTES];
+    bool killed;
+    if (worker->closed && !worker->ended) {
+        worker->ended = true;
+        worker->kill_ns = clock_ns() + (int64_t)LAST_MS * 1000000;
+        (void)shutdown(worker->process.channel.out, SHUT_RDWR);
+    }
+    if (!worker->ended)
+        return false;
+    if (!worker_try_reap(&worker->process, clock_ns() >= worker->kill_ns, reason, &killed))
+        return false;
+    tell_end(post, worker->id, reason, killed);
+    return true;
+}
+
+bool agent_worker_serve(const struct agent_post *post, struct agent_worker *worker, bool *gone)
+{
+    take_requests(post, worker);
+    bool written = write_requests(worker);
+    bool read = read_replies(post, worker);
+    *gone = reap(post, worker);
+    return written || read || *gone;
+}
+
+void agent_worker_report(const struct agent_post *post, struct agent_worker *worker)
+{
+    int64_t starved_ns = worker_starved_ns(&worker->process);
+    bool stopped = worker_is_stopped(&worker->process);
+    if (starved_ns < WORKER_STARVED_NS && stopped == worker->stopped)
+        return;
+    worker->stopped = stopped;
+    tell(post, PACKET_STATE, worker->id,
+         json_pack("{s:I, s:b}", "starved_ns", (json_int_t)starved_ns, "stopped", (int)stopped));
+}
+
+struct pollfd agent_worker_events(const struct agent_worker *worker)
+{
+    return (struct pollfd){.fd = worker->ended ? -1 : worker->process.channel.in,
+                           .events = (short)(POLLIN | (worker->unsent.used > 0 ? POLLOUT : 0))};
+}

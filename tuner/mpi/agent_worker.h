@@ -1,0 +1,52 @@
+/* A worker of an agent, and what goes between it and the coordinator: requests once their files are
+ * here, and replies behind the file that they speak of. */
+#ifndef AUTOTUNE_AGENT_WORKER_H
+#define AUTOTUNE_AGENT_WORKER_H
+
+#include "base/worker.h"
+#include "mpi/bytes.h"
+#include "mpi/mirror.h"
+#include "mpi/peers.h"
+
+#include <jansson.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What all workers of an agent share. */
+struct agent_post {
+    struct peers *peers;
+    struct worker_program program;
+    struct mirror mirror;
+    json_t *asked; /* files that were asked for: an object, as a set */
+};
+
+struct agent_worker {
+    uint32_t id;
+    struct worker process; /* its channel's buffer is not used */
+    struct bytes requests; /* from the coordinator, not yet handed on */
+    struct bytes unsent;   /* to the worker, moved */
+    struct bytes replies;  /* from the worker, up to the end of a line */
+    json_t *waiting;       /* a request whose files are not all here */
+    char *output;          /* what the last request has the worker write */
+    bool closed;           /* by the coordinator */
+    bool ended;            /* its output has; it is to be reaped */
+    bool stopped;          /* as last told */
+    int64_t kill_ns;       /* when it is killed for not exiting */
+};
+
+/* Starts the worker of a PACKET_START. If that fails, tells the hub and returns NULL. */
+struct agent_worker *agent_worker_new(const struct agent_post *post, const struct packet *packet);
+void agent_worker_free(struct agent_worker *worker);
+
+/* Moves what can be moved without waiting; returns whether anything was. Once the worker is gone and
+ * the hub has been told, sets `*gone`. */
+bool agent_worker_serve(const struct agent_post *post, struct agent_worker *worker, bool *gone);
+
+/* Tells the hub if the worker is stopped, or waits for a processor. */
+void agent_worker_report(const struct agent_post *post, struct agent_worker *worker);
+
+/* What to wait for. */
+struct pollfd agent_worker_events(const struct agent_worker *worker);
+
+#endif

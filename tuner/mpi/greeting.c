@@ -1,0 +1,98 @@
+#include "mpi/greeting.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Adds a file's bytes; false if it cannot be read. */
+static bool add_file(struct hash *hash, const char *path)
+{
+    char bytes[65536];
+    size_t count;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    while ((count = fread(bytes, 1, sizeof bytes, file)) > 0)
+        hash_add(hash, bytes, count);
+    bool good = ferror(file) == 0;
+    (void)fclose(file); /* only read */
+    return good;
+}
+
+/* What must be the same on all nodes: "0.1.0 (build 1a2b3c4d)"; NULL if `program` cannot be read. */
+static char *describe_build(const char *program)
+{
+    enum { SHOWN = 12 };
+    char digits[HASH_BYTES];
+    struct hash *hash = hash_new();
+    bool good = add_file(hash, "/proc/self/exe") && add_file(hash, program);
+    hash_finish(hash, digits);
+    return good ? alloc_format("%s (build %.*s)", AUTOTUNE_VERSION, SHOWN, digits) : NULL;
+}
+
+/*
+ * The cores for compile workers. A rank that is alone on its machine takes all that it may have,
+ * whatever mpirun has bound it to; ranks that share one take what they are bound to, or their part.
+ */
+static long count_cores(const struct peers *peers)
+{
+    cpu_set_t cores;
+    int ranks = peers_on_this_host(peers);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    if (ranks == 1) {
+        memset(&cores, 0xff, sizeof cores);
+        (void)sched_setaffinity(0, sizeof cores,
+                                &cores); /* the kernel leaves out what is not there */
+    }
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0)
+        return 1;
+    long count = CPU_COUNT(&cores);
+    long own = ranks > 1 && count >= online ? count / ranks : count;
+    return own > 0 ? own : 1;
+}
+
+char *greeting_new(const struct peers *peers, const char *program)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    char *build = describe_build(program);
+    (void)gethostname(host, sizeof host - 1);
+    json_t *greeting = json_pack("{s:s, s:I, s:s*}", "host", host, "cores",
+                                 (json_int_t)count_cores(peers), "build", build);
+    if (build == NULL) {
+        char *text = alloc_format("cannot read '%s': %s", program, strerror(errno));
+        json_object_set_new(greeting, "error", json_string(text));
+        free(text);
+    }
+    char *text = json_dumps(greeting, JSON_COMPACT);
+    json_decref(greeting);
+    free(build);
+    return text;
+}
+
+static const char *text_of(const json_t *object, const char *member)
+{
+    const char *text = json_string_value(json_object_get(object, member));
+    return text != NULL ? text : "";
+}
+
+int greeting_check(const json_t *other, const json_t *own, struct error *error)
+{
+    if (text_of(other, "error")[0] != '\0')
+        return error_set(error, ERROR_DEVICE, "node '%s': %s", text_of(other, "host"),
+                         text_of(other, "error"));
+    if (strcmp(text_of(own, "build"), text_of(other, "build")) != 0)
+        return error_set(
+            error, ERROR_DEVICE,
+            "node '%s' has autotune %s, and '%s' has %s; install the same on all nodes",
+            text_of(other, "host"), text_of(other, "build"), text_of(own, "host"),
+            text_of(own, "build"));
+    return 0;
+}
