@@ -101,8 +101,10 @@ static int compile_job(struct precompiler *precompiler, const struct job *job,
 /* Removes `root` from the log: a folder with copies of the files of another machine. */
 static void strip(char *log, const char *root)
 {
-    size_t length = root != NULL ? strlen(root) : 0;
-    for (char *at = log; length > 0 && at != NULL && (at = strstr(at, root)) != NULL;)
+    if (root == NULL || log == NULL || root[0] == '\0')
+        return;
+    size_t length = strlen(root);
+    for (char *at = strstr(log, root); at != NULL; at = strstr(at, root))
         memmove(at, at + length, strlen(at + length) + 1);
 }
 
