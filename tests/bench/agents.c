@@ -36,6 +36,8 @@ struct play {
     int epoll;
     size_t agents, cores, gpus;
     size_t compiled, tried;
+    double busy_s; /* of the coordinator's own process, as last seen */
+    long memory_kb;
 };
 
 static size_t number(const char *text)
@@ -90,10 +92,10 @@ static void add_samples(const json_t *request, json_t *reply)
     json_t *samples = json_array();
     for (json_int_t i = 0; i < count; i++)
         json_array_append_new(samples, json_real(ns + (double)(i % 3)));
-    json_object_update_new(reply, json_pack("{s:o, s:i, s:f, s:f, s:i, s:i, s:i, s:i}", "samples_ns",
-                                            samples, "runs", 1, "single_ns", ns, "empty_batch_ns",
-                                            0.0, "load_ns", 100, "run_ns", 100, "measure_ns", 100,
-                                            "again_ns", 100));
+    json_object_update_new(reply, json_pack("{s:o, s:i, s:f, s:f, s:i, s:i, s:i, s:i}",
+                                            "samples_ns", samples, "runs", 1, "single_ns", ns,
+                                            "empty_batch_ns", 0.0, "load_ns", 100, "run_ns", 100,
+                                            "measure_ns", 100, "again_ns", 100));
 }
 
 static json_t *answer(struct play *play, const json_t *request)
@@ -173,7 +175,7 @@ static void serve(struct play *play, struct played *worker)
 }
 
 /* A worker that is killed ends when its socket closes, which follows at once. */
-static void take_wishes(struct play *play, struct played **workers)
+static void take_wishes(struct play *play)
 {
     json_t *wish;
     int descriptor;
@@ -185,10 +187,9 @@ static void take_wishes(struct play *play, struct played **workers)
             struct epoll_event event = {.events = EPOLLIN, .data.ptr = worker};
             (void)epoll_ctl(play->epoll, EPOLL_CTL_ADD, descriptor, &event);
             const char *argument = json_string_value(json_object_get(wish, "argument"));
-            reply_to(worker,
-                     greet(play, json_string_value(json_object_get(wish, "role")),
-                           argument != NULL ? argument : "",
-                           (size_t)json_integer_value(json_object_get(wish, "node"))));
+            reply_to(worker, greet(play, json_string_value(json_object_get(wish, "role")),
+                                   argument != NULL ? argument : "",
+                                   (size_t)json_integer_value(json_object_get(wish, "node"))));
         } else {
             coordinator_tell(&play->coordinator,
                              json_pack("{s:s, s:I, s:s, s:b}", "event", "ended", "worker", id,
@@ -196,7 +197,6 @@ static void take_wishes(struct play *play, struct played **workers)
         }
         json_decref(wish);
     }
-    (void)workers;
 }
 
 static void tell_nodes(struct play *play)
@@ -208,8 +208,34 @@ static void tell_nodes(struct play *play)
     coordinator_tell(&play->coordinator, json_pack("{s:s, s:o}", "event", "nodes", "nodes", list));
 }
 
+/* What the coordinator itself has used, without its workers: they compile, too. */
+static void look(struct play *play)
+{
+    char path[64];
+    char line[256];
+    long user = 0;
+    long system = 0;
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)play->coordinator.pid);
+    FILE *file = fopen(path, "re");
+    if (file != NULL &&
+        fscanf(file, "%*d %*s %*s %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user,
+               &system) == 2 &&
+        user + system > 0)
+        play->busy_s = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+    if (file != NULL)
+        (void)fclose(file);
+    (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)play->coordinator.pid);
+    file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            play->memory_kb = strtol(line + 6, NULL, 10);
+    if (file != NULL)
+        (void)fclose(file);
+}
+
 static void play_nodes(struct play *play)
 {
+    int64_t looked_ns = clock_ns();
     struct epoll_event events[EVENTS];
     struct epoll_event control = {.events = EPOLLIN, .data.ptr = NULL};
     (void)epoll_ctl(play->epoll, EPOLL_CTL_ADD, play->coordinator.socket, &control);
@@ -219,8 +245,12 @@ static void play_nodes(struct play *play)
         for (int i = 0; i < count; i++)
             if (events[i].data.ptr != NULL)
                 serve(play, events[i].data.ptr);
-        take_wishes(play, NULL);
+        take_wishes(play);
         (void)coordinator_flush(&play->coordinator);
+        if (clock_ns() - looked_ns < 50000000)
+            continue;
+        look(play);
+        looked_ns = clock_ns();
     }
 }
 
@@ -239,8 +269,9 @@ static bool write_sweep(size_t variants)
                                "[played]\npart = 1..%d step 1\nstep = 1..%zu step 1\n",
                                PARTS, variants / PARTS);
     bool good =
-        write_text("played.cu", "#ifndef STEP\n#define STEP 1\n#endif\n#ifndef PART\n#define PART 1\n#endif\n"
-                                "extern \"C\" __global__ void kernel(float *out) { out[0] = STEP * PART; }\n") &&
+        write_text("played.cu",
+                   "#ifndef STEP\n#define STEP 1\n#endif\n#ifndef PART\n#define PART 1\n#endif\n"
+                   "extern \"C\" __global__ void kernel(float *out) { out[0] = STEP * PART; }\n") &&
         write_text("played.ini",
                    "[parameters]\npart = 1\nstep = 1\n[problem]\nn = 1024\n"
                    "[buffer.out]\ntype = float\nlength = n\naccess = write\n"
@@ -255,7 +286,6 @@ int main(int argc, char **argv)
 {
     enum { FIXED = 6 };
     struct error error;
-    struct rusage usage;
     struct rlimit files;
     if (argc < FIXED) {
         fputs("usage: agents AUTOTUNE AGENTS CORES GPUS VARIANTS [ARGUMENT...]\n", stderr);
@@ -281,13 +311,12 @@ int main(int argc, char **argv)
         return 1;
     play_nodes(&play);
     double took_s = (double)(clock_ns() - begin_ns) * 1e-9;
-    (void)getrusage(RUSAGE_CHILDREN, &usage);
-    printf("%zu agents, %zu cores each, %zu GPUs: %zu compiled, %zu tried in %.2f s: %.0f variants/s; "
-           "coordinator: %ld MB, %.2f s of processor time\n",
-           play.agents, play.cores, play.gpus, play.compiled, play.tried, took_s,
-           (double)variants / took_s, usage.ru_maxrss / 1024,
-           (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec * 1e-6 +
-               (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec * 1e-6);
+    printf(
+        "%zu agents, %zu cores each, %zu GPUs: %zu compiled, %zu tried in %.2f s: %.0f variants/s; "
+        "coordinator: %ld MB, %.2f s of processor time, %.0f us a variant\n",
+        play.agents, play.cores, play.gpus, play.compiled, play.tried, took_s,
+        (double)variants / took_s, play.memory_kb / 1024, play.busy_s,
+        play.busy_s * 1e6 / (double)variants);
     free(arguments);
     return coordinator_exit_status(&play.coordinator);
 }

@@ -10,8 +10,9 @@ make_hosts() {
     net=10.$(($$ / 256 % 256)).$(($$ % 256))
     export HOSTS_NAME HOSTS_STANDIN=
     case $BUILD_DIR in /tmp/*) skip "the build is in /tmp, which hosts have of their own" ;; esac
-    unshare -m -u true 2>/dev/null && ip link add "atb$$" type bridge 2>/dev/null ||
+    if ! unshare -m -u true 2>/dev/null || ! ip link add "atb$$" type bridge 2>/dev/null; then
         skip "no network namespaces may be made here"
+    fi
     ip addr add "$net.1/24" dev "atb$$"
     ip link set "atb$$" up
     for number in 2 3; do
@@ -54,7 +55,7 @@ teardown() {
 @test "a host whose network fails loses its work to the others" {
     make_hosts
     local keepalive=(--mca oob_tcp_keepalive_time 1 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 1)
-    export AUTOTUNE_WORKER_TIMEOUT_S=2 HOSTS_STANDIN=,fault=cuModuleLoadData:*:sleep300
+    export AUTOTUNE_WORKER_TIMEOUT_S=2 HOSTS_STANDIN=",fault=cuModuleLoadData:*:sleep300"
     code=0
     timeout -k 1 60 mpirun --allow-run-as-root --enable-recovery "${keepalive[@]}" "${over_hosts[@]}" "$BUILD_DIR/autotune-mpi" \
         --config "$sweeps/many.ini" >out 2>err </dev/null &

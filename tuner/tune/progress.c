@@ -27,6 +27,12 @@ static double seconds_between(int64_t from_ns, int64_t to_ns)
     return (double)(to_ns - from_ns) * 1e-9;
 }
 
+bool progress_is_due(const struct progress *progress)
+{
+    return !progress->quiet && clock_ns() - progress->shown_ns >=
+                                   (progress->terminal ? terminal_interval_ns : log_interval_ns);
+}
+
 /* Whether it is time for another line. */
 static bool is_due(struct progress *progress, bool improved)
 {

@@ -50,6 +50,9 @@ void progress_add(struct progress *progress, const char *label, enum outcome out
 void progress_add_left(struct progress *progress, const char *label, enum outcome outcome,
                        double left_s);
 
+/* Whether the next variant will be shown, so that the seconds left are of any use. */
+bool progress_is_due(const struct progress *progress);
+
 /* What is going on besides variants: "finals, round 12 of at most 60, 4 in". */
 void progress_note(struct progress *progress, const char *label, const char *text);
 

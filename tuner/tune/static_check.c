@@ -139,7 +139,7 @@ static int check_one(struct static_check *check, struct tuning_job *job, size_t 
     check->busy_ns += clock_ns() - begin_ns;
     check->checked++;
     progress_add_left(check->progress, job->study.kernel, job->study.results[index].outcome,
-                      left_s(check));
+                      progress_is_due(check->progress) ? left_s(check) : 0);
     return 0;
 }
 
