@@ -21,9 +21,11 @@ load cluster
 @test "what only rank 0 has reaches the others: headers, arrays, folders behind links; and messages name its paths" {
     rank_environment 0 <<<'export AUTOTUNE_STANDIN=devices=0'
     mkdir -p real/include
-    (echo '#include "factor.h"' && cat "$sweeps/templates/scale.cu") >real/scale.cu
-    printf '#if defined BLOCK_SIZE && BLOCK_SIZE == 64\n#error small blocks\n#endif\n' >real/include/factor.h
-    sed -e 's/^\[kernel\]/&\ninclude = include/' -e '/^\[buffer.in\]/,/^fill/s/^fill = .*/fill = file(in.npy)/' \
+    (echo '#include "factor.h"' && cat "$sweeps/templates/scale.cu") >elsewhere.cu
+    ln -s ../elsewhere.cu real/scale.cu
+    ln -s "$PWD/real/small.h" real/include/factor.h
+    printf '#if defined BLOCK_SIZE && BLOCK_SIZE == 64\n#error small blocks\n#endif\n' >real/small.h
+    sed -e 's/^\[kernel\]/&\ninclude = real\/include/' -e '/^\[buffer.in\]/,/^fill/s/^fill = .*/fill = file(in.npy)/' \
         "$sweeps/templates/scale.ini" >real/scale.ini
     (printf '\x93NUMPY\x01\x00\x76\x00' &&
         printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (16384,), }" && head -c 65536 /dev/zero) >real/in.npy

@@ -8,6 +8,7 @@
 #include "mpi/pace.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { BEAT_NS = 250000000, SIGNAL_NS = 500000000, SILENT_S = 10, GOODBYE_NS = 2000000000 };
@@ -64,8 +65,8 @@ static void take_file_end(struct agent *agent, const struct packet *packet)
     struct error error;
     if (file_arrival_end(&agent->arrival, good, &error) != 0)
         good = false;
-    if (asked != NULL && !good)
-        json_object_set_new(agent->post.mirror.absent, asked, json_true());
+    if (asked != NULL && (!good || asked[strlen(asked) - 1] == '/'))
+        mirror_note(&agent->post.mirror, asked);
     json_decref(message);
 }
 
@@ -74,9 +75,11 @@ static void begin_file(struct agent *agent, const struct packet *packet)
     json_t *message = json_loadb(packet->bytes, packet->count, 0, NULL);
     const char *path = json_string_value(json_object_get(message, "path"));
     mirror_link(&agent->post.mirror, json_object_get(message, "links"));
-    char *here = mirror_path(&agent->post.mirror, path != NULL ? path : "");
-    file_arrival_begin(&agent->arrival, here);
-    free(here);
+    if (path != NULL && !json_is_true(json_object_get(message, "folder"))) {
+        char *here = mirror_path(&agent->post.mirror, path);
+        file_arrival_begin(&agent->arrival, here);
+        free(here);
+    }
     json_decref(message);
 }
 

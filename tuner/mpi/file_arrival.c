@@ -23,7 +23,8 @@ int file_arrival_end(struct file_arrival *arrival, bool good, struct error *erro
         (void)write_file_commit(&arrival->file, WRITE_FILE_CACHED, &arrival->error);
     arrival->open = false;
     *error = arrival->error;
-    return arrival->error.code;
+    arrival->error = (struct error){0};
+    return error->code;
 }
 
 void file_arrival_abandon(struct file_arrival *arrival)

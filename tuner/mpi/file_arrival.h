@@ -20,7 +20,7 @@ struct file_arrival {
 void file_arrival_begin(struct file_arrival *arrival, const char *path);
 void file_arrival_add(struct file_arrival *arrival, const void *bytes, size_t count);
 
-/* Returns 0 or ERROR_RECORD; if it is not `good`, there is no file. */
+/* Returns 0 or ERROR_RECORD; if it is not `good`, or none has begun, there is no file. */
 int file_arrival_end(struct file_arrival *arrival, bool good, struct error *error);
 
 void file_arrival_abandon(struct file_arrival *arrival);

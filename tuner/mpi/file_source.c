@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/path.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
@@ -98,12 +99,37 @@ static void finish(struct file_source **files, struct peers *peers, int rank, bo
     remove_first(files);
 }
 
+/* The symbolic links in a folder: what they lead to is asked for by its own name. */
+static void add_links(const char *folder, json_t *links)
+{
+    char target[PATH_MAX];
+    DIR *entries = opendir(folder);
+    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        char *path = alloc_format("%s%s", folder, entry->d_name);
+        ssize_t count = readlink(path, target, sizeof target);
+        if (count > 0)
+            json_array_append_new(links, json_pack("[s, s%]", path, target, (size_t)count));
+        free(path);
+    }
+    if (entries != NULL)
+        (void)closedir(entries);
+}
+
 static void begin(struct file_source **files, struct peers *peers, int rank)
 {
     struct stat information;
     json_t *links = json_array();
     char *path = follow_links((*files)->path, links);
-    tell(peers, rank, PACKET_FILE, json_pack("{s:s, s:o}", "path", path, "links", links));
+    bool folder = path[strlen(path) - 1] == '/';
+    if (folder)
+        add_links(path, links);
+    tell(peers, rank, PACKET_FILE,
+         json_pack("{s:s, s:o, s:b}", "path", path, "links", links, "folder", (int)folder));
+    if (folder) {
+        finish(files, peers, rank, true);
+        free(path);
+        return;
+    }
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool good = file >= 0 && fstat(file, &information) == 0 && S_ISREG(information.st_mode);
     free(path);

@@ -129,8 +129,8 @@ static bool take_wishes(struct hub *hub)
     int descriptor;
     bool any = false;
     while ((request = coordinator_receive(&hub->coordinator, &descriptor)) != NULL) {
-        struct hub_worker *worker =
-            hub_workers_find(&hub->workers, (uint32_t)json_integer_value(json_object_get(request, "worker")));
+        struct hub_worker *worker = hub_workers_find(
+            &hub->workers, (uint32_t)json_integer_value(json_object_get(request, "worker")));
         if (strcmp(text_of(request, "do"), "start") == 0 && descriptor >= 0)
             start_worker(hub, request, descriptor);
         else if (strcmp(text_of(request, "do"), "kill") == 0 && worker != NULL && !worker->ended)

@@ -23,7 +23,7 @@ int mirror_init(struct mirror *mirror, const char *folder, struct error *error)
     const char *temporary = getenv("TMPDIR");
     char *name = alloc_format("%s/autotune-mpi-XXXXXX",
                               temporary != NULL && temporary[0] == '/' ? temporary : "/tmp");
-    *mirror = (struct mirror){.folder = alloc_string(folder), .absent = json_object()};
+    *mirror = (struct mirror){.folder = alloc_string(folder), .known = json_object()};
     if (mkdtemp(name) != NULL)
         mirror->root = realpath(name, NULL);
     int status = mirror->root != NULL
@@ -55,7 +55,7 @@ void mirror_release(struct mirror *mirror)
         (void)nftw(mirror->root, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
     free(mirror->root);
     free(mirror->folder);
-    json_decref(mirror->absent);
+    json_decref(mirror->known);
     *mirror = (struct mirror){0};
 }
 
@@ -72,15 +72,28 @@ char *mirror_path(const struct mirror *mirror, const char *path)
     return here;
 }
 
-bool mirror_has(const struct mirror *mirror, const char *path)
+static bool is_folder(const char *path)
 {
     size_t length = strlen(path);
+    return length > 0 && path[length - 1] == '/';
+}
+
+bool mirror_has(const struct mirror *mirror, const char *path)
+{
     char *here = mirror_path(mirror, path);
-    if (length > 0 && path[length - 1] == '/')
-        (void)make_folder(here, NULL);
-    bool has = access(here, F_OK) == 0 || json_object_get(mirror->absent, path) != NULL;
+    bool has = json_object_get(mirror->known, path) != NULL ||
+               (!is_folder(path) && access(here, F_OK) == 0);
     free(here);
     return has;
+}
+
+void mirror_note(struct mirror *mirror, const char *path)
+{
+    char *here = mirror_path(mirror, path);
+    if (is_folder(path))
+        (void)make_folder(here, NULL);
+    json_object_set_new(mirror->known, path, json_true());
+    free(here);
 }
 
 void mirror_link(const struct mirror *mirror, const json_t *links)

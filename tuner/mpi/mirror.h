@@ -12,9 +12,10 @@
 #include <stdbool.h>
 
 struct mirror {
-    char *root;     /* without symbolic links */
-    char *folder;   /* the coordinator's; an absolute path */
-    json_t *absent; /* paths that the coordinator could not read: an object, as a set */
+    char *root;    /* without symbolic links */
+    char *folder;  /* the coordinator's; an absolute path */
+    json_t *known; /* paths that need not be asked for, whether they are here or not: folders, and
+                      what the coordinator could not read; an object, as a set */
 };
 
 /* Makes the root and the folder. Returns 0 or ERROR_RECORD. */
@@ -27,9 +28,12 @@ char *mirror_absolute(const struct mirror *mirror, const char *path);
 /* Where it is here; a new string. */
 char *mirror_path(const struct mirror *mirror, const char *path);
 
-/* Whether the file is here, or is known to be absent. A path that ends in "/" is a folder, which is
- * made. */
+/* Whether the file is here or known. A path that ends in "/" is a folder, with the links in it: it is
+ * not enough that it exists. */
 bool mirror_has(const struct mirror *mirror, const char *path);
+
+/* Whatever becomes of this path, it has been asked for. A folder is made. */
+void mirror_note(struct mirror *mirror, const char *path);
 
 /*
  * Makes the symbolic links that lead to a file: an array of pairs [path, target], both of the

@@ -47,6 +47,17 @@ static void add(const struct mirror *mirror, json_t *files, const char *path)
     free(absolute);
 }
 
+/* A folder for headers, of which the links are needed. */
+static void add_folder(const struct mirror *mirror, json_t *files, const char *option)
+{
+    size_t include = strlen(include_option);
+    if (option == NULL || strncmp(option, include_option, include) != 0)
+        return;
+    char *folder = alloc_format("%s/", option + include);
+    add(mirror, files, folder);
+    free(folder);
+}
+
 json_t *request_files(const struct mirror *mirror, const json_t *request)
 {
     static const char *const members[] = {"support", "reference", "cubin"};
@@ -62,6 +73,10 @@ json_t *request_files(const struct mirror *mirror, const json_t *request)
     json_array_foreach(json_object_get(request, "files"), index, item)
     {
         add(mirror, files, json_string_value(item));
+    }
+    json_array_foreach(json_object_get(request, "options"), index, item)
+    {
+        add_folder(mirror, files, json_string_value(item));
     }
     json_array_foreach(json_object_get(request, "stamps"), index, item)
     {

@@ -7,7 +7,8 @@
 
 #include <jansson.h>
 
-/* The coordinator's paths of all files that the worker will read, absolute; a new array. */
+/* The coordinator's paths of all files that the worker will read, absolute; a new array. One that ends
+ * in "/" is a folder in which it looks for headers. */
 json_t *request_files(const struct mirror *mirror, const json_t *request);
 
 /* The coordinator's path of the file that the worker will write, absolute; a new string, or NULL. */

@@ -1,4 +1,4 @@
-/* The files that a template is read from again by a device worker. Another machine needs a copy of each. */
+/* The files that a device worker reads a template from. Another machine needs a copy of each. */
 #ifndef AUTOTUNE_TEMPLATE_FILES_H
 #define AUTOTUNE_TEMPLATE_FILES_H
 
@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 /* Paths, as a new array: absolute, or relative to the current folder. One that ends in "/" is a
- * folder that must be there. */
+ * folder in which files are looked for, which may be symbolic links. */
 json_t *template_files(const struct template *template);
 
 #endif

@@ -58,7 +58,9 @@ static void test_compile(void **state)
         "\"options\":[\"-DN=1\",\"-I/a/inc\",\"--autotune-unit=/a/b.cu\",\"-Irelative\"],"
         "\"stamps\":[\"" HASH " /a/inc/x.h\",\"" HASH " y.h\"]}",
         0, NULL);
-    expect(mirror, request_files(mirror, request), "[\"/a/inc/x.h\",\"/home/user/project/y.h\"]");
+    expect(mirror, request_files(mirror, request),
+           "[\"/a/inc/\",\"/home/user/project/relative/\",\"/a/inc/x.h\","
+           "\"/home/user/project/y.h\"]");
     char *output = request_output(mirror, request);
     assert_string_equal(output, "/c/cubin/12");
     free(output);
@@ -107,14 +109,16 @@ static void test_open(void **state)
 
 static void test_what_is_there(void **state)
 {
-    const struct mirror *mirror = *state;
+    struct mirror *mirror = *state;
     char *here = mirror_path(mirror, "/a/x.h");
     assert_false(mirror_has(mirror, "/a/x.h"));
     assert_int_equal(write_file_bytes(here, "x", 1, NULL), 0);
     assert_true(mirror_has(mirror, "/a/x.h"));
-    assert_true(mirror_has(mirror, "/a/new/")); /* a folder is made */
+    assert_false(mirror_has(mirror, "/a/")); /* its links may be missing */
+    mirror_note(mirror, "/a/");
+    assert_true(mirror_has(mirror, "/a/"));
     assert_false(mirror_has(mirror, "/a/y.h"));
-    json_object_set_new(mirror->absent, "/a/y.h", json_true());
+    mirror_note(mirror, "/a/y.h");
     assert_true(mirror_has(mirror, "/a/y.h")); /* the worker says that it is missing */
     free(here);
 }
