@@ -169,7 +169,8 @@ int nodes_open(struct nodes **nodes, struct error *error)
     new->socket = (int)descriptor;
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* without autotune-mpi it goes no further */
     (void)unsetenv("AUTOTUNE_NODES");       /* workers are on one node */
-    json_t *packet = receive(new, -1);
+    struct pollfd readable = {.fd = new->socket, .events = POLLIN};
+    json_t *packet = interrupt_poll(&readable, 1, -1) == 1 ? receive(new, 0) : NULL;
     int status = interrupt_requested()
                      ? error_set(error, ERROR_INTERRUPTED, "interrupted before all nodes had come")
                      : take_nodes(new, packet, error);

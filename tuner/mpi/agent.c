@@ -65,6 +65,7 @@ static void take_file_end(struct agent *agent, const struct packet *packet)
     struct error error;
     if (file_arrival_end(&agent->arrival, good, &error) != 0)
         good = false;
+    agent->post.arrivals++;
     if (asked != NULL && (!good || asked[strlen(asked) - 1] == '/'))
         mirror_note(&agent->post.mirror, asked);
     json_decref(message);
@@ -148,6 +149,8 @@ static void wait_for_something(struct agent *agent, bool moved)
     for (size_t i = 0; i < agent->worker_count; i++)
         descriptors[i] = agent_worker_events(agent->workers[i]);
     pace_wait(&agent->pace, moved, descriptors, agent->worker_count);
+    for (size_t i = 0; i < agent->worker_count; i++)
+        agent->workers[i]->ready = descriptors[i].revents != 0;
     free(descriptors);
 }
 

@@ -101,7 +101,9 @@ static void take_requests(const struct agent_post *post, struct agent_worker *wo
 {
     for (;;) {
         size_t length;
-        if (worker->waiting != NULL && !has_files(post, worker->waiting))
+        bool looked = worker->waiting != NULL && worker->arrivals == post->arrivals;
+        worker->arrivals = post->arrivals;
+        if (looked || (worker->waiting != NULL && !has_files(post, worker->waiting)))
             return;
         if (worker->waiting != NULL)
             hand_on(post, worker, worker->waiting);
@@ -114,6 +116,7 @@ static void take_requests(const struct agent_post *post, struct agent_worker *wo
             worker->waiting = NULL;
             bytes_append(&worker->unsent, worker->requests.data, length);
         }
+        worker->arrivals = SIZE_MAX; /* it has not been looked for them */
         bytes_drop(&worker->requests, length);
     }
 }
@@ -205,7 +208,7 @@ bool agent_worker_serve(const struct agent_post *post, struct agent_worker *work
 {
     take_requests(post, worker);
     bool written = write_requests(worker);
-    bool read = read_replies(post, worker);
+    bool read = worker->ready && read_replies(post, worker);
     *gone = reap(post, worker);
     return written || read || *gone;
 }

@@ -18,7 +18,8 @@ struct agent_post {
     struct peers *peers;
     struct worker_program program;
     struct mirror mirror;
-    json_t *asked; /* files that were asked for: an object, as a set */
+    json_t *asked;   /* files that were asked for: an object, as a set */
+    size_t arrivals; /* of files, so far */
 };
 
 struct agent_worker {
@@ -28,10 +29,12 @@ struct agent_worker {
     struct bytes unsent;   /* to the worker, moved */
     struct bytes replies;  /* from the worker, up to the end of a line */
     json_t *waiting;       /* a request whose files are not all here */
+    size_t arrivals;       /* of files, when it was looked for them last */
     char *output;          /* what the last request has the worker write */
     bool closed;           /* by the coordinator */
     bool ended;            /* its output has; it is to be reaped */
     bool stopped;          /* as last told */
+    bool ready;            /* as poll() says */
     int64_t kill_ns;       /* when it is killed for not exiting */
 };
 

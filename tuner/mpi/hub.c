@@ -289,6 +289,8 @@ static void wait_for_something(struct hub *hub, bool moved)
     for (size_t i = 0; i < hub->workers.count; i++)
         descriptors[i + 1] = hub_worker_events(hub->workers.list[i], hub->peers);
     pace_wait(&hub->pace, moved, descriptors, hub->workers.count + 1);
+    for (size_t i = 0; i < hub->workers.count; i++)
+        hub->workers.list[i]->ready = descriptors[i + 1].revents != 0;
     free(descriptors);
 }
 

@@ -12,7 +12,7 @@ enum { READ_BYTES = 64 * 1024 };
 struct hub_worker *hub_workers_add(struct hub_workers *workers, uint32_t id, int rank, int socket)
 {
     struct hub_worker *worker = alloc_zeroed(1, sizeof *worker);
-    *worker = (struct hub_worker){.id = id, .rank = rank, .socket = socket};
+    *worker = (struct hub_worker){.id = id, .rank = rank, .socket = socket, .ready = true};
     *ARRAY_APPEND(workers->list, workers->count) = worker;
     return worker;
 }
@@ -78,7 +78,8 @@ bool hub_workers_serve(struct hub_workers *workers, struct peers *peers)
         struct hub_worker *worker = workers->list[i];
         if (worker->socket >= 0)
             any = write_replies(worker) || any;
-        any = read_requests(peers, worker) || any;
+        if (worker->ready)
+            any = read_requests(peers, worker) || any;
         if (worker->ended && worker->unsent.used == 0) {
             close_socket(worker);
             free(worker);

@@ -19,6 +19,7 @@ struct hub_worker {
     int socket;          /* the coordinator's channel; -1: closed */
     struct bytes unsent; /* to the coordinator */
     bool ended;
+    bool ready; /* as poll() says: something can be read, or written again */
 };
 
 /* In the order of their ids. Zeroed: none. */
@@ -32,7 +33,8 @@ struct hub_worker *hub_workers_add(struct hub_workers *workers, uint32_t id, int
 struct hub_worker *hub_workers_find(const struct hub_workers *workers, uint32_t id); /* or NULL */
 void hub_workers_release(struct hub_workers *workers);
 
-/* Moves what can be moved without waiting; returns whether anything was. Forgets workers that have
+/* Moves what can be moved without waiting, of those that are ready or have more for the coordinator;
+ * returns whether anything was. Forgets workers that have
  * ended, when the coordinator has all their replies. */
 bool hub_workers_serve(struct hub_workers *workers, struct peers *peers);
 
