@@ -9,54 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-/* What the hub says to a coordinator whose socket this is. */
-static void say(int hub, const char *packet)
-{
-    assert_int_equal(send(hub, packet, strlen(packet), MSG_NOSIGNAL), (int)strlen(packet));
-}
-
-/* A cluster of this machine and 'far'; returns the hub's end. */
-static int make_cluster(struct nodes **nodes)
-{
-    struct error error;
-    char number[16];
-    int sockets[2];
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-    (void)snprintf(number, sizeof number, "%d", sockets[1]);
-    assert_int_equal(setenv("AUTOTUNE_NODES", number, 1), 0);
-    say(sockets[0], "{\"event\":\"nodes\",\"nodes\":[{\"host\":\"here\",\"cores\":2},"
-                    "{\"host\":\"far\",\"cores\":16}]}");
-    assert_int_equal(nodes_open(nodes, &error), 0);
-    return sockets[0];
-}
-
-/* Takes the packet that starts a worker; returns its channel's other end. */
-static int take_start(int hub, const char *expected)
-{
-    char text[512];
-    struct iovec piece = {text, sizeof text - 1};
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct msghdr message = {.msg_iov = &piece,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    int descriptor = -1;
-    ssize_t count = recvmsg(hub, &message, 0);
-    assert_true(count > 0);
-    text[count] = '\0';
-    assert_string_equal(text, expected);
-    memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor);
-    return descriptor;
-}
+#include "unit/played_node.h"
 
 static void test_without_autotune_mpi(void **state)
 {
@@ -76,7 +33,7 @@ static void test_nodes(void **state)
     struct nodes *nodes;
     char text[NODE_SUFFIX_BYTES];
     (void)state;
-    int hub = make_cluster(&nodes);
+    int hub = played_cluster(&nodes);
     assert_null(getenv("AUTOTUNE_NODES"));
     assert_int_equal(nodes_count(nodes), 2);
     assert_true(node_is_here(nodes_at(nodes, 0)));
@@ -97,7 +54,7 @@ static void test_refused(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
     (void)snprintf(number, sizeof number, "%d", sockets[1]);
     assert_int_equal(setenv("AUTOTUNE_NODES", number, 1), 0);
-    say(sockets[0], "{\"event\":\"error\",\"code\":-4,\"message\":\"node 'far' is old\"}");
+    played_say(sockets[0], "{\"event\":\"error\",\"code\":-4,\"message\":\"node 'far' is old\"}");
     assert_int_equal(nodes_open(&nodes, &error), ERROR_DEVICE);
     assert_string_equal(error.message, "node 'far' is old");
     (void)close(sockets[0]);
@@ -113,24 +70,24 @@ static void test_worker(void **state)
     char reason[WORKER_REASON_BYTES];
     char byte;
     (void)state;
-    int hub = make_cluster(&nodes);
+    int hub = played_cluster(&nodes);
     assert_int_equal(worker_start(&worker, nodes_at(nodes, 1), "device", "7", &error), 0);
     assert_true(worker_is_running(&worker));
-    int far = take_start(hub, "{\"do\":\"start\",\"node\":1,\"worker\":0,\"role\":\"device\","
-                              "\"argument\":\"7\"}");
+    int far = played_start(hub, "{\"do\":\"start\",\"node\":1,\"worker\":0,\"role\":\"device\","
+                                "\"argument\":\"7\"}");
     assert_int_equal(channel_send(&worker.channel, json_pack("{}"), &error), 0);
     assert_int_equal(read(far, &byte, 1), 1);
     assert_int_equal(byte, '{');
-    say(hub, "{\"event\":\"state\",\"worker\":0,\"starved_ns\":70,\"stopped\":true}");
-    say(hub, "{\"event\":\"state\",\"worker\":0,\"starved_ns\":5,\"stopped\":false}");
+    played_say(hub, "{\"event\":\"state\",\"worker\":0,\"starved_ns\":70,\"stopped\":true}");
+    played_say(hub, "{\"event\":\"state\",\"worker\":0,\"starved_ns\":5,\"stopped\":false}");
     assert_int_equal(worker_starved_ns(&worker), 75);
     assert_int_equal(worker_starved_ns(&worker), 0);
     assert_false(worker_is_stopped(&worker));
-    say(hub, "{\"event\":\"silent\",\"node\":1}");
+    played_say(hub, "{\"event\":\"silent\",\"node\":1}");
     assert_true(worker_is_stopped(&worker)); /* whatever it misses, it is not at fault */
-    say(hub, "{\"event\":\"heard\",\"node\":1}");
+    played_say(hub, "{\"event\":\"heard\",\"node\":1}");
     assert_false(worker_is_stopped(&worker));
-    say(hub, "{\"event\":\"ended\",\"worker\":0,\"reason\":\"was killed by signal 11\"}");
+    played_say(hub, "{\"event\":\"ended\",\"worker\":0,\"reason\":\"was killed by signal 11\"}");
     assert_false(worker_reap(&worker, reason));
     assert_string_equal(reason, "was killed by signal 11");
     assert_false(worker_is_running(&worker));
@@ -149,14 +106,14 @@ static void test_killed_worker(void **state)
     struct worker worker;
     char text[64] = "";
     (void)state;
-    int hub = make_cluster(&nodes);
+    int hub = played_cluster(&nodes);
     assert_int_equal(worker_start(&worker, nodes_at(nodes, 1), "compile", NULL, &error), 0);
-    int far = take_start(hub, "{\"do\":\"start\",\"node\":1,\"worker\":0,\"role\":\"compile\"}");
+    int far = played_start(hub, "{\"do\":\"start\",\"node\":1,\"worker\":0,\"role\":\"compile\"}");
     worker_kill(&worker);
     assert_true(recv(hub, text, sizeof text - 1, 0) > 0);
     assert_string_equal(text, "{\"do\":\"kill\",\"worker\":0}");
     assert_false(worker_has_ended(&worker));
-    say(hub, "{\"event\":\"ended\",\"worker\":0,\"reason\":\"was killed\",\"killed\":true}");
+    played_say(hub, "{\"event\":\"ended\",\"worker\":0,\"reason\":\"was killed\",\"killed\":true}");
     assert_true(worker_has_ended(&worker));
     assert_false(worker_is_running(&worker));
     nodes_close(nodes);
@@ -171,9 +128,9 @@ static void test_lost_node(void **state)
     struct worker worker;
     char reason[WORKER_REASON_BYTES];
     (void)state;
-    int hub = make_cluster(&nodes);
+    int hub = played_cluster(&nodes);
     assert_int_equal(worker_start(&worker, nodes_at(nodes, 1), "compile", NULL, &error), 0);
-    say(hub, "{\"event\":\"lost\",\"node\":1}");
+    played_say(hub, "{\"event\":\"lost\",\"node\":1}");
     assert_true(worker_reap(&worker, reason)); /* as if killed from outside */
     assert_string_equal(reason, "was lost with node 'far'");
     assert_int_equal(worker_start(&worker, nodes_at(nodes, 1), "compile", NULL, &error),
@@ -189,7 +146,7 @@ static void test_lost_hub(void **state)
     struct nodes *nodes;
     struct worker worker;
     (void)state;
-    int hub = make_cluster(&nodes);
+    int hub = played_cluster(&nodes);
     assert_int_equal(worker_start(&worker, nodes_at(nodes, 1), "compile", NULL, &error), 0);
     (void)close(hub);
     assert_true(worker_stop(&worker));

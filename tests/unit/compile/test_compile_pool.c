@@ -17,8 +17,11 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+#include "unit/played_node.h"
 
 /* Seconds after which a worker that never answers is given up. */
 #define HANG_S "0.5"
@@ -563,10 +566,76 @@ static void a_source_that_is_not_read_does_not_block(void **state)
     end(&fixture);
 }
 
+/* --- workers on other machines --- */
+
+#define FAR_START "{\"do\":\"start\",\"node\":1,\"worker\":0,\"role\":\"compile\"}"
+
+/* A pool with one worker here and one on the node 'far'; the first two jobs are under way. Returns the
+ * hub's socket. */
+static int start_cluster(struct fixture *fixture, struct nodes **nodes, struct compile_job *jobs[2])
+{
+    int hub = played_cluster(nodes);
+    start_with(fixture, "compile * late 150",
+               (struct compile_pool_options){
+                   .workers = 1,
+                   .compile_timeout_s = 10,
+                   .nodes = *nodes,
+               });
+    for (int i = 0; i < 2; i++)
+        jobs[i] = request(fixture, 20 + i, false);
+    return hub;
+}
+
+static void a_node_with_another_compiler_is_refused_by_name(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct nodes *nodes;
+    struct compile_job *jobs[2];
+    int hub = start_cluster(&fixture, &nodes, jobs);
+    int far = played_start(hub, FAR_START);
+    static const char greeting[] =
+        "{\"event\":\"ready\",\"nvrtc\":\"12.8\",\"architectures\":[90]}\n";
+    assert_int_equal(send(far, greeting, strlen(greeting), 0), (int)strlen(greeting));
+    assert_int_equal(compile_pool_wait(fixture.pool, jobs[1], &fixture.error), ERROR_DEVICE);
+    assert_non_null(
+        strstr(fixture.error.message, "node 'far' has NVRTC 12.8, and others have 13.0"));
+    end(&fixture);
+    (void)close(far);
+    (void)close(hub);
+    nodes_close(nodes);
+}
+
+static void the_job_of_a_node_that_is_lost_goes_to_another(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct nodes *nodes;
+    struct compile_job *jobs[2];
+    char request_text[1024];
+    int hub = start_cluster(&fixture, &nodes, jobs);
+    int far = played_start(hub, FAR_START);
+    static const char greeting[] =
+        "{\"event\":\"ready\",\"nvrtc\":\"13.0\",\"architectures\":[90]}\n";
+    assert_int_equal(send(far, greeting, strlen(greeting), 0), (int)strlen(greeting));
+    assert_compiled(&fixture, jobs[0]);
+    assert_true(recv(far, request_text, sizeof request_text, 0) > 0); /* it has the other one */
+    assert_false(jobs[1]->done);
+    played_say(hub, "{\"event\":\"lost\",\"node\":1}");
+    (void)close(far);
+    assert_compiled(&fixture, jobs[1]);
+    assert_int_equal(compile_pool_workers(fixture.pool), 1);
+    end(&fixture);
+    (void)close(hub);
+    nodes_close(nodes);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(requests_with_the_same_key_are_one_job),
+        SCRATCH_TEST(a_node_with_another_compiler_is_refused_by_name),
+        SCRATCH_TEST(the_job_of_a_node_that_is_lost_goes_to_another),
         SCRATCH_TEST(what_is_in_the_cache_needs_no_worker),
         SCRATCH_TEST(instructions_are_counted_once),
         SCRATCH_TEST(a_refused_source_has_no_instructions),

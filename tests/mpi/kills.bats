@@ -1,0 +1,43 @@
+#!/usr/bin/env bats
+# Any process of a run is killed at any time: nothing is lost, and the same winner comes out in the end.
+# AUTOTUNE_MPI_KILLS: how many (default: 3).
+shared_cubins=yes
+load ../cli/helper
+load cluster
+
+# processes: of this cluster, as numbers: ranks, the coordinator and all workers
+processes() {
+    local process
+    for process in $(find /proc/[0-9]*/environ -readable 2>/dev/null); do
+        grep -qs "$hosts" "$process" || continue
+        process=${process#/proc/}
+        case $(readlink "/proc/${process%/environ}/exe") in
+        */autotune | */autotune-mpi) echo "${process%/environ}" ;;
+        esac
+    done
+}
+
+@test "kill -9 of any agent, any worker or rank 0, at any time: the run or the next ends with the same winner" {
+    local i victim number
+    RANDOM=${AUTOTUNE_MPI_SEED:-1}
+    for ((i = 0; i < ${AUTOTUNE_MPI_KILLS:-3}; i++)); do
+        rm -rf results
+        export AUTOTUNE_WORKER_TIMEOUT_S=3 HOSTS=$hosts
+        options=(--enable-recovery)
+        (cluster 3 --config "$sweeps/many.ini") &
+        sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
+        mapfile -t victim < <(processes)
+        number=${#victim[@]}
+        [ "$number" -eq 0 ] || kill -9 "${victim[RANDOM % number]}" 2>/dev/null || true
+        wait
+        unset AUTOTUNE_WORKER_TIMEOUT_S
+        options=()
+        cp err first
+        cluster 3 --config "$sweeps/many.ini"
+        exits 0
+        equal "$(sed -n 's/^parameter.* = //p' results/tuned.ini | tr '\n' ' ')" "256 1 good "
+        autotune report --results results --format csv
+        equal "$(count outcome measured)" 20
+        equal "$(processes)" ""
+    done
+}
