@@ -176,11 +176,11 @@ cache = warm
 [histogram]
 n = 5003
 addresses = 100
-operation = count, sum
+operation = sum
 order = sorted
 method = global, shared
 aggregate = none, runs
-copies = 1, 2
+copies = 2
 cache = warm
 [atomic_operations]
 atomic = add, sub, bit_and, bit_or, bit_xor, max, min, exch, cas
@@ -194,13 +194,13 @@ n = 5003
 cache = warm
 [filter_streamed]
 template = filter
-n = 300004
+n = 40004
 block_size = 64
 method = streamed
 cache = warm
 [filter_ordered_streamed]
 template = filter_ordered
-n = 300004
+n = 40004
 block_size = 64
 method = ordered_streamed
 cache = warm
