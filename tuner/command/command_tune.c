@@ -88,9 +88,10 @@ static void print_node_timings(const struct run *run)
     for (size_t i = 0; i < nodes_count(nodes); i++) {
         const struct node *node = nodes_at(nodes, i);
         const struct compile_pool_share share = compile_pool_share(run->pool, i);
-        fprintf(stderr, "node '%s': %zu cores %.0f %% busy with %zu compilations", node->host,
-                share.workers, 100 * share.busy_s / (elapsed_s * (double)share.workers),
-                share.jobs);
+        fprintf(stderr, "node '%s': %zu core%s %.0f %% busy with %zu compilation%s", node->host,
+                share.workers, share.workers == 1 ? "" : "s",
+                100 * share.busy_s / (elapsed_s * (double)share.workers), share.jobs,
+                share.jobs == 1 ? "" : "s");
         for (size_t j = 0; j < run->fleet.count; j++)
             if (run->fleet.gpus[j].node == node)
                 fprintf(stderr, "; GPU %d %.0f %% busy", run->fleet.gpus[j].ordinal,

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/hash.h"
 #include "base/json_text.h"
 #include "base/worker.h"
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* A worker gives a disassembler that hangs a minute (base/subprocess.h), and then says so. */
 enum { READY_TIMEOUT_S = 60, COUNT_TIMEOUT_S = 90, START_FAILURES = 3 };
@@ -145,11 +145,10 @@ static int add_workers(struct compile_pool *pool, struct error *error)
 
 static void make_places(struct compile_pool *pool, const struct compile_pool_options *options)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     size_t count = nodes_count(options->nodes);
     pool->place_count = count > 0 ? count : 1;
     pool->places = alloc_zeroed(pool->place_count, sizeof *pool->places);
-    pool->places[0].limit = cores > 0 ? (size_t)cores : 1;
+    pool->places[0].limit = cores_usable();
     for (size_t i = 0; i < pool->place_count; i++) {
         struct compile_place *place = &pool->places[i];
         place->node = nodes_at(options->nodes, i);

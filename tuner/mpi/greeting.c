@@ -1,6 +1,7 @@
 #include "mpi/greeting.h"
 
 #include "base/alloc.h"
+#include "base/cores.h"
 #include "base/hash.h"
 
 #include <errno.h>
@@ -42,21 +43,17 @@ static char *describe_build(const char *program)
  * The cores for compile workers. A rank that is alone on its machine takes all that it may have,
  * whatever mpirun has bound it to; ranks that share one take what they are bound to, or their part.
  */
-static long count_cores(const struct peers *peers)
+static size_t count_cores(const struct peers *peers)
 {
-    cpu_set_t cores;
-    int ranks = peers_on_this_host(peers);
+    size_t ranks = (size_t)peers_on_this_host(peers);
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     if (ranks == 1) {
-        memset(&cores, 0xff, sizeof cores);
-        (void)sched_setaffinity(0, sizeof cores,
-                                &cores); /* the kernel leaves out what is not there */
+        cpu_set_t all;
+        memset(&all, 0xff, sizeof all);
+        (void)sched_setaffinity(0, sizeof all, &all); /* the kernel leaves out what is not there */
     }
-    if (sched_getaffinity(0, sizeof cores, &cores) != 0)
-        return 1;
-    long count = CPU_COUNT(&cores);
-    long own = ranks > 1 && count >= online ? count / ranks : count;
-    return own > 0 ? own : 1;
+    size_t count = cores_usable();
+    return ranks > 1 && (long)count >= online && count >= ranks ? count / ranks : count;
 }
 
 char *greeting_new(const struct peers *peers, const char *program)

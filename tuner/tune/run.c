@@ -169,9 +169,10 @@ static void describe_cluster(struct run *run)
     size_t count = nodes_count(nodes);
     if (count < 2)
         return;
-    (void)snprintf(run->cluster, sizeof run->cluster, "%zu nodes, %zu GPU%s, %zu cores", count,
-                   run->fleet.count, run->fleet.count == 1 ? "" : "s",
-                   compile_pool_workers(run->pool));
+    size_t cores = compile_pool_workers(run->pool);
+    (void)snprintf(run->cluster, sizeof run->cluster, "%zu nodes, %zu GPU%s, %zu core%s", count,
+                   run->fleet.count, run->fleet.count == 1 ? "" : "s", cores,
+                   cores == 1 ? "" : "s");
     if (!run->options.quiet && !run->options.part)
         notify(run, "%s", run->cluster);
 }
