@@ -28,12 +28,11 @@ int command_worker(int argc, const char **argv, struct error *error)
 {
     struct channel channel;
     bool compiles = argc > 1 && strcmp(argv[1], "compile") == 0;
-    bool spare = argc > 1 && strcmp(argv[1], "spare") == 0;
     bool locks = argc > 2 && strcmp(argv[1], "lock") == 0; /* for other machines alone */
-    if (!compiles && !spare && !locks && (argc < 2 || strcmp(argv[1], "device") != 0))
+    if (!compiles && !locks && (argc < 2 || strcmp(argv[1], "device") != 0))
         return error_set(error, ERROR_USAGE,
-                         "workers are started as `autotune worker compile`, "
-                         "`autotune worker device [N]` or `autotune worker spare [N]`");
+                         "workers are started as `autotune worker compile` or "
+                         "`autotune worker device [N]`");
     worker_enter();
     int status = open_channel(&channel, error);
     if (status != 0)
@@ -41,7 +40,7 @@ int command_worker(int argc, const char **argv, struct error *error)
     int ordinal = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
     status = locks      ? lock_worker_run(&channel, argv[2], error)
              : compiles ? compile_worker_run(&channel, error)
-                        : device_worker_run(&channel, ordinal, spare, error);
+                        : device_worker_run(&channel, ordinal, error);
     channel_release(&channel);
     error->message[0] = '\0'; /* it was sent through the channel */
     return status;

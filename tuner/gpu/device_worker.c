@@ -589,21 +589,10 @@ static const struct {
     {"unload", do_unload}, {"trial", do_trial}, {"close", do_close},   {"wait", do_wait},
 };
 
-static int start_context(struct device_worker *worker, struct error *error)
-{
-    int status = device_start(&worker->device, error);
-    if (status == 0)
-        gpu_monitor_start(&worker->monitor, worker->device.gpu.uuid);
-    return status;
-}
-
 static int serve(struct device_worker *worker, const json_t *request, struct answer *answer,
                  struct error *error)
 {
     const char *name = text_of(request, "do");
-    int status = worker->device.context == NULL ? start_context(worker, error) : 0;
-    if (status != 0)
-        return status;
     worker->device.wanted_bytes = 0;
     if (json_is_true(json_object_get(request, "recount")))
         gpu_monitor_recount(&worker->monitor);
@@ -695,10 +684,9 @@ static int send_devices(struct device_worker *worker, struct channel *channel, s
     return status;
 }
 
-/* Sends "ready" before it creates the context, so that the coordinator need not wait for that. A
- * spare has none before the first request. */
+/* Sends "ready" before it creates the context, so that the coordinator need not wait for that. */
 static int greet_and_start(struct device_worker *worker, struct channel *channel, int ordinal,
-                           bool spare, struct error *error)
+                           struct error *error)
 {
     int status = device_describe(&worker->device, ordinal, error);
     if (status == 0)
@@ -706,7 +694,11 @@ static int greet_and_start(struct device_worker *worker, struct channel *channel
             channel,
             json_pack("{s:s, s:o}", "event", "ready", "gpu", gpu_to_json(&worker->device.gpu)),
             error);
-    return status != 0 || spare ? status : start_context(worker, error);
+    if (status == 0)
+        status = device_start(&worker->device, error);
+    if (status == 0)
+        gpu_monitor_start(&worker->monitor, worker->device.gpu.uuid);
+    return status;
 }
 
 /* The worker uses one stream, so one queue of the GPU serves it. Creating a context with eight, the
@@ -716,14 +708,14 @@ static void limit_connections(void)
     (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0);
 }
 
-int device_worker_run(struct channel *channel, int ordinal, bool spare, struct error *error)
+int device_worker_run(struct channel *channel, int ordinal, struct error *error)
 {
     struct device_worker worker = {.channel = channel};
     limit_connections();
     int status = driver_open(&worker.device.driver, error);
     if (status == 0)
         status = ordinal < 0 ? send_devices(&worker, channel, error)
-                             : greet_and_start(&worker, channel, ordinal, spare, error);
+                             : greet_and_start(&worker, channel, ordinal, error);
     if (status != 0)
         (void)channel_send(channel, message_from_error(error), NULL);
     else if (ordinal >= 0)

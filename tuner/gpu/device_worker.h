@@ -8,13 +8,10 @@
 #include "base/channel.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-
 /*
  * Greets, then serves GPU `ordinal` until the channel ends; with `ordinal` -1, lists all GPUs and
- * returns. A spare creates its context when the first request comes. Returns 0, or an error that has
- * been sent as well.
+ * returns. Returns 0, or an error that has been sent as well.
  */
-int device_worker_run(struct channel *channel, int ordinal, bool spare, struct error *error);
+int device_worker_run(struct channel *channel, int ordinal, struct error *error);
 
 #endif

@@ -53,19 +53,6 @@ static int promote_standby(struct gpu_worker *worker, struct error *error)
     return status == 1 ? opens : status;
 }
 
-/* The spare, if there is one that works, becomes the worker; its context and the problem are still to
- * be made. Returns 0 or an error. */
-static int promote_spare(struct gpu_worker *worker, struct error *error)
-{
-    const char *const events[] = {"ready"};
-    if (!worker_is_running(&worker->spare))
-        return 0;
-    worker->process = worker->spare;
-    worker->spare = (struct worker){0};
-    int status = await_events(worker, events, 1, error);
-    return status < 0 ? status : 0;
-}
-
 /* Opens the problem that was open before. The last worker's memory may not be free at once: a
  * driver may clear it first. */
 static int reopen(struct gpu_worker *worker, struct error *error)
@@ -99,8 +86,6 @@ static int succeed(struct gpu_worker *worker, struct worker *leaving, struct err
     worker->losses++;
     forget_loaded(worker);
     int status = promote_standby(worker, error);
-    if (status == 0 && !worker_is_running(&worker->process))
-        status = promote_spare(worker, error);
     status = status == 0 ? reopen(worker, error) : status < 0 ? status : 0;
     int left = gpu_worker_end(worker, leaving, status == 0 ? error : NULL);
     status = status == 0 ? left : status;
@@ -123,10 +108,7 @@ int gpu_worker_replace_faulted(struct gpu_worker *worker, struct error *error)
     struct worker leaving = worker->process;
     worker->process = (struct worker){0};
     worker_kill(&leaving);
-    int status = succeed(worker, &leaving, error);
-    if (status == 0 && !worker_is_running(&worker->spare)) /* without one, a fault takes longer */
-        (void)worker_start(&worker->spare, worker->node, "spare", worker->ordinal, NULL);
-    return status;
+    return succeed(worker, &leaving, error);
 }
 
 int gpu_worker_await_repair(struct gpu_worker *worker, struct error *error)

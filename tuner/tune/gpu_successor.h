@@ -14,13 +14,8 @@ int gpu_worker_replace(struct gpu_worker *worker, struct error *error);
 
 /*
  * The same of a worker that says that its kernel has faulted. Such a kernel is not on the GPU any
- * more, so the successor makes its context while the driver clears away the other one's.
- *
- * Variants that fault often come together. So a spare worker is started afterwards, which succeeds
- * the next worker that is lost. It has initialised the driver, but has no context: it does nothing
- * on the GPU and has no memory there. On an H200, initialising the driver takes 0.1 s. To make
- * spares with their contexts as well would gain nothing: while the driver finds out about a fault,
- * which takes from 0.01 to 0.7 s, nobody gets a context.
+ * more, so the successor starts while the driver clears away the other one. No worker is made in
+ * advance: while the driver finds out about a fault, nobody gets a context (tests/bench/README.md).
  */
 int gpu_worker_replace_faulted(struct gpu_worker *worker, struct error *error);
 

@@ -46,7 +46,7 @@ json_t *gpu_worker_open_message(const struct gpu_worker *worker)
 
 static void start_standby(struct gpu_worker *worker)
 {
-    standby_worker_start(&worker->standby, worker->node, worker->ordinal, &worker->spare,
+    standby_worker_start(&worker->standby, worker->node, worker->ordinal,
                          worker->room > 0 ? gpu_worker_open_message(worker) : NULL,
                          worker->request_count);
 }
@@ -191,7 +191,6 @@ void gpu_worker_clear(struct gpu_worker *worker)
 void gpu_worker_release(struct gpu_worker *worker)
 {
     worker_end(&worker->process);
-    worker_stop(&worker->spare);
     gpu_worker_clear(worker);
     hang_recovery_release(&worker->hangs);
 }

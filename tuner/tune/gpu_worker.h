@@ -40,8 +40,7 @@ struct gpu_worker {
     int64_t deadline_ns; /* of the last reply waited for */
     double took_s;       /* the wait for it */
     struct standby_worker standby;
-    struct worker spare; /* pid 0: there is none */
-    size_t room;         /* how often the GPU has memory for the open problem once more */
+    size_t room; /* how often the GPU has memory for the open problem once more */
     struct hang_recovery hangs;
 };
 

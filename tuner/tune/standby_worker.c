@@ -7,12 +7,9 @@ double standby_worker_patience_s(const struct standby_worker *standby, double ti
 }
 
 void standby_worker_start(struct standby_worker *standby, struct node *node, const char *ordinal,
-                          struct worker *spare, json_t *open, size_t beside)
+                          json_t *open, size_t beside)
 {
-    standby->worker = *spare;
-    *spare = (struct worker){0};
-    if (!worker_is_running(&standby->worker) &&
-        worker_start(&standby->worker, node, "device", ordinal, NULL) != 0) {
+    if (worker_start(&standby->worker, node, "device", ordinal, NULL) != 0) {
         json_decref(open);
         return;
     }

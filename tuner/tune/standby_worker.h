@@ -41,12 +41,11 @@ struct standby_worker {
 double standby_worker_patience_s(const struct standby_worker *standby, double timeout_s);
 
 /*
- * Starts it beside `beside` requests under way, or takes over the spare (gpu_successor.h) if there is
- * one. `open` is the request that opens the problem, NULL if there is no memory for that; it is
- * released. If no process can be started, there is none.
+ * Starts it beside `beside` requests under way. `open` is the request that opens the problem, NULL
+ * if there is no memory for that; it is released. If no process can be started, there is none.
  */
 void standby_worker_start(struct standby_worker *standby, struct node *node, const char *ordinal,
-                          struct worker *spare, json_t *open, size_t beside);
+                          json_t *open, size_t beside);
 
 /* An answer has come after `took_s`: stops the standby, if there is one. Returns whether one ran
  * beside the request, whose results are then not to be used. */
