@@ -63,7 +63,8 @@ unprivileged() {
     ninja -C "$BUILD_DIR" -t query shipped >"$scratch/built"
     files=$(sed -n "s|.* FILES \"$BUILD_DIR/\([^\"]*\)\".*|\1|p" "$BUILD_DIR/cmake_install.cmake" \
         "$BUILD_DIR/tuner/library/cmake_install.cmake" | grep -vE '\.(pc|cmake)$')
-    [ "$(wc -l <<<"$files")" -eq 5 ] # autotune and two libraries of two kinds
+    # autotune, two libraries of two kinds, and autotune-mpi where there is an MPI
+    [ "$(grep -vxc autotune-mpi <<<"$files")" -eq 5 ]
     for file in $files; do
         grep -qx " *$file" "$scratch/built"
     done
