@@ -372,15 +372,15 @@ static void failures_are_known_to_the_second_run(void **state)
     release(&end);
 }
 
-/* In a process of its own, since an interruption is for good. The signal may come before the reply
- * to the second trial is taken. */
+/* In a process of its own, since an interruption is for good. The signal may come before the replies
+ * to the first two trials are taken. */
 static int interrupted_run(void)
 {
     struct observed observed;
     interrupt_install();
     struct end end = run("trial 3 interrupt\n", "us = 20, 21, 22, 23", &observed);
-    bool counted = strstr(observed.error.message, "2 of 4 variants are in the record") != NULL ||
-                   strstr(observed.error.message, "1 of 4 variants are in the record") != NULL;
+    const char *count = strstr(observed.error.message, " of 4 variants are in the record");
+    bool counted = count != NULL && count[-1] >= '0' && count[-1] <= '2';
     return end.status != ERROR_INTERRUPTED ? 1 : !counted ? 2 : 0;
 }
 
@@ -399,7 +399,7 @@ static void an_interrupted_run_is_taken_up_where_it_ended(void **state)
     struct end end = run("", "us = 20, 21, 22, 23", &observed);
     check_end(&end, &observed);
     assert_true(winner_us(&end) == 20);
-    assert_in_range(scripted_worker_count("trial"), 5, 6); /* what was under way, twice */
+    assert_in_range(scripted_worker_count("trial"), 5, 7); /* what was under way, twice */
     release(&end);
 }
 

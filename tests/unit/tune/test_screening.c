@@ -284,8 +284,10 @@ static void an_error_ends_it(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct tuning_fixture fixture;
         fixture_start(&fixture, scripts[i], "us = 20, 21, 22, 23", 10);
-        fixture_open(&fixture);
-        assert_int_equal(screening_hold(&fixture.tuning, &fixture.job, &fixture.error), codes[i]);
+        int status = fixture_try_open(&fixture); /* the compiler may answer before the GPU */
+        if (status == 0)
+            status = screening_hold(&fixture.tuning, &fixture.job, &fixture.error);
+        assert_int_equal(status, codes[i]);
         assert_string_equal(fixture.error.message, "scripted");
         fixture_end(&fixture);
     }

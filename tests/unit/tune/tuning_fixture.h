@@ -134,7 +134,8 @@ static inline void fixture_start(struct tuning_fixture *fixture, const char *scr
 }
 
 /* The GPU client has the job's problem open, as tune_job() leaves it to screening and finals. */
-static inline void fixture_open(struct tuning_fixture *fixture)
+/* Opens the job's problem on all GPUs. Compile jobs move on meanwhile, and may end it with an error. */
+static inline int fixture_try_open(struct tuning_fixture *fixture)
 {
     double empty_ns;
     const struct template *template = &fixture->job.kernel->template;
@@ -143,8 +144,12 @@ static inline void fixture_open(struct tuning_fixture *fixture)
                                         .values = fixture->job.problem,
                                         .support_cubin = "support",
                                         .launch_timeout_s = fixture->tuning.launch_timeout_s};
-    fixture_check(fixture,
-                  team_open(&fixture->team, &fixture->loop, &problem, &empty_ns, &fixture->error));
+    return team_open(&fixture->team, &fixture->loop, &problem, &empty_ns, &fixture->error);
+}
+
+static inline void fixture_open(struct tuning_fixture *fixture)
+{
+    fixture_check(fixture, fixture_try_open(fixture));
 }
 
 static inline void fixture_end(struct tuning_fixture *fixture)
