@@ -3,6 +3,7 @@
 #define AUTOTUNE_TESTS_PLAYED_NODE_H
 
 #include "base/node.h"
+#include "base/socket_packet.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,21 +35,12 @@ static inline int played_cluster(struct nodes **nodes)
 static inline int played_start(int hub, const char *expected)
 {
     char text[512];
-    struct iovec piece = {text, sizeof text - 1};
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct msghdr message = {.msg_iov = &piece,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    int descriptor = -1;
-    ssize_t count = recvmsg(hub, &message, 0);
+    int descriptor;
+    ssize_t count = socket_packet_receive(hub, text, sizeof text - 1, 0, &descriptor);
     assert_true(count > 0);
     text[count] = '\0';
     assert_string_equal(text, expected);
-    memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor);
+    assert_true(descriptor >= 0);
     return descriptor;
 }
 

@@ -39,6 +39,15 @@ void hash_add_text(struct hash *hash, const char *text)
     hash_add(hash, text, length);
 }
 
+bool hash_add_file(struct hash *hash, FILE *file)
+{
+    char bytes[65536];
+    size_t count;
+    while ((count = fread(bytes, 1, sizeof bytes, file)) > 0)
+        hash_add(hash, bytes, count);
+    return ferror(file) == 0;
+}
+
 void hash_finish(struct hash *hash, char digits[HASH_BYTES])
 {
     XXH128_canonical_t canonical;

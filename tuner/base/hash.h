@@ -2,7 +2,9 @@
 #ifndef AUTOTUNE_HASH_H
 #define AUTOTUNE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define HASH_BYTES 33 /* 32 hexadecimal digits and the terminating null */
 
@@ -13,6 +15,9 @@ void hash_add(struct hash *hash, const void *bytes, size_t count);
 
 /* Adds a string and its length, so that "ab", "c" hashes differently from "a", "bc". */
 void hash_add_text(struct hash *hash, const char *text);
+
+/* Adds what is left of a file; false if it cannot be read. */
+bool hash_add_file(struct hash *hash, FILE *file);
 
 /* Writes the digits and frees the hash. */
 void hash_finish(struct hash *hash, char digits[HASH_BYTES]);

@@ -26,3 +26,9 @@ bool json_text_is_utf8(const char *text)
     json_decref(string);
     return string != NULL;
 }
+
+const char *json_text_member(const json_t *object, const char *member)
+{
+    const char *text = json_string_value(json_object_get(object, member));
+    return text != NULL ? text : "";
+}

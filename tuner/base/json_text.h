@@ -1,15 +1,18 @@
-/* Text for JSON, which must be UTF-8. A compiler's log or a path may not be. */
+/* Text in JSON. */
 #ifndef AUTOTUNE_JSON_TEXT_H
 #define AUTOTUNE_JSON_TEXT_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
-/* `text` as a JSON string, or null for NULL. If it is not UTF-8, each byte that is not ASCII
- * becomes '?'. */
+/* `text` as a JSON string, or null for NULL. JSON must be UTF-8, which a compiler's log or a path may
+ * not be: then each byte that is not ASCII becomes '?'. */
 json_t *json_text(const char *text);
 
 /* Whether `text` is UTF-8, as messages between processes are. */
 bool json_text_is_utf8(const char *text);
+
+/* The text of an object's member, which lasts as long as the object; "" if there is none. */
+const char *json_text_member(const json_t *object, const char *member);
 
 #endif

@@ -4,6 +4,8 @@
 #include "base/channel.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/json_text.h"
+#include "base/socket_packet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,25 +108,9 @@ static int send_packet(struct nodes *nodes, json_t *packet, int descriptor)
     json_decref(packet);
     if (text == NULL)
         return -1;
-    struct iovec piece = {text, strlen(text)};
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
-    if (descriptor >= 0) {
-        message.msg_control = &control;
-        message.msg_controllen = sizeof control;
-        control.header = (struct cmsghdr){
-            .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-        memcpy(CMSG_DATA(&control.header), &descriptor, sizeof descriptor);
-    }
-    ssize_t sent;
-    do
-        sent = sendmsg(nodes->socket, &message, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
+    int status = socket_packet_send(nodes->socket, text, strlen(text), descriptor);
     free(text);
-    return sent < 0 ? -1 : 0;
+    return status;
 }
 
 /* --- the nodes --- */
@@ -143,12 +129,11 @@ static int take_nodes(struct nodes *nodes, const json_t *packet, struct error *e
     nodes->list = alloc_zeroed(json_array_size(list) + 1, sizeof *nodes->list);
     json_array_foreach(list, index, object)
     {
-        const char *host = json_string_value(json_object_get(object, "host"));
         json_int_t cores = json_integer_value(json_object_get(object, "cores"));
         struct node *node = &nodes->list[nodes->count];
         *node = (struct node){
             .nodes = nodes, .number = nodes->count, .cores = cores > 0 ? (size_t)cores : 1};
-        (void)snprintf(node->host, sizeof node->host, "%s", host != NULL ? host : "");
+        (void)snprintf(node->host, sizeof node->host, "%s", json_text_member(object, "host"));
         nodes->count++;
     }
     return nodes->count > 0 ? 0 : error_set(error, ERROR_WORKER, "autotune-mpi names no nodes");

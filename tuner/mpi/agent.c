@@ -11,7 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BEAT_NS = 250000000, SIGNAL_NS = 500000000, SILENT_S = 10, GOODBYE_NS = 2000000000 };
+enum {
+    BEAT_NS = 250000000,
+    SIGNAL_NS = 500000000,
+    WELCOME_S = 60,
+    SILENT_S = 10,
+    GOODBYE_NS = 2000000000
+};
 
 struct agent {
     struct agent_post post;
@@ -158,7 +164,7 @@ static void wait_for_something(struct agent *agent, bool moved)
 static int await_welcome(struct agent *agent, struct error *error)
 {
     struct packet packet;
-    int64_t silent_ns = (int64_t)(worker_timeout_s(60) * 1e9);
+    int64_t silent_ns = (int64_t)(worker_timeout_s(WELCOME_S) * 1e9);
     for (;;) {
         bool moved = peers_move(agent->post.peers);
         if (peers_receive(agent->post.peers, &packet)) {

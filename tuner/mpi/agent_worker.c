@@ -14,15 +14,6 @@
 
 enum { LAST_MS = 2000, READ_BYTES = 64 * 1024 };
 
-static void tell(const struct agent_post *post, enum packet_kind kind, uint32_t id, json_t *object)
-{
-    char *text = json_dumps(object, JSON_COMPACT);
-    json_decref(object);
-    if (text != NULL)
-        peers_send(post->peers, 0, kind, id, text, strlen(text));
-    free(text);
-}
-
 void agent_worker_free(struct agent_worker *worker)
 {
     channel_release(&worker->process.channel);
@@ -36,7 +27,8 @@ void agent_worker_free(struct agent_worker *worker)
 
 static void tell_end(const struct agent_post *post, uint32_t id, const char *reason, bool killed)
 {
-    tell(post, PACKET_ENDED, id, json_pack("{s:s, s:b}", "reason", reason, "killed", (int)killed));
+    peers_send_object(post->peers, 0, PACKET_ENDED, id,
+                      json_pack("{s:s, s:b}", "reason", reason, "killed", (int)killed));
 }
 
 struct agent_worker *agent_worker_new(const struct agent_post *post, const struct packet *packet)
@@ -144,9 +136,10 @@ static void send_output(const struct agent_post *post, struct agent_worker *work
         return;
     char *path = mirror_path(&post->mirror, worker->output);
     if (read_file(path, &text, &length, NULL) == 0) {
-        tell(post, PACKET_FILE, 0, json_pack("{s:s}", "path", worker->output));
+        peers_send_object(post->peers, 0, PACKET_FILE, 0,
+                          json_pack("{s:s}", "path", worker->output));
         peers_send(post->peers, 0, PACKET_FILE_BYTES, 0, text, length);
-        tell(post, PACKET_FILE_END, 0, json_pack("{s:b}", "good", 1));
+        peers_send_object(post->peers, 0, PACKET_FILE_END, 0, json_pack("{s:b}", "good", 1));
         free(text);
     }
     free(path);
@@ -220,8 +213,9 @@ void agent_worker_report(const struct agent_post *post, struct agent_worker *wor
     if (starved_ns < WORKER_STARVED_NS && stopped == worker->stopped)
         return;
     worker->stopped = stopped;
-    tell(post, PACKET_STATE, worker->id,
-         json_pack("{s:I, s:b}", "starved_ns", (json_int_t)starved_ns, "stopped", (int)stopped));
+    peers_send_object(
+        post->peers, 0, PACKET_STATE, worker->id,
+        json_pack("{s:I, s:b}", "starved_ns", (json_int_t)starved_ns, "stopped", (int)stopped));
 }
 
 struct pollfd agent_worker_events(const struct agent_worker *worker)

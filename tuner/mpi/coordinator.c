@@ -1,6 +1,7 @@
 #include "mpi/coordinator.h"
 
 #include "base/alloc.h"
+#include "base/socket_packet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,21 +122,7 @@ bool coordinator_flush(struct coordinator *coordinator)
 json_t *coordinator_receive(struct coordinator *coordinator, int *descriptor)
 {
     static char bytes[PACKET_BYTES];
-    struct iovec piece = {bytes, sizeof bytes};
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct msghdr message = {.msg_iov = &piece,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    *descriptor = -1;
-    ssize_t count = recvmsg(coordinator->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (count <= 0)
-        return NULL;
-    const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (header != NULL && header->cmsg_type == SCM_RIGHTS)
-        memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
-    return json_loadb(bytes, (size_t)count, 0, NULL);
+    ssize_t count =
+        socket_packet_receive(coordinator->socket, bytes, sizeof bytes, MSG_DONTWAIT, descriptor);
+    return count > 0 ? json_loadb(bytes, (size_t)count, 0, NULL) : NULL;
 }

@@ -84,18 +84,10 @@ static char *follow_links(const char *path, json_t *links)
     return at;
 }
 
-static void tell(struct peers *peers, int rank, enum packet_kind kind, json_t *object)
-{
-    char *text = json_dumps(object, JSON_COMPACT);
-    json_decref(object);
-    peers_send(peers, rank, kind, 0, text, text != NULL ? strlen(text) : 0);
-    free(text);
-}
-
 static void finish(struct file_source **files, struct peers *peers, int rank, bool good)
 {
-    tell(peers, rank, PACKET_FILE_END,
-         json_pack("{s:s, s:b}", "asked", (*files)->path, "good", (int)good));
+    peers_send_object(peers, rank, PACKET_FILE_END, 0,
+                      json_pack("{s:s, s:b}", "asked", (*files)->path, "good", (int)good));
     remove_first(files);
 }
 
@@ -123,8 +115,9 @@ static void begin(struct file_source **files, struct peers *peers, int rank)
     bool folder = path[strlen(path) - 1] == '/';
     if (folder)
         add_links(path, links);
-    tell(peers, rank, PACKET_FILE,
-         json_pack("{s:s, s:o, s:b}", "path", path, "links", links, "folder", (int)folder));
+    peers_send_object(
+        peers, rank, PACKET_FILE, 0,
+        json_pack("{s:s, s:o, s:b}", "path", path, "links", links, "folder", (int)folder));
     if (folder) {
         finish(files, peers, rank, true);
         free(path);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/cores.h"
 #include "base/hash.h"
+#include "base/json_text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -16,14 +17,10 @@
 /* Adds a file's bytes; false if it cannot be read. */
 static bool add_file(struct hash *hash, const char *path)
 {
-    char bytes[65536];
-    size_t count;
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return false;
-    while ((count = fread(bytes, 1, sizeof bytes, file)) > 0)
-        hash_add(hash, bytes, count);
-    bool good = ferror(file) == 0;
+    bool good = hash_add_file(hash, file);
     (void)fclose(file); /* only read */
     return good;
 }
@@ -74,22 +71,16 @@ char *greeting_new(const struct peers *peers, const char *program)
     return text;
 }
 
-static const char *text_of(const json_t *object, const char *member)
-{
-    const char *text = json_string_value(json_object_get(object, member));
-    return text != NULL ? text : "";
-}
-
 int greeting_check(const json_t *other, const json_t *own, struct error *error)
 {
-    if (text_of(other, "error")[0] != '\0')
-        return error_set(error, ERROR_DEVICE, "node '%s': %s", text_of(other, "host"),
-                         text_of(other, "error"));
-    if (strcmp(text_of(own, "build"), text_of(other, "build")) != 0)
+    if (json_text_member(other, "error")[0] != '\0')
+        return error_set(error, ERROR_DEVICE, "node '%s': %s", json_text_member(other, "host"),
+                         json_text_member(other, "error"));
+    if (strcmp(json_text_member(own, "build"), json_text_member(other, "build")) != 0)
         return error_set(
             error, ERROR_DEVICE,
             "node '%s' has autotune %s, and '%s' has %s; install the same on all nodes",
-            text_of(other, "host"), text_of(other, "build"), text_of(own, "host"),
-            text_of(own, "build"));
+            json_text_member(other, "host"), json_text_member(other, "build"),
+            json_text_member(own, "host"), json_text_member(own, "build"));
     return 0;
 }

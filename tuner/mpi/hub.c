@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "base/worker.h"
 #include "mpi/coordinator.h"
 #include "mpi/file_arrival.h"
@@ -43,12 +44,6 @@ struct hub {
     double lost_s, silent_s;
     char *folder;
 };
-
-static const char *text_of(const json_t *object, const char *member)
-{
-    const char *text = json_string_value(json_object_get(object, member));
-    return text != NULL ? text : "";
-}
 
 static void say(struct hub *hub, const char *event, int rank)
 {
@@ -110,17 +105,15 @@ static bool gather(struct hub *hub)
 /* --- the coordinator's wishes --- */
 
 /* `socket` becomes the worker's. */
-static void start_worker(struct hub *hub, const json_t *request, int socket)
+static void start_worker(struct hub *hub, json_t *request, int socket)
 {
     int rank = (int)json_integer_value(json_object_get(request, "node"));
-    char *text = json_dumps(request, JSON_COMPACT);
     uint32_t id = (uint32_t)json_integer_value(json_object_get(request, "worker"));
     struct hub_worker *worker =
         hub_workers_add(&hub->workers, id, rank > 0 && rank < hub->node_count ? rank : 0, socket);
     hub->nodes[worker->rank].worker_count++;
-    if (text != NULL && worker->rank > 0)
-        peers_send(hub->peers, worker->rank, PACKET_START, worker->id, text, strlen(text));
-    free(text);
+    if (worker->rank > 0)
+        peers_send_object(hub->peers, worker->rank, PACKET_START, worker->id, json_incref(request));
 }
 
 static bool take_wishes(struct hub *hub)
@@ -131,9 +124,10 @@ static bool take_wishes(struct hub *hub)
     while ((request = coordinator_receive(&hub->coordinator, &descriptor)) != NULL) {
         struct hub_worker *worker = hub_workers_find(
             &hub->workers, (uint32_t)json_integer_value(json_object_get(request, "worker")));
-        if (strcmp(text_of(request, "do"), "start") == 0 && descriptor >= 0)
+        if (strcmp(json_text_member(request, "do"), "start") == 0 && descriptor >= 0)
             start_worker(hub, request, descriptor);
-        else if (strcmp(text_of(request, "do"), "kill") == 0 && worker != NULL && !worker->ended)
+        else if (strcmp(json_text_member(request, "do"), "kill") == 0 && worker != NULL &&
+                 !worker->ended)
             peers_send(hub->peers, worker->rank, PACKET_KILL, worker->id, NULL, 0);
         json_decref(request);
         any = true;
@@ -167,7 +161,7 @@ static void take_state(struct hub *hub, const struct packet *packet)
 static void begin_file(struct hub_node *node, const struct packet *packet)
 {
     json_t *message = json_loadb(packet->bytes, packet->count, 0, NULL);
-    file_arrival_begin(&node->arrival, text_of(message, "path"));
+    file_arrival_begin(&node->arrival, json_text_member(message, "path"));
     json_decref(message);
 }
 

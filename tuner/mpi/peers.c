@@ -154,6 +154,16 @@ void peers_send(struct peers *peers, int rank, enum packet_kind kind, uint32_t i
     bytes_append(&peer->waiting, bytes, count);
 }
 
+void peers_send_object(struct peers *peers, int rank, enum packet_kind kind, uint32_t id,
+                       json_t *object)
+{
+    char *text = json_dumps(object, JSON_COMPACT);
+    json_decref(object);
+    if (text != NULL)
+        peers_send(peers, rank, kind, id, text, strlen(text));
+    free(text);
+}
+
 size_t peers_unsent(const struct peers *peers, int rank)
 {
     const struct peer *peer = &peers->list[rank];

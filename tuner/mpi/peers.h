@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,6 +72,10 @@ int peers_on_this_host(const struct peers *peers); /* this one included */
 /* At most 2^31 bytes. */
 void peers_send(struct peers *peers, int rank, enum packet_kind kind, uint32_t id,
                 const void *bytes, size_t count);
+
+/* Sends an object and drops the reference to it. */
+void peers_send_object(struct peers *peers, int rank, enum packet_kind kind, uint32_t id,
+                       json_t *object);
 
 /* Bytes that are still to be sent to a rank. */
 size_t peers_unsent(const struct peers *peers, int rank);

@@ -10,14 +10,6 @@
 /* Reading larger files takes too long: of those, size and date tell whether they have changed. */
 enum { LARGEST = 256 << 20 };
 
-static void add_contents(struct hash *hash, FILE *file)
-{
-    char bytes[65536];
-    size_t count;
-    while ((count = fread(bytes, 1, sizeof bytes, file)) > 0)
-        hash_add(hash, bytes, count);
-}
-
 static void add_file(struct hash *hash, const char *path)
 {
     struct stat status = {0};
@@ -30,7 +22,7 @@ static void add_file(struct hash *hash, const char *path)
     if (size > LARGEST)
         hash_add(hash, date, sizeof date);
     else if (file != NULL)
-        add_contents(hash, file);
+        (void)hash_add_file(hash, file);
     if (file != NULL)
         (void)fclose(file);
 }

@@ -1,6 +1,7 @@
 #include "tune/gpu_reply.h"
 
 #include "base/alloc.h"
+#include "base/json_text.h"
 
 #include <limits.h>
 #include <string.h>
@@ -35,12 +36,6 @@ static const struct kind {
      .samples = true,
      .durations = {"load_ns", "run_ns", "measure_ns", "again_ns"}},
 };
-
-static const char *text_of(const json_t *message, const char *key)
-{
-    const char *text = json_string_value(json_object_get(message, key));
-    return text != NULL ? text : "";
-}
 
 static double number_of(const json_t *message, const char *key)
 {
@@ -88,13 +83,13 @@ void gpu_reply_append_times(const json_t *reply, const char *key, double **times
 
 bool gpu_reply_failed(const json_t *reply)
 {
-    return strcmp(text_of(reply, "event"), "failed") == 0;
+    return strcmp(json_text_member(reply, "event"), "failed") == 0;
 }
 
 /* A failure has an outcome that is one. */
 static const char *failure_flaw(const json_t *reply)
 {
-    int outcome = outcome_from_name(text_of(reply, "outcome"));
+    int outcome = outcome_from_name(json_text_member(reply, "outcome"));
     bool failed = outcome >= 0 && outcome != OUTCOME_MEASURED && outcome != OUTCOME_COMPILED &&
                   outcome != OUTCOME_DUPLICATE;
     return failed ? NULL : "outcome";
@@ -149,7 +144,7 @@ static const char *flaw_of_kind(const struct kind *kind, const json_t *request, 
 {
     const char *flaw = NULL;
     enum { DURATIONS = sizeof kind->durations / sizeof *kind->durations };
-    if (strcmp(text_of(reply, "event"), kind->event) != 0)
+    if (strcmp(json_text_member(reply, "event"), kind->event) != 0)
         return "event";
     if (kind->stats)
         flaw = stats_flaw(reply);
@@ -166,7 +161,7 @@ const char *gpu_reply_flaw(const json_t *request, const json_t *reply)
     if (gpu_reply_failed(reply))
         return failure_flaw(reply);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(text_of(request, "do"), kinds[i].request) == 0)
+        if (strcmp(json_text_member(request, "do"), kinds[i].request) == 0)
             return flaw_of_kind(&kinds[i], request, reply);
     return "event";
 }
