@@ -130,20 +130,11 @@ static void add_products(const struct cover_session *session, struct factors *fa
     }
 }
 
-static bool has_figure(const struct draft *draft, const char *name)
-{
-    const struct cover_entry *cover = draft->entry.cover;
-    for (size_t i = 0; i < cover->figure_count; i++)
-        if (strcmp(cover->figures[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* What a block may have to do, for each of the blocks that the busiest SM has, or of the waves. */
 static void add_work_of_blocks(const struct draft *draft, struct factors *factors)
 {
     const struct cover_session *session = draft->session;
-    bool is_split = has_figure(draft, "grid_z");
+    bool is_split = cover_entry_has_figure(draft->entry.cover, "grid_z");
     for (size_t i = 0; i < COVER_QUEUES; i++) {
         factors_add(factors, alloc_string(cover_queues[i]));
         factors_add(factors, alloc_format("%s * elements", cover_queues[i]));
@@ -180,7 +171,7 @@ static void add_term(const struct draft *draft, struct features *terms, const ch
 static void add_tiles(const struct draft *draft, struct factors *factors)
 {
     const struct cover_session *session = draft->session;
-    if (!has_figure(draft, "tiles"))
+    if (!cover_entry_has_figure(draft->entry.cover, "tiles"))
         return;
     factors_add(factors, alloc_string("tiles"));
     for (size_t axis = 0; axis < session->sizes.axes && session->sizes.axes > 1; axis++)

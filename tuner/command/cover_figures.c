@@ -154,14 +154,6 @@ static char *name_part(char *text, const char *part, const char *name)
 
 /* --- extents --- */
 
-static bool has_figure(const struct cover_entry *cover, const char *name)
-{
-    for (size_t i = 0; i < cover->figure_count; i++)
-        if (strcmp(cover->figures[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Names what a long expression repeats, so that its line becomes short enough. Takes over `text`. */
 static char *shorten(struct cover_entry *cover, char *text, const char *tiles)
 {
@@ -171,7 +163,7 @@ static char *shorten(struct cover_entry *cover, char *text, const char *tiles)
     text = name_part(text, tiles, "tiles");
     if (strstr(text, slots) == NULL)
         return text;
-    if (!has_figure(cover, "slots"))
+    if (!cover_entry_has_figure(cover, "slots"))
         cover_entry_add_figure(cover, "slots", slots);
     return name_part(text, slots, "slots");
 }

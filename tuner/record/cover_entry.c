@@ -62,6 +62,14 @@ void cover_entry_add_figure(struct cover_entry *cover, const char *name, const c
         (struct cover_figure){alloc_string(name), alloc_string(expression)};
 }
 
+bool cover_entry_has_figure(const struct cover_entry *cover, const char *name)
+{
+    for (size_t i = 0; i < cover->figure_count; i++)
+        if (strcmp(cover->figures[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 void cover_entry_add_line(struct cover_entry *cover, size_t configuration, const char *condition)
 {
     *ARRAY_APPEND(cover->lines, cover->line_count) =

@@ -77,6 +77,7 @@ void cover_entry_add_range(struct cover_entry *cover, const char *name, struct v
 void cover_entry_add_configuration(struct cover_entry *cover, const struct bindings *parameters,
                                    int registers, int blocks_per_sm);
 void cover_entry_add_figure(struct cover_entry *cover, const char *name, const char *expression);
+bool cover_entry_has_figure(const struct cover_entry *cover, const char *name);
 void cover_entry_add_line(struct cover_entry *cover, size_t configuration, const char *condition);
 void cover_entry_add_size(struct cover_entry *cover, const struct bindings *problem, size_t fastest,
                           double median_ns, double loss_percent);
