@@ -268,10 +268,7 @@ INI
     large_sweep
     "$AUTOTUNE" --config sweep.ini --evaluations 30 >out 2>err </dev/null &
     run=$!
-    for _ in $(seq 600); do
-        ! grep -q ' hang' calls 2>/dev/null || break
-        sleep 0.02
-    done
+    await ' hang' calls
     kill -INT "$run"
     code=0
     wait "$run" || code=$?

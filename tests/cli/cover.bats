@@ -57,10 +57,7 @@ launches() {
     range 2^13..2^14 "log = $scratch/calls" "fault = cuModuleLoadData:12:hang"
     "$AUTOTUNE" cover --config sweep.ini >out 2>err </dev/null &
     run=$!
-    for _ in $(seq 600); do
-        grep -q ' hang' calls 2>/dev/null && break
-        sleep 0.02
-    done
+    await ' hang' calls
     kill -INT "$run"
     code=0
     wait "$run" || code=$?
@@ -81,10 +78,7 @@ launches() {
     range 2^13..2^14 "log = $scratch/calls" "fault = cuModuleLoadData:12:sleep400"
     "$AUTOTUNE" cover --config sweep.ini >out 2>err </dev/null &
     run=$!
-    for _ in $(seq 600); do
-        grep -q ' sleep' calls 2>/dev/null && break
-        sleep 0.02
-    done
+    await ' sleep' calls
     sed -i 's/^operations = n/operations = 2 * n/' templates/scale.ini
     code=0
     wait "$run" || code=$?

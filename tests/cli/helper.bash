@@ -64,6 +64,18 @@ exits() {
     return 1
 }
 
+# await PATTERN FILE: until a line of the file matches
+await() {
+    local i
+    for ((i = 0; i < 600; i++)); do
+        grep -qs -- "$1" "$2" && return
+        sleep 0.02
+    done
+    echo "no '$1' in $2"
+    tail out err
+    return 1
+}
+
 # has FILE TEXT...: each TEXT is a part of a line of FILE
 has() {
     local file=$1 text

@@ -24,14 +24,7 @@ launched() {
 
 # stuck: waits until the fault planted by `stand_in_that_hangs` has the run where the test wants it
 stuck() {
-    local i
-    for i in $(seq 600); do
-        grep -q ' hang' calls 2>/dev/null && return
-        sleep 0.02
-    done
-    echo "never hung"
-    tail out err
-    return 1
+    await ' hang' calls
 }
 
 # The eighth module never loads, so that an interruption comes in the middle however fast the machine is.
@@ -285,13 +278,7 @@ INI
 
 # busy: waits until the worker that the stand-in has sleep is at it
 busy() {
-    local i
-    for i in $(seq 600); do
-        grep -q ' sleep' calls 2>/dev/null && return
-        sleep 0.02
-    done
-    echo "never slept"
-    return 1
+    await ' sleep' calls
 }
 
 @test "workers that are stopped beyond their deadline fail no variant" {

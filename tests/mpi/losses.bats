@@ -21,17 +21,6 @@ finish() {
     code=$(cat code)
 }
 
-# await PATTERN FILE: until a line of the file matches
-await() {
-    local i
-    for ((i = 0; i < 500; i++)); do
-        grep -qs -- "$1" "$2" && return
-        sleep 0.02
-    done
-    echo "no '$1' in $2"
-    return 1
-}
-
 # rank_is_measuring RANK
 rank_is_measuring() {
     await ' cuLaunchKernel' "$hosts/calls.$1"

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "compile/cubin_cache.h"
+#include "unit/scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +42,7 @@ struct fixture {
     struct device_context device;
     struct channel sender, receiver;
     struct ahead ahead;
-    char *folder, *path;
+    void *folder; /* the current one */
 };
 
 static int set_up(void **state)
@@ -54,10 +55,8 @@ static int set_up(void **state)
     answer = CUDA_SUCCESS;
     fixture->device.driver.cuModuleLoadData = load;
     fixture->device.driver.cuModuleUnload = unload;
-    fixture->folder = alloc_string("/tmp/test_ahead.XXXXXX");
-    assert_non_null(mkdtemp(fixture->folder));
-    fixture->path = alloc_format("%s/entry", fixture->folder);
-    assert_int_equal(cubin_cache_write(fixture->path, &compilation, NULL), 0);
+    assert_int_equal(scratch_enter(&fixture->folder), 0);
+    assert_int_equal(cubin_cache_write("entry", &compilation, NULL), 0);
     compilation_release(&compilation);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
     channel_init(&fixture->sender, sockets[0], sockets[0]);
@@ -72,10 +71,7 @@ static int tear_down(void **state)
     ahead_release(&fixture->ahead);
     channel_release(&fixture->sender);
     channel_release(&fixture->receiver);
-    (void)unlink(fixture->path);
-    (void)rmdir(fixture->folder);
-    free(fixture->path);
-    free(fixture->folder);
+    assert_int_equal(scratch_leave(&fixture->folder), 0);
     free(fixture);
     return 0;
 }
@@ -112,8 +108,8 @@ static void test_a_trial_comes_with_its_code(void **state)
 {
     struct fixture *fixture = *state;
     look(fixture); /* nothing has come: it does not wait */
-    send_request(fixture, "trial", fixture->path);
-    send_request(fixture, "trial", fixture->path);
+    send_request(fixture, "trial", "entry");
+    send_request(fixture, "trial", "entry");
     look(fixture);
     look(fixture); /* one at a time */
     assert_int_equal(loads, 1);
@@ -124,7 +120,7 @@ static void test_a_trial_comes_with_its_code(void **state)
 static void test_other_requests_come_without(void **state)
 {
     struct fixture *fixture = *state;
-    send_request(fixture, "load", fixture->path);
+    send_request(fixture, "load", "entry");
     send_request(fixture, "trial", "/nowhere");
     look(fixture);
     assert_false(receives(fixture, "load"));
@@ -137,7 +133,7 @@ static void test_a_failure_is_left_to_the_trial(void **state)
 {
     struct fixture *fixture = *state;
     answer = CUDA_ERROR_OUT_OF_MEMORY;
-    send_request(fixture, "trial", fixture->path);
+    send_request(fixture, "trial", "entry");
     look(fixture);
     assert_int_equal(loads, 1);
     assert_false(receives(fixture, "trial"));
@@ -149,13 +145,13 @@ static void test_what_may_be_damaged_or_is_not_taken_is_unloaded(void **state)
 {
     struct fixture *fixture = *state;
     json_t *request;
-    send_request(fixture, "trial", fixture->path);
+    send_request(fixture, "trial", "entry");
     look(fixture);
     ahead_unload(&fixture->ahead, &fixture->device);
     assert_int_equal(unloads, 1);
     assert_false(receives(fixture, "trial"));
-    send_request(fixture, "trial", fixture->path);
-    send_request(fixture, "close", fixture->path);
+    send_request(fixture, "trial", "entry");
+    send_request(fixture, "close", "entry");
     look(fixture);
     assert_int_equal(
         ahead_receive(&fixture->ahead, &fixture->device, &fixture->receiver, &request, NULL), 1);

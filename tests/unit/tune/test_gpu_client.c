@@ -270,34 +270,32 @@ static void a_problem_that_is_answered_wrongly_ends_the_run(void **state)
     assert_not_opened("open * error -3\n", ERROR_CONFIG, "scripted");
 }
 
+/* Opening fails as scripted; then another problem opens and works, with so many workers in all. */
+static void assert_opens_after(const char *script, enum error_code code, int workers)
+{
+    struct fixture fixture;
+    double empty_ns;
+    start(&fixture, script, 10);
+    assert_int_equal(gpu_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error),
+                     code);
+    open_problem(&fixture);
+    assert_works(&fixture);
+    assert_int_equal(scripted_worker_count("device"), workers);
+    end(&fixture);
+}
+
 /* A problem for which there is no memory leaves the worker as it is, for another problem. */
 static void after_no_memory_another_problem_may_be_opened(void **state)
 {
     (void)state;
-    struct fixture fixture;
-    double empty_ns;
-    start(&fixture, "open 1 error -9\n", 10);
-    assert_int_equal(gpu_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error),
-                     ERROR_MEMORY);
-    open_problem(&fixture);
-    assert_works(&fixture);
-    assert_int_equal(scripted_worker_count("device"), 1);
-    end(&fixture);
+    assert_opens_after("open 1 error -9\n", ERROR_MEMORY, 1);
 }
 
 /* Its worker is killed, since its context may be lost. */
 static void after_a_problem_that_breaks_the_context_another_may_be_opened(void **state)
 {
     (void)state;
-    struct fixture fixture;
-    double empty_ns;
-    start(&fixture, "open 1 error -4\n", 10);
-    assert_int_equal(gpu_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error),
-                     ERROR_DEVICE);
-    open_problem(&fixture);
-    assert_works(&fixture);
-    assert_int_equal(scripted_worker_count("device"), 2);
-    end(&fixture);
+    assert_opens_after("open 1 error -4\n", ERROR_DEVICE, 2);
 }
 
 /* A GPU on which everything hangs is given up soon if the problem took no time to open before, and others
