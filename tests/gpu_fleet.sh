@@ -21,7 +21,7 @@ truths=${TRUTHS:-2}
 template=$(realpath "${TEMPLATE:-$here/bench/fleet.ini}")
 config=$(realpath "${CONFIG:-$here/../configs/bench_num_load.ini}")
 [ -x "$autotune" ] || {
-    echo "there is no program '$autotune'; state the folder that autotune was built in" >&2
+    echo "there is no program '$autotune'; BUILD must be the folder that autotune was built in" >&2
     exit 2
 }
 scratch=$(mktemp -d)

@@ -85,7 +85,7 @@ static double some_fail(const struct bindings *parameters, double n)
     return fails ? 0 : in_waves(parameters, n);
 }
 
-/* There is no memory for large problems. */
+/* Large problems do not fit in memory. */
 static double large_fail(const struct bindings *parameters, double n)
 {
     return n > 1 << 20 ? 0 : in_waves(parameters, n);
