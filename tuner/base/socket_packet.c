@@ -29,9 +29,9 @@ int socket_packet_send(int socket, const char *bytes, size_t count, int descript
     return sent < 0 ? -1 : 0;
 }
 
-ssize_t socket_packet_receive(int socket, char *bytes, size_t capacity, int flags, int *descriptor)
+ssize_t socket_packet_receive(int socket, void *bytes, size_t capacity, int flags, int *descriptor)
 {
-    struct iovec piece = {bytes, capacity};
+    struct iovec piece = {.iov_base = bytes, .iov_len = capacity};
     union control control = {0};
     struct msghdr message = {.msg_iov = &piece,
                              .msg_iovlen = 1,

@@ -11,6 +11,6 @@ int socket_packet_send(int socket, const char *bytes, size_t count, int descript
 
 /* Receives a packet. `*descriptor` is the one that came with it, which the caller then owns, or -1.
  * `flags` are those of recvmsg(), as is the result. */
-ssize_t socket_packet_receive(int socket, char *bytes, size_t capacity, int flags, int *descriptor);
+ssize_t socket_packet_receive(int socket, void *bytes, size_t capacity, int flags, int *descriptor);
 
 #endif
