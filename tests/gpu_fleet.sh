@@ -5,10 +5,13 @@
 # is measuring: thousands of launches of four binaries. The number of variants is such that one GPU takes ONE_S (130) seconds.
 # Winners: SWEEPS (20) sweeps of configs/bench_num_load.ini (504 variants) on all GPUs, against the truth on the first GPU:
 # TRUTHS (2) exhaustive measurements of 23 rounds, pooled.
-# Writes RESULTS/gpu_fleet.csv (seconds by GPUs), gpu_fleet_regret.csv and gpu_fleet.txt (how far apart the GPUs were). Always
+# Ranks: if there are mpirun and BUILD/autotune-mpi, tunes tests/bench/compiling.ini, whose time is compiling, on one rank and
+# on as many as there are GPUs. Each rank has a GPU, its part of the cores, and an empty cache of its own.
+# Writes RESULTS/gpu_fleet.csv (seconds by GPUs), gpu_fleet_ranks.csv (seconds by ranks), gpu_fleet_regret.csv and
+# gpu_fleet.txt (how far apart the GPUs were). PARTS (speed winners ranks) is what of it is wanted. Always
 # ends with the table: what failed is missing there and listed below it, with what autotune said. Exit status 77 if there are
-# fewer than two GPUs, 1 if something failed or a target was missed. Takes about four minutes.
-# For a rehearsal with the stand-in driver, TEMPLATE, CONFIG, DEVICES (0,1,…) and REHEARSAL_CACHE replace what it uses.
+# fewer than two GPUs, 1 if something failed or a target was missed. Takes about five minutes.
+# For a rehearsal with the stand-in driver, TEMPLATE, CONFIG, COMPILING, DEVICES (0,1,…) and REHEARSAL_CACHE replace what it uses.
 set -uo pipefail
 
 build=$(realpath "${1:?usage: tests/gpu_fleet.sh BUILD RESULTS}")
@@ -18,8 +21,10 @@ autotune=$build/autotune
 one_s=${ONE_S:-130}
 sweeps=${SWEEPS:-20}
 truths=${TRUTHS:-2}
+parts=${PARTS:-speed winners ranks}
 template=$(realpath "${TEMPLATE:-$here/bench/fleet.ini}")
 config=$(realpath "${CONFIG:-$here/../configs/bench_num_load.ini}")
+compiling=$(realpath "${COMPILING:-$here/bench/compiling.ini}")
 [ -x "$autotune" ] || {
     echo "there is no program '$autotune'; BUILD must be the folder that autotune was built in" >&2
     exit 2
@@ -29,7 +34,7 @@ trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$results"
 results=$(realpath "$results")
 export AUTOTUNE_CACHE=${REHEARSAL_CACHE:-$scratch/cache}
-rm -f "$results"/gpu_fleet{.csv,_regret.csv,.txt}
+rm -f "$results"/gpu_fleet{.csv,_ranks.csv,_regret.csv,.txt}
 
 # the numbers of the first GPU and of those with the same name, four at most, separated by commas
 gpus=${DEVICES:-$("$autotune" devices 2>"$scratch/err" | awk -F', ' '/^device [0-9]+: / {
@@ -129,35 +134,100 @@ winners() {
     cp "$scratch/regret" "$results/gpu_fleet_regret.csv"
 }
 
-speed
-winners
+# --- ranks ---
+cores=$(($(nproc) / count))
+
+# What a rank begins with: its GPU, and a cache that the others do not share. Reads rank, gpus and scratch.
+write_rank_script() {
+    cat >"$scratch/rank.sh" <<'END'
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}
+export CUDA_VISIBLE_DEVICES=$(cut -d, -f$((rank + 1)) <<<"$gpus")
+export AUTOTUNE_CACHE=${REHEARSAL_CACHE:-$scratch/cache-of-$rank}
+exec "$@"
+END
+}
+
+# on_ranks RANKS: tunes $compiling on so many
+on_ranks() {
+    local begin end code=0
+    rm -rf "$scratch"/cache-of-* "$scratch/ranks"
+    begin=$(date +%s%N)
+    timeout -k 5 300 mpirun --bind-to none --oversubscribe -n "$1" bash "$scratch/rank.sh" \
+        "$build/autotune-mpi" --config "$compiling" --jobs "$cores" --results "$scratch/ranks" \
+        --tuned "$scratch/ranks/tuned.ini" --top 1 --timings >"$scratch/out" 2>"$scratch/err" </dev/null || code=$?
+    end=$(date +%s%N)
+    if [ $code -ne 0 ]; then
+        problem "exit status $code: autotune-mpi on $1 ranks" "$scratch/err"
+        return 1
+    fi
+    awk -v ranks="$1" -v ns=$((end - begin)) 'BEGIN { printf "%d,%.3f\n", ranks, ns * 1e-9 }' >>"$results/gpu_fleet_ranks.csv"
+}
+
+ranks() {
+    write_rank_script
+    export gpus scratch
+    echo "ranks,seconds" >"$results/gpu_fleet_ranks.csv"
+    on_ranks 1 && on_ranks "$count"
+}
+
+with_ranks=
+for part in $parts; do
+    case $part in
+    speed | winners) $part ;;
+    ranks)
+        if command -v mpirun >/dev/null && [ -x "$build/autotune-mpi" ]; then
+            with_ranks=1
+            ranks
+        else
+            echo "skipped: ranks; there is no mpirun or no $build/autotune-mpi"
+        fi
+        ;;
+    esac
+done
 
 # --- the end ---
-# seconds_on GPUS: what gpu_fleet.csv says; nothing if that run failed
+# seconds_on COUNT TABLE: what the table says; nothing if that run failed
 seconds_on() {
-    [ -e "$results/gpu_fleet.csv" ] && awk -F, -v gpus="$1" '$1 == gpus { print $3 }' "$results/gpu_fleet.csv"
+    [ -e "$results/$2" ] && awk -F, -v count="$1" '$1 == count { print $NF }' "$results/$2"
 }
 
 median_s=$([ -e "$scratch/sweeps" ] && sort -n "$scratch/sweeps" | awk '{ s[NR] = $1 } END { print s[int((NR + 1) / 2)] }')
 good=$([ -s "$results/gpu_fleet_regret.csv" ] && awk -F, 'NR > 1 && $5 <= 1 { n++ } END { print n + 0 }' "$results/gpu_fleet_regret.csv")
 echo
 [ -e "$results/gpu_fleet.txt" ] && cat "$results/gpu_fleet.txt" && echo
-awk -v one="$(seconds_on 1)" -v all="$(seconds_on "$count")" -v gpus="$count" -v variants="${blocks:+$((4 * blocks))}" \
-    -v good="$good" -v sweeps="$sweeps" -v median="$median_s" '
+awk -v one="$(seconds_on 1 gpu_fleet.csv)" -v all="$(seconds_on "$count" gpu_fleet.csv)" -v gpus="$count" \
+    -v variants="${blocks:+$((4 * blocks))}" -v good="$good" -v sweeps="$sweeps" -v median="$median_s" -v parts=" $parts " \
+    -v ranks="$with_ranks" -v rank="$(seconds_on 1 gpu_fleet_ranks.csv)" -v cores="$cores" \
+    -v every="$(seconds_on "$count" gpu_fleet_ranks.csv)" '
 function figure(value, format) { return value == "" ? "-" : sprintf(format, value) }
 function line(what, target, measured, word) { printf "%-44s %10s %10s  %s\n", what, target, measured, word }
-BEGIN {
-    target = 0.9 * gpus; least = int(0.95 * sweeps)
+# times_as_fast ONE ALL: a line, and whether the target was reached
+function times_as_fast(one, all,   gain, word) {
     gain = one != "" && all != "" ? one / all : ""
+    word = gain == "" ? "FAILED" : gain >= 0.9 * gpus ? "reached" : "MISSED"
+    line("times as fast", sprintf(">= %.2f", 0.9 * gpus), figure(gain, "%.2f"), word)
+    return word == "reached"
+}
+BEGIN {
     line("what", "target", "measured", "")
-    line(variants " variants on one GPU", "", figure(one, "%.1f s"), "")
-    line(variants " variants on " gpus " GPUs", "", figure(all, "%.1f s"), "")
-    fast = gain == "" ? "FAILED" : gain + 0 >= target ? "reached" : "MISSED"
-    line("times as fast", sprintf(">= %.2f", target), figure(gain, "%.2f"), fast)
-    enough = good == "" ? "FAILED" : good + 0 >= least ? "reached" : "MISSED"
-    line("504 variants: winners with regret <= 1 %", ">= " least "/" sweeps, figure(good, "%d/" sweeps), enough)
-    line("504 variants on " gpus " GPUs, median", "", figure(median, "%.2f s"), "")
-    exit !(fast == "reached" && enough == "reached")
+    if (index(parts, " speed ")) {
+        line(variants " variants on one GPU", "", figure(one, "%.1f s"), "")
+        line(variants " variants on " gpus " GPUs", "", figure(all, "%.1f s"), "")
+        missed += !times_as_fast(one, all)
+    }
+    if (index(parts, " winners ")) {
+        least = int(0.95 * sweeps)
+        word = good == "" ? "FAILED" : good + 0 >= least ? "reached" : "MISSED"
+        line("504 variants: winners with regret <= 1 %", ">= " least "/" sweeps, figure(good, "%d/" sweeps), word)
+        line("504 variants on " gpus " GPUs, median", "", figure(median, "%.2f s"), "")
+        missed += word != "reached"
+    }
+    if (ranks) {
+        line("compiling on one rank of " cores " cores", "", figure(rank, "%.1f s"), "")
+        line("compiling on " gpus " ranks of " cores " cores", "", figure(every, "%.1f s"), "")
+        missed += !times_as_fast(rank, every)
+    }
+    exit missed > 0
 }'
 reached=$?
 for text in "${problems[@]}"; do
