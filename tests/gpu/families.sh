@@ -327,10 +327,11 @@ END
     printf '[sweep]\nlaunch_timeout_s = 20\n[faulty]\nfault = %s\n' "$2" >"$1/sweep.ini"
 }
 
-# sanitized TOOL CONFIG FOLDER: a sweep whose device worker runs under compute-sanitizer's TOOL.
+# sanitized TOOL CONFIG FOLDER: a sweep whose device worker runs under compute-sanitizer's TOOL. One round of finals, because
+# under racecheck a barrier of all blocks takes 10 ms.
 sanitized() {
-    timeout 280 compute-sanitizer --tool "$1" --target-processes all \
-        "$autotune" --config "$2" --results "$3" --tuned "$3/tuned.ini" --quiet --top 1 >"$3/log" 2>&1
+    timeout 280 compute-sanitizer --tool "$1" --target-processes all "$autotune" --config "$2" --results "$3" \
+        --tuned "$3/tuned.ini" --exhaustive 1 --quiet --timings --top 1 >"$3/log" 2>&1
     [ $? -le 1 ] && grep -q SUMMARY "$3/log"
 }
 
