@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Loads a report in a browser: fails on errors in its console, plots that are missing or empty, anything fetched from
-# elsewhere, a page wider than its window, tables that do not sort. Exit status 77, skipped, without a browser.
-# usage: report_html.sh BUILD_DIR [REPORT.html]   without a report, one is made with the stand-in driver
+# Loads a report and the page of a cover in a browser: fails on errors in its console, plots that are missing or empty, anything
+# fetched from elsewhere, a page wider than its window, tables that do not sort. Exit status 77, skipped, without a browser.
+# usage: report_html.sh BUILD_DIR [PAGE.html]   without a page, both are made with the stand-in driver
 set -euo pipefail
 build=$(readlink -f "${1:?usage: report_html.sh BUILD_DIR [REPORT.html]}")
 source=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
@@ -20,14 +20,33 @@ if [[ -z $browser ]]; then
     exit 77
 fi
 
-make_report() { # a measured kernel, failures of every kind, static mode
-    export AUTOTUNE_CACHE=$scratch/cache AUTOTUNE_LOCK_FOLDER=$scratch AUTOTUNE_STANDIN=noise=0.002 LD_LIBRARY_PATH=$build/tests/standin
+with_stand_in() {
+    export AUTOTUNE_CACHE=$scratch/cache AUTOTUNE_LOCK_FOLDER=$scratch AUTOTUNE_STANDIN=noise=0.002,l2_bytes=1048576
+    export LD_LIBRARY_PATH=$build/tests/standin
     cd "$scratch"
+}
+
+make_report() { # a measured kernel, failures of every kind, static mode
     "$build/autotune" --config "$source/tests/standin/scale.ini" --quiet >"$scratch/log"
     "$build/autotune" --config "$source/tests/standin/outcomes.ini" --quiet >"$scratch/log"
     "$build/autotune" --config "$source/tests/standin/shapes.ini" --quiet >"$scratch/log"
     "$build/autotune" --config "$source/tests/standin/scale.ini" --arch sm_90 --quiet >"$scratch/log"
     "$build/autotune" report --format html --output "$scratch/report.html"
+}
+
+make_cover_page() { # two configurations
+    cat >"$scratch/cover.ini" <<END
+[sweep]
+templates = $source/tests/standin/templates
+[scale]
+cover = n = 2^13 .. 2^17
+cover_configurations = 2
+block_size = 256, 512
+num_load = 1, 4
+END
+    "$build/autotune" cover --config "$scratch/cover.ini" --results cover --tuned cover/tuned.ini --output "$scratch" --quiet \
+        >"$scratch/log"
+    mv "$scratch/scale.html" "$scratch/cover.html"
 }
 
 # The page with a script before it that keeps errors, and one behind it that looks around and leaves its findings.
@@ -50,15 +69,16 @@ instrument() { # REPORT
 cat >"$scratch/probe.html" <<'HTML'
 <script>
 const check = (holds, text) => holds || found.push(text);
-const name = element => element.closest('figure').querySelector('b').textContent;
-const figures = document.querySelectorAll('figure');
-check(figures.length > 0, 'no figures');
-for (const figure of figures) {
-  const plot = figure.querySelector('svg.plot');
-  if (!plot) { found.push(`no plot: ${figure.textContent}`); continue; }
+const name = element => (element.closest('figure')?.querySelector('b') ?? document.querySelector('h1')).textContent;
+for (const figure of document.querySelectorAll('figure'))
+  check(figure.querySelector('svg.plot'), `no plot: ${figure.textContent}`);
+const plots = document.querySelectorAll('svg.plot');
+check(plots.length > 0, 'no plots');
+for (const plot of plots) {
   const box = plot.getBoundingClientRect();
-  check(box.width > 200 && box.height > 100, `tiny plot: ${name(plot)}: ${box.width} x ${box.height}`);
-  check(plot.querySelectorAll('text').length > 3, `no texts: ${name(plot)}`);
+  const [width, height] = plot.closest('figure') ? [200, 100] : [100, 15];
+  check(box.width > width && box.height > height, `tiny plot: ${name(plot)}: ${box.width} x ${box.height}`);
+  check(plot.querySelectorAll('text').length > (plot.closest('figure') ? 3 : 1), `no texts: ${name(plot)}`);
   check(plot.querySelectorAll('circle, rect, .dots').length > 0, `no points: ${name(plot)}`);
   for (const mark of plot.querySelectorAll('circle, rect:not(.frame)')) {
     const paint = getComputedStyle(mark).fill;
@@ -99,7 +119,7 @@ const back = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(N
 check(dark === back[0] < 128, `background ${back} where dark is ${dark}`);
 const report = document.createElement('pre');
 report.id = 'findings';
-report.textContent = `FIGURES ${figures.length} DARK ${dark}\n` + found.map(text => `FOUND ${text}\n`).join('');
+report.textContent = `PLOTS ${plots.length} DARK ${dark}\n` + found.map(text => `FOUND ${text}\n`).join('');
 document.body.append(report);
 </script>
 HTML
@@ -116,8 +136,8 @@ look() { # WIDTH SCHEME (0 dark, 1 light)
     # between the tags, with what HTML escapes
     sed -n '/<pre id="findings">/,/<\/pre>/p' "$scratch/dom" | sed 's/<[^>]*>//g' >"$scratch/findings"
     grep -E 'CONSOLE.*(rror|Uncaught|Failed)' "$scratch/log" | sed 's/^/FOUND /' >>"$scratch/findings" || true
-    echo "width $1, scheme $2: $(grep FIGURES "$scratch/findings" || echo 'no findings at all')"
-    grep -q FIGURES "$scratch/findings" || return 1
+    echo "width $1, scheme $2: $(grep PLOTS "$scratch/findings" || echo 'no findings at all')"
+    grep -q PLOTS "$scratch/findings" || return 1
     if [[ $2 == 0 ]]; then
         grep -q 'DARK true' "$scratch/findings" || echo "FOUND not dark" >>"$scratch/findings"
     fi
@@ -126,16 +146,23 @@ look() { # WIDTH SCHEME (0 dark, 1 light)
     fi
 }
 
-if [[ $# -gt 1 ]]; then
-    cp "$2" "$scratch/report.html"
-else
-    make_report
-fi
-instrument "$scratch/report.html" >"$scratch/page.html"
+# look_all PAGE WIDTH:SCHEME…
 status=0
-for width in 500 1400; do
-    for scheme in 0 1; do
-        look "$width" "$scheme" || status=1
+look_all() {
+    instrument "$1" >"$scratch/page.html"
+    shift
+    for view; do
+        look "${view%:*}" "${view#*:}" || status=1
     done
-done
+}
+
+if [[ $# -gt 1 ]]; then
+    look_all "$2" {500,1400}:{0,1}
+else
+    with_stand_in
+    make_report
+    look_all "$scratch/report.html" {500,1400}:{0,1}
+    make_cover_page
+    look_all "$scratch/cover.html" 500:0 1400:1
+fi
 exit "$status"

@@ -27,7 +27,7 @@ static void write_loss(FILE *stream, struct loss loss)
 
 static void write_options(FILE *stream, const struct cover_page *page)
 {
-    fputs("<h2>How many configurations, how much loss</h2>\n<div class=\"wide\"><table>\n"
+    fputs("<h2>How many configurations, how much loss</h2>\n<div class=\"scroll\"><table>\n"
           "<tr><th rowspan=\"2\">configurations</th><th colspan=\"2\">best of them, %</th>"
           "<th colspan=\"2\">with the rule, %</th><th colspan=\"2\">expected elsewhere, %</th>"
           "<th rowspan=\"2\">lines</th></tr>\n"
@@ -139,8 +139,8 @@ static void write_map(FILE *stream, const struct cover_page *page)
     fprintf(stream,
             "<h2>Losses at the measured sizes</h2>\n"
             "<p>A row per candidate, a column per size: the darker, the less is lost. Dots are the "
-            "rule's choices, numbers the configurations that are shipped.</p>\n<div class=\"wide\">"
-            "<svg class=\"plot\" viewBox=\"0 0 %zu %zu\" style=\"max-width: %zupx\" role=\"img\" "
+            "rule's choices, numbers the configurations that are shipped.</p>\n<div class=\"scroll\">"
+            "<svg class=\"plot\" viewBox=\"0 0 %zu %zu\" style=\"width: %zupx\" role=\"img\" "
             "aria-label=\"Loss of each candidate at each size\">\n",
             NAMES + CELL * losses->sizes + CELL, CELL * losses->configurations + FOOT,
             NAMES + CELL * losses->sizes + CELL);
