@@ -156,13 +156,13 @@ static void dismiss(const struct screening *screening)
     }
 }
 
-/* Waits for a GPU that opens the problem: as long as it takes while others screen, but not much longer
- * than they took to open it once they are done. Returns 1; 0 if it is given up; or an error. */
+/* Waits until a GPU has opened the problem: as long as it takes while others screen, but not much
+ * longer than they took to open it once they are done. Returns 1; 0 if it is given up; or an error. */
 static int await_opening(const struct screener *screener, struct error *error)
 {
     const struct screening *screening = screener->screening;
     const struct tuning *tuning = screening->tuning;
-    int status = 0;
+    int status = screener->gpu->open;
     while (status == 0) {
         bool done = screening_is_over(screening) || all_is_done(screening);
         int64_t end_ns = done ? tuning->team->patience_ns : screening_end_ns(screening);

@@ -1,4 +1,5 @@
 /* The screening with scripted workers: whatever happens, each variant gets its outcome. */
+#include "base/clock.h"
 #include "tune/screening.h"
 
 #include "unit/tune/tuning_fixture.h"
@@ -207,6 +208,23 @@ static void a_closer_look_if_too_many_could_win(void **state)
     fixture_end(&fixture);
 }
 
+/* The time is over before the screening begins, and nobody has patience any more. */
+static void a_gpu_that_has_opened_the_problem_is_not_too_late(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_start(&fixture, "", "us = 20, 21", 10);
+    fixture_open(&fixture);
+    fixture.team.patience_ns = 0;
+    int64_t over_ns = clock_ns() - 1;
+    allowance_begin(&fixture.tuning.allowance, over_ns - 1, over_ns, over_ns);
+    fixture_check(&fixture, screening_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    assert_true(fixture.fleet.gpus[0].open);
+    assert_false(fixture.fleet.gpus[0].away);
+    assert_false(fixture.fleet.gpus[0].broken);
+    fixture_end(&fixture);
+}
+
 /* The variants 21 to 23 have the same machine code, and all variants the same launches. */
 static const char twins[] = "compile:us=21 * binary twin\n"
                             "compile:us=22 * binary twin\n"
@@ -306,6 +324,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(what_can_be_compared_is_batched_alike),
         SCRATCH_TEST(a_variant_may_fail_when_it_is_tried_again),
         SCRATCH_TEST(a_closer_look_if_too_many_could_win),
+        SCRATCH_TEST(a_gpu_that_has_opened_the_problem_is_not_too_late),
         SCRATCH_TEST(of_twins_one_is_measured),
         SCRATCH_TEST(a_failure_is_that_of_one_twin_too),
         SCRATCH_TEST(a_twin_that_is_tried_again_is_not_its_own_duplicate),
