@@ -36,7 +36,7 @@ struct play {
     int epoll;
     size_t agents, cores, gpus;
     size_t compiled, tried;
-    double busy_s; /* of the coordinator's own process, as last seen */
+    double user_s, system_s; /* of the coordinator's own process, as last seen */
     long memory_kb;
 };
 
@@ -220,8 +220,10 @@ static void look(struct play *play)
     if (file != NULL &&
         fscanf(file, "%*d %*s %*s %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user,
                &system) == 2 &&
-        user + system > 0)
-        play->busy_s = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+        user + system > 0) {
+        play->user_s = (double)user / (double)sysconf(_SC_CLK_TCK);
+        play->system_s = (double)system / (double)sysconf(_SC_CLK_TCK);
+    }
     if (file != NULL)
         (void)fclose(file);
     (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)play->coordinator.pid);
@@ -311,12 +313,14 @@ int main(int argc, char **argv)
         return 1;
     play_nodes(&play);
     double took_s = (double)(clock_ns() - begin_ns) * 1e-9;
+    double each_us = 1e6 / (double)variants;
     printf(
         "%zu agents, %zu cores each, %zu GPUs: %zu compiled, %zu tried in %.2f s: %.0f variants/s; "
-        "coordinator: %ld MB, %.2f s of processor time, %.0f us a variant\n",
+        "coordinator: %ld MB, %.2f s of processor time, %.1f us a variant (%.1f user, %.1f "
+        "system)\n",
         play.agents, play.cores, play.gpus, play.compiled, play.tried, took_s,
-        (double)variants / took_s, play.memory_kb / 1024, play.busy_s,
-        play.busy_s * 1e6 / (double)variants);
+        (double)variants / took_s, play.memory_kb / 1024, play.user_s + play.system_s,
+        (play.user_s + play.system_s) * each_us, play.user_s * each_us, play.system_s * each_us);
     free(arguments);
     return coordinator_exit_status(&play.coordinator);
 }
