@@ -219,6 +219,17 @@ int record_reopen(struct record *record, int64_t study_id, struct error *error)
     return record_end(record, result, error);
 }
 
+/* The row of a variant of the study; 0: it has none. (RETURNING would make SQLite build a table for
+ * each statement.) */
+static int find_variant(struct record *record, int64_t study_id, const char *parameters,
+                        int64_t *id, struct error *error)
+{
+    struct query query = query_begin(record, STATEMENT_FIND_VARIANT);
+    query_integer(&query, study_id);
+    query_text(&query, parameters);
+    return query_run(&query, id, error);
+}
+
 /* Notes who reached the finals and who tied; the winner's row goes to `*winner_id`. */
 static int store_finals(struct record *record, int64_t study_id, const struct study *study,
                         int64_t *winner_id, struct error *error)
@@ -232,10 +243,9 @@ static int store_finals(struct record *record, int64_t study_id, const struct st
         query_integer(&query, variant->tied);
         query_integer(&query, study_id);
         query_text(&query, parameters);
-        int64_t id = 0;
-        result = query_run(&query, &id, error);
+        result = query_run(&query, NULL, error);
         if (result == 0 && study->has_winner && i == study->winner)
-            *winner_id = id;
+            result = find_variant(record, study_id, parameters, winner_id, error);
         free(parameters);
     }
     return result;
@@ -314,10 +324,17 @@ static void put_summary(struct query *query, const struct summary *time)
     query_integer(query, (int64_t)time->count);
 }
 
+/* `*known`: it had a row before. */
 static int store_variant(struct record *record, int64_t study_id, const struct result *result,
-                         const char *phase, int64_t *id, struct error *error)
+                         const char *phase, int64_t *id, bool *known, struct error *error)
 {
     char *parameters = json_of(&result->parameters);
+    int status = find_variant(record, study_id, parameters, id, error);
+    *known = *id != 0;
+    if (status != 0) {
+        free(parameters);
+        return status;
+    }
     struct query query = query_begin(record, STATEMENT_PUT_VARIANT);
     query_integer(&query, study_id);
     query_text(&query, parameters);
@@ -342,18 +359,26 @@ static int store_variant(struct record *record, int64_t study_id, const struct r
     query_text(&query, result->gpu);
     query_text(&query, result->gpu);
     put_figures(&query, &result->stats);
-    int status = query_run(&query, id, error);
+    status = query_run(&query, NULL, error);
+    if (!*known)
+        *id = sqlite3_last_insert_rowid(record->database);
     free(parameters);
     return status;
+}
+
+static int drop_samples(struct record *record, int64_t variant, const char *phase,
+                        struct error *error)
+{
+    struct query drop = query_begin(record, STATEMENT_DROP_SAMPLES);
+    query_integer(&drop, variant);
+    query_text(&drop, phase);
+    return query_run(&drop, NULL, error);
 }
 
 static int store_samples(struct record *record, int64_t variant, const struct result *result,
                          const char *phase, struct error *error)
 {
-    struct query drop = query_begin(record, STATEMENT_DROP_SAMPLES);
-    query_integer(&drop, variant);
-    query_text(&drop, phase);
-    int status = query_run(&drop, NULL, error);
+    int status = 0;
     for (size_t i = 0; status == 0 && i < result->sample_count; i++) {
         struct query add = query_begin(record, STATEMENT_ADD_SAMPLE);
         query_integer(&add, variant);
@@ -370,7 +395,10 @@ static int store_result(struct record *record, int64_t study_id, const struct re
                         const char *phase, struct error *error)
 {
     int64_t variant = 0;
-    int status = store_variant(record, study_id, result, phase, &variant, error);
+    bool known = false;
+    int status = store_variant(record, study_id, result, phase, &variant, &known, error);
+    if (status == 0 && known)
+        status = drop_samples(record, variant, phase, error);
     if (status == 0)
         status = store_samples(record, variant, result, phase, error);
     return status != 0 ? status : seal(record, STATEMENT_SEAL_VARIANT, variant, error);

@@ -58,6 +58,7 @@
       " tool, rejected_estimated, gpus FROM study WHERE id IN"                                     \
       " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode, cache, tool)"        \
       " ORDER BY kernel, gpu, arch, mode, id")                                                     \
+    X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?")                   \
     X(PUT_VARIANT,                                                                                 \
       "INSERT INTO variant (study, parameters, outcome, reason, limit_s, phase, median_ns, "       \
       "low_ns,"                                                                                    \
@@ -84,7 +85,7 @@
       " blocks_per_sm = excluded.blocks_per_sm, occupancy = excluded.occupancy,"                   \
       " limiters = excluded.limiters, runs = excluded.runs, run_hash = excluded.run_hash, seen_s " \
       "= excluded.seen_s, gpu = excluded.gpu, screening_gpu = CASE excluded.phase WHEN "           \
-      "'screening' THEN excluded.gpu ELSE screening_gpu END, judged = 0 RETURNING id")             \
+      "'screening' THEN excluded.gpu ELSE screening_gpu END, judged = 0")                          \
     X(GET_VARIANTS,                                                                                \
       "SELECT id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"     \
       " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"   \
@@ -101,8 +102,7 @@
       " ORDER BY median_ns LIMIT ?2) OR id IN (SELECT id FROM variant WHERE study = ?1"            \
       " ORDER BY id * 2654435761 % 4294967296 LIMIT ?3)) ORDER BY id")                             \
     X(SET_FINAL,                                                                                   \
-      "UPDATE variant SET finalist = ?, tied = ?, judged = 1 WHERE study = ? AND parameters = ?"   \
-      " RETURNING id")                                                                             \
+      "UPDATE variant SET finalist = ?, tied = ?, judged = 1 WHERE study = ? AND parameters = ?")  \
     X(DROP_SAMPLES, "DELETE FROM sample WHERE variant = ?1 AND (phase = ?2 OR ?2 = 'screening')")  \
     X(ADD_SAMPLE, "INSERT INTO sample (variant, phase, number, ns) VALUES (?, ?, ?, ?)")           \
     X(SEAL_STUDY, "UPDATE study SET checksum = " STUDY_HASH " WHERE id = ?")                       \
