@@ -413,6 +413,17 @@ int record_result(struct record *record, int64_t study_id, const struct result *
     return status;
 }
 
+int record_results(struct record *record, int64_t study_id, const struct result *results,
+                   const size_t *indices, size_t count, struct error *error)
+{
+    int status = record_start(record, error);
+    if (status != 0)
+        return status;
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = store_result(record, study_id, &results[indices[i]], "screening", error);
+    return record_end(record, status, error);
+}
+
 /* Removes the study of the same subject, if there is one. */
 static int drop_earlier(struct record *record, const struct study *study, const char *problem,
                         struct error *error)

@@ -4,7 +4,7 @@
  *
  * Calling sequence of a run:
  *     record_open, record_begin (once per study), record_reopen unless the study is complete,
- *     record_result (for each variant as it comes in), record_finish when the study is complete,
+ *     record_result or record_results (for each variant as it comes in), record_finish when the study is complete,
  *     record_close
  * Readers use record_open_existing and record_studies. Every row has a checksum; a row that does
  * not match it is never used. The schema has a version (PRAGMA user_version); records of other
@@ -68,6 +68,11 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
  */
 int record_result(struct record *record, int64_t study_id, const struct result *result,
                   const char *phase, struct error *error);
+
+/* The same for several results of a screening, `results[indices[0]]` and so on, in one transaction: all
+ * of them are stored, or none. */
+int record_results(struct record *record, int64_t study_id, const struct result *results,
+                   const size_t *indices, size_t count, struct error *error);
 
 /* Withdraws the verdict of an earlier run, which judged other variants: the study is no longer
  * complete, and no variant is judged, a finalist or tied. */

@@ -59,8 +59,10 @@ static int run_rounds(struct finals *finals, struct verdict *verdict, struct err
 /* The finals' samples take the place of the screening's in the results. */
 static int store_finalists(struct finals *finals, struct error *error)
 {
+    const struct tuning *tuning = finals->tuning;
     struct tuning_job *job = finals->job;
     int status = 0;
+    timings_stage(tuning->timings, TIMING_RECORD);
     for (size_t i = 0; i < finals->count && status == 0; i++) {
         struct result *result = &job->study.results[finals->indices[i]];
         result->finalist = true;
@@ -72,7 +74,7 @@ static int store_finalists(struct finals *finals, struct error *error)
         result->sample_count = finals->sample_counts[i];
         finals->samples_ns[i] = NULL;
         tuning_summarise(result);
-        status = tuning_keep(finals->tuning, job, finals->indices[i], "finals", error);
+        status = record_result(tuning->record, job->record_id, result, "finals", error);
     }
     return status;
 }

@@ -172,12 +172,13 @@ static int finish_job(struct run *run, struct tuning_job *job, struct error *err
 int run_group_check(struct run_group *group, struct error *error)
 {
     struct run *run = group->run;
-    struct static_check check = {.pool = run->pool,
-                                 .ahead = &group->ahead,
-                                 .record = run->record,
-                                 .progress = &run->progress,
-                                 .timings = &run->timings,
-                                 .instructions = run->options.instructions};
+    struct static_check check = {
+        .pool = run->pool,
+        .ahead = &group->ahead,
+        .progress = &run->progress,
+        .timings = &run->timings,
+        .batch = {.record = run->record, .loop = &run->loop, .timings = &run->timings},
+        .instructions = run->options.instructions};
     int status = 0;
     for (size_t i = 0; i < group->job_count && status == 0; i++)
         status = static_check_sample(&check, &group->jobs[i], error);

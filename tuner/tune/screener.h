@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/task.h"
 #include "tune/fleet.h"
+#include "tune/result_batch.h"
 #include "tune/screening_queue.h"
 #include "tune/tuning.h"
 #include "tune/tuning_job.h"
@@ -26,6 +27,7 @@ struct screening {
     double short_ns;     /* below it, batches */
     struct twins *twins; /* NULL: a closer look at variants that have samples */
     struct screening_queue queue;
+    struct result_batch batch;
     struct screener *screeners; /* one for each GPU */
     size_t screener_count;
     size_t under_way; /* trials, on all GPUs */
@@ -54,7 +56,7 @@ struct screener {
 };
 
 /* Keeps the duplicates whose twins have their results, and what one of them may take over from a
- * twin. */
+ * twin. Returns 0, ERROR_RECORD or ERROR_INTERRUPTED. */
 int screening_keep_duplicates(struct screening *screening, struct error *error);
 
 /* When nothing more should begin, and whether that is now. */
@@ -65,7 +67,7 @@ bool screening_is_over(const struct screening *screening);
 bool screener_is_disturbed(const struct screener *screener);
 
 /* Sends the variant to the GPU, unless its outcome is known from compiling it, or it has a twin. Errors
- * as tuning_keep(). */
+ * as result_batch_add(). */
 int screener_begin(struct screener *screener, size_t index, struct error *error);
 
 /* Sends one that has its result already, `variants[slot]` of team->comparison, once it is compiled
@@ -75,7 +77,7 @@ int screener_begin_comparison(struct screener *screener, size_t slot, bool *begu
                               struct error *error);
 
 /* Waits for the oldest trial, and keeps what came of it. Errors as gpu_client_trial_take() and
- * tuning_keep(). */
+ * result_batch_add(). */
 int screener_end(struct screener *screener, struct error *error);
 
 /* Leaves all that is under way to other GPUs. */

@@ -30,6 +30,7 @@ static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct 
     int status = screening_run(&screening, error);
     if (status == 0)
         status = screening_keep_duplicates(&screening, error);
+    status = result_batch_end(&screening.batch, status, error);
     twins_release(&twins);
     if (status == 0 && job->proposer != NULL)
         tuning_job_drop_untried(job, tuning->pool);

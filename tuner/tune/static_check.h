@@ -10,6 +10,7 @@
 #include "record/record.h"
 #include "tune/compile_ahead.h"
 #include "tune/progress.h"
+#include "tune/result_batch.h"
 #include "tune/timings.h"
 #include "tune/tuning_job.h"
 
@@ -17,9 +18,9 @@
 struct static_check {
     struct compile_pool *pool;
     struct compile_ahead *ahead;
-    struct record *record;
     struct progress *progress;
     struct timings *timings;
+    struct result_batch batch;
     bool instructions; /* also put each variant's instructions into its result */
     int64_t busy_ns;   /* in the coordinator, without waiting for the compiler */
     size_t checked;    /* variants */

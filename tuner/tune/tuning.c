@@ -23,14 +23,6 @@ void tuning_notice(const struct tuning *tuning, const struct fleet_gpu *gpu, con
         tuning->notice(tuning->user, &notice);
 }
 
-int tuning_keep(struct tuning *tuning, struct tuning_job *job, size_t index, const char *phase,
-                struct error *error)
-{
-    const struct result *result = &job->study.results[index];
-    timings_stage(tuning->timings, TIMING_RECORD);
-    return record_result(tuning->record, job->record_id, result, phase, error);
-}
-
 void tuning_summarise(struct result *result)
 {
     result->time = statistics_summarise(result->samples_ns, result->sample_count);

@@ -1,6 +1,5 @@
 /*
- * What all jobs of a run share, and the steps that screening and finals have in common: keeping a
- * result, and choosing which variants could still win.
+ * What all jobs of a run share, and the steps that screening and finals have in common.
  */
 #ifndef AUTOTUNE_TUNING_H
 #define AUTOTUNE_TUNING_H
@@ -55,10 +54,6 @@ struct gpu_client *tuning_client(const struct tuning *tuning);
 /* Tells the user of a GPU: "GPU 2 (GPU-…) failed: REASON; the others take over its work". */
 void tuning_notice(const struct tuning *tuning, const struct fleet_gpu *gpu, const char *what,
                    const char *reason, const char *consequence);
-
-/* Puts a variant's result into the record; `phase` is record_result()'s. */
-int tuning_keep(struct tuning *tuning, struct tuning_job *job, size_t index, const char *phase,
-                struct error *error);
 
 /* Computes result->time from its samples. */
 void tuning_summarise(struct result *result);
