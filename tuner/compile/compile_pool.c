@@ -62,9 +62,13 @@ struct compile_pool {
     json_t *architectures; /* of the first greeting */
     struct compile_worker **workers;
     size_t worker_count;
-    int failed_starts; /* in a row */
-    void *by_key;      /* tsearch's tree of all jobs */
-    size_t held_count; /* of jobs that have users */
+    struct compile_worker **idle; /* those that are ready and have no job */
+    size_t idle_count;
+    size_t starting_count; /* of workers that are not ready yet */
+    bool full;             /* no machine has room for another worker */
+    int failed_starts;     /* in a row */
+    void *by_key;          /* tsearch's tree of all jobs */
+    size_t held_count;     /* of jobs that have users */
     uint64_t written_bytes;
     struct queued_job *first; /* of the queue: not yet given to a worker */
     struct queued_job *last;
@@ -112,6 +116,7 @@ static int add_worker(struct compile_pool *pool, struct compile_place *place, st
     worker->pool = pool;
     worker->place = place;
     place->workers++;
+    pool->starting_count++;
     worker->source = (struct event_source){
         .descriptor = worker->worker.channel.in,
         .deadline_ns = clock_ns() + (int64_t)(ready_timeout_s() * 1e9),
@@ -127,17 +132,12 @@ static int add_worker(struct compile_pool *pool, struct compile_place *place, st
 /* Starts workers for queued jobs that no idle worker, and none that is coming, will take. */
 static int add_workers(struct compile_pool *pool, struct error *error)
 {
-    size_t free_workers = 0;
-    for (size_t i = 0; i < pool->worker_count; i++)
-        free_workers += pool->workers[i]->job == NULL;
-    while (pool->queue_count > free_workers) {
+    while (pool->queue_count > pool->idle_count + pool->starting_count && !pool->full) {
         struct compile_place *place = choose_place(pool);
-        if (free_places(place) == 0)
-            break;
-        int status = add_worker(pool, place, error);
+        pool->full = free_places(place) == 0;
+        int status = pool->full ? 0 : add_worker(pool, place, error);
         if (status != 0)
             return pool->worker_count > 0 ? 0 : status;
-        free_workers++;
     }
     if (pool->worker_count == 0 && pool->architectures == NULL)
         return add_worker(pool, &pool->places[0], error);
@@ -183,20 +183,29 @@ int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
     return status;
 }
 
+static void take_from(struct compile_worker **workers, size_t *count,
+                      const struct compile_worker *worker)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (workers[i] == worker)
+            workers[i] = workers[--*count];
+}
+
 /* Kills the worker, removes what it may leave of its job, and takes it out of the pool. */
 static void remove_worker(struct compile_pool *pool, struct compile_worker *worker)
 {
     event_loop_remove(pool->loop, &worker->source);
     worker_dismiss(&worker->worker);
     worker->place->workers--;
+    pool->full = false;
+    pool->starting_count -= !worker->ready;
+    take_from(pool->idle, &pool->idle_count, worker);
+    take_from(pool->workers, &pool->worker_count, worker);
     if (worker->job != NULL) {
         char *temporary = alloc_format("%s" COMPILE_WORKER_TEMPORARY, worker->job->job.path);
         (void)unlink(temporary);
         free(temporary);
     }
-    for (size_t i = 0; i < pool->worker_count; i++)
-        if (pool->workers[i] == worker)
-            pool->workers[i] = pool->workers[--pool->worker_count];
     free(worker);
 }
 
@@ -233,6 +242,7 @@ void compile_pool_free(struct compile_pool *pool)
     json_decref(pool->architectures);
     compile_estimate_release(&pool->estimate);
     free(pool->workers);
+    free(pool->idle);
     free(pool->places);
     free(pool->cache_folder);
     free(pool);
@@ -569,6 +579,8 @@ static int take_greeting(struct compile_pool *pool, struct compile_worker *worke
     if (pool->architectures != NULL && strcmp(version, pool->nvrtc) != 0)
         return refuse_version(pool, worker, version, error);
     worker->ready = true;
+    pool->starting_count--;
+    *ARRAY_APPEND(pool->idle, pool->idle_count) = worker;
     pool->failed_starts = 0;
     if (pool->architectures == NULL) {
         (void)snprintf(pool->nvrtc, sizeof pool->nvrtc, "%s", version);
@@ -623,6 +635,7 @@ static int take_result(struct compile_pool *pool, struct compile_worker *worker,
         return 0;
     note_time(pool, worker);
     worker->job = NULL;
+    *ARRAY_APPEND(pool->idle, pool->idle_count) = worker;
     if (status == ERROR_RECORD || status == ERROR_CONFIG ||
         (status != 0 && job->step == COMPILE_STEP_COUNT))
         return pass_on(&reason, error);
@@ -762,11 +775,8 @@ static void begin_job(struct compile_pool *pool, struct compile_worker *worker)
 static int dispatch(struct event_source *source, struct error *error)
 {
     struct compile_pool *pool = source->owner;
-    for (size_t i = 0; i < pool->worker_count; i++) {
-        struct compile_worker *worker = pool->workers[i];
-        if (worker->ready && worker->job == NULL && pool->queue_count > 0)
-            begin_job(pool, worker);
-    }
+    while (pool->queue_count > 0 && pool->idle_count > 0)
+        begin_job(pool, pool->idle[--pool->idle_count]);
     return add_workers(pool, error);
 }
 

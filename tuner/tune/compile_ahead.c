@@ -2,7 +2,15 @@
 
 #include "base/interrupt.h"
 
-enum { MOST_HELD = 1024 }; /* beside the references, one of each job */
+/* Beside the references, one of each job. A job that is held is compiled, or waits for a compiler or a
+ * GPU; with few workers, a thousand take little memory. */
+enum { LEAST_HELD = 1024, HELD_BY_WORKER = 2 };
+
+static size_t most_held(const struct compile_ahead *ahead)
+{
+    size_t held = HELD_BY_WORKER * ahead->workers;
+    return (held > LEAST_HELD ? held : LEAST_HELD) + ahead->job_count;
+}
 
 /* Goes on to the job whose turn it is; false if nothing is left to request. */
 static bool find_next(struct compile_ahead *ahead)
@@ -21,8 +29,7 @@ static bool find_next(struct compile_ahead *ahead)
 int compile_ahead_next(struct compile_ahead *ahead, struct error *error)
 {
     int status = 0;
-    while (status == 0 && find_next(ahead) &&
-           compile_pool_held(ahead->pool) < MOST_HELD + ahead->job_count) {
+    while (status == 0 && find_next(ahead) && compile_pool_held(ahead->pool) < most_held(ahead)) {
         if (interrupt_requested())
             return error_set(error, ERROR_INTERRUPTED, "interrupted");
         status = tuning_job_compile_next(&ahead->jobs[ahead->next], ahead->pool, error);

@@ -15,8 +15,9 @@ struct compile_ahead {
     struct compile_pool *pool;
     struct tuning_job *jobs;
     size_t job_count;
-    size_t sample; /* so many variants of each job before all others */
-    size_t next;   /* the first that may have something to compile */
+    size_t workers; /* of the pool, at most: none should wait for a request */
+    size_t sample;  /* so many variants of each job before all others */
+    size_t next;    /* the first that may have something to compile */
 };
 
 /* Requests the next compile job. Returns 1; 0 if none is left or enough are held; ERROR_INTERRUPTED or

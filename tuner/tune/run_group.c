@@ -131,6 +131,7 @@ int run_group_plan(struct run_group *group, struct tuning_job *jobs, size_t *tot
         (struct compile_ahead){.pool = run->pool,
                                .jobs = group->jobs,
                                .job_count = group->job_count,
+                               .workers = compile_pool_workers(run->pool),
                                .sample = run->environment.static_mode ? STATIC_SAMPLE : 0};
     return status;
 }

@@ -214,7 +214,7 @@ static int end_comparison(struct screener *screener, struct error *error)
         else if (alike && result.sample_count > 0)
             gpu_comparison_take(&team->comparison, trial.slot, screener->place,
                                 statistics_median(result.samples_ns, result.sample_count));
-        team_describe(team, &screening->job->study);
+        team_describe_one(team, screener->place, &screening->job->study);
     }
     result_release(&result);
     return status;

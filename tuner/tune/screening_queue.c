@@ -56,10 +56,10 @@ static int propose(struct screening_queue *queue, struct error *error)
 {
     struct tuning *tuning = queue->tuning;
     struct tuning_job *job = queue->job;
-    const size_t gpus = tuning->team->count;
-    const size_t most = 2 * compile_pool_workers(tuning->pool) + gpus - 1;
     if (!queue->proposes || job->proposer == NULL)
         return 0;
+    const size_t gpus = tuning->team->count;
+    const size_t most = 2 * compile_pool_workers(tuning->pool) + gpus - 1;
     timings_stage(tuning->timings, TIMING_SEARCH);
     while (queue->ready_count < READY_VARIANTS * gpus &&
            queue->waiting_count - queue->compiled < most) {

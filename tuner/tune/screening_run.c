@@ -33,11 +33,14 @@ static bool others_go_on(const struct screener *screener, bool later)
 static bool is_its_turn(const struct screener *screener)
 {
     const struct screening *screening = screener->screening;
+    const size_t ready = screening->queue.ready_count;
     size_t before = 0;
-    for (size_t i = 0; i < screening->screener_count; i++)
+    if (screener->trial_count == 0 || ready >= screening->screener_count)
+        return ready > 0;
+    for (size_t i = 0; i < screening->screener_count && before < ready; i++)
         before += screening->screeners[i].active &&
                   screening->screeners[i].trial_count < screener->trial_count;
-    return screening->queue.ready_count > before;
+    return ready > before;
 }
 
 /* One step: begin a trial if one can begin, else take an answer, else wait for the compiler or for

@@ -243,6 +243,29 @@ int team_join(const struct team *team, struct fleet_gpu *gpu, struct error *erro
     return status;
 }
 
+/* Where the GPU at that place of the team is among the study's GPUs: the leading one is the first. */
+static size_t described_at(const struct team *team, size_t place)
+{
+    return place == team->lead ? 0 : place < team->lead ? place + 1 : place;
+}
+
+/* Whether the study's GPU is the team's at that place. */
+static bool describes(const struct team *team, const struct study *study, size_t place)
+{
+    size_t at = described_at(team, place);
+    return at < study->gpu_count && strcmp(study->gpus[at].uuid, team->gpus[place]->gpu.uuid) == 0;
+}
+
+void team_describe_one(const struct team *team, size_t place, struct study *study)
+{
+    if (place == team->lead || !describes(team, study, team->lead) ||
+        !describes(team, study, place))
+        team_describe(team, study);
+    else
+        gpu_comparison_judge(&team->comparison, place, team->lead,
+                             &study->gpus[described_at(team, place)]);
+}
+
 void team_describe(const struct team *team, struct study *study)
 {
     free(study->gpus);

@@ -222,10 +222,11 @@ int tuning_job_propose(struct tuning_job *job, size_t *index, struct error *erro
 void tuning_job_tell(struct tuning_job *job, size_t index, const struct result *run)
 {
     const struct study *study = &job->study;
+    if (job->proposer == NULL)
+        return;
     double ratio = study_gpus_ratio(study->gpus, study->gpu_count, run->gpu);
-    if (job->proposer != NULL)
-        proposer_tell(job->proposer, &study->results[index].parameters,
-                      run->outcome == OUTCOME_MEASURED ? run->time.median_ns / ratio : 0);
+    proposer_tell(job->proposer, &study->results[index].parameters,
+                  run->outcome == OUTCOME_MEASURED ? run->time.median_ns / ratio : 0);
 }
 
 void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool)
