@@ -48,12 +48,26 @@ bool hash_add_file(struct hash *hash, FILE *file)
     return ferror(file) == 0;
 }
 
+static void write_digits(XXH128_hash_t value, char digits[HASH_BYTES])
+{
+    static const char hexadecimal[] = "0123456789abcdef";
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, value);
+    for (size_t i = 0; i < sizeof canonical.digest; i++) {
+        digits[2 * i] = hexadecimal[canonical.digest[i] >> 4];
+        digits[2 * i + 1] = hexadecimal[canonical.digest[i] & 15];
+    }
+    digits[2 * sizeof canonical.digest] = '\0';
+}
+
+void hash_of(const void *bytes, size_t count, char digits[HASH_BYTES])
+{
+    write_digits(XXH3_128bits(bytes, count), digits);
+}
+
 void hash_finish(struct hash *hash, char digits[HASH_BYTES])
 {
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(hash->state));
-    for (size_t i = 0; i < sizeof canonical.digest; i++)
-        (void)snprintf(digits + 2 * i, 3, "%02x", (unsigned)canonical.digest[i]);
+    write_digits(XXH3_128bits_digest(hash->state), digits);
     (void)XXH3_freeState(hash->state);
     free(hash);
 }

@@ -22,4 +22,7 @@ bool hash_add_file(struct hash *hash, FILE *file);
 /* Writes the digits and frees the hash. */
 void hash_finish(struct hash *hash, char digits[HASH_BYTES]);
 
+/* The hash of a single piece; `bytes` may be NULL if `count` is 0. */
+void hash_of(const void *bytes, size_t count, char digits[HASH_BYTES]);
+
 #endif

@@ -274,11 +274,9 @@ static bool take_from_cache(struct compile_pool *pool, struct queued_job *job)
     struct compilation *compilation = &job->job.compilation;
     bool found = false;
     compilation_release(compilation);
-    (void)cubin_cache_read(job->job.path, compilation, &found, NULL);
+    (void)cubin_cache_check(job->job.path, compilation, &found, NULL);
     if (!found)
         return false;
-    free(compilation->cubin);
-    compilation->cubin = NULL;
     job->job.has_cubin = compilation->cubin_bytes > 0;
     if (needs_counting(pool, compilation))
         job->step = COMPILE_STEP_COUNT;
@@ -365,9 +363,7 @@ static struct queued_job *add_job(struct compile_pool *pool, const char *key)
 struct compile_job *compile_pool_refuse(struct compile_pool *pool, const struct error *reason)
 {
     char key[HASH_BYTES];
-    struct hash *hash = hash_new();
-    hash_add_text(hash, reason->message);
-    hash_finish(hash, key);
+    hash_of(reason->message, strlen(reason->message), key);
     struct queued_job *job = find_known(pool, key);
     if (job == NULL) {
         job = add_job(pool, key);

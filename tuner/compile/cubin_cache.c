@@ -37,13 +37,6 @@ enum { USE_RESOLUTION_S = 60 * 60, ENTRY_BYTES_MAX = 512 << 20 };
     X(barriers, int, INT_MAX)                                                                      \
     X(max_threads_per_block, int, INT_MAX)
 
-static void hash_bytes(const void *bytes, size_t count, char digits[HASH_BYTES])
-{
-    struct hash *hash = hash_new();
-    hash_add(hash, bytes, count);
-    hash_finish(hash, digits);
-}
-
 /* --- names ------------------------------------------------------------------------------------ */
 
 void cubin_cache_key(const char *source_hash, const char *const *options, size_t option_count,
@@ -127,7 +120,7 @@ static json_t *parse_line(const char *line, size_t length)
     if (length <= rest_at || memcmp(line, line_start, LINE_START_BYTES) != 0)
         return NULL;
     char digits[HASH_BYTES];
-    hash_bytes(line + rest_at, length - rest_at, digits);
+    hash_of(line + rest_at, length - rest_at, digits);
     if (memcmp(line + LINE_START_BYTES, digits, HASH_DIGITS) != 0)
         return NULL;
     return json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
@@ -171,8 +164,8 @@ static bool read_kernel(const json_t *object, struct compiled_kernel *kernel)
     return good;
 }
 
-/* Fills `compilation` from an entry; false if it is damaged. */
-static bool parse_entry(const struct entry *entry, struct compilation *compilation)
+/* Fills `compilation` from an entry, with the cubin if `whole`; false if it is damaged. */
+static bool parse_entry(const struct entry *entry, bool whole, struct compilation *compilation)
 {
     const char *end = entry->count > 0 ? memchr(entry->bytes, '\n', entry->count) : NULL;
     if (end == NULL)
@@ -185,7 +178,7 @@ static bool parse_entry(const struct entry *entry, struct compilation *compilati
     const char *checksum = json_string_value(json_object_get(header, "cubin_hash"));
     char digits[HASH_BYTES];
     long long bytes = 0;
-    hash_bytes(image, image_bytes, digits);
+    hash_of(image, image_bytes, digits);
     bool good = log != NULL && checksum != NULL && json_is_array(kernels) &&
                 read_integer(header, "cubin_bytes", LLONG_MAX, &bytes) &&
                 (size_t)bytes == image_bytes && strcmp(digits, checksum) == 0;
@@ -196,8 +189,9 @@ static bool parse_entry(const struct entry *entry, struct compilation *compilati
     for (size_t i = 0; good && i < json_array_size(kernels); i++)
         good = read_kernel(json_array_get(kernels, i),
                            ARRAY_APPEND(compilation->kernels, compilation->kernel_count));
-    if (good && image_bytes > 0) {
+    if (good)
         compilation->cubin_bytes = image_bytes;
+    if (good && whole && image_bytes > 0) {
         compilation->cubin = alloc_zeroed(image_bytes, 1);
         memcpy(compilation->cubin, image, image_bytes);
     }
@@ -229,7 +223,7 @@ static bool is_no_file(int code)
     return code == ENXIO || code == ELOOP;
 }
 
-int cubin_cache_read(const char *path, struct compilation *compilation, bool *found,
+static int read_path(const char *path, bool whole, struct compilation *compilation, bool *found,
                      struct error *error)
 {
     *compilation = (struct compilation){0};
@@ -246,7 +240,7 @@ int cubin_cache_read(const char *path, struct compilation *compilation, bool *fo
     int status = 0;
     if (read_entry(&entry) != 0) {
         status = error_set_errno(error, ERROR_RECORD, "cannot read cache entry '%s'", path);
-    } else if (parse_entry(&entry, compilation)) {
+    } else if (parse_entry(&entry, whole, compilation)) {
         *found = true;
         mark_used(&entry);
     } else {
@@ -256,6 +250,18 @@ int cubin_cache_read(const char *path, struct compilation *compilation, bool *fo
     (void)close(entry.file); /* only read from */
     free(entry.bytes);
     return status;
+}
+
+int cubin_cache_read(const char *path, struct compilation *compilation, bool *found,
+                     struct error *error)
+{
+    return read_path(path, true, compilation, found, error);
+}
+
+int cubin_cache_check(const char *path, struct compilation *compilation, bool *found,
+                      struct error *error)
+{
+    return read_path(path, false, compilation, found, error);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -287,7 +293,7 @@ static char *line_rest(const struct compilation *compilation)
         json_array_append_new(kernels, kernel_to_json(&compilation->kernels[i]));
     size_t bytes = compilation->cubin != NULL ? compilation->cubin_bytes : 0;
     char digits[HASH_BYTES];
-    hash_bytes(compilation->cubin, bytes, digits);
+    hash_of(compilation->cubin, bytes, digits);
 
     json_t *header = json_object();
     json_object_set_new(header, "cubin_bytes", json_integer((json_int_t)bytes));
@@ -309,7 +315,7 @@ int cubin_cache_write(const char *path, const struct compilation *compilation, s
         return status;
     char *rest = line_rest(compilation);
     char digits[HASH_BYTES];
-    hash_bytes(rest, strlen(rest), digits);
+    hash_of(rest, strlen(rest), digits);
     fprintf(file.stream, "%s%s%s\n", line_start, digits, rest);
     free(rest);
     if (compilation->cubin != NULL)

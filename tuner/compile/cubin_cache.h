@@ -33,6 +33,10 @@ char *cubin_cache_path(const char *folder, const char *key);
 int cubin_cache_read(const char *path, struct compilation *compilation, bool *found,
                      struct error *error);
 
+/* The same, but the cubin is only checked: compilation->cubin is NULL. */
+int cubin_cache_check(const char *path, struct compilation *compilation, bool *found,
+                      struct error *error);
+
 /* Writes an entry, making its folders. Returns 0 or ERROR_RECORD. */
 int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error);
 

@@ -3,7 +3,9 @@
 #include "base/alloc.h"
 #include "base/statistics.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct gpu_client *tuning_client(const struct tuning *tuning)
 {
@@ -38,11 +40,32 @@ struct contender tuning_contender(const struct result *result, size_t order)
                               .order = order};
 }
 
-/* A result's samples, as if the first GPU had taken them; a new array. */
-static double *scale(const struct study *study, const struct result *result)
+static int compare_uuids(const void *left, const void *right)
 {
+    const struct study_gpu *a = left;
+    const struct study_gpu *b = right;
+    return strcmp(a->uuid, b->uuid);
+}
+
+/* The study's GPUs by their UUIDs, so that one of a thousand is found fast; a new array. */
+static struct study_gpu *sort_gpus(const struct study *study)
+{
+    struct study_gpu *gpus = alloc_zeroed(study->gpu_count, sizeof *gpus);
+    if (study->gpu_count > 0) {
+        memcpy(gpus, study->gpus, study->gpu_count * sizeof *gpus);
+        qsort(gpus, study->gpu_count, sizeof *gpus, compare_uuids);
+    }
+    return gpus;
+}
+
+/* A result's samples, as if the first GPU had taken them; a new array. */
+static double *scale(const struct study_gpu *gpus, size_t gpu_count, const struct result *result)
+{
+    struct study_gpu wanted;
     double *scaled_ns = alloc_zeroed(result->sample_count, sizeof *scaled_ns);
-    double ratio = study_gpus_ratio(study->gpus, study->gpu_count, result->gpu);
+    (void)snprintf(wanted.uuid, sizeof wanted.uuid, "%s", result->gpu);
+    const struct study_gpu *gpu = bsearch(&wanted, gpus, gpu_count, sizeof *gpus, compare_uuids);
+    double ratio = gpu != NULL ? study_gpus_ratio(gpu, 1, result->gpu) : 1;
     for (size_t i = 0; i < result->sample_count; i++)
         scaled_ns[i] = result->samples_ns[i] / ratio;
     return scaled_ns;
@@ -55,15 +78,17 @@ bool *tuning_choose(const struct tuning *tuning, const struct study *study, unsi
     struct contender *contenders = alloc_zeroed(study->result_count, sizeof *contenders);
     double **scaled_ns = alloc_zeroed(study->result_count, sizeof *scaled_ns);
     bool *chosen = alloc_zeroed(study->result_count, sizeof *chosen);
+    struct study_gpu *gpus = sort_gpus(study);
     rules.finalists = most;
     rules.spread = study_gpus_spread(study->gpus, study->gpu_count);
     for (size_t i = 0; i < study->result_count; i++) {
         contenders[i] = tuning_contender(&study->results[i], i);
-        contenders[i].samples_ns = scaled_ns[i] = scale(study, &study->results[i]);
+        contenders[i].samples_ns = scaled_ns[i] = scale(gpus, study->gpu_count, &study->results[i]);
     }
     *count = race_finalists(contenders, study->result_count, &rules, chosen);
     for (size_t i = 0; i < study->result_count; i++)
         free(scaled_ns[i]);
+    free(gpus);
     free(scaled_ns);
     free(contenders);
     return chosen;
