@@ -308,9 +308,11 @@ static int wait_for_others(void *unused, int count)
 /* SQLite does not wait for others when the journal's mode changes, so we do. */
 static int use_write_ahead_log(struct record *record, struct error *error)
 {
-    int status = SQLITE_BUSY;
-    for (int count = 0; status == SQLITE_BUSY && wait_for_others(NULL, count); count++)
+    int count = 0;
+    int status;
+    do
         status = sqlite3_exec(record->database, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    while (status == SQLITE_BUSY && wait_for_others(NULL, count++));
     return status == SQLITE_OK ? 0 : record_failed(record, error);
 }
 

@@ -18,6 +18,15 @@
 
 #include <cmocka.h>
 
+static int pause_count;
+
+/* In place of libc's. */
+int nanosleep(const struct timespec *duration, struct timespec *left)
+{
+    pause_count++;
+    return clock_nanosleep(CLOCK_REALTIME, 0, duration, left) == 0 ? 0 : -1;
+}
+
 /* For calls that must succeed: shows the message where they do not. */
 static void check(int result, const struct error *error)
 {
@@ -125,6 +134,15 @@ static void store(struct record *record, struct study *study)
         check(record_result(record, id, &study->results[i], "screening", &error), &error);
     if (study->complete)
         check(record_finish(record, id, study, &error), &error);
+}
+
+static void test_a_record_that_nobody_else_uses_opens_without_a_pause(void **state)
+{
+    (void)state;
+    pause_count = 0;
+    record_close(open_record("new.sqlite"));
+    record_close(open_record("new.sqlite"));
+    assert_int_equal(pause_count, 0);
 }
 
 static void test_studies_read_back_as_they_were(void **state)
@@ -876,6 +894,7 @@ static void test_storing_is_fast(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(test_a_record_that_nobody_else_uses_opens_without_a_pause),
         SCRATCH_TEST(test_studies_read_back_as_they_were),
         SCRATCH_TEST(test_imported_results_are_kept_apart),
         SCRATCH_TEST(test_near_studies_are_of_other_problems_and_gpus),
