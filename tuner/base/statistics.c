@@ -254,10 +254,16 @@ static size_t signed_rank_normal(size_t count, double tail)
     double n = (double)count;
     double mean = n * (n + 1) / 4;
     double width = sqrt(n * (n + 1) * (2 * n + 1) / 12); /* standard deviation times sqrt(2) */
-    size_t k = 0;
-    while ((double)k < mean && erfc((mean - (double)k - 0.5) / width) / 2 <= tail)
-        k++;
-    return k;
+    size_t low = 0;
+    size_t high = (size_t)ceil(mean);
+    while (low < high) {
+        size_t k = low + (high - low) / 2;
+        if (erfc((mean - (double)k - 0.5) / width) / 2 <= tail)
+            low = k + 1;
+        else
+            high = k;
+    }
+    return low;
 }
 
 /* The geometric means of all pairs, and all numbers; free them. */
@@ -271,17 +277,26 @@ static double *pair_means(const double *values, size_t count)
     return means;
 }
 
+double statistics_centre_estimate(const double *values, size_t count)
+{
+    double *means = pair_means(values, count);
+    double estimate = quantile_of_unsorted(means, count * (count + 1) / 2, 0.5);
+    free(means);
+    return estimate;
+}
+
 struct interval statistics_centre(const double *values, size_t count, double tail)
 {
     struct interval interval;
     size_t pairs = count * (count + 1) / 2;
+    size_t middle = (pairs - 1) / 2; /* the first quantile leaves no larger mean before it */
     double *means = pair_means(values, count);
     size_t rank = count <= EXACT_SIGNED_RANK_LIMIT ? signed_rank_exact(count, tail)
                                                    : signed_rank_normal(count, tail);
     size_t index = rank > 0 ? rank - 1 : 0;
     interval.estimate = quantile_of_unsorted(means, pairs, 0.5);
-    interval.low = select_rank(means, pairs, index);
-    interval.high = select_rank(means, pairs, pairs - 1 - index);
+    interval.low = select_rank(means, middle + 1, index);
+    interval.high = select_rank(means + middle, pairs - middle, pairs - 1 - index - middle);
     free(means);
     return interval;
 }

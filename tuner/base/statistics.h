@@ -60,10 +60,13 @@ double statistics_ratio(double a, double b);
  * distributed symmetrically, their centre is below `low` with a probability of at most `tail`, and
  * above `high` likewise (Hollander, Wolfe and Chicken 2014, sections 3.1 to 3.3). The test is exact
  * for up to 25 numbers, and a normal approximation for more. With fewer than log2(1 / tail)
- * numbers, the interval is their whole range, whose confidence is lower. `count` > 0; time and
- * memory grow with its square.
+ * numbers, the interval is their whole range, whose confidence is lower. `count` > 0 and `tail` <
+ * 0.5; time and memory grow with the square of `count`.
  */
 struct interval statistics_centre(const double *values, size_t count, double tail);
+
+/* The estimate alone, in half the time. */
+double statistics_centre_estimate(const double *values, size_t count);
 
 /*
  * The ratio of the medians of two independent samples `a` and `b`, with its percentile-bootstrap

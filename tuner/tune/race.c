@@ -132,6 +132,17 @@ static struct interval compare_times(const struct contender *a, const struct con
     return ratio;
 }
 
+/* The centre of these ratios alone. */
+static double relative_time(const struct contender *a, const struct contender *b,
+                            const struct race_rules *rules)
+{
+    size_t count;
+    double *ratios = ratios_by_copy(a, b, rules->copies, &count);
+    double ratio = statistics_centre_estimate(ratios, count);
+    free(ratios);
+    return ratio;
+}
+
 /* Of an interval of the rules' confidence. */
 static double tail_of(const struct race_rules *rules)
 {
@@ -182,7 +193,7 @@ static size_t find_leader(const struct contender *contenders, size_t count, size
     for (size_t i = 0; i < count; i++) {
         if (!is_in(&contenders[i]))
             continue;
-        double relative = compare_times(&contenders[i], &level, tail_of(rules), rules).estimate;
+        double relative = relative_time(&contenders[i], &level, rules);
         if (leader == count || relative < lowest ||
             (relative == lowest && compare_by_rule(&contenders[i], &contenders[leader]) < 0)) {
             leader = i;
@@ -254,23 +265,26 @@ static bool is_separated(const struct contender *a, const struct contender *lead
     return ratio.low > 1.0 + resolution && ratio.estimate > 1.0 + rules->tie_tolerance + resolution;
 }
 
-/* Rules out who is separated from the leader. True if nobody else still in can be faster than the
- * leader by more than half the tolerance. */
-static bool rule_out(struct contender *contenders, size_t count, size_t leader, double resolution,
+/* Rules out who is separated from the leader. */
+static void rule_out(struct contender *contenders, size_t count, size_t leader, double resolution,
                      double level, const struct race_rules *rules)
 {
-    bool resolved = true;
-    double least = 1.0 - rules->tie_tolerance / 2 + resolution;
-    for (size_t i = 0; i < count; i++) {
-        if (i == leader || !is_in(&contenders[i]))
-            continue;
-        if (is_separated(&contenders[i], &contenders[leader], resolution, level, rules))
+    for (size_t i = 0; i < count; i++)
+        if (i != leader && is_in(&contenders[i]) &&
+            is_separated(&contenders[i], &contenders[leader], resolution, level, rules))
             contenders[i].out = true;
-        else if (compare_times(&contenders[i], &contenders[leader], tail_of(rules), rules).low <
-                 least)
-            resolved = false;
-    }
-    return resolved;
+}
+
+/* True if nobody else still in can be faster than the leader by more than half the tolerance. */
+static bool is_resolved(const struct contender *contenders, size_t count, size_t leader,
+                        double resolution, const struct race_rules *rules)
+{
+    double least = 1.0 - rules->tie_tolerance / 2 + resolution;
+    for (size_t i = 0; i < count; i++)
+        if (i != leader && is_in(&contenders[i]) &&
+            compare_times(&contenders[i], &contenders[leader], tail_of(rules), rules).low < least)
+            return false;
+    return true;
 }
 
 /* Forms the tie set of those who are in, and picks its winner. */
@@ -293,42 +307,6 @@ static size_t break_tie(struct contender *contenders, size_t count, size_t leade
     return winner;
 }
 
-/* The fastest other contender, preferably one that is in; `count` where there is none. */
-static size_t find_runner_up(const struct contender *contenders, size_t count, size_t winner,
-                             const struct race_rules *rules)
-{
-    size_t runner_up = count;
-    double lowest = INFINITY;
-    for (size_t i = 0; i < count; i++) {
-        if (i == winner || contenders[i].count == 0)
-            continue;
-        double ratio =
-            compare_times(&contenders[i], &contenders[winner], tail_of(rules), rules).estimate;
-        bool first = runner_up == count;
-        bool promoted = !first && contenders[runner_up].out && !contenders[i].out;
-        bool demoted = !first && !contenders[runner_up].out && contenders[i].out;
-        if (first || promoted || (!demoted && ratio < lowest)) {
-            runner_up = i;
-            lowest = ratio;
-        }
-    }
-    return runner_up;
-}
-
-static struct interval winning_margin(const struct contender *contenders, size_t count,
-                                      size_t winner, double resolution,
-                                      const struct race_rules *rules)
-{
-    size_t runner_up = find_runner_up(contenders, count, winner, rules);
-    if (runner_up == count)
-        return (struct interval){1.0, 1.0, 1.0};
-    struct interval margin =
-        compare_times(&contenders[runner_up], &contenders[winner], tail_of(rules), rules);
-    margin.low = fmax(0.0, margin.low - resolution);
-    margin.high += resolution;
-    return margin;
-}
-
 bool race_looks(size_t rounds, const struct race_rules *rules)
 {
     double look = rules->minimum_rounds;
@@ -341,7 +319,7 @@ struct verdict race_judge(struct contender *contenders, size_t count,
                           const struct race_rules *rules)
 {
     struct race_rules complete = race_rules_complete(*rules);
-    struct verdict verdict = {.margin = {1.0, 1.0, 1.0}};
+    struct verdict verdict = {0};
     for (size_t i = 0; i < count; i++)
         contenders[i].tied = false;
     size_t rounds = common_rounds(contenders, count);
@@ -352,14 +330,14 @@ struct verdict race_judge(struct contender *contenders, size_t count,
     verdict.winner = leader;
     if (race_looks(rounds, &complete)) {
         double level = level_of(contenders, count, false, &complete);
-        bool resolved = rule_out(contenders, count, leader, resolution, level, &complete);
-        verdict.decided = resolved || rounds >= complete.maximum_rounds;
+        rule_out(contenders, count, leader, resolution, level, &complete);
+        verdict.decided = rounds >= complete.maximum_rounds ||
+                          is_resolved(contenders, count, leader, resolution, &complete);
     }
     if (verdict.decided) {
         double level = level_of(contenders, count, true, &complete);
-        (void)rule_out(contenders, count, leader, resolution, level, &complete);
+        rule_out(contenders, count, leader, resolution, level, &complete);
         verdict.winner = break_tie(contenders, count, leader, &complete, &verdict.tie_count);
     }
-    verdict.margin = winning_margin(contenders, count, verdict.winner, resolution, &complete);
     return verdict;
 }

@@ -80,9 +80,6 @@ struct verdict {
     bool decided;
     size_t winner;    /* index; valid where decided (the leader so far otherwise) */
     size_t tie_count; /* in the tie set, the winner included; 1: separated; 0: undecided */
-    /* time of the fastest other contender (one still in, where there is one) over the winner's,
-     * paired; {1,1,1} where alone */
-    struct interval margin;
 };
 
 /*
@@ -115,8 +112,7 @@ struct verdict {
  * set. The stated rule picks the winner among the leader and those of the tie set that cannot be
  * slower by more than half the tolerance, h <= 1 + t / 2.
  *
- * margin.low and .high include s. Where nobody is in, the verdict is undecided and its winner means
- * nothing.
+ * Where nobody is in, the verdict is undecided and its winner means nothing.
  */
 struct verdict race_judge(struct contender *contenders, size_t count,
                           const struct race_rules *rules);

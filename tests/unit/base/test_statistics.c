@@ -215,6 +215,34 @@ static void test_centre_of_known_distribution(void **state)
     assert_near(interval.high, 1, 0);
 }
 
+/* The estimate is the middle one of all pairs' means, and the interval reaches equally far to both
+ * sides. */
+static void test_centre_is_of_the_sorted_means(void **state)
+{
+    (void)state;
+    enum { MOST = 64 };
+    double means[MOST * (MOST + 1) / 2];
+    uint64_t random = 6;
+    for (size_t count = 1; count <= MOST; count++) {
+        double values[MOST];
+        size_t pairs = 0;
+        size_t rank = 0;
+        for (size_t i = 0; i < count; i++) {
+            values[i] = 1 + uniform(&random);
+            for (size_t j = 0; j <= i; j++)
+                means[pairs++] = sqrt(values[i] * values[j]);
+        }
+        statistics_sort(means, pairs);
+        struct interval interval = statistics_centre(values, count, 0.025);
+        while (means[rank] < interval.low)
+            rank++;
+        assert_near(interval.low, means[rank], 0);
+        assert_near(interval.high, means[pairs - 1 - rank], 0);
+        assert_near(interval.estimate, statistics_quantile(means, pairs, 0.5), 0);
+        assert_near(interval.estimate, statistics_centre_estimate(values, count), 0);
+    }
+}
+
 /* Exactly, and by the normal approximation. */
 static void test_centre_is_covered_as_often_as_it_says(void **state)
 {
@@ -360,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_bootstrap_covers_the_ratio),
         cmocka_unit_test(test_bootstrap_of_known_distribution),
         cmocka_unit_test(test_centre_of_known_distribution),
+        cmocka_unit_test(test_centre_is_of_the_sorted_means),
         cmocka_unit_test(test_centre_is_covered_as_often_as_it_says),
         cmocka_unit_test(test_outliers_hardly_move_the_centre),
         cmocka_unit_test(test_bootstrap_is_determined_by_its_seed),

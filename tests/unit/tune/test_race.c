@@ -96,6 +96,15 @@ static struct verdict run(struct finals *finals, struct race_rules rules)
     return verdict;
 }
 
+/* The time of `a` over that of `b`, in the rounds run so far. */
+static double paired_ratio(const struct finals *finals, size_t a, size_t b)
+{
+    double ratios[ROUNDS];
+    for (size_t i = 0; i < finals->rounds; i++)
+        ratios[i] = statistics_ratio(finals->samples_ns[a][i], finals->samples_ns[b][i]);
+    return statistics_centre_estimate(ratios, finals->rounds);
+}
+
 static const struct race_rules DEFAULTS = {0};
 
 static void test_defaults(void **state)
@@ -170,8 +179,6 @@ static void test_separated(void **state)
     assert_int_equal(verdict.winner, fastest);
     assert_int_equal(verdict.tie_count, 1);
     assert_int_equal(finals.rounds, FIRST_LOOK); /* as early as allowed */
-    assert_near(verdict.margin.estimate, 25300.0 / 24600.0, 0.004);
-    assert_true(verdict.margin.low > 1.005 && verdict.margin.high < 1.05);
 }
 
 static void test_tie_is_broken_by_the_stated_rule(void **state)
@@ -192,7 +199,6 @@ static void test_tie_is_broken_by_the_stated_rule(void **state)
     assert_int_equal(verdict.tie_count, 3);
     assert_true(finals.contenders[slower].out);
     assert_true(finals.rounds < ROUNDS); /* a tie is found, not run into */
-    assert_true(verdict.margin.low > 0.995 && verdict.margin.high < 1.005);
 }
 
 /*
@@ -218,7 +224,6 @@ static void test_common_drift_is_cancelled(void **state)
     assert_int_equal(verdict.winner, 1);
     assert_int_equal(verdict.tie_count, 1);
     assert_true(contenders[0].out);
-    assert_near(verdict.margin.estimate, 1.01, 1e-9);
 }
 
 /*
@@ -239,7 +244,6 @@ static void test_recorded_finals_of_close_contenders(void **state)
     struct verdict verdict = race_judge(contenders, LENGTH(contenders), &rules);
     assert_true(verdict.decided);
     assert_int_equal(verdict.winner, 2);
-    assert_near(verdict.margin.estimate, 1.009, 0.001);
 }
 
 /* Drift during a whole field's finals, of the size of a clock step, with noise a tenth of it. */
@@ -283,7 +287,6 @@ static void test_bimodal(void **state)
         even.samples_ns[bimodal][i] *= i % 2 == 0 ? 1.2 : 1.0;
     verdict = run(&even, DEFAULTS);
     assert_int_equal(verdict.tie_count, 2);
-    assert_near(verdict.margin.estimate, 1.0, 0.005);
 }
 
 /* A few rounds under throttling are far slower: the faster contender still wins, and with one such
@@ -302,7 +305,6 @@ static void test_throttled(void **state)
         struct verdict verdict = run(&finals, DEFAULTS);
         assert_int_equal(verdict.winner, throttled);
         assert_true(more || verdict.tie_count == 1);
-        assert_near(verdict.margin.estimate, 1.015, 0.004);
     }
 }
 
@@ -325,7 +327,7 @@ static void test_quantised_times_do_not_separate_equals(void **state)
             quantise(&finals, 32.0);
             struct verdict verdict = run(&finals, DEFAULTS);
             assert_int_equal(verdict.tie_count, 2);
-            misread = misread || verdict.margin.estimate > 1.01;
+            misread = misread || paired_ratio(&finals, 1, 0) > 1.01;
         }
     }
     assert_true(misread); /* or the step would not have been put to the test */
@@ -361,8 +363,6 @@ static void test_round_limit(void **state)
     struct verdict verdict = run(&finals, DEFAULTS);
     assert_int_equal(finals.rounds, ROUNDS);
     assert_int_equal(verdict.tie_count, 2);
-    assert_near(verdict.margin.estimate, 1.01, 0.003);
-    assert_true(verdict.margin.low < 1.0);
     assert_int_equal(verdict.winner, fastest);
 }
 
@@ -413,7 +413,6 @@ static void test_nothing_is_decided_early(void **state)
     assert_int_equal(verdict.winner, 1); /* the leader so far */
     assert_int_equal(verdict.tie_count, 0);
     assert_false(finals.contenders[0].out);
-    assert_near(verdict.margin.estimate, 2.0, 0.01);
 }
 
 static void test_alone(void **state)
@@ -426,9 +425,6 @@ static void test_alone(void **state)
     assert_int_equal(finals.rounds, FIRST_LOOK);
     assert_int_equal(verdict.winner, 0);
     assert_int_equal(verdict.tie_count, 1);
-    assert_near(verdict.margin.estimate, 1, 0);
-    assert_near(verdict.margin.low, 1, 0);
-    assert_near(verdict.margin.high, 1, 0);
 }
 
 /* Unmeasured contenders and those that the caller took out neither lead nor hold up the verdict. */
@@ -469,9 +465,6 @@ static void test_identical_and_zero_samples(void **state)
         assert_int_equal(finals.rounds, FIRST_LOOK);
         assert_int_equal(verdict.winner, 0);
         assert_int_equal(verdict.tie_count, 2);
-        assert_near(verdict.margin.estimate, 1, 0);
-        assert_near(verdict.margin.low, 1, 0);
-        assert_near(verdict.margin.high, 1, 0);
     }
 }
 
@@ -490,8 +483,6 @@ static void test_same_samples_same_verdict(void **state)
     assert_int_equal(finals[0].rounds, finals[1].rounds);
     assert_int_equal(verdicts[0].winner, verdicts[1].winner);
     assert_int_equal(verdicts[0].tie_count, verdicts[1].tie_count);
-    assert_near(verdicts[0].margin.low, verdicts[1].margin.low, 0);
-    assert_near(verdicts[0].margin.high, verdicts[1].margin.high, 0);
 }
 
 /* Single samples have `noise`, or two modes 3 % apart; a round's time is the mean of three. Where the
