@@ -213,7 +213,8 @@ static size_t punctuation_length(const struct source_lexer *lexer)
     for (size_t i = 0; i < sizeof next - 1 && *at != '\0'; i++, at = unspliced(at + 1))
         next[i] = *at;
     for (size_t i = 0; i < sizeof punctuation / sizeof *punctuation; i++)
-        if (strncmp(next, punctuation[i], strlen(punctuation[i])) == 0)
+        if (next[0] == punctuation[i][0] &&
+            strncmp(next, punctuation[i], strlen(punctuation[i])) == 0)
             return strlen(punctuation[i]);
     return strncmp(next, "?\?=", 3) == 0 ? 3 : 1;
 }
