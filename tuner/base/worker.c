@@ -281,6 +281,15 @@ static int wait_or_kill(pid_t pid)
     return EXIT_FAILURE << 8; /* not SIGKILL: we killed it ourselves */
 }
 
+void worker_end_begin(const struct worker *worker)
+{
+#if defined __SANITIZE_ADDRESS__
+    (void)worker;
+#else
+    worker_kill(worker);
+#endif
+}
+
 void worker_end(struct worker *worker)
 {
 #if defined __SANITIZE_ADDRESS__

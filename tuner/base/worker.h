@@ -76,6 +76,10 @@ bool worker_has_ended(struct worker *worker);
  */
 void worker_end(struct worker *worker);
 
+/* Begins what worker_end() completes, so that several workers end at the same time, or one while the
+ * caller does something else. */
+void worker_end_begin(const struct worker *worker);
+
 /*
  * Call when the worker's channel has closed: waits for the worker to exit, and kills it after two
  * seconds. `reason` says how it ended: "was killed by signal 11 (Segmentation fault)". Returns true

@@ -36,11 +36,16 @@ static void release_lock(struct fleet_gpu *gpu)
         worker_end(&gpu->holder);
 }
 
+void fleet_end_begin(const struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->count; i++)
+        if (fleet->gpus[i].client != NULL)
+            gpu_client_end_begin(fleet->gpus[i].client);
+}
+
 void fleet_release(struct fleet *fleet)
 {
-    for (size_t i = 0; i < fleet->count && fleet->count > 1; i++) /* they end at the same time */
-        if (fleet->gpus[i].client != NULL)
-            gpu_client_kill(fleet->gpus[i].client);
+    fleet_end_begin(fleet); /* all at the same time */
     for (size_t i = 0; i < fleet->count; i++)
         gpu_client_free(fleet->gpus[i].client);
     for (size_t i = 0; i < fleet->count; i++) /* when no worker uses a GPU */

@@ -6,6 +6,7 @@
  *     fleet_identify: which GPUs these are, from the last time or from the workers
  *     fleet_lock: no other run measures on them
  *     fleet_confirm, before anything is measured: what was known from the last time still holds
+ *     fleet_end_begin, when everything is measured, if there is other work
  *     fleet_release, in any case
  */
 #ifndef AUTOTUNE_FLEET_H
@@ -48,6 +49,10 @@ struct fleet {
  * ERROR_DEVICE if there are none, ERROR_USAGE if they are too many, or ERROR_WORKER. */
 int fleet_start(struct fleet *fleet, const struct device_list *devices, struct nodes *nodes,
                 struct event_loop *loop, struct error *error);
+
+/* Lets the device workers end, for which the driver needs some 50 ms or more, while the caller does
+ * something else. Only fleet_hangs(), gpu_client_monitor_error() and fleet_release() may follow. */
+void fleet_end_begin(const struct fleet *fleet);
 void fleet_release(struct fleet *fleet);
 
 /* `folder` is that of the cubin cache, which also has what is known from the last time. Returns 0 or

@@ -65,6 +65,11 @@ void gpu_client_kill(struct gpu_client *client)
     worker_kill(&client->worker.process);
 }
 
+void gpu_client_end_begin(const struct gpu_client *client)
+{
+    worker_end_begin(&client->worker.process);
+}
+
 /* What a call returns. */
 static int finish(struct gpu_client *client, int status)
 {

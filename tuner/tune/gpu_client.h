@@ -44,6 +44,10 @@ void gpu_client_free(struct gpu_client *client); /* NULL is allowed */
  * may follow. */
 void gpu_client_kill(struct gpu_client *client);
 
+/* Lets an idle worker end while the caller does something else. Only gpu_client_free() and what asks
+ * about the past may follow. */
+void gpu_client_end_begin(const struct gpu_client *client);
+
 /* What the greeting said. Returns 0 or ERROR_DEVICE (no driver, no such device). */
 int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *error);
 

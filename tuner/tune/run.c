@@ -418,6 +418,7 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
         notify(run, "nothing to do: everything is in the record; --remeasure measures again");
     if (status == 0)
         status = work(run, error);
+    fleet_end_begin(&run->fleet); /* meanwhile, the results are reported and the record is closed */
     progress_end(&run->progress);
     warn_of_blindness(run);
     if (prepared && status != 0 && !run->environment.static_mode && !run->options.part)

@@ -263,6 +263,15 @@ static int prepare_next(void *user, const struct tuning_job *job, struct error *
     return prepare_from(group, (size_t)(job - group->jobs) + 1, error);
 }
 
+/* After the last job, the device workers end while its results are stored and reported. */
+static void end_gpus(void *user, const struct tuning_job *job)
+{
+    struct run_group *group = user;
+    size_t of_kernel;
+    if (count_left(group, (size_t)(job - group->jobs) + 1, &of_kernel) == 0)
+        team_end_begin(&group->team);
+}
+
 static int tune_one(struct run_group *group, struct tuning *tuning, size_t index,
                     struct error *error)
 {
@@ -327,6 +336,7 @@ int run_group_tune(void *owner, struct error *error)
                             .timings = &run->timings,
                             .launch_timeout_s = run->sweep->launch_timeout_s,
                             .before_finals = prepare_next,
+                            .measured = end_gpus,
                             .notice = pass_notice,
                             .user = group};
     if (run->options.exhaustive > 0)

@@ -25,6 +25,12 @@ void team_release(struct team *team)
     *team = (struct team){0};
 }
 
+void team_end_begin(const struct team *team)
+{
+    for (size_t i = 0; i < team->count; i++)
+        gpu_client_end_begin(team->gpus[i]->client);
+}
+
 int team_confirm(struct team *team, const char *folder, struct error *error)
 {
     int status = 0;

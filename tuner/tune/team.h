@@ -29,6 +29,9 @@ struct team {
 void team_add(struct team *team, struct fleet_gpu *gpu);
 void team_release(struct team *team);
 
+/* The same as fleet_end_begin(), for the team's GPUs. */
+void team_end_begin(const struct team *team);
+
 /* fleet_confirm() for every GPU of the team. */
 int team_confirm(struct team *team, const char *folder, struct error *error);
 

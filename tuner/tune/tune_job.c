@@ -194,6 +194,8 @@ int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
     progress_problem(tuning->progress);
     tuning_job_begin(job);
     int status = tuning_job_can_win(job) ? measure_job(tuning, job, error) : 0;
+    if (status == 0 && tuning->measured != NULL)
+        tuning->measured(tuning->user, job);
     if (job->proposer != NULL)
         tuning_job_drop_untried(job, tuning->pool);
     study_link_twins(&job->study);

@@ -34,9 +34,11 @@ struct tuning {
     struct allowance allowance; /* of the job at hand */
     /* Called before a job's finals, in which the job needs no compiler; NULL: not called */
     int (*before_finals)(void *user, const struct tuning_job *job, struct error *error);
+    /* Called when the GPUs are done with a job that has no error; NULL: not called */
+    void (*measured)(void *user, const struct tuning_job *job);
     /* Something that the user should know; NULL: nobody is told */
     void (*notice)(void *user, const struct error *notice);
-    void *user; /* of both */
+    void *user; /* of all three */
 };
 
 /*

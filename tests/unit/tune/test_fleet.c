@@ -6,7 +6,9 @@
 #include "unit/tune/tuning_fixture.h"
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 /* Opens the problem on the first GPU and screens; the outcome of every variant must be known then. */
 static void screen(struct tuning_fixture *fixture)
@@ -476,6 +478,21 @@ static void so_many_gpus_have_to_be_listed(void **state)
     assert_int_equal(system("rm -f requests"), 0);
 }
 
+/* Built with the address sanitizer, they are waited for, one after the other. */
+static void workers_end_while_the_run_goes_on(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 1, "", "us = 20");
+#if !defined __SANITIZE_ADDRESS__
+    siginfo_t ended;
+    fleet_end_begin(&fixture.fleet);
+    assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT), 0);
+    assert_int_equal(ended.si_status, SIGKILL);
+#endif
+    fixture_end(&fixture);
+}
+
 static void ignore(void *user, const struct error *notice)
 {
     (void)user;
@@ -524,6 +541,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_check_that_fails_costs_nothing),
         SCRATCH_TEST(a_single_variant_is_done_once),
         SCRATCH_TEST(what_was_known_of_gpus_is_put_right_at_once),
+        SCRATCH_TEST(workers_end_while_the_run_goes_on),
         SCRATCH_TEST(so_many_gpus_have_to_be_listed),
         SCRATCH_TEST(a_run_never_waits_for_its_own_lock),
         cmocka_unit_test(gpus_are_alike_if_all_but_their_clocks_agree),

@@ -12,7 +12,8 @@ struct observed {
     size_t studies;
     size_t tuned_entries[8]; /* in the tuned INI when that study was done */
     size_t fail_at;          /* the study that cannot be reported, from 1; 0: none */
-    struct run *run;         /* for reading, until it is released */
+    size_t ended_at; /* the study during whose report the device worker ends, from 1; 0: none */
+    struct run *run; /* for reading, until it is released */
     struct error error;
 };
 
@@ -42,11 +43,24 @@ static void notice(void *user, const struct error *error)
                    error->message);
 }
 
+/* That a worker ends about now, or that none has ended. With the address sanitizer all end later. */
+static void assert_worker_ends(bool ends)
+{
+#if defined __SANITIZE_ADDRESS__
+    ends = false;
+#endif
+    siginfo_t ended = {0};
+    assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT | (ends ? 0 : WNOHANG)), 0);
+    assert_int_equal(ended.si_pid != 0, ends);
+}
+
 static int study_done(void *user, const struct study *study, struct error *error)
 {
     struct observed *observed = user;
     assert_true(study->complete || study->result_count == 0);
     observed->tuned_entries[observed->studies++] = count_tuned_entries();
+    if (observed->ended_at > 0)
+        assert_worker_ends(observed->studies == observed->ended_at);
     if (observed->studies == observed->fail_at)
         return error_set(error, ERROR_RECORD, "no report");
     return 0;
@@ -161,6 +175,19 @@ static void every_outcome_once(void **state)
     assert_true(winner_us(&end) == 27);
     assert_int_equal(observed.tuned_entries[0], 1);
     assert_string_equal(observed.notices, "");
+    release(&end);
+}
+
+/* The driver takes its time for that. */
+static void the_device_worker_ends_while_the_last_study_is_stored(void **state)
+{
+    (void)state;
+    struct observed observed = {.ended_at = 2};
+    scripted_worker_script("");
+    fixture_files("n = 1, 2\nus = 20, 30", 0.5);
+    struct end end = run_with((struct run_options){.quiet = true}, &observed);
+    check_end(&end, &observed);
+    assert_int_equal(observed.studies, 2);
     release(&end);
 }
 
@@ -610,6 +637,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(every_outcome_once),
+        SCRATCH_TEST(the_device_worker_ends_while_the_last_study_is_stored),
         SCRATCH_TEST(a_kill_at_any_request_changes_nothing),
         SCRATCH_TEST(a_death_at_any_request_costs_one_variant),
         SCRATCH_TEST(a_higher_limit_tries_again_what_timed_out),
