@@ -183,6 +183,15 @@ int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
     return status;
 }
 
+int compile_pool_start(struct compile_pool *pool, struct error *error)
+{
+    struct compile_place *place;
+    int status = 0;
+    while (status == 0 && free_places(place = choose_place(pool)) > 0)
+        status = add_worker(pool, place, error);
+    return pool->worker_count > 0 ? 0 : status;
+}
+
 static void take_from(struct compile_worker **workers, size_t *count,
                       const struct compile_worker *worker)
 {
@@ -468,6 +477,11 @@ void compile_pool_drop(struct compile_pool *pool, struct compile_job *job)
 size_t compile_pool_held(const struct compile_pool *pool)
 {
     return pool->held_count;
+}
+
+size_t compile_pool_waiting(const struct compile_pool *pool)
+{
+    return pool->queue_count;
 }
 
 uint64_t compile_pool_done_count(const struct compile_pool *pool)

@@ -5,6 +5,7 @@
 #include "compile/compile_worker.h"
 #include "template/source.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -130,6 +131,20 @@ static struct cubin_cache_contents contents_of(const struct scan *scan)
         if (i == 0 || scan->entries[i].used_s < contents.oldest_s)
             contents.oldest_s = scan->entries[i].used_s;
     return contents;
+}
+
+bool cubin_cache_is_new(const char *folder)
+{
+    char *path = alloc_format("%s/cubin", folder);
+    DIR *directory = opendir(path);
+    bool new = directory != NULL || errno == ENOENT;
+    const struct dirent *entry;
+    while (new &&directory != NULL && (entry = readdir(directory)) != NULL)
+        new = strlen(entry->d_name) != 2 || strspn(entry->d_name, hex_digits) != 2;
+    if (directory != NULL)
+        (void)closedir(directory);
+    free(path);
+    return new;
 }
 
 int cubin_cache_measure(const char *folder, struct cubin_cache_contents *contents,

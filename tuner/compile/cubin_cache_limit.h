@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,9 @@ struct cubin_cache_contents {
     uint64_t bytes;   /* of the entries */
     int64_t oldest_s; /* last use of the least recently used entry, in seconds since 1970 */
 };
+
+/* Whether nothing was ever put into the cache; false if it cannot be read. */
+bool cubin_cache_is_new(const char *folder);
 
 /* Scans the cache; a missing folder is an empty cache. Returns 0 or ERROR_RECORD. */
 int cubin_cache_measure(const char *folder, struct cubin_cache_contents *contents,

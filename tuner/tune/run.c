@@ -98,6 +98,8 @@ static int start_workers(struct run *run, struct error *error)
     if (status == 0 && !run->environment.static_mode)
         status =
             fleet_start(&run->fleet, chosen_devices(run), run->options.nodes, &run->loop, error);
+    if (status == 0 && cubin_cache_is_new(run->cache)) /* ready when the driver has the GPU */
+        status = compile_pool_start(run->pool, error);
     return status;
 }
 
@@ -259,12 +261,20 @@ static void pass_doubt(void *user, const struct tuning_job *job, const struct co
                              job->study.result_count - job->known_count);
 }
 
+/* Hands out jobs now and then while many are being requested, if there are enough for all workers. */
+static int hand_out(struct run *run, size_t requests, struct error *error)
+{
+    bool due = requests % 32 == 0 &&
+               compile_pool_waiting(run->pool) >= 2 * compile_pool_workers(run->pool);
+    return due ? event_loop_step(&run->loop, 0, error) : 0;
+}
+
 /* Requests compile jobs for each group in turn, so that none waits for those of the others. */
 static int compile_first(struct run *run, struct error *error)
 {
     int status = 1;
-    while (status == 1) {
-        status = 0;
+    for (size_t requests = 1; status == 1; requests++) {
+        status = hand_out(run, requests, error);
         for (size_t i = 0; i < run->group_count && status >= 0; i++) {
             int requested = compile_ahead_next(&run->groups[i].ahead, error);
             status = requested != 0 ? requested : status;

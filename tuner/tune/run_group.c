@@ -133,7 +133,9 @@ int run_group_plan(struct run_group *group, struct tuning_job *jobs, size_t *tot
                                .job_count = group->job_count,
                                .workers = compile_pool_workers(run->pool),
                                .sample = run->environment.static_mode ? STATIC_SAMPLE : 0};
-    return status;
+    if (status != 0 || run->environment.static_mode || run_group_is_done(group))
+        return status;
+    return tune_job_request_support(run->pool, group->environment.gpu.arch, &group->support, error);
 }
 
 static bool is_to_do(const struct tuning_job *job)
@@ -300,10 +302,8 @@ static void pass_notice(void *user, const struct error *notice)
 static int begin(struct run_group *group, struct tuning *tuning, struct error *error)
 {
     struct run *run = group->run;
-    int status =
-        tune_job_request_support(run->pool, group->environment.gpu.arch, &tuning->support, error);
-    if (status == 0)
-        status = prepare_from(group, 0, error);
+    tuning->support = group->support;
+    int status = prepare_from(group, 0, error);
     timings_stage(&run->timings, TIMING_CONTEXT);
     return status != 0 ? status : team_confirm(&group->team, run->cache, error);
 }

@@ -63,6 +63,7 @@ struct run_group {
     struct tuning_job *jobs;        /* one for each kernel and problem; a part of the run's */
     size_t job_count;
     struct compile_ahead ahead;
+    struct compile_job *support; /* the tuner's own kernels; NULL: there is nothing to do */
     struct run_limits limits;
 };
 

@@ -298,6 +298,25 @@ static void no_more_workers_than_allowed(void **state)
     end(&fixture);
 }
 
+/* Before there is any job for them. */
+static void all_workers_start_at_once_if_asked(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "", 3, 10);
+    assert_int_equal(compile_pool_start(fixture.pool, &fixture.error), 0);
+    while (scripted_worker_count("compiler") < 3)
+        assert_int_equal(event_loop_step(&fixture.loop, clock_ns() + 1000000, &fixture.error), 0);
+    for (int i = 1; i <= 6; i++)
+        (void)request(&fixture, i, false);
+    assert_int_equal(compile_pool_waiting(fixture.pool), 6);
+    for (int i = 1; i <= 6; i++)
+        assert_compiled(&fixture, request(&fixture, i, false));
+    assert_int_equal(compile_pool_waiting(fixture.pool), 0);
+    assert_int_equal(scripted_worker_count("compiler"), 3);
+    end(&fixture);
+}
+
 static void a_thousand_jobs(void **state)
 {
     (void)state;
@@ -645,6 +664,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(what_nobody_wants_any_more_is_not_compiled),
         SCRATCH_TEST(what_others_want_is_compiled_all_the_same),
         SCRATCH_TEST(no_more_workers_than_allowed),
+        SCRATCH_TEST(all_workers_start_at_once_if_asked),
         SCRATCH_TEST(a_thousand_jobs),
         SCRATCH_TEST(an_unknown_architecture_is_refused),
         SCRATCH_TEST(one_that_dies_at_its_greeting_is_replaced),

@@ -334,6 +334,16 @@ static void test_clearing_removes_everything_and_says_what(void **state)
     assert_true(entry_exists(1));
 }
 
+static void test_a_cache_is_new_until_it_has_an_entry(void **state)
+{
+    (void)state;
+    assert_true(cubin_cache_is_new("c"));
+    run(0, 100);
+    assert_true(cubin_cache_is_new("c"));
+    make_entry(1, 10, 0);
+    assert_false(cubin_cache_is_new("c"));
+}
+
 static void test_a_missing_cache_is_empty_and_stays_missing(void **state)
 {
     (void)state;
@@ -430,6 +440,7 @@ int main(void)
         SCRATCH_TEST(test_a_size_file_that_is_a_link_is_not_followed),
         SCRATCH_TEST(test_temporaries_that_were_left_go_after_a_day),
         SCRATCH_TEST(test_clearing_removes_everything_and_says_what),
+        SCRATCH_TEST(test_a_cache_is_new_until_it_has_an_entry),
         SCRATCH_TEST(test_a_missing_cache_is_empty_and_stays_missing),
         SCRATCH_TEST(test_a_cache_that_cannot_be_written_is_left_alone),
         SCRATCH_TEST(test_reading_is_use_noted_to_the_hour),

@@ -191,6 +191,18 @@ static void the_device_worker_ends_while_the_last_study_is_stored(void **state)
     release(&end);
 }
 
+/* The driver answers when two compile workers are ready. */
+static void with_nothing_compiled_all_compile_workers_start_at_once(void **state)
+{
+    (void)state;
+    struct observed observed;
+    struct end end = run("device 1 after 2 compiler\n", "us = 20, 30", &observed);
+    check_end(&end, &observed);
+    assert_true(winner_us(&end) == 20);
+    assert_int_equal(scripted_worker_count("device"), 1);
+    release(&end);
+}
+
 /* Each of these ends a worker once, from outside: nothing of it is left in the results. */
 static void a_kill_at_any_request_changes_nothing(void **state)
 {
@@ -638,6 +650,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(every_outcome_once),
         SCRATCH_TEST(the_device_worker_ends_while_the_last_study_is_stored),
+        SCRATCH_TEST(with_nothing_compiled_all_compile_workers_start_at_once),
         SCRATCH_TEST(a_kill_at_any_request_changes_nothing),
         SCRATCH_TEST(a_death_at_any_request_costs_one_variant),
         SCRATCH_TEST(a_higher_limit_tries_again_what_timed_out),
