@@ -3,6 +3,7 @@
 #include "base/json_text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,4 +216,26 @@ int gpu_from_json(const json_t *object, struct gpu *gpu, struct error *error)
     }
     *gpu = read;
     return 0;
+}
+
+static bool are_close(int64_t a, int64_t b)
+{
+    return fabs((double)a - (double)b) <= 0.01 * (double)(a > b ? a : b);
+}
+
+/* Clocks may differ a little; everything else is what variants are chosen by. */
+static bool have_alike_attributes(const struct gpu *a, const struct gpu *b)
+{
+    bool alike = true;
+    for (int i = 0; i < GPU_ATTRIBUTE_COUNT; i++)
+        alike = alike && (i == GPU_clock_khz || i == GPU_memory_clock_khz
+                              ? are_close(a->attributes[i], b->attributes[i])
+                              : a->attributes[i] == b->attributes[i]);
+    return alike;
+}
+
+bool gpu_alike(const struct gpu *a, const struct gpu *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->arch, b->arch) == 0 &&
+           a->memory_bytes == b->memory_bytes && have_alike_attributes(a, b);
 }

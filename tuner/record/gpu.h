@@ -13,6 +13,7 @@
 #include "template/value.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gpu {
@@ -47,6 +48,10 @@ void gpu_bindings(const struct gpu *gpu, struct bindings *bindings);
 
 /* The memory's theoretical bandwidth. */
 double gpu_memory_gb_per_s(const struct gpu *gpu);
+
+/* Whether two GPUs are of one model, so that times on one say what they are on the other: the same
+ * name, architecture, memory and attributes, and clocks within 1 %. */
+bool gpu_alike(const struct gpu *a, const struct gpu *b);
 
 /* Convert to a JSON object (a new reference) and back. gpu_from_json() returns 0, or ERROR_WORKER
  * with the name of the missing member. */

@@ -130,12 +130,24 @@ static void take_origin(struct environment *environment, sqlite3_stmt *row)
     environment->command = alloc_string(get_text(row, 5));
 }
 
-/* Puts the checksums right of what a statement of that name finds by `id`. */
-static int seal(struct record *record, enum statement name, int64_t id, struct error *error)
+/* Runs a statement that takes an id alone, such as one that puts checksums right. */
+static int by_id(struct record *record, enum statement name, int64_t id, struct error *error)
 {
     struct query query = query_begin(record, name);
     query_integer(&query, id);
     return query_run(&query, NULL, error);
+}
+
+/* The latest study of the same subject on the same model of GPU, which its name alone does not say. */
+static int find_study(struct query *query, const struct gpu *gpu)
+{
+    struct gpu measured;
+    int status;
+    do
+        status = query_step(query);
+    while (status == SQLITE_ROW && !(gpu_from_text(&measured, get_text(query->statement, 12)) &&
+                                     gpu_alike(&measured, gpu)));
+    return status;
 }
 
 /* Looks for an earlier study of the same subject; `*id` is 0 where there is none. */
@@ -144,7 +156,7 @@ static int take_up(struct record *record, struct study *study, const char *probl
 {
     struct query query = query_begin(record, STATEMENT_FIND_STUDY);
     put_subject(&query, study, problem);
-    int status = query_step(&query);
+    int status = find_study(&query, &study->environment.gpu);
     int result = 0;
     bool complete = false;
     int64_t winner = 0;
@@ -184,7 +196,9 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
     if (result == 0 && *id == 0)
         result = add_study(record, study, problem, id, error);
     if (result == 0)
-        result = seal(record, STATEMENT_SEAL_STUDY, *id, error);
+        result = by_id(record, STATEMENT_TAKE_TURN, *id, error);
+    if (result == 0)
+        result = by_id(record, STATEMENT_SEAL_STUDY, *id, error);
     free(problem);
     return record_end(record, result, error);
 }
@@ -192,20 +206,14 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
 /* Takes the verdict back; the checksums are the caller's to put right. */
 static int withdraw(struct record *record, int64_t study_id, struct error *error)
 {
-    struct query study = query_begin(record, STATEMENT_REOPEN_STUDY);
-    query_integer(&study, study_id);
-    int result = query_run(&study, NULL, error);
-    if (result != 0)
-        return result;
-    struct query variants = query_begin(record, STATEMENT_CLEAR_MARKS);
-    query_integer(&variants, study_id);
-    return query_run(&variants, NULL, error);
+    int result = by_id(record, STATEMENT_REOPEN_STUDY, study_id, error);
+    return result != 0 ? result : by_id(record, STATEMENT_CLEAR_MARKS, study_id, error);
 }
 
 static int seal_all(struct record *record, int64_t study_id, struct error *error)
 {
-    int result = seal(record, STATEMENT_SEAL_STUDY, study_id, error);
-    return result != 0 ? result : seal(record, STATEMENT_SEAL_VARIANTS, study_id, error);
+    int result = by_id(record, STATEMENT_SEAL_STUDY, study_id, error);
+    return result != 0 ? result : by_id(record, STATEMENT_SEAL_VARIANTS, study_id, error);
 }
 
 int record_reopen(struct record *record, int64_t study_id, struct error *error)
@@ -401,7 +409,7 @@ static int store_result(struct record *record, int64_t study_id, const struct re
         status = drop_samples(record, variant, phase, error);
     if (status == 0)
         status = store_samples(record, variant, result, phase, error);
-    return status != 0 ? status : seal(record, STATEMENT_SEAL_VARIANT, variant, error);
+    return status != 0 ? status : by_id(record, STATEMENT_SEAL_VARIANT, variant, error);
 }
 
 int record_result(struct record *record, int64_t study_id, const struct result *result,
@@ -434,9 +442,7 @@ static int drop_earlier(struct record *record, const struct study *study, const 
     int status = query_run(&find, &id, error);
     if (status != 0 || id == 0)
         return status;
-    struct query drop = query_begin(record, STATEMENT_DROP_STUDY);
-    query_integer(&drop, id);
-    return query_run(&drop, NULL, error);
+    return by_id(record, STATEMENT_DROP_STUDY, id, error);
 }
 
 int record_import(struct record *record, const struct study *study, struct error *error)
@@ -449,6 +455,8 @@ int record_import(struct record *record, const struct study *study, struct error
     result = drop_earlier(record, study, problem, error);
     if (result == 0)
         result = add_study(record, study, problem, &id, error);
+    if (result == 0)
+        result = by_id(record, STATEMENT_TAKE_TURN, id, error);
     for (size_t i = 0; i < study->result_count && result == 0; i++)
         result = store_result(record, id, &study->results[i], "screening", error);
     if (result == 0)

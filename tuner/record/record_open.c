@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 10         /* to be raised whenever the tables or the checksums change */
+#define SCHEMA_VERSION 11         /* to be raised whenever the tables or the checksums change */
 #define CHECKED_PAGES 16384 /* 64 MiB: larger files' structure is not checked at every start */
 #define BUSY_MS 10000
 #define BUSY_PAUSE_MS 10
@@ -59,7 +59,8 @@ static const char schema[] =
     " other_processes INTEGER," /* on the GPU, the most at once */
     " complete INTEGER NOT NULL,"
     " winner INTEGER REFERENCES variant (id),"
-    " gpus TEXT," /* if several measured it: a JSON array */
+    " gpus TEXT,"                       /* if several measured it: a JSON array */
+    " turn INTEGER NOT NULL DEFAULT 0," /* the higher, the later it was tuned or imported */
     " checksum INTEGER);"
     "CREATE INDEX study_subject ON study (kernel, gpu, problem);"
     "CREATE TABLE variant ("

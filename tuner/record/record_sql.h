@@ -14,7 +14,7 @@
     "description,"                                                                                 \
     " driver, nvrtc, autotune, host, date, command, gpu_details, points, rejected,"                \
     " empty_kernel_ns, empty_batch_ns, dropped_samples, throttled_samples, sm_clock_mhz,"          \
-    " other_processes, complete, winner, tool, rejected_estimated, gpus)"
+    " other_processes, complete, winner, tool, rejected_estimated, gpus, turn)"
 #define VARIANT_HASH                                                                               \
     "row_hash(id, study, parameters, outcome, reason, limit_s, phase, median_ns, low_ns, high_ns," \
     " minimum_ns, relative_iqr, samples, runs, bytes, operations, registers, spill_bytes,"         \
@@ -31,11 +31,12 @@
     X(FIND_STUDY,                                                                                  \
       "SELECT id, complete, winner, empty_kernel_ns, date, command,"                               \
       " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, "                       \
-      "empty_batch_ns, gpus FROM study"                                                            \
+      "empty_batch_ns, gpus, gpu_details FROM study"                                               \
       " WHERE kernel = ? AND problem = ? AND gpu = ? AND arch = ? AND mode = ?"                    \
       " AND cache = ? AND template_hash = ? AND data_hash = ? AND driver = ? AND nvrtc = ?"        \
       " AND tool = ?"                                                                              \
-      " ORDER BY id DESC LIMIT 1")                                                                 \
+      " ORDER BY id DESC")                                                                         \
+    X(TAKE_TURN, "UPDATE study SET turn = (SELECT max(turn) + 1 FROM study) WHERE id = ?")         \
     X(ADD_STUDY,                                                                                   \
       "INSERT INTO study (kernel, problem, gpu, arch, mode, cache, template_hash, data_hash,"      \
       " driver, nvrtc, tool, template, description, autotune, host, date, command,"                \
@@ -56,7 +57,8 @@
       " gpu_details, points, rejected, empty_kernel_ns, complete, winner,"                         \
       " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, empty_batch_ns,"        \
       " tool, rejected_estimated, gpus FROM study WHERE id IN"                                     \
-      " (SELECT max(id) FROM study GROUP BY kernel, problem, gpu, arch, mode, cache, tool)"        \
+      " (SELECT id FROM (SELECT id, max(turn) FROM study"                                          \
+      " GROUP BY kernel, problem, gpu, arch, mode, cache, tool))"                                  \
       " ORDER BY kernel, gpu, arch, mode, id")                                                     \
     X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?")                   \
     X(PUT_VARIANT,                                                                                 \

@@ -6,7 +6,6 @@
 #include "tune/gpu_places.h"
 #include "tune/lock_worker.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,28 +183,6 @@ int fleet_lock(struct fleet *fleet, bool no_wait, const struct fleet_notice *not
     free(gpus);
     *waited_ns = clock_ns() - since_ns;
     return status;
-}
-
-static bool are_close(int64_t a, int64_t b)
-{
-    return fabs((double)a - (double)b) <= 0.01 * (double)(a > b ? a : b);
-}
-
-/* Clocks may differ a little; everything else is what variants are chosen by. */
-static bool have_alike_attributes(const struct gpu *a, const struct gpu *b)
-{
-    bool alike = true;
-    for (int i = 0; i < GPU_ATTRIBUTE_COUNT; i++)
-        alike = alike && (i == GPU_clock_khz || i == GPU_memory_clock_khz
-                              ? are_close(a->attributes[i], b->attributes[i])
-                              : a->attributes[i] == b->attributes[i]);
-    return alike;
-}
-
-bool fleet_alike(const struct gpu *a, const struct gpu *b)
-{
-    return strcmp(a->name, b->name) == 0 && strcmp(a->arch, b->arch) == 0 &&
-           a->memory_bytes == b->memory_bytes && have_alike_attributes(a, b);
 }
 
 struct hang_times fleet_hangs(const struct fleet *fleet)

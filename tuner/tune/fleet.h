@@ -79,8 +79,4 @@ int fleet_lock(struct fleet *fleet, bool no_wait, const struct fleet_notice *not
  * the most. */
 struct hang_times fleet_hangs(const struct fleet *fleet);
 
-/* Whether two GPUs are of one model, so that times on one say what they are on the other: the same
- * name, architecture and memory, and clocks within 1 %. */
-bool fleet_alike(const struct gpu *a, const struct gpu *b);
-
 #endif

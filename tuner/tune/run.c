@@ -133,7 +133,7 @@ static int find_group(struct run *run, const struct fleet_gpu *gpu, struct run_g
     for (size_t i = 0; i < run->group_count; i++) {
         const struct gpu *other = &run->groups[i].environment.gpu;
         *group = &run->groups[i];
-        bool alike = fleet_alike(&gpu->gpu, other);
+        bool alike = gpu_alike(&gpu->gpu, other);
         if (alike && strcmp(gpu->gpu.driver, other->driver) != 0)
             return refuse_driver(gpu, team_lead(&(*group)->team), error);
         if (alike)

@@ -435,6 +435,17 @@ static void change_gpu(struct study *study)
     strcpy(study->environment.gpu.name, "NVIDIA A100");
 }
 
+/* Such as another card, or a part of one, that is sold under the same name. */
+static void change_sm_count(struct study *study)
+{
+    study->environment.gpu.attributes[GPU_sm_count]--;
+}
+
+static void change_memory(struct study *study)
+{
+    study->environment.gpu.memory_bytes /= 2;
+}
+
 static void test_takes_up_the_same_subject_only(void **state)
 {
     (void)state;
@@ -448,6 +459,8 @@ static void test_takes_up_the_same_subject_only(void **state)
     assert_false(taken_up(record, change_cache, false));
     assert_false(taken_up(record, change_mode, false));
     assert_false(taken_up(record, change_gpu, false));
+    assert_false(taken_up(record, change_sm_count, false));
+    assert_false(taken_up(record, change_memory, false));
     assert_true(taken_up(record, change_nothing, false));
     assert_false(taken_up(record, change_nothing, true));
     record_close(record);
@@ -550,6 +563,25 @@ static void test_reads_the_latest_study_of_each_subject_in_order(void **state)
     assert_int_equal(studies[2].winner, 3);
     for (size_t i = 0; i < count; i++)
         study_release(&studies[i]);
+    free(studies);
+    record_close(record);
+}
+
+/* A template that is changed and changed back has two studies. */
+static void test_the_latest_study_is_the_one_tuned_last(void **state)
+{
+    (void)state;
+    struct record *record = open_record("record.sqlite");
+    assert_true(taken_up(record, change_nothing, false));
+    assert_false(taken_up(record, change_template, false));
+    assert_true(taken_up(record, change_nothing, false));
+    struct study *studies = NULL;
+    size_t count = 0;
+    struct error error;
+    check(record_studies(record, &studies, &count, &error), &error);
+    assert_int_equal(count, 1);
+    assert_int_not_equal(studies[0].template_hash[0], 'f');
+    study_release(&studies[0]);
     free(studies);
     record_close(record);
 }
@@ -904,6 +936,7 @@ int main(void)
         SCRATCH_TEST(test_keeps_the_samples_of_both_phases),
         SCRATCH_TEST(test_views_answer_a_users_questions),
         SCRATCH_TEST(test_reads_the_latest_study_of_each_subject_in_order),
+        SCRATCH_TEST(test_the_latest_study_is_the_one_tuned_last),
         SCRATCH_TEST(test_foreign_files_are_kept),
         SCRATCH_TEST(test_a_newer_record_is_refused_and_left_alone),
         SCRATCH_TEST(test_an_older_record_is_set_aside_whole),

@@ -416,21 +416,21 @@ static void gpus_are_alike_if_all_but_their_clocks_agree(void **state)
     (void)state;
     const struct gpu first = gpu_of("sm_90", "A");
     struct gpu second = first;
-    assert_true(fleet_alike(&first, &second));
+    assert_true(gpu_alike(&first, &second));
     second.attributes[GPU_clock_khz] = first.attributes[GPU_clock_khz] * 1009 / 1000;
-    assert_true(fleet_alike(&first, &second));
+    assert_true(gpu_alike(&first, &second));
     second.attributes[GPU_clock_khz] = first.attributes[GPU_clock_khz] * 102 / 100;
-    assert_false(fleet_alike(&first, &second));
+    assert_false(gpu_alike(&first, &second));
     second = first;
     second.memory_bytes /= 2;
-    assert_false(fleet_alike(&first, &second));
+    assert_false(gpu_alike(&first, &second));
     second = first;
     second.attributes[GPU_sm_count]--;
-    assert_false(fleet_alike(&first, &second));
+    assert_false(gpu_alike(&first, &second));
     second = gpu_of("sm_90", "B");
-    assert_false(fleet_alike(&first, &second));
+    assert_false(gpu_alike(&first, &second));
     second = gpu_of("sm_80", "A");
-    assert_false(fleet_alike(&first, &second));
+    assert_false(gpu_alike(&first, &second));
 }
 
 /* As after a job scheduler gave the same places to other GPUs. */
