@@ -262,3 +262,15 @@ INI
     equal "$(count outcome measured)" 24
     equal "$(count winner 1)" 2
 }
+
+@test "a run on another GPU of the model compares its times with those of earlier runs" {
+    stand_in "devices=2" "noise=0" 1.base_ns=15000
+    printf '[scale]\nn = 2^14\nblock_size = 64, 1024\nnum_load = 1, 4\n' | sweep
+    autotune --config sweep.ini --device 0
+    exits 0
+    printf '[scale]\nn = 2^14\nblock_size = 64, 256, 1024\nnum_load = 1, 4\n' | sweep
+    autotune --config sweep.ini --device 1
+    exits 0
+    has results/tuned.ini "parameter.block_size = 256" "parameter.num_load = 1"
+    has out "finals on GPU-010203" "GPU-00010203"
+}

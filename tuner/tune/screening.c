@@ -1,5 +1,6 @@
 #include "tune/screening.h"
 
+#include "tune/earlier_gpus.h"
 #include "tune/screening_run.h"
 #include "tune/tuning.h"
 #include "tune/twins.h"
@@ -48,6 +49,35 @@ static int ask_again(struct screening *screening, size_t index, struct error *er
                : 0;
 }
 
+/* Times a few variants again whose times are another GPU's, from earlier runs. */
+static int screen_again(struct tuning *tuning, struct tuning_job *job,
+                        const struct earlier_times *times, struct error *error)
+{
+    struct screening screening = {.tuning = tuning, .job = job, .samples = SCREENING_SAMPLES};
+    int status = 0;
+    screening.short_ns = has_batches(&job->study) ? TUNING_COMPARABLE_NS : TUNING_SHORT_NS;
+    for (size_t i = 0; i < times->count && status == 0; i++)
+        status = ask_again(&screening, times->fastest[i].index, error);
+    if (status == 0)
+        return screening_run(&screening, error);
+    screening_queue_release(&screening.queue);
+    return status;
+}
+
+/* Makes times of earlier runs comparable, if other GPUs took them. */
+static int screen_earlier(struct tuning *tuning, struct tuning_job *job, struct error *error)
+{
+    struct earlier_times times;
+    int status = 0;
+    while (status == 0 && earlier_gpus_next(tuning->team, &job->study, &times)) {
+        status = screen_again(tuning, job, &times, error);
+        if (status == 0)
+            earlier_gpus_judge(tuning->team, &job->study, &times);
+        team_describe(tuning->team, &job->study);
+    }
+    return status;
+}
+
 /* Once one variant is batched: those that were sampled singly and could be compared with it. */
 static int screen_alike(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
@@ -93,6 +123,8 @@ static int screen_closer(struct tuning *tuning, struct tuning_job *job, struct e
 int screening_hold(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     int status = screen_pending(tuning, job, error);
+    if (status == 0)
+        status = screen_earlier(tuning, job, error);
     if (status == 0)
         status = screen_alike(tuning, job, error);
     return status != 0 ? status : screen_closer(tuning, job, error);

@@ -21,6 +21,7 @@ void team_add(struct team *team, struct fleet_gpu *gpu)
 void team_release(struct team *team)
 {
     gpu_comparison_release(&team->comparison);
+    free(team->earlier);
     free(team->gpus);
     *team = (struct team){0};
 }
@@ -224,6 +225,9 @@ int team_open(struct team *team, struct event_loop *loop, const struct gpu_probl
     team->problem.shared = team->count > 1;
     gpu_comparison_release(&team->comparison);
     gpu_comparison_init(&team->comparison, team->count);
+    free(team->earlier);
+    team->earlier = NULL;
+    team->earlier_count = 0;
     int status = restart_if_broken(team_lead(team), error);
     struct fleet_gpu **gpus = alloc_zeroed(team->count, sizeof *gpus);
     for (size_t i = 0; i < team->count && status == 0; i++) {
@@ -264,7 +268,7 @@ static bool describes(const struct team *team, const struct study *study, size_t
 
 void team_describe_one(const struct team *team, size_t place, struct study *study)
 {
-    if (place == team->lead || !describes(team, study, team->lead) ||
+    if (place == team->lead || team->earlier_count > 0 || !describes(team, study, team->lead) ||
         !describes(team, study, place))
         team_describe(team, study);
     else
@@ -272,12 +276,28 @@ void team_describe_one(const struct team *team, size_t place, struct study *stud
                              &study->gpus[described_at(team, place)]);
 }
 
+/* The team's own figures go before those of a comparison with earlier times. */
+static void describe_earlier(const struct earlier_gpu *earlier, struct study *study)
+{
+    size_t i = 0;
+    while (i < study->gpu_count && strcmp(study->gpus[i].uuid, earlier->uuid) != 0)
+        i++;
+    struct study_gpu *gpu =
+        i < study->gpu_count ? &study->gpus[i] : ARRAY_APPEND(study->gpus, study->gpu_count);
+    if (gpu->ratio > 0)
+        return;
+    (void)snprintf(gpu->uuid, sizeof gpu->uuid, "%s", earlier->uuid);
+    gpu->compared = earlier->compared;
+    gpu->spread = earlier->spread;
+    gpu->ratio = earlier->ratio * study_gpus_ratio(study->gpus, study->gpu_count, earlier->lead);
+}
+
 void team_describe(const struct team *team, struct study *study)
 {
     free(study->gpus);
     study->gpus = NULL;
     study->gpu_count = 0;
-    for (size_t i = 0; i < team->count && team->count > 1; i++) {
+    for (size_t i = 0; i < team->count && team->count + team->earlier_count > 1; i++) {
         size_t place = i == 0 ? team->lead : i <= team->lead ? i - 1 : i;
         struct study_gpu *gpu = ARRAY_APPEND(study->gpus, study->gpu_count);
         (void)snprintf(gpu->uuid, sizeof gpu->uuid, "%s", team->gpus[place]->gpu.uuid);
@@ -285,6 +305,8 @@ void team_describe(const struct team *team, struct study *study)
         if (i == 0)
             gpu->ratio = 1;
     }
+    for (size_t i = 0; i < team->earlier_count; i++)
+        describe_earlier(&team->earlier[i], study);
 }
 
 struct study_gpu *team_find(const struct fleet_gpu *gpu, struct study *study)

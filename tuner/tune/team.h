@@ -16,6 +16,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A GPU that is not at hand, or was not compared in this run, and whose times are in the record. */
+struct earlier_gpu {
+    char uuid[GPU_UUID_BYTES];
+    char lead[GPU_UUID_BYTES]; /* the GPU that it was compared with */
+    size_t compared;           /* variants */
+    double ratio, spread;      /* as in struct study_gpu */
+};
+
 /* Zeroed has no GPU. The GPUs are the fleet's. */
 struct team {
     struct fleet_gpu **gpus;
@@ -23,6 +31,8 @@ struct team {
     size_t lead;
     struct gpu_problem problem;       /* the one at hand */
     struct gpu_comparison comparison; /* on this problem */
+    struct earlier_gpu *earlier;      /* on this problem: see earlier_gpus.h */
+    size_t earlier_count;
     int64_t patience_ns; /* until then, on clock_ns(), a GPU that opens it is waited for at least */
 };
 
@@ -70,8 +80,8 @@ int team_await(struct event_loop *loop, struct fleet_gpu *gpu, int64_t until_ns,
 /* Opens the problem at hand on a GPU, if it is not open yet. Errors as gpu_client_open(). */
 int team_join(const struct team *team, struct fleet_gpu *gpu, struct error *error);
 
-/* Puts into study->gpus what is known of the team's GPUs, the leading one first; nothing if there is
- * only one. */
+/* Puts into study->gpus what is known of the team's GPUs, the leading one first, and of earlier ones;
+ * nothing if there is only one. */
 void team_describe(const struct team *team, struct study *study);
 
 /* The same after a comparison on the GPU at that place alone: with many GPUs, it takes much less time. */
