@@ -331,6 +331,16 @@ constrained() {
     whole_again
 }
 
+@test "a constraint on the compiled kernel that is added rules out what has failed as well" {
+    printf '[scale]\nn = 2^10\nblock_size = 64\nmode = good, wrong\n' | sweep
+    autotune --config sweep.ini --format csv
+    equal "$(count outcome wrong_result)" 1
+    echo 'constraint = registers > 200 or mode == "good"' >>sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome constraint)" 1
+}
+
 @test "a narrowed sweep that is interrupted does not spoil the verdict of the whole" {
     autotune --config "$sweeps/scale.ini"
     exits 0

@@ -707,6 +707,13 @@ static int lose_worker(struct compile_pool *pool, struct compile_worker *worker,
                      "see why");
 }
 
+/* The worker cannot be relied on after that; nor is the source to blame, so that it is not refused. */
+static bool is_out_of_memory(const struct compile_worker *worker, const json_t *message)
+{
+    struct error reason;
+    return worker->job != NULL && message_error(message, &reason) == ERROR_MEMORY;
+}
+
 /* Takes one message: returns 1, 0 if it makes no sense, or an error that ends the run. */
 static int take_message(struct compile_pool *pool, struct compile_worker *worker,
                         const json_t *message, struct error *error)
@@ -728,8 +735,11 @@ static int take_messages(struct event_source *source, struct error *error)
     if (status != 1)
         return lose_worker(pool, worker, NULL, error);
     while ((status = channel_next(&worker->worker.channel, &message, NULL)) == 1) {
-        status = take_message(pool, worker, message, error);
+        bool out_of_memory = is_out_of_memory(worker, message);
+        status = out_of_memory ? 0 : take_message(pool, worker, message, error);
         json_decref(message);
+        if (out_of_memory)
+            return lose_worker(pool, worker, "ran out of memory", error);
         if (status < 0)
             return status;
         if (status == 0)

@@ -177,23 +177,25 @@ static int send_ready(struct channel *channel, const struct nvrtc *nvrtc, struct
                         error);
 }
 
-/*
- * Limits the worker's address space to 4 GiB, or $AUTOTUNE_COMPILE_MEMORY_MB, so that compiling one
- * variant (with an enormous unroll) cannot take all of the machine's memory. No limit under a
- * sanitizer, which reserves more than that for itself.
- */
-static void limit_memory(void)
+int compile_worker_memory_mb(void)
 {
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    return 0;
+#else
     const char *text = getenv("AUTOTUNE_COMPILE_MEMORY_MB");
     char *end = NULL;
     long stated = text != NULL ? strtol(text, &end, 10) : 0;
-    rlim_t megabytes = end != NULL && *end == '\0' && stated > 0 && stated < 1 << 30
-                           ? (rlim_t)stated
-                           : DEFAULT_MEMORY_MB;
-    struct rlimit limit = {megabytes << 20, megabytes << 20};
-    (void)setrlimit(RLIMIT_AS, &limit);
+    return end != NULL && *end == '\0' && stated > 0 && stated < 1 << 30 ? (int)stated
+                                                                         : DEFAULT_MEMORY_MB;
 #endif
+}
+
+static void limit_memory(void)
+{
+    rlim_t bytes = (rlim_t)compile_worker_memory_mb() << 20;
+    struct rlimit limit = {bytes, bytes};
+    if (bytes > 0)
+        (void)setrlimit(RLIMIT_AS, &limit);
 }
 
 /* Keeps the memory that one compilation frees for the next: the kernel clears each page that it

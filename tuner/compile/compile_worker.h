@@ -12,6 +12,13 @@
 /* Suffix of a temporary file beside `output`; a killed worker may leave it behind. */
 #define COMPILE_WORKER_TEMPORARY ".pch"
 
+/*
+ * How much address space a worker may use, in MiB, so that compiling one variant (with an enormous
+ * unroll) cannot take all of the machine's memory: $AUTOTUNE_COMPILE_MEMORY_MB, or 4 GiB. 0: there is no
+ * limit, under a sanitizer, which reserves more than that for itself.
+ */
+int compile_worker_memory_mb(void);
+
 /* Serves requests until the channel closes. Returns 0, or an error that it has also sent. */
 int compile_worker_run(struct channel *channel, struct error *error);
 

@@ -239,6 +239,9 @@ static int compile(const struct program *program, const struct program_options *
                                                         (const char *const *)list.items);
     text_list_release(&list);
     compilation->log = read_log(program);
+    if (result == NVRTC_ERROR_OUT_OF_MEMORY ||
+        strstr(compilation->log, "catastrophic error: out of memory\n") != NULL)
+        return error_set(error, ERROR_MEMORY, "the compiler ran out of memory");
     if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION) {
         explain_entry(compilation);
         return 0;

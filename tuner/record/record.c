@@ -352,6 +352,10 @@ static int store_variant(struct record *record, int64_t study_id, const struct r
         query_real(&query, result->limit_s);
     else
         query_null(&query);
+    if (result->limit_mb > 0)
+        query_integer(&query, result->limit_mb);
+    else
+        query_null(&query);
     query_text(&query, phase);
     put_summary(&query, &result->time);
     query_real(&query, result->bytes);
@@ -530,6 +534,7 @@ static int read_result(struct record *record, sqlite3_stmt *row, struct result *
     get_string(row, 28, result->run_hash, sizeof result->run_hash);
     result->seen_s = sqlite3_column_double(row, 29);
     get_string(row, 30, result->gpu, sizeof result->gpu);
+    result->limit_mb = sqlite3_column_int(row, 31);
     return read_samples(record, id, get_text(row, 4), result, error);
 }
 

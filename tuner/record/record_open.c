@@ -70,6 +70,7 @@ static const char schema[] =
     " outcome TEXT NOT NULL,"
     " reason TEXT,"
     " limit_s REAL,"                /* that it missed; NULL: its outcome is final */
+    " limit_mb INTEGER,"            /* that its compiler exceeded, perhaps; NULL: as above */
     " phase TEXT NOT NULL,"         /* of the times: screening or finals */
     " gpu TEXT NOT NULL,"           /* the UUID of the one that took them; '': none */
     " screening_gpu TEXT NOT NULL," /* of the one that took the samples of the screening */

@@ -16,7 +16,8 @@
     " empty_kernel_ns, empty_batch_ns, dropped_samples, throttled_samples, sm_clock_mhz,"          \
     " other_processes, complete, winner, tool, rejected_estimated, gpus, turn)"
 #define VARIANT_HASH                                                                               \
-    "row_hash(id, study, parameters, outcome, reason, limit_s, phase, median_ns, low_ns, high_ns," \
+    "row_hash(id, study, parameters, outcome, reason, limit_s, limit_mb, phase, median_ns, "       \
+    "low_ns, high_ns,"                                                                             \
     " minimum_ns, relative_iqr, samples, runs, bytes, operations, registers, spill_bytes,"         \
     " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"         \
     " blocks_per_sm, occupancy, limiters, finalist, tied, judged, run_hash, seen_s, gpu, "         \
@@ -62,8 +63,8 @@
       " ORDER BY kernel, gpu, arch, mode, id")                                                     \
     X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?")                   \
     X(PUT_VARIANT,                                                                                 \
-      "INSERT INTO variant (study, parameters, outcome, reason, limit_s, phase, median_ns, "       \
-      "low_ns,"                                                                                    \
+      "INSERT INTO variant (study, parameters, outcome, reason, limit_s, limit_mb, phase, "        \
+      "median_ns, low_ns,"                                                                         \
       " high_ns, minimum_ns, relative_iqr, samples, bytes, operations, finalist, tied, runs,"      \
       " run_hash, seen_s, gpu, screening_gpu, registers, spill_bytes, stack_bytes, "               \
       "static_shared_bytes, "                                                                      \
@@ -71,11 +72,11 @@
       " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters, judged)"                   \
       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " \
       "?, ?, "                                                                                     \
-      "?, ?, "                                                                                     \
+      "?, ?, ?, "                                                                                  \
       "0)"                                                                                         \
       " ON CONFLICT (study, parameters) DO UPDATE SET outcome = excluded.outcome,"                 \
-      " reason = excluded.reason, limit_s = excluded.limit_s, phase = excluded.phase, median_ns "  \
-      "= excluded.median_ns,"                                                                      \
+      " reason = excluded.reason, limit_s = excluded.limit_s, limit_mb = excluded.limit_mb,"       \
+      " phase = excluded.phase, median_ns = excluded.median_ns,"                                   \
       " low_ns = excluded.low_ns, high_ns = excluded.high_ns,"                                     \
       " minimum_ns = excluded.minimum_ns, relative_iqr = excluded.relative_iqr,"                   \
       " samples = excluded.samples, bytes = excluded.bytes, operations = excluded.operations,"     \
@@ -92,7 +93,8 @@
       "SELECT id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"     \
       " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"   \
       " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
-      " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s, gpu FROM variant"   \
+      " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s, gpu, limit_mb "     \
+      "FROM variant"                                                                               \
       " WHERE study = ? AND judged >= ? ORDER BY id")                                              \
     X(FIND_NEAR, "SELECT id FROM study WHERE (kernel = ?1 OR template = ?2) AND mode = 'measured'" \
                  " AND id <> ?3 AND id >= ?4 AND EXISTS"                                           \

@@ -55,6 +55,7 @@ struct result {
     char *reason;   /* why it failed, or a duplicate's twin; NULL: nothing to say */
     double limit_s; /* the time limit that it missed: a run that allows more tries it again. 0: its
                        outcome is final */
+    int limit_mb;   /* the same for the memory that the compiler could use when it crashed */
     char run_hash[HASH_BYTES]; /* of its machine code and launches; "": not known */
     size_t twin;               /* of a duplicate: see study_link_twins() */
     struct kernel_stats stats;

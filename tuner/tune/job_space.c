@@ -77,9 +77,11 @@ static void stored_results_release(struct stored_results *stored)
     free(stored->winner);
 }
 
-/* Whether this run allows more time than the one that gave the variant up. */
+/* Whether this run allows more time or memory than the one that gave the variant up. */
 static bool deserves_another_try(const struct tuning_job *job, const struct result *result)
 {
+    if (result->limit_mb > 0 && job->compile_memory_mb > result->limit_mb)
+        return true;
     double limit_s =
         result->outcome == OUTCOME_COMPILE_ERROR ? job->compile_timeout_s : job->launch_timeout_s;
     return result->limit_s > 0 && limit_s > result->limit_s;
@@ -121,6 +123,11 @@ static bool is_decided_alike(const struct tuning_job *job, const struct result *
             return false;
         (void)error_set(&reason, ERROR_CONFIG, "%s", expression_text(kernel->constraints[index]));
         return strcmp(result->reason, error_text(&reason, text)) == 0;
+    case OUTCOME_WRONG_RESULT: /* these were run, and so not ruled out before */
+    case OUTCOME_FAULT:
+    case OUTCOME_TIMEOUT:
+    case OUTCOME_LOAD_ERROR:
+        return status == 0 && allowed;
     case OUTCOME_INVALID:
         return status != 0 || !is_of_sweep(job, result);
     default:

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "compile/compile_worker.h"
 #include "record/record_near.h"
 #include "record/tuned_file.h"
 #include "template/problem_check.h"
@@ -71,6 +72,7 @@ static int make_job(struct run_group *group, const struct sweep_kernel *kernel,
     tuning_job_init(job, kernel, problem, &group->environment);
     job->compile_timeout_s = run->sweep->compile_timeout_s;
     job->launch_timeout_s = run->sweep->launch_timeout_s;
+    job->compile_memory_mb = compile_worker_memory_mb();
     job->watch = &run->watch;
     int status =
         record_begin(run->record, &job->study, run->options.remeasure, &job->record_id, error);

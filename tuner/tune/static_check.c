@@ -79,6 +79,10 @@ bool static_check_variant(struct tuning_job *job, size_t index)
         tuning_job_give_up(job, index, compile->invalid ? OUTCOME_INVALID : OUTCOME_COMPILE_ERROR,
                            reason.message, compile->timed_out ? job->compile_timeout_s : 0,
                            compile->killed);
+        /* a compiler that crashed may have needed more memory */
+        if (compile->failure[0] != '\0' && !compile->invalid && !compile->timed_out &&
+            !compile->killed)
+            job->study.results[index].limit_mb = job->compile_memory_mb;
         if (!compile->invalid)
             note_compiled(job, reason.message);
         return false;

@@ -294,6 +294,7 @@ void tuning_job_conclude(struct tuning_job *job, size_t index, enum outcome outc
     free(result->reason);
     result->reason = reason != NULL && reason[0] != '\0' ? alloc_string(reason) : NULL;
     result->limit_s = 0;
+    result->limit_mb = 0;
     if (result->seen_s <= 0)
         result->seen_s = (double)(clock_ns() - job->begin_ns) * 1e-9;
     job->known_count += !job->known[index];

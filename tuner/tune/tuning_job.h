@@ -43,6 +43,7 @@ struct tuning_job {
         *reference;           /* the source with its defaults; NULL where no reference needs it */
     double compile_timeout_s; /* of this run; set after tuning_job_init() */
     double launch_timeout_s;
+    int compile_memory_mb; /* 0: there is no limit */
     int64_t record_id;
     bool refused;      /* it does not fit in the GPU's memory, or was not prepared */
     bool not_prepared; /* its reference fails, for example */
