@@ -381,6 +381,25 @@ C
     ./use | cmp - chosen
 }
 
+@test "a section whose name is given twice is skipped by look-ups and by export, and no cover is left out in silence" {
+    cover tuned.ini 2026-11-22T03:00:00Z
+    cp tuned.ini twice.ini
+    sed -e 's/^gpu = .*/gpu = Beta/' -e 's/^rule.1 = .*/rule.1 = 1/; /^rule.[2-9] = /d' tuned.ini >>twice.ini
+    autotune explain -k scale -t twice.ini -g Beta --arch sm_90 --n 4096 --limit cover
+    exits 1
+    has err "is given twice"
+    autotune export --header --tuned twice.ini
+    exits 0
+    has err "is given twice"
+    lacks out "scale_cover_2"
+    sed '/^driver = /d' tuned.ini >old.ini # which look-ups do not need
+    autotune explain -k scale -t old.ini -g Alpha --n 4096 --limit cover
+    exits 0
+    autotune export --header --tuned old.ini
+    exits 2
+    has err "has no key 'driver'"
+}
+
 @test "export refuses rows of different versions, and questions that are none" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
     tuned tuned.ini 00000002 Beta 86 2048 9000 2026-01-01T00:00:00Z fedcba9876543210fedcba9876543210

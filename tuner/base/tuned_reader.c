@@ -300,6 +300,12 @@ static int read_entry(struct ini_reader *ini, const char *key, const char *value
     return skip_if_bad(reader, read_key(reader, key, &item));
 }
 
+int tuned_reader_fail_twice(struct tuned_reader *reader, const char *section)
+{
+    return ini_reader_fail(&reader->ini, "section '%s' is given twice; put its keys in one place",
+                           section);
+}
+
 static int read_sections(struct tuned_reader *reader, const char *text, size_t length)
 {
     reader->ini = (struct ini_reader){.section = open_section, .entry = read_entry, .user = reader};

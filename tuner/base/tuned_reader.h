@@ -156,6 +156,9 @@ struct tuned_reader {
     struct cover_section *storage; /* for covers; NULL before the first */
 };
 
+/* What begin() returns for a section whose name an earlier section has. */
+int tuned_reader_fail_twice(struct tuned_reader *reader, const char *section);
+
 /*
  * Reads the text (from ini_reader_load(), for example). Unknown keys are ignored, so that newer files
  * can be read. A section that cannot be used is skipped. Returns 0, an enum ini_reader_status or a

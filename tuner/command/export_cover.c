@@ -175,14 +175,20 @@ static int put_function(FILE *stream, const char *name, const struct tuned_entry
 
 /* --- covers --- */
 
-/* The entry of a configuration's section; NULL if the tuner skips what libtuned does not. */
+/* The entry of a configuration's section. NULL with an error if the tuner skips what libtuned does not,
+ * such as a section that lacks the driver's version: left out, it would change the others' numbers. */
 static const struct tuned_entry *entry_of(const struct tuned_file *tuned,
-                                          const struct tuned_configuration *configuration)
+                                          const struct tuned_configuration *configuration,
+                                          struct error *error)
 {
+    const char *section = configuration->section;
     for (size_t i = 0; i < tuned->count; i++)
-        if (strcmp(tuned->entries[i].section, configuration->section) == 0 &&
-            tuned->entries[i].cover != NULL)
+        if (strcmp(tuned->entries[i].section, section) == 0 && tuned->entries[i].cover != NULL)
             return &tuned->entries[i];
+    (void)error_set(error, ERROR_CONFIG, "section '%s' cannot be exported", section);
+    for (size_t i = 0; i < tuned->skipped_count && error != NULL; i++)
+        if (strcmp(tuned->skipped[i].section, section) == 0)
+            *error = tuned->skipped[i].reason;
     return NULL;
 }
 
@@ -226,9 +232,11 @@ int export_covers(FILE *stream, const struct tuned_table *table, const struct tu
     for (; (next = tuned_at(table, index)) != NULL && status == 0; index++) {
         if (strcmp(next->kernel, kernel) != 0)
             break;
-        const struct tuned_entry *entry = next->number == 1 ? entry_of(tuned, next) : NULL;
-        if (entry == NULL)
+        if (next->number != 1)
             continue;
+        const struct tuned_entry *entry = entry_of(tuned, next, error);
+        if (entry == NULL)
+            return ERROR_CONFIG;
         if (number++ == 0)
             put_helpers(stream);
         status = write_cover(stream, next, entry, number, error);

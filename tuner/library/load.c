@@ -150,6 +150,9 @@ static int begin_section(struct tuned_reader *reader, const char *name)
                                 .first_problem = table->problems.count};
     if (table->count == table->room)
         return ini_reader_no_memory(&reader->ini);
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->configurations[i].section, name) == 0)
+            return tuned_reader_fail_twice(reader, name);
     return take_text(reader, name, &loading->configuration.section);
 }
 

@@ -107,8 +107,7 @@ static int begin_section(struct tuned_reader *reader, const char *section)
     reading->is_entry = find_section(tuned, section) == tuned->count;
     reading->lines[reading->section_line] = LINE_HEADING;
     if (!reading->is_entry)
-        return ini_reader_fail(&reader->ini,
-                               "section '%s' is given twice; put its keys in one place", section);
+        return tuned_reader_fail_twice(reader, section);
     ARRAY_APPEND(tuned->entries, tuned->count)->section = alloc_string(section);
     return 0;
 }
