@@ -9,13 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* {"autotune_cubin":1,"line_hash":"32 digits",… */
+/* {"autotune_cubin":2,"line_hash":"32 digits",… */
+#define ENTRY "entry"
 enum { HASH_AT = 33, DIGITS = HASH_BYTES - 1 };
 
-static void put_hash(char *at, const void *bytes, size_t size)
+static void put_hash(char *at, const char *name, const void *bytes, size_t size)
 {
     struct hash *hash = hash_new();
     char digits[HASH_BYTES];
+    if (name != NULL)
+        hash_add_text(hash, name);
     hash_add(hash, bytes, size);
     hash_finish(hash, digits);
     memcpy(at, digits, DIGITS);
@@ -30,8 +33,8 @@ static void repair(char *bytes, size_t size)
     size_t line = (size_t)(end - bytes);
     char *found = memmem(bytes, line, key, sizeof key - 1);
     if (found != NULL && (size_t)(end - found) > sizeof key + DIGITS)
-        put_hash(found + sizeof key - 1, end + 1, size - line - 1);
-    put_hash(bytes + HASH_AT, bytes + HASH_AT + DIGITS, line - HASH_AT - DIGITS);
+        put_hash(found + sizeof key - 1, NULL, end + 1, size - line - 1);
+    put_hash(bytes + HASH_AT, ENTRY, bytes + HASH_AT + DIGITS, line - HASH_AT - DIGITS);
 }
 
 static bool is_accepted(const char *bytes, size_t size)
@@ -39,7 +42,7 @@ static bool is_accepted(const char *bytes, size_t size)
     struct compilation compilation;
     struct error error = {0};
     bool found = false;
-    int status = cubin_cache_read(fuzz_file("entry", bytes, size), &compilation, &found, &error);
+    int status = cubin_cache_read(fuzz_file(ENTRY, bytes, size), &compilation, &found, &error);
     FUZZ_REQUIRE(status == 0);
     if (found && compilation.cubin != NULL)
         for (size_t i = 0; i < compilation.kernel_count; i++)

@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 /*
- * An entry begins with these bytes; the digits of the hash of the rest of the line follow, then the
- * rest, which completes a JSON object. Change the number whenever the meaning of an entry changes.
+ * An entry begins with these bytes; the digits of the hash of its file's name and the rest of the line
+ * follow, then the rest, which completes a JSON object. Change the number whenever the meaning of an entry changes.
  */
-#define FORMAT "1"
+#define FORMAT "2"
 static const char line_start[] = "{\"autotune_cubin\":" FORMAT ",\"line_hash\":\"";
 enum { LINE_START_BYTES = sizeof line_start - 1, HASH_DIGITS = HASH_BYTES - 1 };
 
@@ -36,6 +36,16 @@ enum { USE_RESOLUTION_S = 60 * 60, ENTRY_BYTES_MAX = 512 << 20 };
     X(shared_bytes, long, LONG_MAX)                                                                \
     X(barriers, int, INT_MAX)                                                                      \
     X(max_threads_per_block, int, INT_MAX)
+
+/* An entry that lies under another's name is damaged, too. */
+static void hash_line(const char *path, const char *rest, size_t length, char digits[HASH_BYTES])
+{
+    const char *slash = strrchr(path, '/');
+    struct hash *hash = hash_new();
+    hash_add_text(hash, slash != NULL ? slash + 1 : path);
+    hash_add(hash, rest, length);
+    hash_finish(hash, digits);
+}
 
 /* --- names ------------------------------------------------------------------------------------ */
 
@@ -83,6 +93,7 @@ char *cubin_cache_path(const char *folder, const char *key)
 
 /* An open entry, whole in memory. */
 struct entry {
+    const char *path;
     int file;
     char *bytes;
     size_t count;
@@ -114,13 +125,13 @@ static int read_entry(struct entry *entry)
 }
 
 /* The header as an object, a new reference; NULL where a byte of the line is not as written. */
-static json_t *parse_line(const char *line, size_t length)
+static json_t *parse_line(const char *path, const char *line, size_t length)
 {
     const size_t rest_at = LINE_START_BYTES + HASH_DIGITS;
     if (length <= rest_at || memcmp(line, line_start, LINE_START_BYTES) != 0)
         return NULL;
     char digits[HASH_BYTES];
-    hash_of(line + rest_at, length - rest_at, digits);
+    hash_line(path, line + rest_at, length - rest_at, digits);
     if (memcmp(line + LINE_START_BYTES, digits, HASH_DIGITS) != 0)
         return NULL;
     return json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
@@ -172,7 +183,7 @@ static bool parse_entry(const struct entry *entry, bool whole, struct compilatio
         return false;
     const char *image = end + 1;
     size_t image_bytes = entry->count - (size_t)(image - entry->bytes);
-    json_t *header = parse_line(entry->bytes, (size_t)(end - entry->bytes));
+    json_t *header = parse_line(entry->path, entry->bytes, (size_t)(end - entry->bytes));
     const json_t *kernels = json_object_get(header, "kernels");
     const char *log = json_string_value(json_object_get(header, "log"));
     const char *checksum = json_string_value(json_object_get(header, "cubin_hash"));
@@ -228,7 +239,7 @@ static int read_path(const char *path, bool whole, struct compilation *compilati
 {
     *compilation = (struct compilation){0};
     *found = false;
-    struct entry entry = {.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    struct entry entry = {.path = path, .file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (entry.file < 0 && (errno == ENOENT || errno == ENOTDIR))
         return 0;
     if (entry.file < 0 && is_no_file(errno)) {
@@ -315,7 +326,7 @@ int cubin_cache_write(const char *path, const struct compilation *compilation, s
         return status;
     char *rest = line_rest(compilation);
     char digits[HASH_BYTES];
-    hash_of(rest, strlen(rest), digits);
+    hash_line(path, rest, strlen(rest), digits);
     fprintf(file.stream, "%s%s%s\n", line_start, digits, rest);
     free(rest);
     if (compilation->cubin != NULL)

@@ -124,6 +124,16 @@ static void instructions_come_back_with_their_kernel(void **state)
     compilation_release(&read);
 }
 
+static void an_entry_under_another_name_is_damaged(void **state)
+{
+    struct compilation written = sample(), read;
+    (void)state;
+    assert_int_equal(cubin_cache_write("cache/cubin/ab/other", &written, NULL), 0);
+    assert_int_equal(rename("cache/cubin/ab/other", ENTRY), 0);
+    assert_false(read_entry(&read));
+    compilation_release(&read);
+}
+
 static void a_refused_program_is_kept_with_its_log(void **state)
 {
     struct compilation written = {.log = alloc_string("k.cu(1): error: expected a \";\"")}, read;
@@ -367,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(an_entry_comes_back_whole),
         IN_FOLDER(instructions_come_back_with_their_kernel),
+        IN_FOLDER(an_entry_under_another_name_is_damaged),
         IN_FOLDER(a_refused_program_is_kept_with_its_log),
         IN_FOLDER(a_long_log_is_whole),
         IN_FOLDER(a_log_that_is_no_utf8_keeps_its_ascii),
