@@ -156,7 +156,7 @@ static bool has_values(const struct bindings *values, const struct bindings *wan
     bool has = true;
     for (size_t i = 0; i < wanted->count && has; i++) {
         const struct value *value = bindings_find(values, wanted->items[i].name);
-        has = value != NULL && value_equal(*value, wanted->items[i].value);
+        has = value != NULL && value_alike(*value, wanted->items[i].value);
     }
     return has;
 }

@@ -260,7 +260,7 @@ bool tuned_entry_same_kernel(const struct tuned_entry *a, const struct tuned_ent
 {
     return strcmp(a->kernel, b->kernel) == 0 && strcmp(a->gpu, b->gpu) == 0 &&
            strcmp(a->arch, b->arch) == 0 && (a->cover != NULL) == (b->cover != NULL) &&
-           bindings_match(&a->problem, &b->problem);
+           bindings_alike(&a->problem, &b->problem);
 }
 
 size_t tuned_file_find(const struct tuned_file *tuned, const struct tuned_entry *entry)

@@ -43,6 +43,15 @@ bool value_equal(struct value a, struct value b)
     return false;
 }
 
+bool value_alike(struct value a, struct value b)
+{
+    if (a.kind == VALUE_REAL && b.kind == VALUE_INTEGER)
+        return value_alike(b, a);
+    if (a.kind == VALUE_INTEGER && b.kind == VALUE_REAL)
+        return !((double)a.as.integer < b.as.real) && !((double)a.as.integer > b.as.real);
+    return value_equal(a, b);
+}
+
 char *value_text(struct value value, char buffer[VALUE_TEXT_BYTES])
 {
     switch (value.kind) {
@@ -152,16 +161,27 @@ bool bindings_equal(const struct bindings *a, const struct bindings *b)
     return true;
 }
 
-bool bindings_match(const struct bindings *a, const struct bindings *b)
+static bool have_same(const struct bindings *a, const struct bindings *b,
+                      bool (*same)(struct value, struct value))
 {
     if (a->count != b->count)
         return false;
     for (size_t i = 0; i < a->count; i++) {
         const struct value *other = bindings_find(b, a->items[i].name);
-        if (other == NULL || !value_equal(a->items[i].value, *other))
+        if (other == NULL || !same(a->items[i].value, *other))
             return false;
     }
     return true;
+}
+
+bool bindings_match(const struct bindings *a, const struct bindings *b)
+{
+    return have_same(a, b, value_equal);
+}
+
+bool bindings_alike(const struct bindings *a, const struct bindings *b)
+{
+    return have_same(a, b, value_alike);
 }
 
 void bindings_release(struct bindings *bindings)

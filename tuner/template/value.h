@@ -33,6 +33,10 @@ struct value value_boolean(bool boolean);
 /* Equal in kind and content; words by their letters. */
 bool value_equal(struct value a, struct value b);
 
+/* The same, but a whole number is alike a real one of the same size: 10000 and 1e4. A look-up takes them for
+ * one problem; a compiler need not. */
+bool value_alike(struct value a, struct value b);
+
 /* "256", "0.5" (shortest that reads back the same), "last_block", "true". Returns `buffer`. */
 #define VALUE_TEXT_BYTES (LITERAL_WORD_LETTERS + 1)
 char *value_text(struct value value, char buffer[VALUE_TEXT_BYTES]);
@@ -71,7 +75,9 @@ void bindings_copy(struct bindings *to, const struct bindings *from); /* `to` is
 void bindings_append(struct bindings *to, const struct bindings *from);
 bool bindings_equal(const struct bindings *a, const struct bindings *b); /* the same order, too */
 bool bindings_match(const struct bindings *a, const struct bindings *b); /* in any order */
-void bindings_release(struct bindings *bindings);                        /* leaves it empty */
+/* bindings_match() with value_alike() */
+bool bindings_alike(const struct bindings *a, const struct bindings *b);
+void bindings_release(struct bindings *bindings); /* leaves it empty */
 
 /* "block_size=256 num_load=4"; a new string. */
 char *bindings_text(const struct bindings *bindings);

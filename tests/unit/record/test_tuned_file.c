@@ -245,6 +245,23 @@ static void test_a_section_is_only_a_name(void **state)
     tuned_file_release(&tuned);
 }
 
+/* As to a look-up. */
+static void test_a_number_is_the_same_however_it_is_written(void **state)
+{
+    (void)state;
+    struct tuned_file tuned = {0};
+    struct tuned_entry old = fixture_entry();
+    struct tuned_entry new = fixture_entry();
+    bindings_set(&old.problem, "n", value_real(1e4));
+    bindings_set(&new.problem, "n", value_integer(10000));
+    new.registers = 99;
+    tuned_file_merge(&tuned, &old);
+    tuned_file_merge(&tuned, &new);
+    assert_int_equal(tuned.count, 1);
+    assert_int_equal(tuned.entries[0].registers, 99);
+    tuned_file_release(&tuned);
+}
+
 static void test_missing_file_is_no_entries(void **state)
 {
     (void)state;
@@ -784,6 +801,7 @@ int main(void)
         SCRATCH_TEST(test_merging_replaces_the_same_section_only),
         SCRATCH_TEST(test_missing_file_is_no_entries),
         SCRATCH_TEST(test_a_section_is_only_a_name),
+        SCRATCH_TEST(test_a_number_is_the_same_however_it_is_written),
         SCRATCH_TEST(test_refuses_damaged_files_at_their_line),
         SCRATCH_TEST(test_refuses_lines_that_readers_cut),
         SCRATCH_TEST(test_long_commands_are_cut_to_their_line),
