@@ -1,6 +1,6 @@
 /*
- * Outcomes: every variant ends with exactly one. To add one, add a line to OUTCOMES; the reports,
- * the record and the summary follow.
+ * Outcomes: every variant ends with exactly one. To add one, add a line to OUTCOMES and its name in
+ * T4 to t4_invalidity() (report/t4.c); the record and the other reports need no change.
  */
 #ifndef AUTOTUNE_OUTCOME_H
 #define AUTOTUNE_OUTCOME_H
