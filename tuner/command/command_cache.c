@@ -58,8 +58,8 @@ int command_cache(int argc, const char **argv, struct error *error)
         argc, argv, table,
         "cache [--clear]\n\n"
         "Shows the cache of compiled variants, or empties it.\n\n"
-        "When a run makes it larger than 2048 MiB, or AUTOTUNE_CACHE_MB if that is set,\n"
-        "the least recently used variants are removed.\n\n"
+        "When a run makes the cache larger than 2048 MiB, or than AUTOTUNE_CACHE_MB if\n"
+        "that is set, the least recently used variants are removed.\n\n"
         "Example: autotune cache --clear",
         error);
     if (status != 0)

@@ -159,7 +159,7 @@ int command_emit(int argc, const char **argv, struct error *error)
             taken.argc, taken.argv, table,
             "emit --kernel NAME [--set NAME=VALUE...] [OPTION...]\n\n"
             "Writes the source, PTX, cubin or machine code of one variant. Needs no GPU.\n\n"
-            "Example: autotune emit --kernel reduce_sum --set block_size=256 --ptx --arch sm_90",
+            "Example: autotune emit --kernel reduce_sum --set block_size=256 --ptx",
             error);
     if (status == 0)
         status = emit(&emission, &taken.values, error);

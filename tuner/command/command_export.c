@@ -310,7 +310,7 @@ int command_export(int argc, const char **argv, struct error *error)
             "export --header|--definitions [--VALUE NUMBER...] [OPTION...]\n\n"
             "Writes tuned configurations for applications that compile ahead of time.\n\n"
             "Example: autotune export --header --output tuned_kernels.h\n"
-            "Example: autotune export --header --kernel reduce_sum --gpu \"NVIDIA H200\" --n 2^24",
+            "Example: autotune export --header -k reduce_sum --gpu \"NVIDIA H200\" --n 2^24",
             error);
     if (status == 0)
         status = export_file(&export, &taken.values, error);

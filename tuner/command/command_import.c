@@ -183,8 +183,8 @@ int command_import(int argc, const char **argv, struct error *error)
                     "T1: the folder to write (default: the current one)", "DIR"),
         option_text("results", 'r', &options.shared.results,
                     "T4: the folder of the record (default: results)", "DIR"),
-        option_text("tool", 0, &options.tool, "T4: who measured (default: as its metadata says)",
-                    "NAME"),
+        option_text("tool", 0, &options.tool,
+                    "T4: the tool that measured (default: as its metadata says)", "NAME"),
         option_text("gpu", 'g', &options.gpu, "T4: the GPU (default: as its metadata says)",
                     "NAME"),
         option_record_on_network(&options.shared),
@@ -192,9 +192,10 @@ int command_import(int argc, const char **argv, struct error *error)
     int status = command_parse_arguments(
         argc, argv, table,
         "import FILE\n\n"
-        "Reads a file of Kernel Tuner, KTT or BAT. T1, their input, is written as a\n"
-        "template and a sweep; what the file does not say is left as a gap, marked\n"
-        "TODO. T4, their results, go into the record as those of another tool.\n\n"
+        "Reads a file of Kernel Tuner, KTT or BAT. A T1 file, their input, is converted\n"
+        "to a template and a sweep; what it does not say is left as a gap, marked TODO.\n"
+        "The results in a T4 file go into the record, under the name of the tool that\n"
+        "measured them.\n\n"
         "Example: autotune import gemm.json",
         &files, error);
     if (status == 0)

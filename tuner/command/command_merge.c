@@ -173,7 +173,7 @@ int command_merge(int argc, const char **argv, struct error *error)
         "cache state, the first of these rules that applies decides which one is kept:\n"
         "  another version of the template  the later one\n"
         "  interrupted tuning               the complete one\n"
-        "  another driver or NVRTC          the one for the newer\n"
+        "  another driver or NVRTC          the one from the newer version\n"
         "  batches of runs, single runs     the later one\n"
         "  the same configuration, or tied  the later one\n"
         "  faster by more than noise        the faster one\n"

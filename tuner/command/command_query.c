@@ -24,12 +24,13 @@ void command_query_options(struct command_query *query, struct poptOption table[
         option_text("arch", 'a', &query->arch,
                     "the GPU's architecture, if autotune does not know its name", "sm_XX"),
         option_text("limit", 'l', &query->limit,
-                    "how far the answer may be from the question: exact, cover, size, gpu, family "
-                    "or defaults (default: defaults)",
+                    "the last rule that may give the answer: exact, cover, size, gpu, family or "
+                    "defaults (default: defaults)",
                     "RULE"),
-        option_text("cache", 0, &query->cache,
-                    "cold or warm: which one to take if the file has both (default: cold)",
-                    "STATE"),
+        option_text(
+            "cache", 0, &query->cache,
+            "cold or warm: which configuration to take if the file has both (default: cold)",
+            "STATE"),
         POPT_TABLEEND};
     _Static_assert(sizeof options / sizeof *options == QUERY_OPTIONS + 1, "QUERY_OPTIONS is wrong");
     memcpy(table, options, sizeof options);

@@ -60,13 +60,13 @@ int command_report(int argc, const char **argv, struct error *error)
     struct study *studies = NULL;
     size_t count = 0;
     enum report_format format;
-    int status = command_parse(argc, argv, table,
-                               "report [OPTION...]\n\n"
-                               "Prints the stored results again, or writes them as a page with\n"
-                               "charts. Needs no GPU.\n\n"
-                               "Example: autotune report --kernel reduce_sum --format html "
-                               "--output reduce_sum.html",
-                               error);
+    int status = command_parse(
+        argc, argv, table,
+        "report [OPTION...]\n\n"
+        "Prints the stored results again, or writes them as a page with charts. Needs\n"
+        "no GPU.\n\n"
+        "Example: autotune report --kernel reduce_sum --format html --output sum.html",
+        error);
     if (status != 0)
         goto done;
     status = command_check(&options, false, &format, error);

@@ -196,8 +196,9 @@ int command_run(int argc, const char **argv, struct error *error)
         status = command_parse(
             taken.argc, taken.argv, table,
             "run {--kernel NAME | --template FILE} [OPTION...]\n\n"
-            "Runs one variant: compiles it, verifies its result and times it. Prints the\n"
-            "elements that differ. Needs no sweep file, and stores nothing.\n\n"
+            "Runs one variant: compiles it, verifies its result and times it. If the result\n"
+            "is wrong, prints elements that differ from what is expected. Needs no sweep\n"
+            "file, and stores nothing.\n\n"
             "Example: autotune run --kernel reduce_sum --set block_size=256 --set n=2^20",
             error);
     if (status == 0)

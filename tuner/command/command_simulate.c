@@ -227,7 +227,7 @@ int command_simulate(int argc, const char **argv, struct error *error)
         option_number("batch", '\0', &options.batch,
                       "how many points are proposed at a time (default: 1)"),
         option_text("known", '\0', &options.known,
-                    "results of another GPU or problem to begin with: a T4 file", "FILE"),
+                    "begin with the results of another GPU or problem, in a T4 file", "FILE"),
         option_text("strategy", '\0', &options.strategy, "model or random (default: model)",
                     "NAME"),
         option_text("format", 'f', &options.format, "table or csv (default: table)", "FORMAT"),
@@ -237,7 +237,7 @@ int command_simulate(int argc, const char **argv, struct error *error)
         argc, argv, table,
         "simulate FILE... [OPTION...]\n\n"
         "Replays the search on T4 results files in which every point was measured, and\n"
-        "prints how good its best point was after so many evaluations:\n"
+        "prints how good its best point was after each number of evaluations:\n"
         "  share   the fastest point's time over that of the best one found\n"
         "  gap     how much of the way from the median time to the fastest is closed\n"
         "  cpu_us  CPU time that the search took per evaluation, in microseconds\n"

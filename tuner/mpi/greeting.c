@@ -38,7 +38,8 @@ static char *describe_build(const char *program)
 
 /*
  * The cores for compile workers. A rank that is alone on its machine takes all that it may have,
- * whatever mpirun has bound it to; ranks that share one take what they are bound to, or their part.
+ * whatever mpirun has bound it to; ranks that share one take what they are bound to or, if they are
+ * not bound, equal shares.
  */
 static size_t count_cores(const struct peers *peers)
 {
