@@ -94,7 +94,7 @@ static inline struct tuned_value tuned_word(const char *name, const char *word)
     return value;
 }
 
-/* A GPU. Unknown members are 0 or "". */
+/* A GPU. Members that are not known are 0 or "". */
 struct tuned_gpu {
     char name[128];         /* "NVIDIA H200", as the driver calls it */
     int compute_capability; /* 90 for 9.0, 120 for 12.0; a query must set it */
@@ -114,16 +114,17 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
  * How far an answer is from the query, nearest first.
  *
  * GPUs are the same if they have the same name, the same compute capability and, if both are known,
- * the same number of SMs (so a slice of a GPU is another GPU). The distance of two GPUs is the mean
- * of |log2(x / y)| over SMs, L2 and bandwidth, leaving out what is unknown (64 if all is).
+ * the same number of SMs (so a slice of a GPU is another GPU). The distance between two GPUs is the
+ * mean of |log2(x / y)| over SMs, L2 and bandwidth, leaving out what is not known; if nothing is
+ * known, it is 64.
  *
- * The words of a problem must always be the same. The distance of two sizes is the sum over the
- * problem's numbers of |s(x) - s(y)|, with s(x) = sign(x) log2(1 + |x|), so 1 is a factor of two in
- * one number.
+ * The words of a problem must always be the same. The distance between two sizes is the sum over
+ * the problem's numbers of |s(x) - s(y)|, with s(x) = sign(x) log2(1 + |x|), so a factor of two in
+ * one number is a distance of about 1.
  *
  * A cover is a few configurations for a range of problems, with a rule that decides among them. Its
- * distance from every problem in its range is 0. From a problem outside, it is the distance of the
- * nearest measured size, whose fastest configuration is then chosen.
+ * distance from every problem in its range is 0. Its distance from a problem outside the range is
+ * that of the nearest measured size, whose fastest configuration is then chosen.
  *
  * The nearest GPU is chosen first, then the nearest size among its configurations, then the cache
  * state that the query prefers, then a cover, then the first in the file. On the same GPU, a cover
@@ -156,8 +157,8 @@ struct tuned_configuration {
     size_t problem_count;
     const struct tuned_value *parameters;
     size_t parameter_count;
-    const struct tuned_cover *cover; /* that it belongs to; otherwise NULL */
-    int number;                      /* in the cover, from 1; otherwise 0 */
+    const struct tuned_cover *cover; /* the one that it belongs to; NULL: none */
+    int number;                      /* in the cover, from 1; 0 without a cover */
     double median_ns;                /* as measured on that GPU; 0: not known */
     const char *cache;               /* L2 before each sample, "cold" or "warm"; NULL: not known */
     int incomplete;                  /* tuning ended early: the best so far, not the winner */
@@ -173,7 +174,7 @@ struct tuned_range {
 struct tuned_size {
     const double *numbers; /* one for each range, in order */
     size_t fastest;        /* index of the fastest configuration there */
-    double median_ns;      /* of that one */
+    double median_ns;      /* of that configuration */
     double loss_percent;   /* of the rule's choice: 100 * (1 - best time / its time) */
 };
 
@@ -184,10 +185,10 @@ struct tuned_cover {
     const struct tuned_range *ranges;
     size_t range_count;
     const char *constraint;   /* a problem is in the range only if it holds; NULL: none */
-    const char *const *lines; /* of the rule: "2 if waves < 1.5"; the first that holds decides */
+    const char *const *lines; /* the rule's: "2 if waves < 1.5"; the first that holds decides */
     size_t line_count;
     double mean_loss_percent, worst_loss_percent; /* expected in the range */
-    int64_t held_out_sizes;                       /* that this was found from; 0: not known */
+    int64_t held_out_sizes;                       /* on which these were measured; 0: not known */
     const struct tuned_size *sizes;
     size_t size_count;
 };
@@ -261,7 +262,7 @@ struct tuned_match {
     size_t candidates;
     size_t refused_versions;
     size_t refused_gpus;     /* another GPU family, or beyond the limit */
-    size_t refused_problems; /* other words, or a value that only one side has */
+    size_t refused_problems; /* other words, or a value that only query or file has */
 };
 
 /*

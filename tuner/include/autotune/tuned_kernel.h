@@ -17,14 +17,14 @@
  *     tuned_kernels_close(kernels);
  *
  * Hazards:
- * - A kernel is for one problem: another n needs another tuned_kernel_get(). Only scalars on which
- *   nothing but arguments depends can be given at each launch.
+ * - A kernel is for one problem: another n needs another tuned_kernel_get(). A scalar can be given
+ *   at each launch only if nothing but arguments depends on it.
  * - A kernel has its own scratch buffers, so it must not run on two streams at once.
  * - Every call needs the context that was current at tuned_kernels_open().
  * - tuned_kernel_launch() encodes a kernel's tensor maps anew for the caller's buffers each time,
  *   and needs addresses that are multiples of 16. A caller that runs `launches` itself must encode
  *   them with cuTensorMapEncodeTiled(). Kernels with textures or arrays of pointers are refused:
- *   load your source with tuned_module_get(), and make those yourself.
+ *   load your source with tuned_module_get(), and create the textures or arrays yourself.
  * - A template is code: open only bundles that you trust as you trust a library. A bundle that is
  *   merely damaged is refused, and a damaged binary in it is compiled again.
  * - Unlike libtuned, this library ends the process when host memory runs out.
@@ -68,9 +68,9 @@ const char *tuned_origin_text(enum tuned_origin origin);
 enum tuned_access { TUNED_READ, TUNED_WRITE, TUNED_READ_WRITE, TUNED_SCRATCH };
 
 /*
- * A buffer of the kernel. The caller passes all that are not TUNED_SCRATCH and have no address. One
- * with an address is a variable of the loaded module (`symbol` in the template): the caller copies to
- * it before a launch and from it afterwards, as its access says.
+ * A buffer of the kernel. The caller passes every buffer that is not TUNED_SCRATCH and has no
+ * address. A buffer with an address is a variable of the loaded module (`symbol` in the template):
+ * the caller copies to it before a launch and from it afterwards, as its access says.
  */
 struct tuned_kernel_buffer {
     const char *name;
@@ -89,7 +89,7 @@ struct tuned_launch {
     unsigned shared_bytes; /* dynamic; more than 48 KB has been allowed */
     int cooperative;
     unsigned cluster[3];    /* blocks; 1, 1, 1 without clusters */
-    int programmatic;       /* 1: may begin before the launch in front of it has ended */
+    int programmatic;       /* 1: may begin before the previous launch has ended */
     int cluster_scheduling; /* a CUclusterSchedulingPolicy */
     int shared_carveout;    /* per cent of the SM's memory for shared memory; -1: no preference */
 };
@@ -110,8 +110,8 @@ struct tuned_kernel {
 
 /*
  * Looks up `query`, loads the binary, evaluates the launches and makes the scratch buffers. If the
- * query's GPU is NULL, it is the context's. If its template_hash is NULL, it is that of the
- * template, so that configurations of other versions are refused. Returns 0; an error of
+ * query's GPU is NULL, the context's GPU is used. If its template_hash is NULL, the template's is
+ * used, so that configurations of other versions are refused. Returns 0; an error of
  * tuned_find(); TUNED_INVALID if the configuration, tuned for another problem or GPU, violates a
  * constraint of the template here; TUNED_BAD_FILE for an error in the template; TUNED_COMPILER if
  * NVRTC is needed but missing, or refuses the kernel; or TUNED_CUDA if the driver refuses it, or if
