@@ -3,7 +3,8 @@
  * for errors; report.c does at the end.
  *
  * To add a format: a name in report_format and in report.c's table, its function here and its file
- * (html.h and t4.h have headers of their own).
+ * (html.h and t4.h have headers of their own); and its name in command/command.c, in the man page
+ * and in the completions.
  */
 #ifndef AUTOTUNE_REPORT_FORMATS_H
 #define AUTOTUNE_REPORT_FORMATS_H
