@@ -881,7 +881,8 @@ static void test_threads_ask_at_once(void **state)
 
 #define WORLD_TEST(function) cmocka_unit_test_setup_teardown(function, enter, leave)
 
-int main(void)
+/* test_libtuned_kernel [PATTERN]: only the tests whose names match. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_runs_what_was_tuned),
@@ -921,5 +922,6 @@ int main(void)
     }
     free(path);
     (void)setenv("AUTOTUNE_STANDIN", "noise=0.002", 1);
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
