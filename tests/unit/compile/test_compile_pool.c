@@ -455,13 +455,13 @@ static void late_is_in_time_before_the_deadline(void **state)
     end(&fixture);
 }
 
-/* Each job needs two thirds of its limit in CPU time, and gets a fifth of the processor. */
+/* Each job needs a fifth of its limit in CPU time, and gets a ninth of the processor. */
 static void a_busy_machine_is_not_the_variant_s_fault(void **state)
 {
     (void)state;
     struct fixture fixture;
     struct busy_machine machine;
-    start(&fixture, "compile * busy 200\n", 1, 0.3);
+    start(&fixture, "compile * busy 60\n", 1, 0.3);
     (void)request(&fixture, 1, false);
     busy_machine_begin(&machine);
     for (int us = 1; us <= 2; us++)
@@ -476,10 +476,10 @@ static void a_compiler_that_never_ends_does_so_on_a_busy_machine_too(void **stat
     (void)state;
     struct fixture fixture;
     struct busy_machine machine;
-    start(&fixture, "compile 1 busy 100000\n", 1, 0.2);
+    start(&fixture, "compile 1 busy 100000\n", 1, 0.05);
     struct compile_job *job = request(&fixture, 1, false);
     busy_machine_begin(&machine);
-    assert_failed(&fixture, job, "the compiler did not end within 0.2 s");
+    assert_failed(&fixture, job, "the compiler did not end within 0.05 s");
     assert_true(job->timed_out);
     busy_machine_end(&machine);
     end(&fixture);
