@@ -95,7 +95,7 @@ static void write_template(const char *changed)
 }
 
 /* Of the variant with that `p`. */
-static void hash_of(const struct template *template, int64_t p, char digits[HASH_BYTES])
+static void hash_launch_of(const struct template *template, int64_t p, char digits[HASH_BYTES])
 {
     const struct kernel_lookup lookup = {.info = find_info, .blocks_per_sm = find_blocks};
     struct bindings names = {0};
@@ -123,8 +123,8 @@ static bool are_twins(const char *changed)
     write_template(changed);
     if (template_load(&template, "t.ini", &error) != 0)
         fail_msg("%s: line %d: %s", changed, error.line, error.message);
-    hash_of(&template, 1, first);
-    hash_of(&template, 2, second);
+    hash_launch_of(&template, 1, first);
+    hash_launch_of(&template, 2, second);
     template_release(&template);
     return strcmp(first, second) == 0;
 }
