@@ -301,6 +301,23 @@ wrong,wrong_result"
     equal "$(column outcome | head -n 1),$(column reason | head -n 1)" "launch_error,RuntimeFailedConfig"
 }
 
+@test "T4: names in the file cannot control a terminal" {
+    cat >odd.json <<'JSON'
+{"schema_version": "1.0.0",
+ "metadata": {"device": "A\u001b[31m", "kernel": "k\u001b[31m", "autotuner": "T\u001b[31m", "problem": {"n\u001b[31m": 1},
+              "timestamp": "\u001b[31m", "timeunit": "milliseconds"},
+ "results": [{"configuration": {"b\u001b[31m": 64}, "invalidity": "correct", "correctness": 1, "objectives": ["time"],
+              "times": {"runtimes": [0.1]}, "measurements": [{"name": "time", "value": 0.1, "unit": "ms"}]}]}
+JSON
+    autotune import odd.json
+    exits 0
+    lacks out "$(printf '\033')"
+    autotune report
+    exits 0
+    has out "A [31m" "T [31m"
+    lacks out "$(printf '\033')"
+}
+
 @test "T4: a damaged file changes nothing" {
     results_file '"kernel": "scale", "autotuner": "KTT", "device": "NVIDIA H200"'
     sed -i 's/"value": 0.5/"value": -1/' results.t4.json

@@ -136,6 +136,48 @@ static int read_results(const char *path, struct t4_file *file, struct error *er
 }
 
 /* Parses a file of any size: a space of 10^5 points takes 50 MB. */
+/* Texts of a stranger end up on terminals: control characters become spaces. A new string. */
+static char *printable(const char *text)
+{
+    char *copy = alloc_string(text);
+    for (char *at = copy; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            *at = ' ';
+    return copy;
+}
+
+static json_t *printable_string(const json_t *json)
+{
+    char *text = printable(json_string_value(json));
+    json_t *string = json_string(text);
+    free(text);
+    return string;
+}
+
+/* A copy in which all texts and names are printable. */
+static json_t *printable_json(json_t *json)
+{
+    const char *key;
+    size_t index;
+    json_t *value;
+    if (json_is_string(json))
+        return printable_string(json);
+    if (!json_is_object(json) && !json_is_array(json))
+        return json_incref(json);
+    json_t *copy = json_is_object(json) ? json_object() : json_array();
+    json_object_foreach(json, key, value)
+    {
+        char *name = printable(key);
+        (void)json_object_set_new(copy, name, printable_json(value));
+        free(name);
+    }
+    json_array_foreach(json, index, value)
+    {
+        (void)json_array_append_new(copy, printable_json(value));
+    }
+    return copy;
+}
+
 static int read_json(const char *path, json_t **json, struct error *error)
 {
     json_error_t reason;
@@ -151,6 +193,9 @@ static int read_json(const char *path, json_t **json, struct error *error)
         return error_set_errno(error, ERROR_CONFIG, "cannot read '%s'", path);
     if (*json == NULL)
         return error_set_at(error, ERROR_CONFIG, path, reason.line, "not JSON: %s", reason.text);
+    json_t *read = *json;
+    *json = printable_json(read);
+    json_decref(read);
     return 0;
 }
 
