@@ -155,6 +155,7 @@ static json_t *printable_string(const json_t *json)
 }
 
 /* A copy in which all texts and names are printable. */
+/* NOLINTNEXTLINE(misc-no-recursion): jansson limits the depth */
 static json_t *printable_json(json_t *json)
 {
     const char *key;

@@ -45,10 +45,10 @@ bool value_equal(struct value a, struct value b)
 
 bool value_alike(struct value a, struct value b)
 {
-    if (a.kind == VALUE_REAL && b.kind == VALUE_INTEGER)
-        return value_alike(b, a);
     if (a.kind == VALUE_INTEGER && b.kind == VALUE_REAL)
-        return !((double)a.as.integer < b.as.real) && !((double)a.as.integer > b.as.real);
+        a = value_real((double)a.as.integer);
+    else if (a.kind == VALUE_REAL && b.kind == VALUE_INTEGER)
+        b = value_real((double)b.as.integer);
     return value_equal(a, b);
 }
 
