@@ -92,6 +92,24 @@ tuned() {
     has err "nothing to do"
 }
 
+@test "an array's file that changes during the run ends it, and nothing is kept of the wrong one" {
+    sed 's/^fill = .*/fill = file(in.npy)/' "$sweeps/templates/scale.ini" >own.ini
+    cp "$sweeps/templates/scale.cu" own.cu
+    npy in.npy '<f4' False 1024 4096
+    printf '[own]\nn = 2^10\nblock_size = 64\n' >sweep.ini
+    stand_in "log = $scratch/calls" "fault = cuModuleLoadData:1:sleep1000"
+    "$AUTOTUNE" --config sweep.ini >out 2>err </dev/null &
+    run=$!
+    await ' sleep' calls
+    printf 1 | dd of=in.npy bs=1 seek=200 conv=notrunc 2>/dev/null
+    code=0
+    wait $run || code=$?
+    exits 2
+    has err "own.ini: a file that it reads data from has changed since the run started; run again"
+    autotune report --format csv
+    equal "$(count outcome measured)" 0
+}
+
 @test "an #include whose file cannot be told is refused, with its line" {
     mkdir templates
     cp "$sweeps"/templates/scale.* templates

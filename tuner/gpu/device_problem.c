@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "record/gpu.h"
+#include "template/data_hash.h"
 #include "template/template_load.h"
 
 #include <stdlib.h>
@@ -61,6 +62,22 @@ static int make_data(struct device_problem *problem, const struct problem_reques
     return status != 0 ? status : data_store_take(&problem->store, NULL, 0, &problem->data, error);
 }
 
+/* Once the files are read: what is measured is recorded as measured with the data that the coordinator
+ * found. */
+static int check_data(const struct problem_request *request, const struct template *template,
+                      struct error *error)
+{
+    char digits[HASH_BYTES];
+    if (request->data_hash == NULL)
+        return 0;
+    data_hash_of(template, digits);
+    if (strcmp(digits, request->data_hash) == 0)
+        return 0;
+    return error_set_at(error, ERROR_CONFIG, request->template_path, 0,
+                        "a file that it reads data from has changed since the run started; run "
+                        "again");
+}
+
 /* Half of the free memory is for what parameters change, and an eighth for more places of buffers;
  * scratch buffers, batches and a standby worker need some, too. */
 static int limit_store(struct device_problem *problem, struct error *error)
@@ -91,6 +108,8 @@ int device_problem_open(struct device_problem *problem, struct device_context *d
         status = check_memory(problem, request, &free_bytes, error);
         if (status == 0)
             status = make_data(problem, request, error);
+        if (status == 0)
+            status = check_data(request, &problem->template, error);
     }
     if (status == 0)
         status = make_flush(problem, error);

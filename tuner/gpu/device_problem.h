@@ -34,6 +34,7 @@ struct device_problem {
 struct problem_request {
     const char *template_path;
     const char *template_hash; /* opening fails if the template has another hash; NULL: any */
+    const char *data_hash;     /* the same for data_hash_of() */
     const struct bindings *problem;
     const struct bindings *largest; /* parameters that need the most memory; NULL: none do */
     struct compilation *helpers; /* the source compiled with its defaults, taken over; NULL: none */

@@ -139,6 +139,7 @@ static int open_problem(struct device_worker *worker, const json_t *request,
         status = bindings_from_json(&largest, parameters, error);
     struct problem_request problem = {.template_path = text_of(request, "template"),
                                       .template_hash = text_of(request, "hash"),
+                                      .data_hash = text_of(request, "data"),
                                       .problem = values,
                                       .largest = &largest,
                                       .helpers = path != NULL ? &helpers : NULL,

@@ -17,6 +17,7 @@ struct gpu_problem {
     const char *template_path;
     const struct template *template; /* another machine needs its files; NULL: not there */
     const char *template_hash; /* the template must still be the one that the coordinator read */
+    const char *data_hash;     /* so must its files of arrays; NULL: any */
     const struct bindings *values;
     const struct bindings *largest; /* parameters whose buffers need the most memory; NULL: any */
     const char *support_cubin;      /* cache entry of device_kernels.cu */

@@ -35,6 +35,8 @@ json_t *gpu_worker_open_message(const struct gpu_worker *worker)
                                 problem->template_path, "hash", problem->template_hash, "problem",
                                 bindings_to_json(problem->values), "support",
                                 problem->support_cubin, "cold", (int)problem->cold);
+    if (problem->data_hash != NULL && node_is_here(worker->node)) /* copies have another date */
+        json_object_set_new(message, "data", json_string(problem->data_hash));
     if (problem->largest != NULL && problem->largest->count > 0)
         json_object_set_new(message, "largest", bindings_to_json(problem->largest));
     if (problem->reference_cubin != NULL)

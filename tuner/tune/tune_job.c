@@ -59,6 +59,7 @@ static int open_problem(struct tuning *tuning, struct tuning_job *job, struct er
         .template_path = template->path,
         .template = template,
         .template_hash = template->hash,
+        .data_hash = job->study.data_hash,
         .values = job->problem,
         .largest = &job->largest,
         .support_cubin = tuning->support->path,
