@@ -467,11 +467,11 @@ C
     exits 0
     has out "configuration 2 of its cover"
     # what the cover does not choose for stays: a problem outside its range, and one of another version
-    sed 's/^\[.*/[scale far]/;s/^problem.n = .*/problem.n = 2097152/' entry >>results/tuned.ini
-    sed 's/^\[.*/[scale other]/;s/^template_hash = .*/template_hash = 0123456789abcdef0123456789abcdef/' entry >>results/tuned.ini
+    sed 's/^\[.*/[scale 00000fa5]/;s/^problem.n = .*/problem.n = 2097152/' entry >>results/tuned.ini
+    sed 's/^\[.*/[scale 0000a1fa]/;s/^template_hash = .*/template_hash = 0123456789abcdef0123456789abcdef/' entry >>results/tuned.ini
     autotune bundle --templates "$sweeps/templates" --output bundle --accept-other-versions
     exits 0
-    equal "$(grep '^\[' bundle/tuned.ini | sort | tr '\n' ' ')" "[scale 0000c0e4] [scale far] [scale other] "
+    equal "$(grep '^\[' bundle/tuned.ini | sort | tr '\n' ' ')" "[scale 00000fa5] [scale 0000a1fa] [scale 0000c0e4] "
     autotune --config "$sweeps/scale.ini" --quiet --remeasure
     exits 0
     equal "$(grep -c '^rule' results/tuned.ini)" 3
@@ -491,6 +491,20 @@ C
     exits 0
     for header in gain.h next.h digraph.h include/next.h; do
         cmp templates/$header bundle/templates/$header
+    done
+}
+
+@test "a bundle's files stay in its folder, and are those that an application looks for, whatever sections are called" {
+    printf '[scale]\nn = 2^10\nblock_size = 64\n' | sweep
+    autotune --config sweep.ini
+    exits 0
+    for name in 'scale /../../../out' 'scale 1 2' 'SCALE 12345678' other; do
+        sed "s|^\\[scale .*|[$name]|" results/tuned.ini >named.ini
+        autotune bundle --tuned named.ini --templates templates --output bundle
+        exits 2
+        has err "section '$name'" "[scale 00000001]"
+        [ ! -e bundle ]
+        [ ! -e out.cubin ]
     done
 }
 

@@ -38,11 +38,13 @@ static const struct bindings *parameters_of(const struct tuned_entry *entry, siz
 }
 
 /* A new string: "WORK/cubin/KERNEL-HASH.cubin", and of a cover "…-HASH-N.cubin". NULL if the section's
- * name has no hash. */
+ * name is not "KERNEL HASH": tuned_cubin_path() would not find it. */
 static char *cubin_path(const struct bundle *bundle, const struct tuned_entry *entry, size_t index)
 {
     const char *hash = strchr(entry->section, ' ');
-    if (hash == NULL)
+    if (hash == NULL || strlen(entry->kernel) != (size_t)(hash - entry->section) ||
+        strncmp(entry->section, entry->kernel, (size_t)(hash - entry->section)) != 0 ||
+        strlen(hash + 1) != 8 || strspn(hash + 1, "0123456789abcdef") != 8)
         return NULL;
     return entry->cover == NULL
                ? alloc_format("%s/cubin/%s-%s.cubin", bundle->work, entry->kernel, hash + 1)
@@ -76,8 +78,11 @@ static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry, s
     enum build_origin origin;
     char *path = cubin_path(bundle, entry, index);
     if (path == NULL)
-        return error_set(error, ERROR_CONFIG, "section '%s' has no hash in its name",
-                         entry->section);
+        return error_set(
+            error, ERROR_CONFIG,
+            "section '%s' must have the kernel and 8 hexadecimal digits as its name, as in "
+            "[%s 00000001]",
+            entry->section, entry->kernel);
     int status = bind_entry(entry, index, template, &parameters, &problem, error);
     if (status == 0)
         status = single_compile_cubin(&bundle->builder, &build, &compilation, &origin, error);
