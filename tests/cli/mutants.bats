@@ -59,9 +59,9 @@ emit() {
     exits 0
     equal "$(count outcome compiled)" 16
     equal "$(column outcome | wc -l)" 16
-    printf '[sweep]\ncompile_timeout_s = 5\n[planted]\nfault = unroll\n' >planted/unroll.ini
+    printf '[sweep]\ncompile_timeout_s = 1\n[planted]\nfault = unroll\n' >planted/unroll.ini
     autotune --config planted/unroll.ini --arch sm_90 --format csv
     exits 1
-    has out compile_error "did not end within 5 s"
+    has out compile_error "did not end within 1 s"
     none_alive
 }
