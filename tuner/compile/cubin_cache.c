@@ -58,7 +58,8 @@ void cubin_cache_key(const char *source_hash, const char *const *options, size_t
     hash_add_text(hash, arch);
     hash_add_text(hash, nvrtc_version);
     for (size_t i = 0; i < option_count; i++)
-        hash_add_text(hash, options[i]);
+        if (strncmp(options[i], "-I", 2) != 0)
+            hash_add_text(hash, options[i]);
     hash_finish(hash, key);
 }
 

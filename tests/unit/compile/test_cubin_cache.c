@@ -339,6 +339,17 @@ static void the_key_stands_for_everything_that_went_in(void **state)
     assert_int_equal(strlen(keys[0]), 32);
 }
 
+/* Their headers are in the source's hash. */
+static void a_copy_of_the_project_has_the_same_keys(void **state)
+{
+    const char *const here[] = {"-I/here", "-DA=1"}, *const there[] = {"-I/there", "-DA=1"};
+    char keys[2][HASH_BYTES];
+    (void)state;
+    cubin_cache_key("0123", here, 2, "sm_90", "13.0", keys[0]);
+    cubin_cache_key("0123", there, 2, "sm_90", "13.0", keys[1]);
+    assert_string_equal(keys[0], keys[1]);
+}
+
 static void expect_folder(const char *expected)
 {
     char *folder = cubin_cache_default_folder();
@@ -388,6 +399,7 @@ int main(void)
         IN_FOLDER(every_truncation_is_noticed),
         IN_FOLDER(every_flipped_bit_is_noticed),
         cmocka_unit_test(the_key_stands_for_everything_that_went_in),
+        cmocka_unit_test(a_copy_of_the_project_has_the_same_keys),
         cmocka_unit_test(the_cache_is_where_the_user_wants_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
