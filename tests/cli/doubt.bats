@@ -26,12 +26,21 @@ INI
     done
 }
 
+# answer TEXT: types it once it is asked for. `script` ends with its input, which therefore lasts until the run has ended
+answer() {
+    await 'go on?' shown
+    printf '%s\n' "$1"
+    await . ended
+}
+
 # on_terminal ANSWER: the run on a terminal where that is typed; leaves what it shows in the file shown, its exit in $code
 on_terminal() {
+    rm -rf cache # with which it would be over before it is asked
     code=0
-    # `script` reads the answer; the delay is for the question to come first
-    { sleep 4; printf '%s\n' "$1"; sleep 2; } |
-        script -qec "'$AUTOTUNE' --config sweep.ini --arch sm_90" /dev/null >shown || code=$?
+    : >shown
+    answer "$1" |
+        script -qec "'$AUTOTUNE' --config sweep.ini --arch sm_90; code=\$?; echo \$code >ended; exit \$code" /dev/null \
+            >shown || code=$?
 }
 
 @test "on a terminal: asked, and no ends the run like Ctrl-C" {
