@@ -221,7 +221,7 @@ test_all() {
     for preset in default asan tsan; do
         cmake --build --preset "$preset"
     done
-    jobs=$(($(nproc) + 2)) # many tests wait for deadlines
+    jobs=$(($(nproc) + 3)) # many tests wait for deadlines
     export AUTOTUNE_TEST_CUBINS=$PWD/build/tests/cubin # what tests of one build compile serves those of the others
     for preset in asan tsan; do
         ctest --preset "$preset" -j "$jobs" || status=$?
