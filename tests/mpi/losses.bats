@@ -100,3 +100,19 @@ rank_is_measuring() {
     autotune report --results results --format csv
     [ "$(count gpu_uuid GPU-00010203-0405-0607-0809-0a0b0c0d0e0f)" -gt 15 ]
 }
+
+@test "a node whose compilers hang holds nobody up: an idle node compiles what they have" {
+    rm -rf cache
+    rank_environment 1 <<<'AUTOTUNE_STANDIN_HERE=devices=0'
+    start 2 --config "$sweeps/many.ini"
+    for ((i = 0; i < 600; i++)); do
+        [ -z "$(find "$hosts/1/tmp" -path '*/cubin/??/*' 2>/dev/null)" ] || break
+        sleep 0.02
+    done
+    pkill -STOP -P "$(cat "$hosts/pid.1")"
+    finish
+    exits 0
+    autotune report --results results --format csv
+    equal "$(count outcome measured)" 20
+    none_alive
+}

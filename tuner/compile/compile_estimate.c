@@ -39,7 +39,8 @@ void compile_estimate_done(struct compile_estimate *estimate, size_t kind, enum 
 }
 
 /* The average of a kind, or of all kinds as long as none of its own is done. */
-static double mean_s(const struct compile_estimate *estimate, size_t kind, enum compile_step step)
+double compile_estimate_mean_s(const struct compile_estimate *estimate, size_t kind,
+                               enum compile_step step)
 {
     struct compile_progress sum = estimate->kinds[kind].steps[step];
     for (size_t i = 0; i < estimate->count && estimate->kinds[kind].steps[step].done == 0; i++) {
@@ -57,8 +58,8 @@ static double work_s(const struct compile_estimate *estimate)
         size_t compiles = estimate->kinds[i].steps[COMPILE_STEP_COMPILE].left;
         size_t counts = estimate->kinds[i].steps[COMPILE_STEP_COUNT].left;
         counts += estimate->counting ? compiles : 0;
-        work += (double)compiles * mean_s(estimate, i, COMPILE_STEP_COMPILE) +
-                (double)counts * mean_s(estimate, i, COMPILE_STEP_COUNT);
+        work += (double)compiles * compile_estimate_mean_s(estimate, i, COMPILE_STEP_COMPILE) +
+                (double)counts * compile_estimate_mean_s(estimate, i, COMPILE_STEP_COUNT);
     }
     return work;
 }
@@ -77,8 +78,9 @@ static double longest_s(const struct compile_estimate *estimate,
                 longest = fmax(longest, estimate->kinds[i].steps[step].longest_s);
         }
     for (size_t i = 0; i < running_count; i++)
-        longest = fmax(longest,
-                       mean_s(estimate, running[i].kind, running[i].step) - running[i].elapsed_s);
+        longest =
+            fmax(longest, compile_estimate_mean_s(estimate, running[i].kind, running[i].step) -
+                              running[i].elapsed_s);
     return longest;
 }
 
@@ -87,6 +89,7 @@ double compile_estimate_left_s(const struct compile_estimate *estimate, size_t w
 {
     double work = work_s(estimate);
     for (size_t i = 0; i < running_count; i++)
-        work -= fmin(running[i].elapsed_s, mean_s(estimate, running[i].kind, running[i].step));
+        work -= fmin(running[i].elapsed_s,
+                     compile_estimate_mean_s(estimate, running[i].kind, running[i].step));
     return fmax(work / (double)workers, longest_s(estimate, running, running_count));
 }

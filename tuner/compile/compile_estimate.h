@@ -58,6 +58,10 @@ void compile_estimate_add(struct compile_estimate *estimate, size_t kind, enum c
 void compile_estimate_done(struct compile_estimate *estimate, size_t kind, enum compile_step step,
                            double seconds);
 
+/* How long a step of this kind takes on average, as far as is known; 0: nothing has been done yet. */
+double compile_estimate_mean_s(const struct compile_estimate *estimate, size_t kind,
+                               enum compile_step step);
+
 /* Seconds until `workers` workers have done all that is left; 0 if nothing has been done yet. */
 double compile_estimate_left_s(const struct compile_estimate *estimate, size_t workers,
                                const struct compile_running *running, size_t running_count);

@@ -18,11 +18,18 @@
 /* A worker gives a disassembler that hangs a minute (base/subprocess.h), and then says so. */
 enum { READY_TIMEOUT_S = 60, COUNT_TIMEOUT_S = 90, START_FAILURES = 3 };
 
+/* A job that takes longer than this, and so many times its kind's average, is given to an idle machine,
+ * too; how often jobs are looked at. */
+#define PATIENCE_S 1.0
+#define LOOK_NS 250000000
+enum { PATIENCE = 3 };
+
 struct queued_job {
     struct compile_job job;  /* first: pointers to it are pointers to this */
     struct queued_job *next; /* in the queue */
     int kills;               /* of its workers, from outside: it is tried again */
     size_t users;            /* requests that were not dropped */
+    bool twice;              /* two workers have it; the first answer counts */
     size_t kind;             /* for the estimate */
     enum compile_step step;  /* the next, or the one being done */
     char arch[16];
@@ -47,6 +54,7 @@ struct compile_worker {
     struct worker worker;
     bool ready;
     struct queued_job *job; /* being done */
+    bool second;            /* another worker was given it before */
     int64_t began_ns;       /* that */
 };
 
@@ -88,6 +96,7 @@ static double ready_timeout_s(void)
 static int take_messages(struct event_source *source, struct error *error);
 static int expire(struct event_source *source, struct error *error);
 static int dispatch(struct event_source *source, struct error *error);
+static int give_twice(struct event_source *source, struct error *error);
 
 static size_t free_places(const struct compile_place *place)
 {
@@ -165,8 +174,11 @@ int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
 {
     struct compile_pool *new = alloc_zeroed(1, sizeof *new);
     new->loop = loop;
-    new->source = (struct event_source){
-        .descriptor = -1, .deadline_ns = EVENT_NEVER, .owner = new, .prepare = dispatch};
+    new->source = (struct event_source){.descriptor = -1,
+                                        .deadline_ns = EVENT_NEVER,
+                                        .owner = new,
+                                        .prepare = dispatch,
+                                        .expired = give_twice};
     event_loop_add(loop, &new->source);
     make_places(new, options);
     new->timeout_s = options->compile_timeout_s;
@@ -210,7 +222,7 @@ static void remove_worker(struct compile_pool *pool, struct compile_worker *work
     pool->starting_count -= !worker->ready;
     take_from(pool->idle, &pool->idle_count, worker);
     take_from(pool->workers, &pool->worker_count, worker);
-    if (worker->job != NULL) {
+    if (worker->job != NULL && node_is_here(worker->place->node)) {
         char *temporary = alloc_format("%s" COMPILE_WORKER_TEMPORARY, worker->job->job.path);
         (void)unlink(temporary);
         free(temporary);
@@ -632,6 +644,29 @@ static void note_time(struct compile_pool *pool, const struct compile_worker *wo
     worker->place->jobs++;
 }
 
+/* Another worker with the same job; NULL: there is none. */
+static struct compile_worker *find_other(const struct compile_pool *pool,
+                                         const struct queued_job *job,
+                                         const struct compile_worker *worker)
+{
+    for (size_t i = 0; i < pool->worker_count && job != NULL && job->twice; i++)
+        if (pool->workers[i] != worker && pool->workers[i]->job == job)
+            return pool->workers[i];
+    return NULL;
+}
+
+/* The first answer counts: the other worker with the job is slow, and is not waited for. */
+static void take_job(struct compile_pool *pool, struct compile_worker *worker)
+{
+    struct compile_worker *other = find_other(pool, worker->job, worker);
+    note_time(pool, worker);
+    if (other != NULL)
+        remove_worker(pool, other);
+    worker->job->twice = worker->second = false;
+    worker->job = NULL;
+    *ARRAY_APPEND(pool->idle, pool->idle_count) = worker;
+}
+
 /* Takes a message of a worker that has a job: returns 1, 0 if it is not the answer to that, or an
  * error that is not the variant's fault: of the cache, of the disassembler, or of a header that has
  * changed. */
@@ -643,9 +678,7 @@ static int take_result(struct compile_pool *pool, struct compile_worker *worker,
     int status = message_error(message, &reason);
     if (status == 0 && !is_event(message, job->step == COMPILE_STEP_COUNT ? "counted" : "compiled"))
         return 0;
-    note_time(pool, worker);
-    worker->job = NULL;
-    *ARRAY_APPEND(pool->idle, pool->idle_count) = worker;
+    take_job(pool, worker);
     if (status == ERROR_RECORD || status == ERROR_CONFIG ||
         (status != 0 && job->step == COMPILE_STEP_COUNT))
         return pass_on(&reason, error);
@@ -689,16 +722,19 @@ static int lose_worker(struct compile_pool *pool, struct compile_worker *worker,
 {
     char end[WORKER_REASON_BYTES];
     struct queued_job *job = worker->job;
+    struct compile_worker *other = find_other(pool, job, worker);
     bool killed = worker_is_stopped(&worker->worker);
     int status = 0;
     if (!worker->ready)
         pool->failed_starts++;
     if (reason == NULL)
         killed = worker_reap(&worker->worker, end);
-    if (job != NULL)
+    if (other != NULL) /* which goes on with it */
+        job->twice = other->second = false;
+    else if (job != NULL)
         note_time(pool, worker);
     remove_worker(pool, worker);
-    if (job != NULL)
+    if (job != NULL && other == NULL)
         status = fail_lost_job(pool, job, reason != NULL ? reason : end, killed, error);
     if (status != 0 || pool->failed_starts < START_FAILURES)
         return status;
@@ -772,7 +808,7 @@ static int expire(struct event_source *source, struct error *error)
     }
     if (worker_is_stopped(&worker->worker))
         return lose_worker(pool, worker, "was stopped by a signal", error);
-    if (worker->job != NULL)
+    if (worker->job != NULL && find_other(pool, worker->job, worker) == NULL)
         worker->job->job.timed_out = true;
     (void)snprintf(reason, sizeof reason, "did not end within %g s", timeout_s);
     return lose_worker(pool, worker, reason, error);
@@ -780,15 +816,78 @@ static int expire(struct event_source *source, struct error *error)
 
 /* --- handing out jobs --- */
 
-static void begin_job(struct compile_pool *pool, struct compile_worker *worker)
+/* The worker is not idle any more. */
+static void begin_job(struct compile_pool *pool, struct compile_worker *worker,
+                      struct queued_job *job)
 {
-    worker->job = dequeue(pool);
+    worker->job = job;
     (void)worker_starved_ns(&worker->worker);
     /* a worker that is gone shows at the next reading */
-    (void)channel_send(&worker->worker.channel, job_message(worker->pool, worker->job), NULL);
+    (void)channel_send(&worker->worker.channel, job_message(pool, job), NULL);
     worker->began_ns = clock_ns(); /* not before: sending may take long on a busy machine */
-    worker->source.deadline_ns =
-        worker->began_ns + (int64_t)(job_timeout_s(pool, worker->job) * 1e9);
+    worker->source.deadline_ns = worker->began_ns + (int64_t)(job_timeout_s(pool, job) * 1e9);
+}
+
+/* An idle worker of another machine; NULL: there is none. */
+static struct compile_worker *find_idle(const struct compile_pool *pool,
+                                        const struct compile_place *place)
+{
+    for (size_t i = pool->idle_count; i-- > 0;)
+        if (pool->idle[i]->place != place)
+            return pool->idle[i];
+    return NULL;
+}
+
+/* Whether a job takes so long that its machine may be slow, or hang. */
+static bool is_slow(const struct compile_pool *pool, const struct compile_worker *worker)
+{
+    const struct queued_job *job = worker->job;
+    if (job == NULL || job->twice || job->step != COMPILE_STEP_COMPILE)
+        return false;
+    double since_s = (double)(clock_ns() - worker->began_ns) * 1e-9;
+    return since_s > PATIENCE_S &&
+           since_s > PATIENCE * compile_estimate_mean_s(&pool->estimate, job->kind, job->step);
+}
+
+/* Of the slow ones that another machine has time for, the one that has had its job for longest. */
+static struct compile_worker *find_slow(const struct compile_pool *pool)
+{
+    struct compile_worker *slow = NULL;
+    for (size_t i = 0; i < pool->worker_count; i++) {
+        struct compile_worker *worker = pool->workers[i];
+        if ((slow == NULL || worker->began_ns < slow->began_ns) && is_slow(pool, worker) &&
+            find_idle(pool, worker->place) != NULL)
+            slow = worker;
+    }
+    return slow;
+}
+
+/* Gives jobs of slow machines to idle ones as well. */
+static int give_twice(struct event_source *source, struct error *error)
+{
+    struct compile_pool *pool = source->owner;
+    struct compile_worker *slow;
+    (void)error;
+    source->deadline_ns = EVENT_NEVER;
+    while ((slow = find_slow(pool)) != NULL) {
+        struct compile_worker *worker = find_idle(pool, slow->place);
+        take_from(pool->idle, &pool->idle_count, worker);
+        slow->job->twice = worker->second = true;
+        begin_job(pool, worker, slow->job);
+    }
+    return 0;
+}
+
+/* Slow jobs are looked for as long as nothing is queued and some workers are idle while others are
+ * not. */
+static void plan_look(struct compile_pool *pool)
+{
+    bool wanted = pool->place_count > 1 && pool->queue_count == 0 && pool->idle_count > 0 &&
+                  pool->idle_count + pool->starting_count < pool->worker_count;
+    if (!wanted)
+        pool->source.deadline_ns = EVENT_NEVER;
+    else if (pool->source.deadline_ns == EVENT_NEVER)
+        pool->source.deadline_ns = clock_ns() + LOOK_NS;
 }
 
 /* Gives queued jobs to idle workers, and starts workers for the rest. */
@@ -796,7 +895,8 @@ static int dispatch(struct event_source *source, struct error *error)
 {
     struct compile_pool *pool = source->owner;
     while (pool->queue_count > 0 && pool->idle_count > 0)
-        begin_job(pool, pool->idle[--pool->idle_count]);
+        begin_job(pool, pool->idle[--pool->idle_count], dequeue(pool));
+    plan_look(pool);
     return add_workers(pool, error);
 }
 
@@ -838,7 +938,7 @@ double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs)
     size_t count = 0;
     for (size_t i = 0; i < pool->worker_count; i++) {
         const struct compile_worker *worker = pool->workers[i];
-        if (worker->job != NULL)
+        if (worker->job != NULL && !worker->second)
             running[count++] =
                 (struct compile_running){worker->job->kind, worker->job->step,
                                          (double)(clock_ns() - worker->began_ns) * 1e-9};

@@ -649,9 +649,114 @@ static void the_job_of_a_node_that_is_lost_goes_to_another(void **state)
     nodes_close(nodes);
 }
 
+/* The node 'far' is given the second job, and does not answer. */
+static int hold_job(struct fixture *fixture, struct nodes **nodes, struct compile_job *jobs[2],
+                    int *far)
+{
+    static const char greeting[] =
+        "{\"event\":\"ready\",\"nvrtc\":\"13.0\",\"architectures\":[90]}\n";
+    char request_text[1024];
+    int hub = start_cluster(fixture, nodes, jobs);
+    *far = played_start(hub, FAR_START);
+    assert_int_equal(send(*far, greeting, strlen(greeting), 0), (int)strlen(greeting));
+    assert_compiled(fixture, jobs[0]);
+    assert_true(recv(*far, request_text, sizeof request_text, 0) > 0);
+    return hub;
+}
+
+static void end_cluster(struct fixture *fixture, struct nodes *nodes, int hub, int far)
+{
+    end(fixture);
+    (void)close(far);
+    (void)close(hub);
+    nodes_close(nodes);
+}
+
+static void a_slow_node_holds_up_nobody_who_is_idle(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct nodes *nodes;
+    struct compile_job *jobs[2];
+    size_t left;
+    int far;
+    int hub = hold_job(&fixture, &nodes, jobs, &far);
+    assert_compiled(&fixture, jobs[1]);
+    assert_order("20 21");
+    assert_int_equal(compile_pool_done_count(fixture.pool), 2);
+    assert_int_equal(compile_pool_share(fixture.pool, 0).jobs, 2);
+    assert_int_equal(compile_pool_share(fixture.pool, 1).jobs, 0);
+    assert_true(compile_pool_left_s(fixture.pool, &left) == 0);
+    assert_int_equal(left, 0);
+    char byte;
+    assert_int_equal(recv(far, &byte, 1, 0), 0); /* it is not waited for */
+    compile_pool_drop(fixture.pool, jobs[0]);
+    compile_pool_drop(fixture.pool, jobs[1]);
+    assert_compiled(&fixture, request(&fixture, 22, false));
+    end_cluster(&fixture, nodes, hub, far);
+}
+
+/* Runs the pool until this machine's worker has been asked for its own job and for the
+ * one that 'far' holds. */
+static void await_copy(struct fixture *fixture)
+{
+    while (scripted_worker_count("compile") < 2)
+        assert_int_equal(event_loop_step(&fixture->loop, clock_ns() + 10000000, &fixture->error),
+                         0);
+}
+
+static void a_job_that_was_given_twice_is_done_once(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct nodes *nodes;
+    struct compile_job *jobs[2];
+    int far;
+    int hub = hold_job(&fixture, &nodes, jobs, &far);
+    scripted_worker_script("compile * hang");
+    await_copy(&fixture);
+    /* what the hub writes before it passes the answer on */
+    struct error error;
+    struct compiled_kernel kernel = {.entry = (char[]){"kernel"}, .registers = 32};
+    const struct compilation compilation = {.cubin = (char[]){"cubin"},
+                                            .cubin_bytes = 5,
+                                            .log = (char[]){""},
+                                            .kernels = &kernel,
+                                            .kernel_count = 1};
+    assert_int_equal(cubin_cache_write(jobs[1]->path, &compilation, &error), 0);
+    static const char answer[] = "{\"event\":\"compiled\",\"milliseconds\":1}\n";
+    assert_int_equal(send(far, answer, strlen(answer), 0), (int)strlen(answer));
+    finish(&fixture, jobs[1]);
+    assert_true(jobs[1]->has_cubin);
+    assert_int_equal(compile_pool_done_count(fixture.pool), 2);
+    assert_int_equal(compile_pool_share(fixture.pool, 1).jobs, 1);
+    end_cluster(&fixture, nodes, hub, far);
+}
+
+static void a_job_that_was_given_twice_survives_one_of_the_two(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct nodes *nodes;
+    struct compile_job *jobs[2];
+    int far;
+    int hub = hold_job(&fixture, &nodes, jobs, &far);
+    scripted_worker_script("compile * late 300");
+    await_copy(&fixture);
+    played_say(hub, "{\"event\":\"lost\",\"node\":1}");
+    (void)shutdown(far, SHUT_RDWR);
+    assert_compiled(&fixture, jobs[1]);
+    assert_order("20 21");
+    assert_int_equal(compile_pool_done_count(fixture.pool), 2);
+    end_cluster(&fixture, nodes, hub, far);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(a_slow_node_holds_up_nobody_who_is_idle),
+        SCRATCH_TEST(a_job_that_was_given_twice_is_done_once),
+        SCRATCH_TEST(a_job_that_was_given_twice_survives_one_of_the_two),
         SCRATCH_TEST(requests_with_the_same_key_are_one_job),
         SCRATCH_TEST(a_node_with_another_compiler_is_refused_by_name),
         SCRATCH_TEST(the_job_of_a_node_that_is_lost_goes_to_another),
