@@ -29,7 +29,8 @@ void screening_queue_return(struct screening_queue *queue, size_t index)
     queue->ready[0] = index;
 }
 
-/* Moves what is compiled from `waiting` to `ready`. */
+/* Moves what is compiled from `waiting` to `ready`, unless there is enough for every GPU: it looks at
+ * everything that is being compiled. */
 static void collect_compiled(struct screening_queue *queue)
 {
     const struct tuning_job *job = queue->job;
@@ -37,7 +38,7 @@ static void collect_compiled(struct screening_queue *queue)
     uint64_t seen = compile_pool_done_count(queue->tuning->pool) + job->requested;
     size_t begin = queue->compiled;
     size_t end = begin;
-    if (seen == queue->seen)
+    if (seen == queue->seen || queue->ready_count >= READY_VARIANTS * queue->tuning->team->count)
         return;
     queue->seen = seen;
     while (end < queue->waiting_count && job->compile_jobs[waiting[end]] != NULL)
