@@ -305,6 +305,22 @@ static int tune_more(struct cover_session *session, struct error *error)
     return status;
 }
 
+/* Fewer rounds, if sizes take so long that there would not be time for all: another size says more than
+ * a more precise time. */
+static void limit_rounds(struct cover_session *session)
+{
+    size_t seen = session->sizes.count + session->left_out.count;
+    if (seen >= session->most_sizes || session->round_count <= COVER_FEWEST_ROUNDS)
+        return;
+    double rest_s = session->rounds_s * (double)(session->most_sizes - seen);
+    double rounds = session->round_count * left_s(session, last_share) / rest_s;
+    if (!(rounds < session->round_count))
+        return;
+    session->most_rounds = rounds > COVER_FEWEST_ROUNDS ? (unsigned)rounds : COVER_FEWEST_ROUNDS;
+    session->rounds_s *= (double)session->most_rounds / session->round_count;
+    session->round_count = session->most_rounds;
+}
+
 /* Measures the candidates, and nothing else, at further sizes. */
 static int probe_more(struct cover_session *session, struct error *error)
 {
@@ -313,6 +329,7 @@ static int probe_more(struct cover_session *session, struct error *error)
     session->nominated = true;
     while (status == 0 && more) {
         struct sizes next = {0};
+        limit_rounds(session);
         size_t batch = batch_size(session, session->rounds_s, last_share,
                                   BATCH + session->sizes.count / 2, session->most_sizes);
         if (batch > 0)

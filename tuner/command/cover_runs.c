@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 12, FEWEST_ROUNDS = 4 };
+enum { ROUNDS = 12 };
 
 /* What a candidate's samples of a round take, apart from its own time: flushing the cache, loading. */
 static const double round_overhead_s = 0.002;
@@ -145,11 +145,14 @@ int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
     return status;
 }
 
-/* As many rounds as the budget has time for, at as many sizes as there may be. */
+/* As many rounds as the budget has time for, at as many sizes as there may be: an estimate, until
+ * sizes were measured. */
 static unsigned count_rounds(const struct cover_session *session)
 {
     double round_s = 0;
     size_t tuned = 0;
+    if (session->most_rounds > 0)
+        return session->most_rounds;
     if (session->limits.budget_s <= 0)
         return ROUNDS;
     for (size_t i = 0; i < session->sizes.count; i++) {
@@ -166,7 +169,7 @@ static unsigned count_rounds(const struct cover_session *session)
     double rounds = rounds_share * session->limits.budget_s / all_s;
     if (rounds >= ROUNDS)
         return ROUNDS;
-    return rounds > FEWEST_ROUNDS ? (unsigned)rounds : FEWEST_ROUNDS;
+    return rounds > COVER_FEWEST_ROUNDS ? (unsigned)rounds : COVER_FEWEST_ROUNDS;
 }
 
 int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
@@ -178,7 +181,7 @@ int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
     const char *const settings[] = {problems, candidates, NULL};
     struct sweep sweep;
     options.limits = (struct sweep_limits){0};
-    options.exhaustive = count_rounds(session);
+    options.exhaustive = session->round_count = count_rounds(session);
     int status = load(session, settings, &sweep, error);
     if (status == 0) {
         sweep.kernels[0].label = session->rounds_kernel;

@@ -25,7 +25,10 @@ void cover_runs_find_seeds(struct cover_session *session, const char *path);
 int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
                     const struct sweep_limits *limits, struct study *studies, struct error *error);
 
-/* Measures the candidates, and nothing else, in rounds. */
+enum { COVER_FEWEST_ROUNDS = 4 };
+
+/* Measures the candidates, and nothing else, in rounds: as many as the budget has time for at
+ * most_sizes, and most_rounds. Sets round_count. */
 int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
                       struct study *studies, struct error *error);
 

@@ -46,6 +46,8 @@ struct cover_session {
     /* of covers in the tuned INI, for other GPUs or of an earlier session: what a search tries first */
     struct nominees seeds;
     double tuning_s, rounds_s; /* what a size took, on average */
+    unsigned round_count;      /* in which rounds_s were spent */
+    unsigned most_rounds;      /* at further sizes; 0: not known yet */
 
     double *times_ns; /* [candidate * sizes + size], from the rounds */
     struct losses losses;
