@@ -136,14 +136,15 @@ static void write_map(FILE *stream, const struct cover_page *page)
 {
     const struct losses *losses = page->losses;
     const struct cover_option *option = best_of(page);
-    fprintf(stream,
-            "<h2>Losses at the measured sizes</h2>\n"
-            "<p>A row per candidate, a column per size: the darker, the less is lost. Dots are the "
-            "rule's choices, numbers the configurations that are shipped.</p>\n<div class=\"scroll\">"
-            "<svg class=\"plot\" viewBox=\"0 0 %zu %zu\" style=\"width: %zupx\" role=\"img\" "
-            "aria-label=\"Loss of each candidate at each size\">\n",
-            NAMES + CELL * losses->sizes + CELL, CELL * losses->configurations + FOOT,
-            NAMES + CELL * losses->sizes + CELL);
+    fprintf(
+        stream,
+        "<h2>Losses at the measured sizes</h2>\n"
+        "<p>A row per candidate, a column per size: the darker, the less is lost. Dots are the "
+        "rule's choices, numbers the configurations that are shipped.</p>\n<div class=\"scroll\">"
+        "<svg class=\"plot\" viewBox=\"0 0 %zu %zu\" style=\"width: %zupx\" role=\"img\" "
+        "aria-label=\"Loss of each candidate at each size\">\n",
+        NAMES + CELL * losses->sizes + CELL, CELL * losses->configurations + FOOT,
+        NAMES + CELL * losses->sizes + CELL);
     for (size_t row = 0; row < losses->configurations; row++) {
         write_row_name(stream, option, row);
         for (size_t column = 0; column < losses->sizes; column++) {
