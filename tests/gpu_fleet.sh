@@ -166,6 +166,7 @@ on_ranks() {
 ranks() {
     write_rank_script
     export gpus scratch
+    [ "$EUID" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container, for example
     echo "ranks,seconds" >"$results/gpu_fleet_ranks.csv"
     on_ranks 1 && on_ranks "$count"
 }

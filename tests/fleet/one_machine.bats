@@ -237,7 +237,8 @@ INI
 
 @test "gpu_fleet.sh ends with its table, also if some of it fails" {
     stand_in "devices=2"
-    export TEMPLATE=$SOURCE_DIR/tests/fleet/copies.ini CONFIG=$sweeps/scale.ini ONE_S=0 SWEEPS=1 TRUTHS=1
+    export TEMPLATE=$SOURCE_DIR/tests/fleet/copies.ini CONFIG=$sweeps/scale.ini COMPILING=$sweeps/scale.ini
+    export ONE_S=0 SWEEPS=1 TRUTHS=1
     export REHEARSAL_CACHE=$scratch/cache
     code=0
     "$SOURCE_DIR/tests/gpu_fleet.sh" "$BUILD_DIR" results >out 2>err || code=$?
@@ -245,8 +246,15 @@ INI
     lacks out FAILED
     has out "32 variants on one GPU" "times as fast" "1/1  reached" "screened on 2 GPUs"
     equal "$(wc -l <results/gpu_fleet.csv) $(wc -l <results/gpu_fleet_regret.csv)" "3 2"
+    if command -v mpirun && [ -x "$BUILD_DIR/autotune-mpi" ]; then
+        has out "compiling on 2 ranks of "
+        equal "$(wc -l <results/gpu_fleet_ranks.csv)" 3
+    else
+        has out "skipped: ranks"
+    fi
     [ ! -s err ]
     code=0
+    export PARTS="speed winners"
     DEVICES=0,9 TEMPLATE=nowhere.ini "$SOURCE_DIR/tests/gpu_fleet.sh" "$BUILD_DIR" results >out 2>err || code=$?
     exits 1
     has out "times as fast                                   >= 1.80          -  FAILED" \
