@@ -36,17 +36,17 @@ static const char *parse_integer(const char *text, int64_t *integer)
     return errno == 0 ? NULL : "does not fit in 64 bits";
 }
 
-/* base^exponent; false if it does not fit. */
-static bool raise_to(int64_t base, int64_t exponent, int64_t *power)
+/* base^exponent, or its negative; false if it does not fit. */
+static bool raise_to(int64_t base, int64_t exponent, bool negative, int64_t *power)
 {
-    *power = 1;
+    *power = negative ? -1 : 1;
     for (int64_t i = 0; i < exponent; i++)
         if (__builtin_mul_overflow(*power, base, power))
             return false;
     return true;
 }
 
-/* Parses "2^24"; `exponent` is the text after the caret. */
+/* Parses "2^24"; `exponent` is the text after the caret. As in expressions, -2^2 is -4. */
 static const char *parse_power(const char *text, const char *exponent, int64_t *power)
 {
     int64_t base;
@@ -54,10 +54,11 @@ static const char *parse_power(const char *text, const char *exponent, int64_t *
     size_t length = count_digits(exponent);
     if (length == 0 || exponent[length] != '\0')
         return "is not a power; write it as 2^20";
-    const char *wrong = parse_integer(text, &base);
+    bool negative = *text == '-';
+    const char *wrong = parse_integer(negative ? text + 1 : text, &base);
     if (wrong == NULL)
         wrong = parse_integer(exponent, &times);
-    if (wrong == NULL && (times > 63 || !raise_to(base, times, power)))
+    if (wrong == NULL && (times > 63 || !raise_to(base, times, negative, power)))
         wrong = "does not fit in 64 bits";
     return wrong;
 }

@@ -57,6 +57,7 @@ static void powers(void **state)
     assert_integer("10^18", 1000000000000000000);
     assert_integer("2^62", (int64_t)1 << 62);
     assert_integer("-2^63", INT64_MIN);
+    assert_integer("-2^2", -4); /* as in an expression */
     assert_integer("7^0", 1);
     assert_integer("0^0", 1);
     assert_integer("1^63", 1);
