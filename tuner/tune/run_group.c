@@ -267,12 +267,14 @@ static int prepare_next(void *user, const struct tuning_job *job, struct error *
     return prepare_from(group, (size_t)(job - group->jobs) + 1, error);
 }
 
-/* After the last job, the device workers end while its results are stored and reported. */
+/* After the last job, the device workers end while its results are stored and reported; not while
+ * another group may be measuring, which the driver's work could disturb. */
 static void end_gpus(void *user, const struct tuning_job *job)
 {
     struct run_group *group = user;
     size_t of_kernel;
-    if (count_left(group, (size_t)(job - group->jobs) + 1, &of_kernel) == 0)
+    if (group->run->group_count == 1 &&
+        count_left(group, (size_t)(job - group->jobs) + 1, &of_kernel) == 0)
         team_end_begin(&group->team);
 }
 
