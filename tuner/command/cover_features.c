@@ -134,13 +134,14 @@ static void add_products(const struct cover_session *session, struct factors *fa
 static void add_work_of_blocks(const struct draft *draft, struct factors *factors)
 {
     const struct cover_session *session = draft->session;
-    bool is_split = cover_entry_has_figure(draft->entry.cover, "grid_z");
+    bool has_share = cover_entry_has_figure(draft->entry.cover, cover_share);
     for (size_t i = 0; i < COVER_QUEUES; i++) {
         factors_add(factors, alloc_string(cover_queues[i]));
         factors_add(factors, alloc_format("%s * elements", cover_queues[i]));
         for (size_t axis = 0; axis < session->sizes.axes && session->sizes.axes > 1; axis++)
-            factors_add(factors, alloc_format(is_split ? "%s * %s / grid_z" : "%s * %s",
-                                              cover_queues[i], axis_name(session, axis)));
+            factors_add(factors,
+                        alloc_format("%s%s%s * %s", cover_queues[i], has_share ? " * " : "",
+                                     has_share ? cover_share : "", axis_name(session, axis)));
     }
 }
 

@@ -7,7 +7,8 @@
 #include <string.h>
 
 const char *const cover_figures[COVER_RULE_FIGURES] = {"waves", "tail", "elements_per_thread"};
-const char *const cover_queues[COVER_QUEUES] = {"busiest_sm", "whole_waves"};
+const char *const cover_queues[COVER_QUEUES] = {"busiest_sm", "whole_waves", "filled_waves"};
+const char cover_share[] = "tile_share";
 
 /* --- which launches take place --- */
 
@@ -275,6 +276,8 @@ void cover_figures_add(struct cover_entry *cover, const struct cover_session *se
     char *threads = add_extents(cover, template, when, false, tiles);
     char *elements = alloc_format("%s / blocks", axes);
     cover_entry_add_figure(cover, "blocks", blocks);
+    if (tiles != NULL && session->sizes.axes > 1)
+        cover_entry_add_figure(cover, cover_share, "tiles / blocks");
     cover_entry_add_figure(cover, "threads", threads);
     cover_entry_add_figure(cover, cover_figures[0], "blocks / (sm_count * blocks_per_sm)");
     cover_entry_add_figure(cover, cover_figures[1], "ceil(waves) - waves");
@@ -282,6 +285,8 @@ void cover_figures_add(struct cover_entry *cover, const struct cover_session *se
     cover_entry_add_figure(cover, cover_figures[2], "elements / threads");
     cover_entry_add_figure(cover, cover_queues[0], "ceil(blocks / sm_count)");
     cover_entry_add_figure(cover, cover_queues[1], "ceil(waves)");
+    cover_entry_add_figure(cover, cover_queues[2],
+                           "whole_waves * max(0.5, min(1, busiest_sm / blocks_per_sm))");
     free(elements);
     free(tiles);
     free(axes);

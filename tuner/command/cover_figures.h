@@ -13,9 +13,13 @@ enum { COVER_RULE_FIGURES = 3 };
 extern const char *const cover_figures[COVER_RULE_FIGURES];
 
 /* Counts of blocks that run one after another, which estimates of times multiply with the work of a
- * block: those of the busiest SM, and whole waves. */
-enum { COVER_QUEUES = 2 };
+ * block: those of the busiest SM; whole waves; and waves that take less time if they are not full, but
+ * not less than half. */
+enum { COVER_QUEUES = 3 };
 extern const char *const cover_queues[COVER_QUEUES];
+
+/* How much of a tile a block computes. Only kernels that cut several values into tiles have it. */
+extern const char cover_share[];
 
 /* Adds these and what they are computed from, `elements` per block among it, for `count` candidates
  * (`chosen` are their indices; NULL: all). A reader of the tuned INI may refuse them:

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A further term must lower the error by this share of it. */
-static const double term_worth = 0.03;
+static const double term_worth = 0.01;
 
 /* A size says at most so little about how a fit without it does there. */
 static const double least_freedom = 0.05;

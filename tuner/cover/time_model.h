@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TIME_MODEL_TERMS = 6 };
+enum { TIME_MODEL_TERMS = 8 };
 
 /* What models are made from. */
 struct time_basis {

@@ -82,6 +82,38 @@ static void test_estimates_sizes_that_were_left_out_despite_noise(void **state)
     scene_release(&scene);
 }
 
+/* A tiled kernel has a time for each wave, each step, each tile and each part of its memory. */
+static void test_a_time_may_have_many_terms(void **state)
+{
+    enum { MANY = 7, ROWS = 64 };
+    static const char *const texts[MANY] = {"1", "m", "n", "k", "m * n", "n * k", "waves * k"};
+    double times_ns[ROWS] = {0};
+    bool kept[ROWS];
+    struct time_basis basis = {.sizes = ROWS, .times_ns = times_ns};
+    struct time_model model;
+    uint64_t seed = 1;
+    (void)state;
+    for (size_t i = 0; i < MANY; i++)
+        features_add(&basis.terms, texts[i], ROWS)->configuration = 0;
+    for (size_t size = 0; size < ROWS; size++) {
+        double m = exp2(6 + 7 * random_share(&seed));
+        double n = exp2(6 + 7 * random_share(&seed));
+        double k = exp2(6 + 7 * random_share(&seed));
+        const double values[MANY] = {1, m, n, k, m * n, n * k, ceil(m * n / 70000) * k};
+        const double factors[MANY] = {3000, 2, 1, 5, 0.01, 0.02, 40};
+        kept[size] = true;
+        for (size_t i = 0; i < MANY; i++) {
+            basis.terms.items[i].values[size] = values[i];
+            times_ns[size] += factors[i] * values[i];
+        }
+    }
+    time_model_fit(&model, &basis, 0, kept);
+    assert_int_equal(model.count, MANY);
+    for (size_t size = 0; size < ROWS; size++)
+        assert_true(fabs(time_model_estimate(&model, &basis, size) / times_ns[size] - 1) < 2e-3);
+    features_release(&basis.terms);
+}
+
 static void test_failures_are_not_times(void **state)
 {
     struct scene scene;
@@ -114,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finds_what_a_time_is_made_of),
         cmocka_unit_test(test_estimates_sizes_that_were_left_out_despite_noise),
+        cmocka_unit_test(test_a_time_may_have_many_terms),
         cmocka_unit_test(test_failures_are_not_times),
         cmocka_unit_test(test_too_few_times_estimate_nothing),
     };
