@@ -194,26 +194,38 @@ static void make_rule_by_time(const struct given *given, const size_t *chosen, s
 
 /* --- what is lost --- */
 
-/* What each way loses at the sizes of a fold, if they are not known. */
-static void leave_out(const struct given *given, size_t limit, size_t fold, double *lost)
+/* What the ways from `from` to before `to` lose at the sizes of a fold, if they are not known. */
+static void leave_out(const struct given *given, const size_t *chosen, size_t count, size_t fold,
+                      size_t from, size_t to, double *lost)
 {
     struct rule rules[RULE_LINES];
-    size_t chosen[CHOICE_LIMIT];
     bool *kept = alloc_zeroed(given->losses->sizes, sizeof *kept);
     keep_other_folds(given, fold, kept);
-    size_t count = choose(given->losses, limit, kept, chosen);
-    size_t learnt = learn(given, chosen, count, kept, rules);
-    struct time_model *models = calibrate(given, chosen, count, fold, kept);
+    size_t learnt = from < BY_TIME ? learn(given, chosen, count, kept, rules) : 0;
+    struct time_model *models = to > BY_TIME ? calibrate(given, chosen, count, fold, kept) : NULL;
     for (size_t size = fold; size < given->losses->sizes; size += given->folds) {
         double *own = lost + size * WAYS;
-        for (size_t i = 0; i < RULE_LEARNT_LINES; i++) {
+        for (size_t i = from; i < to && i < RULE_LEARNT_LINES; i++) {
             const struct rule *rule = &rules[i < learnt ? i : learnt - 1];
             own[i] =
                 losses_of(given->losses, chosen[rule_decide(rule, given->features, size)], size);
         }
-        own[BY_TIME] = lose_by_time(given, models, chosen, count, size);
+        if (to > BY_TIME)
+            own[BY_TIME] = lose_by_time(given, models, chosen, count, size);
     }
     free(models);
+    free(kept);
+}
+
+/* What a way loses at the sizes of a fold, if the configurations are chosen without these, too. */
+static void choose_without(const struct given *given, size_t limit, size_t fold, size_t way,
+                           double *lost)
+{
+    size_t chosen[CHOICE_LIMIT];
+    bool *kept = alloc_zeroed(given->losses->sizes, sizeof *kept);
+    keep_other_folds(given, fold, kept);
+    size_t count = choose(given->losses, limit, kept, chosen);
+    leave_out(given, chosen, count, fold, way, way + 1, lost);
     free(kept);
 }
 
@@ -299,6 +311,7 @@ static void compute_option(struct cover_option *option, const struct given *give
     static const double left_out_share = 0.632;
     const struct losses *losses = given->losses;
     const size_t count = losses->sizes * WAYS;
+    const size_t folds = losses->sizes >= FEWEST_SIZES ? given->folds : 0;
     struct rule rules[WAYS];
     double *fitted = alloc_zeroed(count, sizeof *fitted);
     double *lost = alloc_zeroed(count, sizeof *lost);
@@ -310,11 +323,13 @@ static void compute_option(struct cover_option *option, const struct given *give
     option->least = choice_loss(losses, option->chosen, option->count);
     fit(given, option, rules, fitted);
     memcpy(lost, fitted, count * sizeof *lost);
-    for (size_t fold = 0; fold < given->folds && losses->sizes >= FEWEST_SIZES; fold++)
-        leave_out(given, limit, fold, lost);
+    for (size_t fold = 0; fold < folds; fold++)
+        leave_out(given, option->chosen, option->count, fold, 0, WAYS, lost);
     for (size_t i = 0; i < count; i++)
         judged[i] = left_out_share * lost[i] + (1 - left_out_share) * fitted[i];
     size_t index = enough_lines(losses, judged);
+    for (size_t fold = 0; fold < folds; fold++)
+        choose_without(given, limit, fold, index, lost);
     option->rule = rules[index];
     option->fitted = loss_over(losses, fitted + index, WAYS);
     option->expected = loss_over(losses, lost + index, WAYS);

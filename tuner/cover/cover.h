@@ -7,7 +7,9 @@
  *
  * To estimate its loss at sizes that were not measured, each size, or each part of them if there are
  * many, is left out in turn, configurations and a rule are chosen without it, and their loss there is
- * taken.
+ * taken. What kind of rule is used, and how many configurations, is decided by what rules that are made
+ * without a size lose there with the configurations that all sizes chose: choosing these again each time
+ * would say more about the choice than about the rule.
  */
 #ifndef AUTOTUNE_COVER_H
 #define AUTOTUNE_COVER_H
@@ -29,7 +31,7 @@ struct cover_option {
     struct loss fitted;        /* of the rule's choices at the sizes that it was learnt from */
     struct loss expected;      /* at sizes left out */
     double *expected_at;       /* each size, left out */
-    double *judged_at; /* by which options are compared: between that and what it loses there */
+    double *judged_at;         /* by which options are compared */
 };
 
 struct cover {
