@@ -392,7 +392,8 @@ static int open_for_writing(struct record **record, const char *path, size_t *dr
 {
     *kind = FILE_REFUSED;
     int result =
-        open_database(record, path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
+        open_database(record, path, path,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, error);
     if (result != 0)
         return result;
     result = check_identity(*record, kind, error);
