@@ -24,6 +24,13 @@ enum { READY_TIMEOUT_S = 60, COUNT_TIMEOUT_S = 90, START_FAILURES = 3 };
 #define LOOK_NS 250000000
 enum { PATIENCE = 3 };
 
+/* A source. The jobs of its variants share it: there may be two for each core of a cluster. */
+struct source_text {
+    size_t users;
+    char hash[HASH_BYTES];
+    char *text;
+};
+
 struct queued_job {
     struct compile_job job;  /* first: pointers to it are pointers to this */
     struct queued_job *next; /* in the queue */
@@ -34,7 +41,7 @@ struct queued_job {
     enum compile_step step;  /* the next, or the one being done */
     char arch[16];
     char *name; /* these three until it is done */
-    char *text;
+    struct source_text *source;
     struct options options;
 };
 
@@ -78,7 +85,8 @@ struct compile_pool {
     void *by_key;          /* tsearch's tree of all jobs */
     size_t held_count;     /* of jobs that have users */
     uint64_t written_bytes;
-    struct queued_job *first; /* of the queue: not yet given to a worker */
+    struct source_text *source_text; /* of the last request */
+    struct queued_job *first;        /* of the queue: not yet given to a worker */
     struct queued_job *last;
     size_t queue_count;
     size_t queued_with_headers; /* of the queue */
@@ -230,13 +238,37 @@ static void remove_worker(struct compile_pool *pool, struct compile_worker *work
     free(worker);
 }
 
+static void leave_source(struct source_text *source)
+{
+    if (source == NULL || --source->users > 0)
+        return;
+    free(source->text);
+    free(source);
+}
+
+/* The source with that hash, which has one user more now. */
+static struct source_text *share_source(struct compile_pool *pool, const char *text,
+                                        const char *hash)
+{
+    if (pool->source_text == NULL || strcmp(pool->source_text->hash, hash) != 0) {
+        leave_source(pool->source_text);
+        pool->source_text = alloc_zeroed(1, sizeof *pool->source_text);
+        pool->source_text->users = 1;
+        pool->source_text->text = alloc_string(text);
+        (void)snprintf(pool->source_text->hash, HASH_BYTES, "%s", hash);
+    }
+    pool->source_text->users++;
+    return pool->source_text;
+}
+
 /* What only the compiler needs. */
 static void release_request(struct queued_job *job)
 {
     options_release(&job->options);
     free(job->name);
-    free(job->text);
-    job->name = job->text = NULL;
+    leave_source(job->source);
+    job->name = NULL;
+    job->source = NULL;
 }
 
 static void free_job(void *node)
@@ -260,6 +292,7 @@ void compile_pool_free(struct compile_pool *pool)
     }
     event_loop_remove(pool->loop, &pool->source);
     tdestroy(pool->by_key, free_job);
+    leave_source(pool->source_text);
     json_decref(pool->architectures);
     compile_estimate_release(&pool->estimate);
     free(pool->workers);
@@ -418,7 +451,7 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
         return 0;
     if (!compiled) {
         new->name = alloc_string(name);
-        new->text = alloc_string(text);
+        new->source = share_source(pool, text, source_hash);
         (void)snprintf(new->arch, sizeof new->arch, "%s", pool->arch);
         options_copy(&new->options, options);
     }
@@ -542,7 +575,7 @@ static json_t *job_message(const struct compile_pool *pool, const struct queued_
     json_t *options = text_array(job->options.items, job->options.count);
     json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s}", "do", "compile", "name", job->name,
                                 "arch", job->arch, "options", options, "output", job->job.path);
-    json_t *text = json_string(job->text);
+    json_t *text = json_string(job->source->text);
     if (message != NULL && text != NULL)
         json_object_set(message, "text", text);
     json_decref(text);
