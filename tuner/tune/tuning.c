@@ -61,7 +61,7 @@ static struct study_gpu *sort_gpus(const struct study *study)
 /* A result's samples, as if the first GPU had taken them; a new array. */
 static double *scale(const struct study_gpu *gpus, size_t gpu_count, const struct result *result)
 {
-    struct study_gpu wanted;
+    struct study_gpu wanted = {0};
     double *scaled_ns = alloc_zeroed(result->sample_count, sizeof *scaled_ns);
     (void)snprintf(wanted.uuid, sizeof wanted.uuid, "%s", result->gpu);
     const struct study_gpu *gpu = bsearch(&wanted, gpus, gpu_count, sizeof *gpus, compare_uuids);
