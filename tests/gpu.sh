@@ -140,9 +140,12 @@ outcomes() {
     python3 "$source/tests/gpu/check.py" planted "$autotune" "$scratch/$1" "$scratch/good" "$2"
 }
 
+# The GPU that the sweeps use, which CUDA_VISIBLE_DEVICES may have chosen.
+uuid=$("$autotune" devices 2>/dev/null | sed -n 's/^device 0: .*\(GPU-[0-9a-f-]*\).*/\1/p')
+
 # gpu_memory: MiB in use; nothing where no program says so
 gpu_memory() {
-    nvidia-smi --id=0 --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null | grep -xE '[0-9]+'
+    nvidia-smi --id="$uuid" --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null | grep -xE '[0-9]+'
 }
 
 # none_left: no process of this autotune is left within two seconds

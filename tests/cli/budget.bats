@@ -161,6 +161,7 @@ INI
 }
 
 @test "a budget that is too small for one variant: what to do, and what there is" {
+    stand_in "fault = cuModuleLoadData:*:sleep200"
     large_sweep
     timed --config sweep.ini --budget 0.05s
     exits 1
