@@ -8,9 +8,9 @@
 # Ranks: if there are mpirun and BUILD/autotune-mpi, tunes tests/bench/compiling.ini, whose time is compiling, on one rank and
 # on as many as there are GPUs. Each rank has a GPU, its part of the cores, and an empty cache of its own.
 # Writes RESULTS/gpu_fleet.csv (seconds by GPUs), gpu_fleet_ranks.csv (seconds by ranks), gpu_fleet_regret.csv and
-# gpu_fleet.txt (how far apart the GPUs were). PARTS (speed winners ranks) is what of it is wanted. Always
-# ends with the table: what failed is missing there and listed below it, with what autotune said. Exit status 77 if there are
-# fewer than two GPUs, 1 if something failed or a target was missed. Takes about five minutes.
+# gpu_fleet.txt (how far apart the GPUs were, where the time goes on ranks). PARTS (speed winners ranks) is what of it is
+# wanted. Always ends with the table: what failed is missing there and listed below it, with what autotune said. Exit status
+# 77 if there are fewer than two GPUs, 1 if something failed or a target was missed. Takes about five minutes.
 # For a rehearsal with the stand-in driver, TEMPLATE, CONFIG, COMPILING, DEVICES (0,1,…) and REHEARSAL_CACHE replace what it uses.
 set -uo pipefail
 
@@ -161,6 +161,10 @@ on_ranks() {
         return 1
     fi
     awk -v ranks="$1" -v ns=$((end - begin)) 'BEGIN { printf "%d,%.3f\n", ranks, ns * 1e-9 }' >>"$results/gpu_fleet_ranks.csv"
+    {
+        echo "where the time goes on $1 ranks:"
+        grep -E '^ +[0-9.]+ s  |busy' "$scratch/err"
+    } >>"$results/gpu_fleet.txt"
 }
 
 ranks() {
