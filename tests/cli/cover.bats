@@ -116,6 +116,18 @@ launches() {
     has err "no kernel has a range to cover"
 }
 
+@test "an expression of a launch that is too long for the tuned INI: the cover says what it lacks" {
+    range 2^13..2^14
+    cp -r "$sweeps/templates" longer
+    long=$(printf ' + 0 * %s' n{,,,,,,,,,,,,,})
+    sed -i "0,/^grid = .*/s//&\n $long\n $long/" longer/scale.ini
+    sed -i 's/^templates.*/templates = longer/' sweep.ini
+    autotune cover --config sweep.ini
+    exits 0
+    has out "the rule knows nothing of the launches: the cover of 'scale' cannot be written:" "has more than 196 bytes; make it shorter"
+    has results/tuned.ini "cover = 1"
+}
+
 @test "a constraint on the problem limits the range" {
     range 2^13..2^14
     echo "constraint = n % 1024 == 0" >>sweep.ini

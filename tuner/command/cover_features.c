@@ -31,7 +31,7 @@ static void list_problems(struct draft *draft)
     }
 }
 
-static int draft_init(struct draft *draft, const struct cover_session *session)
+static int draft_init(struct draft *draft, const struct cover_session *session, struct error *error)
 {
     *draft = (struct draft){.session = session};
     cover_draft_begin(&draft->entry, session);
@@ -40,7 +40,7 @@ static int draft_init(struct draft *draft, const struct cover_session *session)
     cover_figures_add(draft->entry.cover, session, NULL, session->candidates.count);
     cover_draft_complete(&draft->entry, session, sizes_at(&session->sizes, 0));
     list_problems(draft);
-    return cover_entry_section(&draft->entry, &draft->section, NULL);
+    return cover_entry_section(&draft->entry, &draft->section, error);
 }
 
 static void draft_release(struct draft *draft)
@@ -198,8 +198,9 @@ static void add_terms(const struct draft *draft, struct features *terms)
 void cover_features_fill(struct cover_session *session)
 {
     struct draft draft;
+    session->no_figures = (struct error){0};
     size_features_add(&session->features, &session->range, &session->sizes);
-    if (draft_init(&draft, session) == 0) {
+    if (draft_init(&draft, session, &session->no_figures) == 0) {
         for (size_t candidate = 0; candidate < session->candidates.count; candidate++)
             for (size_t i = 0; i < COVER_RULE_FIGURES; i++)
                 add_feature(&draft, &session->features, cover_figures[i], candidate);

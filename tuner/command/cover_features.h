@@ -8,7 +8,8 @@
 
 #include "command/cover_session.h"
 
-/* Fills the session's features, and its basis if there are figures of launches. Both are empty. */
+/* Fills the session's features, and its basis if there are figures of launches; if not, `no_figures` says
+ * why. Features and basis are empty before. */
 void cover_features_fill(struct cover_session *session);
 
 #endif

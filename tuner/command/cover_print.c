@@ -154,6 +154,12 @@ static void print_left_out(const struct cover_session *session)
                    j + 1 == sizes->axes ? "\n" : "");
 }
 
+static void print_no_figures(const struct cover_session *session)
+{
+    if (session->no_figures.message[0] != '\0')
+        printf("\nthe rule knows nothing of the launches: %s\n", session->no_figures.message);
+}
+
 void cover_print(const struct cover_session *session)
 {
     const struct cover_option *option = &session->cover.options[session->cover.best];
@@ -166,6 +172,7 @@ void cover_print(const struct cover_session *session)
            loss_percent(option->expected.mean), loss_percent(option->expected.worst),
            session->sizes.count);
     print_left_out(session);
+    print_no_figures(session);
 }
 
 /* --- the page --- */

@@ -53,6 +53,7 @@ struct cover_session {
     struct losses losses;
     struct features features;
     struct time_basis basis; /* without terms: times are not estimated */
+    struct error no_figures; /* why there are no figures of launches, and so no terms */
     struct cover cover;
 };
 

@@ -17,7 +17,8 @@ static int take_line(void *user, const char *key, const char *text)
 {
     struct making *making = user;
     if (strlen(key) + strlen(" = ") + strlen(text) > TUNED_LINE_BYTES)
-        return ini_reader_fail(&making->ini, "line '%.60s…' has more than %d bytes", text,
+        return ini_reader_fail(&making->ini,
+                               "'%s = %.60s…' has more than %d bytes; make it shorter", key, text,
                                TUNED_LINE_BYTES);
     return cover_section_add(making->section, &making->ini, key, text);
 }
