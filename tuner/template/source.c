@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/read_file.h"
 #include "template/source_file.h"
+#include "template/source_hashes.h"
 #include "template/source_lexer.h"
 #include "template/source_macros.h"
 
@@ -21,10 +22,9 @@ struct computed_include {
 /* What one source_load() collects. */
 struct loading {
     struct source *source;
-    struct hash *text;          /* of every byte */
-    struct hash *tokens;        /* of the tokens */
-    struct hash *spaced_tokens; /* of the tokens and of where there is white space between them */
-    bool stringifies;           /* a macro turns its argument into text, with its white space */
+    char **names; /* by which its headers were found first */
+    size_t name_count;
+    struct source_hashes hashes;
     struct source_macros macros;
     struct computed_include *computed;
     size_t computed_count;
@@ -43,12 +43,14 @@ struct scan {
 
 /* --- finding --- */
 
-static bool is_known(const struct source *source, const char *path)
+/* The file's number: 0 for the source, 1 for its first header; one more than the last if it is new. */
+static size_t number_of(const struct source *source, const char *path)
 {
-    for (size_t i = 0; i < source->header_count; i++)
-        if (strcmp(source->headers[i], path) == 0)
-            return true;
-    return strcmp(source->path, path) == 0;
+    size_t number = 0;
+    const char *known = source->path;
+    while (strcmp(known, path) != 0 && number++ < source->header_count)
+        known = source->headers[number - 1];
+    return number;
 }
 
 static void add_toolkit_header(struct source *source, const char *name)
@@ -59,21 +61,37 @@ static void add_toolkit_header(struct source *source, const char *name)
     *ARRAY_APPEND(source->toolkit_headers, source->toolkit_count) = alloc_string(name);
 }
 
+/* Adds to the hashes which file `name` means: its number, or -1 for none. The first of that name goes
+ * without saying, unless several are taken. */
+static void hash_choice(struct loading *loading, const char *name, long number, bool all_folders)
+{
+    long first = -1;
+    for (size_t i = loading->name_count; i-- > 0;)
+        if (strcmp(loading->names[i], name) == 0)
+            first = (long)i + 1;
+    if (number == first && !all_folders)
+        return;
+    char *choice = alloc_format("%s\n%ld", name, number);
+    source_hashes_add_choice(&loading->hashes, choice);
+    free(choice);
+}
+
 /* Adds a header that was found as `name`; takes `path`, which may be NULL. */
-static bool add_header(struct loading *loading, const char *name, char *path)
+static bool add_header(struct loading *loading, const char *name, char *path, bool all_folders)
 {
     struct source *source = loading->source;
     if (path == NULL)
         return false;
-    if (is_known(source, path)) {
+    size_t number = number_of(source, path);
+    if (number <= source->header_count) {
+        hash_choice(loading, name, (long)number, all_folders);
         free(path);
         return true;
     }
     /* the name, not the path: the checkout may move */
-    hash_add_text(loading->text, name);
-    hash_add_text(loading->tokens, name);
-    hash_add_text(loading->spaced_tokens, name);
+    source_hashes_add_choice(&loading->hashes, name);
     *ARRAY_APPEND(source->headers, source->header_count) = path;
+    *ARRAY_APPEND(loading->names, loading->name_count) = alloc_string(name);
     return true;
 }
 
@@ -88,13 +106,15 @@ static bool find_header(struct loading *loading, const char *including_file, con
     bool found = false;
     if (quoted || all_folders) {
         char *folder = path_folder(including_file);
-        found = add_header(loading, name, source_find_file(folder, name));
+        found = add_header(loading, name, source_find_file(folder, name), all_folders);
         free(folder);
     }
     for (size_t i = 0; (!found || all_folders) && i < loading->source->include_count; i++) {
         char *path = source_find_file(loading->source->include_folders[i], name);
-        found = add_header(loading, name, path) || found;
+        found = add_header(loading, name, path, all_folders) || found;
     }
+    if (!found)
+        hash_choice(loading, name, -1, all_folders);
     return found;
 }
 
@@ -114,24 +134,6 @@ static void take_header(struct loading *loading, const char *including_file, con
 
 /* --- scanning --- */
 
-/*
- * White space counts behind the name that a #define defines, and between a name and a literal.
- * Everything else about it is in the tokens, unless a macro makes text of its argument.
- */
-static void hash_token(const struct scan *scan, enum token_kind kind, bool space_counts)
-{
-    bool literal = (kind == TOKEN_TEXT && scan->last == TOKEN_NAME) ||
-                   (kind == TOKEN_NAME && scan->last == TOKEN_TEXT);
-    const char tag = (char)kind;
-    const char *spaced = scan->lexer.spaced ? "1" : "0";
-    struct hash *hashes[] = {scan->loading->tokens, scan->loading->spaced_tokens};
-    for (size_t i = 0; i < 2; i++) {
-        hash_add(hashes[i], &tag, 1);
-        hash_add(hashes[i], i == 1 || space_counts || literal ? spaced : "-", 1);
-        hash_add_text(hashes[i], scan->lexer.token);
-    }
-}
-
 static bool token_is(const struct scan *scan, const char *text)
 {
     return strcmp(scan->lexer.token, text) == 0;
@@ -141,7 +143,7 @@ static enum token_kind next_token(struct scan *scan, bool space_counts)
 {
     enum token_kind kind = source_lexer_next(&scan->lexer);
     const char *token = scan->lexer.token;
-    hash_token(scan, kind, space_counts);
+    source_hashes_add_token(&scan->loading->hashes, &scan->lexer, kind, scan->last, space_counts);
     if (kind == TOKEN_HEADER)
         take_header(scan->loading, scan->path, token, scan->tests_only, scan->all_folders);
     if (kind == TOKEN_NAME) {
@@ -152,7 +154,7 @@ static enum token_kind next_token(struct scan *scan, bool space_counts)
     }
     if (scan->directive && kind == TOKEN_PUNCTUATION &&
         (token_is(scan, "#") || token_is(scan, "%:")))
-        scan->loading->stringifies = true;
+        scan->loading->hashes.stringifies = true;
     scan->directive = kind == TOKEN_DIRECTIVE || (scan->directive && kind != TOKEN_DIRECTIVE_END);
     scan->last = kind;
     return kind;
@@ -187,7 +189,7 @@ static void take_include(struct scan *scan)
     include->path = alloc_string(scan->path);
     include->line = scan->lexer.line;
     take_line(scan, kind, &include->tokens);
-    loading->stringifies = true; /* white space is part of a name */
+    loading->hashes.stringifies = true; /* white space is part of a name */
 }
 
 /*
@@ -222,7 +224,7 @@ static int load_file(struct loading *loading, const char *path, char **text, str
         return error_set(error, ERROR_CONFIG,
                          "'%s' contains a zero byte; it must be a CUDA C++ source in plain text",
                          path);
-    hash_add_text(loading->text, *text);
+    source_hashes_add_text(&loading->hashes, *text);
     scan_text(loading, path, *text);
     return 0;
 }
@@ -296,11 +298,10 @@ static int load_all(struct loading *loading, struct error *error)
 /* Finishes the hashes, and releases the rest. */
 static void loading_release(struct loading *loading)
 {
-    char other[HASH_BYTES];
-    struct source *source = loading->source;
-    hash_finish(loading->text, source->text_hash);
-    hash_finish(loading->tokens, loading->stringifies ? other : source->hash);
-    hash_finish(loading->spaced_tokens, loading->stringifies ? source->hash : other);
+    source_hashes_finish(&loading->hashes, loading->source->text_hash, loading->source->hash);
+    for (size_t i = 0; i < loading->name_count; i++)
+        free(loading->names[i]);
+    free(loading->names);
     for (size_t i = 0; i < loading->computed_count; i++) {
         free(loading->computed[i].path);
         macro_tokens_release(&loading->computed[i].tokens);
@@ -336,9 +337,9 @@ static int find_units(struct loading *loading, const char *const *paths, size_t 
         char *path = realpath(paths[i], NULL);
         if (path == NULL)
             return error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", paths[i]);
-        bool known = is_known(source, path);
+        bool known = number_of(source, path) <= source->header_count;
         ARRAY_APPEND(source->units, source->unit_count)->path = alloc_string(path);
-        (void)add_header(loading, strrchr(path, '/') + 1, path);
+        (void)add_header(loading, strrchr(path, '/') + 1, path, false);
         if (known)
             return error_set(error, ERROR_CONFIG, "'%s' is listed twice", paths[i]);
     }
@@ -355,8 +356,7 @@ int source_load_units(struct source *source, const char *const *paths, size_t pa
                       const char *const *folders, size_t folder_count, struct error *error)
 {
     *source = (struct source){0};
-    struct loading loading = {
-        .source = source, .text = hash_new(), .tokens = hash_new(), .spaced_tokens = hash_new()};
+    struct loading loading = {.source = source, .hashes = source_hashes_new()};
     int status = 0;
     source->path = realpath(paths[0], NULL);
     if (source->path == NULL)

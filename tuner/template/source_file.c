@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/path.h"
 #include "base/read_file.h"
 
 #include <limits.h>
@@ -11,14 +12,19 @@
 
 char *source_find_file(const char *folder, const char *name)
 {
-    char *joined = name[0] == '/' ? alloc_string(name) : alloc_format("%s/%s", folder, name);
-    char *path = realpath(joined, NULL);
-    free(joined);
     struct stat information;
-    if (path != NULL && (stat(path, &information) != 0 || S_ISDIR(information.st_mode))) {
-        free(path);
-        path = NULL;
+    char *joined = name[0] == '/' ? alloc_string(name) : alloc_format("%s/%s", folder, name);
+    char *path = NULL;
+    if (stat(joined, &information) == 0 && !S_ISDIR(information.st_mode)) {
+        char *own = path_folder(joined);
+        char *real = realpath(own, NULL);
+        const char *file = strrchr(joined, '/') + 1;
+        if (real != NULL)
+            path = alloc_format("%s/%s", strcmp(real, "/") == 0 ? "" : real, file);
+        free(real);
+        free(own);
     }
+    free(joined);
     return path;
 }
 

@@ -340,6 +340,60 @@ static void every_header_that_include_next_can_mean_counts(void **state)
     source_release(&source);
 }
 
+/* Both hashes, of which the second is that of the text. */
+static void load_hashes(const char *const *folders, size_t count, char hashes[2][HASH_BYTES])
+{
+    struct source source = load("k.cu", folders, count);
+    memcpy(hashes[0], source.hash, HASH_BYTES);
+    memcpy(hashes[1], source.text_hash, HASH_BYTES);
+    source_release(&source);
+}
+
+static void expect_other_hashes(const char *const *a, size_t a_count, const char *const *b,
+                                size_t b_count)
+{
+    char first[2][HASH_BYTES], other[2][HASH_BYTES];
+    load_hashes(a, a_count, first);
+    load_hashes(b, b_count, other);
+    assert_string_not_equal(first[0], other[0]);
+    assert_string_not_equal(first[1], other[1]);
+}
+
+static void which_file_of_a_name_is_included_changes_the_hashes(void **state)
+{
+    const char *const before[] = {"p", "q", "r"}, *const after[] = {"p", "r", "q"};
+    (void)state;
+    assert_int_equal(mkdir("p", 0700) + mkdir("q", 0700) + mkdir("r", 0700), 0);
+    write_text("k.cu", "#include \"q/c.h\"\n#include <c.h>\n");
+    write_text("p/c.h", "#include_next <c.h>\n");
+    write_text("q/c.h", "int q;\n");
+    write_text("r/c.h", "int r;\n");
+    expect_other_hashes(before, 3, after, 3);
+    /* b.h finds p/c.h if it is in p itself */
+    write_text("k.cu", "#include \"p/a.h\"\n#include <b.h>\n");
+    write_text("p/a.h", "#include \"c.h\"\n");
+    write_text("p/c.h", "int p;\n");
+    write_text("p/b.h", "#if __has_include(\"c.h\")\n#endif\n");
+    assert_int_equal(mkdir("s", 0700) + link("p/b.h", "s/b.h"), 0);
+    expect_other_hashes((const char *[]){"p"}, 1, (const char *[]){"s"}, 1);
+}
+
+static void what_a_linked_header_includes_is_beside_the_link(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("p", 0700) + mkdir("store", 0700), 0);
+    write_text("k.cu", "#include \"p/a.h\"\n#include \"linked/a.h\"\n");
+    write_text("store/a.h", "#include \"b.h\"\n");
+    write_text("store/b.h", "");
+    write_text("p/b.h", "");
+    assert_int_equal(symlink("../store/a.h", "p/a.h") + symlink("p", "linked"), 0);
+    struct source source = load("k.cu", NULL, 0);
+    assert_int_equal(source.header_count, 2);
+    assert_non_null(strstr(source.headers[0], "/p/a.h"));
+    expect_header(&source, 1, "p/b.h");
+    source_release(&source);
+}
+
 static void text_moved_between_headers_changes_the_hash(void **state)
 {
     char first[HASH_BYTES], other[HASH_BYTES];
@@ -487,6 +541,8 @@ int main(void)
         IN_FOLDER(the_hash_stands_for_every_text),
         IN_FOLDER(the_hash_is_of_the_tokens),
         IN_FOLDER(the_hash_of_the_text_is_of_every_byte),
+        IN_FOLDER(which_file_of_a_name_is_included_changes_the_hashes),
+        IN_FOLDER(what_a_linked_header_includes_is_beside_the_link),
         IN_FOLDER(text_moved_between_headers_changes_the_hash),
         IN_FOLDER(the_hash_survives_a_move_of_the_folder),
         IN_FOLDER(what_cannot_be_read_is_named),
