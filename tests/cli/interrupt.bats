@@ -215,6 +215,19 @@ INI
     equal "$(count outcome measured)" 20
 }
 
+@test "SIGTERM to workers at any time, even while NVRTC compiles and would end them: no variant fails" {
+    rm -rf cache # so that they compile
+    start --config "$sweeps/scale.ini" --jobs 2
+    while workers=$(cat "/proc/$run/task/$run/children" 2>/dev/null); do
+        # shellcheck disable=SC2086 # one word each
+        [ -z "$workers" ] || kill -TERM $workers 2>/dev/null || true # they may have ended by themselves
+    done
+    ended
+    exits 0
+    autotune report --format csv
+    equal "$(count outcome measured)" 9
+}
+
 @test "SIGTERM to every process of the run: no variant fails" {
     rm -rf cache # compile workers work, too
     stand_in_that_hangs

@@ -382,15 +382,17 @@ static void watch_for_senders(void)
 }
 #endif
 
-/* Whether to end is decided by the coordinator, with which the worker dies. */
+/* Whether to end is decided by the coordinator, with which the worker dies. The signals are blocked, too,
+ * because NVRTC handles SIGTERM while it compiles, and ends the process. */
 static void ignore_requests_to_end(void)
 {
-    sigset_t none;
+    sigset_t set;
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGTERM, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)sigemptyset(&set);
+    (void)sigprocmask(SIG_SETMASK, &set, NULL);
+    interrupt_block(&set);
 }
 
 void worker_enter(void)
