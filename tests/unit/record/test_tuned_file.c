@@ -246,6 +246,30 @@ static void test_a_section_is_only_a_name(void **state)
 }
 
 /* As to a look-up. */
+static void test_cards_of_one_name_with_other_numbers_of_sms_have_entries_of_their_own(void **state)
+{
+    (void)state;
+    struct tuned_file tuned = {0};
+    struct error error;
+    for (int i = 0; i < 4; i++) {
+        struct tuned_entry entry = fixture_entry();
+        entry.sm_count -= 18 * (i % 2);
+        tuned_file_merge(&tuned, &entry);
+        assert_int_equal(tuned.count, i == 0 ? 1 : 2);
+    }
+    assert_string_not_equal(tuned.entries[0].section, tuned.entries[1].section);
+    assert_int_equal(tuned_file_write("tuned.ini", &tuned, &error), 0);
+    tuned_file_release(&tuned);
+    assert_int_equal(tuned_file_read("tuned.ini", &tuned, &error), 0);
+    assert_int_equal(tuned.count, 2);
+    assert_int_equal(tuned.entries[0].sm_count - tuned.entries[1].sm_count, 18);
+    struct tuned_entry unknown = fixture_entry(); /* of any of them */
+    unknown.sm_count = 0;
+    assert_int_equal(tuned_file_find(&tuned, &unknown), 0);
+    tuned_entry_release(&unknown);
+    tuned_file_release(&tuned);
+}
+
 static void test_a_number_is_the_same_however_it_is_written(void **state)
 {
     (void)state;
@@ -801,6 +825,7 @@ int main(void)
         SCRATCH_TEST(test_merging_replaces_the_same_section_only),
         SCRATCH_TEST(test_missing_file_is_no_entries),
         SCRATCH_TEST(test_a_section_is_only_a_name),
+        SCRATCH_TEST(test_cards_of_one_name_with_other_numbers_of_sms_have_entries_of_their_own),
         SCRATCH_TEST(test_a_number_is_the_same_however_it_is_written),
         SCRATCH_TEST(test_refuses_damaged_files_at_their_line),
         SCRATCH_TEST(test_refuses_lines_that_readers_cut),
