@@ -270,6 +270,18 @@ int cubin_cache_read(const char *path, struct compilation *compilation, bool *fo
     return read_path(path, true, compilation, found, error);
 }
 
+int cubin_cache_require(const char *path, struct compilation *compilation, struct error *error)
+{
+    bool found = false;
+    int status = cubin_cache_read(path, compilation, &found, error);
+    if (status == 0 && (!found || compilation->cubin == NULL)) {
+        compilation_release(compilation);
+        status = error_set(error, ERROR_RECORD,
+                           "cubin '%s' is missing or damaged; run again to recompile it", path);
+    }
+    return status;
+}
+
 int cubin_cache_check(const char *path, struct compilation *compilation, bool *found,
                       struct error *error)
 {

@@ -34,7 +34,10 @@ char *cubin_cache_path(const char *folder, const char *key);
 int cubin_cache_read(const char *path, struct compilation *compilation, bool *found,
                      struct error *error);
 
-/* The same, but the cubin is only checked: compilation->cubin is NULL. */
+/* The same for an entry that must have a cubin: returns ERROR_RECORD if it is missing or damaged. */
+int cubin_cache_require(const char *path, struct compilation *compilation, struct error *error);
+
+/* As cubin_cache_read(), but the cubin is only checked: compilation->cubin is NULL. */
 int cubin_cache_check(const char *path, struct compilation *compilation, bool *found,
                       struct error *error);
 

@@ -77,3 +77,18 @@ int sampling_take(struct sampling *sampling, struct device_problem *problem, con
         status = take_batches(sampling, problem, variant, samples->count, samples, error);
     return status;
 }
+
+json_t *times_to_json(const double *times_ns, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_real(times_ns[i]));
+    return array;
+}
+
+json_t *samples_to_json(const struct samples *samples, double empty_batch_ns)
+{
+    return json_pack("{s:o, s:i, s:f, s:f}", "samples_ns",
+                     times_to_json(samples->ns, samples->count), "runs", samples->runs, "single_ns",
+                     samples->single_ns, "empty_batch_ns", empty_batch_ns);
+}

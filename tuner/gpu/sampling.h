@@ -34,4 +34,8 @@ struct samples {
 int sampling_take(struct sampling *sampling, struct device_problem *problem, const json_t *request,
                   struct device_variant *variant, struct samples *samples, struct error *error);
 
+/* The times as an array; the samples as an object with the keys of FORMATS.md. Both are new. */
+json_t *times_to_json(const double *times_ns, size_t count);
+json_t *samples_to_json(const struct samples *samples, double empty_batch_ns);
+
 #endif
