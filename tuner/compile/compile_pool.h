@@ -12,28 +12,12 @@
 
 #include "base/error.h"
 #include "base/event_loop.h"
-#include "compile/cubin_cache.h"
-#include "compile/nvrtc.h"
-#include "template/source.h"
+#include "compile/compile_job.h"
 #include "template/variant.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct compile_job {
-    char key[HASH_BYTES];
-    char *path; /* of its entry in the cubin cache */
-    bool done;
-    bool has_cubin;                 /* otherwise `failure` or the compiler's log says why */
-    struct compilation compilation; /* kernels and log; no image. The kernels have their
-                                       instructions if the pool counts them */
-    char failure[256];              /* how its worker was lost; "" if it was not */
-    bool timed_out;                 /* the worker missed the deadline */
-    bool killed;                    /* from outside, more than once */
-    bool invalid;                   /* its options cannot be computed; no worker had it */
-    bool cached;                    /* no worker was needed */
-};
 
 struct compile_pool_options {
     size_t workers;           /* on each machine, at most; 0: one per core */

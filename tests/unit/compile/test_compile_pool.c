@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "compile/cubin_cache.h"
 #include "record/instruction_kinds.h"
 #include "unit/busy_machine.h"
 #include "unit/scratch.h"
