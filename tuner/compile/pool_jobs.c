@@ -181,7 +181,7 @@ bool pool_jobs_unqueue(struct pool_jobs *jobs, const struct pool_job *job)
     if (jobs->last == at)
         jobs->last = before;
     jobs->queue_count--;
-    jobs->queued_with_headers -= job->options.header_count > 0;
+    jobs->queued_with_headers -= compiles_headers(job);
     return true;
 }
 

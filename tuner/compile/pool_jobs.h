@@ -8,7 +8,7 @@
  *     job = pool_jobs_find(&jobs, key);                 or else
  *     job = pool_jobs_add(&jobs, key);
  *     pool_jobs_take_entry(&jobs, job);                 done, if the cache has all that is wanted
- *     pool_jobs_request(&jobs, job, name, text, source_hash, arch, options);
+ *     pool_jobs_request(&jobs, job, name, text, source_hash, arch, options); and set its kind
  *     pool_jobs_enqueue(&jobs, job, urgent);
  *     job = pool_jobs_dequeue(&jobs);                   for a worker, until
  *     pool_jobs_take_entry(&jobs, job);                 or pool_jobs_fail(), or it is queued again
