@@ -9,6 +9,16 @@ slow_rank() {
     rank_environment "$1" <<<"AUTOTUNE_STANDIN_HERE=fault=cuModuleLoadData:*:sleep$2,first_uuid=$((16 * $1)),log=$hosts/calls.$1"
 }
 
+# slow_ranks RANKS: rank 1 is slow, but the others are not done before it has begun to measure
+slow_ranks() {
+    local rank
+    stand_in "fault = cuModuleLoadData:*:sleep100"
+    slow_rank 1 300
+    for ((rank = 2; rank < $1; rank++)); do
+        slow_rank "$rank" 100
+    done
+}
+
 # start RANKS ARGUMENTS: cluster() in the background, as $run
 start() {
     (cluster "$@" && echo "$code" >code) &
@@ -29,7 +39,7 @@ rank_is_measuring() {
 @test "kill -9 of an agent: with --enable-recovery the others take over its work, and the run ends as usual" {
     export AUTOTUNE_WORKER_TIMEOUT_S=2
     options=(--enable-recovery)
-    slow_rank 1 300
+    slow_ranks 3
     start 3 --config "$sweeps/many.ini" --timings
     rank_is_measuring 1
     kill -9 "$(cat "$hosts/pid.1")"
@@ -42,7 +52,7 @@ rank_is_measuring() {
 @test "an agent that falls silent: the others take over its work" {
     export AUTOTUNE_WORKER_TIMEOUT_S=2
     options=(--enable-recovery)
-    slow_rank 1 300
+    slow_ranks 3
     start 3 --config "$sweeps/many.ini" --timings
     rank_is_measuring 1
     kill -STOP "$(cat "$hosts/pid.1")"
@@ -55,7 +65,7 @@ rank_is_measuring() {
 }
 
 @test "kill -9 of an agent where MPI ends the job: the next run goes on from the record" {
-    slow_rank 1 300
+    slow_ranks 2
     start 2 --config "$sweeps/many.ini"
     rank_is_measuring 1
     sleep 0.5
@@ -64,12 +74,13 @@ rank_is_measuring() {
     fails [ "$code" -eq 0 ]
     none_alive
     rm rank.1
+    stand_in
     cluster 2 --config "$sweeps/many.ini"
     exits 0
 }
 
 @test "kill -9 of rank 0 ends everything, and the next run goes on from the record" {
-    slow_rank 1 300
+    slow_ranks 2
     start 2 --config "$sweeps/many.ini"
     rank_is_measuring 1
     kill -9 "$(cat "$hosts/pid.0")"
@@ -78,12 +89,13 @@ rank_is_measuring() {
     none_alive
     equal "$(find "$hosts" -name 'autotune-mpi-*')" ""
     rm rank.1
+    stand_in
     cluster 2 --config "$sweeps/many.ini"
     exits 0
 }
 
 @test "Ctrl-C: what was measured is kept, and nothing is left running" {
-    slow_rank 1 300
+    slow_ranks 2
     start 2 --config "$sweeps/many.ini"
     rank_is_measuring 1
     kill -INT "$(pgrep -f "^mpirun .*$scratch/rank.sh")"
