@@ -49,6 +49,16 @@ rank_is_measuring() {
     none_alive
 }
 
+@test "kill -9 of a rank before it has started: the others do not wait for it without end" {
+    export AUTOTUNE_WORKER_TIMEOUT_S=0.5
+    options=(--enable-recovery)
+    rank_environment 1 <<<'kill -9 $$'
+    cluster 3 --config "$sweeps/many.ini"
+    has err "the ranks did not all start; has one of them died?"
+    fails [ "$code" -eq 124 ] # mpirun, too
+    none_alive
+}
+
 @test "an agent that falls silent: the others take over its work" {
     export AUTOTUNE_WORKER_TIMEOUT_S=2
     options=(--enable-recovery)

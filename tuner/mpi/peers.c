@@ -1,14 +1,22 @@
 #include "mpi/peers.h"
 
 #include "base/alloc.h"
+#include "base/worker.h"
 #include "mpi/bytes.h"
 
 #include <mpi.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 256 * 1024, TAG = 1 };
+enum {
+    PIECE_BYTES = 256 * 1024,
+    TAG = 1,
+    START_S = 15,    /* for starting MPI; */
+    START_FACTOR = 4 /* so many times that, because tests with short limits start as slowly */
+};
 
 /* A piece that is being received. */
 struct arrival {
@@ -52,14 +60,32 @@ static int count_on_host(void)
     return count;
 }
 
+static void give_up_starting(int signal)
+{
+    static const char text[] = "autotune: the ranks did not all start; has one of them died?\n";
+    (void)signal;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(error_exit_status(ERROR_WORKER));
+}
+
+/* MPI waits without end for a rank that dies while it starts. 0: no limit any more. */
+static void limit_start(double seconds)
+{
+    const struct itimerval limit = {.it_value.tv_sec = (time_t)seconds};
+    (void)signal(SIGALRM, seconds > 0 ? give_up_starting : SIG_DFL);
+    (void)setitimer(ITIMER_REAL, &limit, NULL);
+}
+
 int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error)
 {
     int provided;
     *peers = NULL;
+    limit_start(START_FACTOR * worker_timeout_s(START_S));
     if (MPI_Init_thread(argc, argv, MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS)
         return error_set(error, ERROR_WORKER, "MPI does not start");
     struct peers *new = alloc_zeroed(1, sizeof *new);
     new->on_this_host = count_on_host();
+    limit_start(0);
     (void)MPI_Comm_rank(MPI_COMM_WORLD, &new->rank);
     (void)MPI_Comm_size(MPI_COMM_WORLD, &new->count);
     (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -55,7 +55,8 @@ struct packet {
 
 struct peers;
 
-/* Starts MPI. Returns 0 or ERROR_WORKER. */
+/* Starts MPI. Returns 0 or ERROR_WORKER; ends the process, with a message, if the ranks have not all
+ * started within a minute. */
 int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error);
 
 /* Ends MPI, together with all ranks. */
