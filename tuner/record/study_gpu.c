@@ -1,7 +1,9 @@
 #include "record/study_gpu.h"
 
 #include "base/alloc.h"
+#include "base/statistics.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,12 +50,27 @@ struct study_gpu *study_gpus_from_json(const json_t *json, size_t *count)
     return gpus;
 }
 
+size_t study_gpus_find(const struct study_gpu *gpus, size_t count, const char *uuid)
+{
+    size_t i = 0;
+    while (i < count && strcmp(gpus[i].uuid, uuid) != 0)
+        i++;
+    return i;
+}
+
+void study_gpu_compare(struct study_gpu *gpu, const double *ratios, size_t count)
+{
+    gpu->compared = count;
+    gpu->ratio = count > 0 ? statistics_median(ratios, count) : 0;
+    gpu->spread = 0;
+    for (size_t i = 0; i < count; i++)
+        gpu->spread = fmax(gpu->spread, fabs(ratios[i] / gpu->ratio - 1));
+}
+
 double study_gpus_ratio(const struct study_gpu *gpus, size_t count, const char *uuid)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(gpus[i].uuid, uuid) == 0 && gpus[i].ratio > 0)
-            return gpus[i].ratio;
-    return 1;
+    size_t i = study_gpus_find(gpus, count, uuid);
+    return i < count && gpus[i].ratio > 0 ? gpus[i].ratio : 1;
 }
 
 double study_gpus_spread(const struct study_gpu *gpus, size_t count)

@@ -30,6 +30,13 @@ struct study_gpu {
 json_t *study_gpus_to_json(const struct study_gpu *gpus, size_t count);
 struct study_gpu *study_gpus_from_json(const json_t *json, size_t *count);
 
+/* The place of the GPU with that UUID; `count`: it is not among them. */
+size_t study_gpus_find(const struct study_gpu *gpus, size_t count, const char *uuid);
+
+/* Sets what `count` variants say that were timed on this GPU and on the first: `ratios` are its times
+ * over the first's. */
+void study_gpu_compare(struct study_gpu *gpu, const double *ratios, size_t count);
+
 /* What times on that GPU are to be divided by to compare with the first's: 1 if it is not known. */
 double study_gpus_ratio(const struct study_gpu *gpus, size_t count, const char *uuid);
 

@@ -1,9 +1,7 @@
 #include "tune/earlier_gpus.h"
 
 #include "base/alloc.h"
-#include "base/statistics.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,11 +13,11 @@ static bool is_measured(const struct result *result)
 /* Whether times of that GPU can be compared, or it turned out that they cannot. */
 static bool is_settled(const struct team *team, const struct study *study, const char *uuid)
 {
-    for (size_t i = 0; i < study->gpu_count; i++)
-        if (strcmp(study->gpus[i].uuid, uuid) == 0 && study->gpus[i].ratio > 0)
-            return true;
+    size_t place = study_gpus_find(study->gpus, study->gpu_count, uuid);
+    if (place < study->gpu_count && study->gpus[place].ratio > 0)
+        return true;
     for (size_t i = 0; i < team->earlier_count; i++)
-        if (strcmp(team->earlier[i].uuid, uuid) == 0)
+        if (strcmp(team->earlier[i].gpu.uuid, uuid) == 0)
             return true;
     return strcmp(team_lead(team)->gpu.uuid, uuid) == 0;
 }
@@ -58,7 +56,7 @@ void earlier_gpus_judge(struct team *team, const struct study *study,
                         const struct earlier_times *times)
 {
     const char *lead = team_lead(team)->gpu.uuid;
-    struct earlier_gpu *gpu = ARRAY_APPEND(team->earlier, team->earlier_count);
+    struct earlier_gpu *earlier = ARRAY_APPEND(team->earlier, team->earlier_count);
     double ratios[EARLIER_COMPARED];
     size_t count = 0;
     for (size_t i = 0; i < times->count; i++) {
@@ -67,10 +65,7 @@ void earlier_gpus_judge(struct team *team, const struct study *study,
             result->runs == times->fastest[i].runs)
             ratios[count++] = times->fastest[i].ns / result->time.median_ns;
     }
-    (void)snprintf(gpu->uuid, sizeof gpu->uuid, "%s", times->uuid);
-    (void)snprintf(gpu->lead, sizeof gpu->lead, "%s", lead);
-    gpu->compared = count;
-    gpu->ratio = count > 0 ? statistics_median(ratios, count) : 0;
-    for (size_t i = 0; i < count; i++)
-        gpu->spread = fmax(gpu->spread, fabs(ratios[i] / gpu->ratio - 1));
+    (void)snprintf(earlier->gpu.uuid, sizeof earlier->gpu.uuid, "%s", times->uuid);
+    (void)snprintf(earlier->lead, sizeof earlier->lead, "%s", lead);
+    study_gpu_compare(&earlier->gpu, ratios, count);
 }

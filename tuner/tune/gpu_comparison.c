@@ -1,9 +1,7 @@
 #include "tune/gpu_comparison.h"
 
 #include "base/alloc.h"
-#include "base/statistics.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -120,9 +118,5 @@ void gpu_comparison_judge(const struct gpu_comparison *comparison, size_t gpu, s
         if (ns[gpu] > 0 && ns[lead] > 0)
             ratios[count++] = ns[gpu] / ns[lead];
     }
-    figures->compared = count;
-    figures->ratio = count > 0 ? statistics_median(ratios, count) : 0;
-    figures->spread = 0;
-    for (size_t i = 0; i < count; i++)
-        figures->spread = fmax(figures->spread, fabs(ratios[i] / figures->ratio - 1));
+    study_gpu_compare(figures, ratios, count);
 }

@@ -279,17 +279,16 @@ void team_describe_one(const struct team *team, size_t place, struct study *stud
 /* The team's own figures go before those of a comparison with earlier times. */
 static void describe_earlier(const struct earlier_gpu *earlier, struct study *study)
 {
-    size_t i = 0;
-    while (i < study->gpu_count && strcmp(study->gpus[i].uuid, earlier->uuid) != 0)
-        i++;
+    size_t i = study_gpus_find(study->gpus, study->gpu_count, earlier->gpu.uuid);
     struct study_gpu *gpu =
         i < study->gpu_count ? &study->gpus[i] : ARRAY_APPEND(study->gpus, study->gpu_count);
     if (gpu->ratio > 0)
         return;
-    (void)snprintf(gpu->uuid, sizeof gpu->uuid, "%s", earlier->uuid);
-    gpu->compared = earlier->compared;
-    gpu->spread = earlier->spread;
-    gpu->ratio = earlier->ratio * study_gpus_ratio(study->gpus, study->gpu_count, earlier->lead);
+    (void)snprintf(gpu->uuid, sizeof gpu->uuid, "%s", earlier->gpu.uuid);
+    gpu->compared = earlier->gpu.compared;
+    gpu->spread = earlier->gpu.spread;
+    gpu->ratio =
+        earlier->gpu.ratio * study_gpus_ratio(study->gpus, study->gpu_count, earlier->lead);
 }
 
 void team_describe(const struct team *team, struct study *study)
@@ -311,10 +310,10 @@ void team_describe(const struct team *team, struct study *study)
 
 struct study_gpu *team_find(const struct fleet_gpu *gpu, struct study *study)
 {
-    for (size_t i = 0; gpu != NULL && i < study->gpu_count; i++)
-        if (strcmp(study->gpus[i].uuid, gpu->gpu.uuid) == 0)
-            return &study->gpus[i];
-    return NULL;
+    if (gpu == NULL)
+        return NULL;
+    size_t place = study_gpus_find(study->gpus, study->gpu_count, gpu->gpu.uuid);
+    return place < study->gpu_count ? &study->gpus[place] : NULL;
 }
 
 struct gpu_conditions team_conditions(const struct team *team)

@@ -18,10 +18,8 @@
 
 /* A GPU that is not at hand, or was not compared in this run, and whose times are in the record. */
 struct earlier_gpu {
-    char uuid[GPU_UUID_BYTES];
-    char lead[GPU_UUID_BYTES]; /* the GPU that it was compared with */
-    size_t compared;           /* variants */
-    double ratio, spread;      /* as in struct study_gpu */
+    struct study_gpu gpu;      /* as if the GPU that it was compared with were the first */
+    char lead[GPU_UUID_BYTES]; /* that GPU */
 };
 
 /* Zeroed has no GPU. The GPUs are the fleet's. */
