@@ -135,7 +135,6 @@ static int read_results(const char *path, struct t4_file *file, struct error *er
     return 0;
 }
 
-/* Parses a file of any size: a space of 10^5 points takes 50 MB. */
 /* Texts of a stranger end up on terminals: control characters become spaces. A new string. */
 static char *printable(const char *text)
 {
@@ -179,6 +178,7 @@ static json_t *printable_json(json_t *json)
     return copy;
 }
 
+/* Parses a file of any size: a space of 10^5 points takes 50 MB. */
 static int read_json(const char *path, json_t **json, struct error *error)
 {
     json_error_t reason;
