@@ -606,50 +606,6 @@ static int start_cluster(struct fixture *fixture, struct nodes **nodes, struct c
     return hub;
 }
 
-static void a_node_with_another_compiler_is_refused_by_name(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    struct nodes *nodes;
-    struct compile_job *jobs[2];
-    int hub = start_cluster(&fixture, &nodes, jobs);
-    int far = played_start(hub, FAR_START);
-    static const char greeting[] =
-        "{\"event\":\"ready\",\"nvrtc\":\"12.8\",\"architectures\":[90]}\n";
-    assert_int_equal(send(far, greeting, strlen(greeting), 0), (int)strlen(greeting));
-    assert_int_equal(compile_pool_wait(fixture.pool, jobs[1], &fixture.error), ERROR_DEVICE);
-    assert_non_null(
-        strstr(fixture.error.message, "node 'far' has NVRTC 12.8, and others have 13.0"));
-    end(&fixture);
-    (void)close(far);
-    (void)close(hub);
-    nodes_close(nodes);
-}
-
-static void the_job_of_a_node_that_is_lost_goes_to_another(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    struct nodes *nodes;
-    struct compile_job *jobs[2];
-    char request_text[1024];
-    int hub = start_cluster(&fixture, &nodes, jobs);
-    int far = played_start(hub, FAR_START);
-    static const char greeting[] =
-        "{\"event\":\"ready\",\"nvrtc\":\"13.0\",\"architectures\":[90]}\n";
-    assert_int_equal(send(far, greeting, strlen(greeting), 0), (int)strlen(greeting));
-    assert_compiled(&fixture, jobs[0]);
-    assert_true(recv(far, request_text, sizeof request_text, 0) > 0); /* it has the other one */
-    assert_false(jobs[1]->done);
-    played_say(hub, "{\"event\":\"lost\",\"node\":1}");
-    (void)close(far);
-    assert_compiled(&fixture, jobs[1]);
-    assert_int_equal(compile_pool_workers(fixture.pool), 1);
-    end(&fixture);
-    (void)close(hub);
-    nodes_close(nodes);
-}
-
 /* The node 'far' is given the second job, and does not answer. */
 static int hold_job(struct fixture *fixture, struct nodes **nodes, struct compile_job *jobs[2],
                     int *far)
@@ -669,6 +625,41 @@ static void end_cluster(struct fixture *fixture, struct nodes *nodes, int hub, i
 {
     end(fixture);
     (void)close(far);
+    (void)close(hub);
+    nodes_close(nodes);
+}
+
+static void a_node_with_another_compiler_is_refused_by_name(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct nodes *nodes;
+    struct compile_job *jobs[2];
+    int hub = start_cluster(&fixture, &nodes, jobs);
+    int far = played_start(hub, FAR_START);
+    static const char greeting[] =
+        "{\"event\":\"ready\",\"nvrtc\":\"12.8\",\"architectures\":[90]}\n";
+    assert_int_equal(send(far, greeting, strlen(greeting), 0), (int)strlen(greeting));
+    assert_int_equal(compile_pool_wait(fixture.pool, jobs[1], &fixture.error), ERROR_DEVICE);
+    assert_non_null(
+        strstr(fixture.error.message, "node 'far' has NVRTC 12.8, and others have 13.0"));
+    end_cluster(&fixture, nodes, hub, far);
+}
+
+static void the_job_of_a_node_that_is_lost_goes_to_another(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct nodes *nodes;
+    struct compile_job *jobs[2];
+    int far;
+    int hub = hold_job(&fixture, &nodes, jobs, &far);
+    assert_false(jobs[1]->done);
+    played_say(hub, "{\"event\":\"lost\",\"node\":1}");
+    (void)close(far);
+    assert_compiled(&fixture, jobs[1]);
+    assert_int_equal(compile_pool_workers(fixture.pool), 1);
+    end(&fixture);
     (void)close(hub);
     nodes_close(nodes);
 }

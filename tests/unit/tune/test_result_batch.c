@@ -51,6 +51,14 @@ static int add(struct fixture *fixture, size_t index)
     return result_batch_add(&fixture->batch, &fixture->job, index, &fixture->error);
 }
 
+static void start_with_two_that_wait(struct fixture *fixture)
+{
+    start(fixture);
+    fixture->batch.due_ns = clock_ns() + LONG_NS;
+    assert_int_equal(add(fixture, 0), 0);
+    assert_int_equal(add(fixture, 1), 0);
+}
+
 static void run_sql(const char *sql)
 {
     sqlite3 *database = NULL;
@@ -94,10 +102,7 @@ static void test_results_that_wait_are_stored_while_others_are_awaited(void **st
 {
     (void)state;
     struct fixture fixture;
-    start(&fixture);
-    fixture.batch.due_ns = clock_ns() + LONG_NS;
-    assert_int_equal(add(&fixture, 0), 0);
-    assert_int_equal(add(&fixture, 1), 0);
+    start_with_two_that_wait(&fixture);
     assert_int_equal(stored(), 0);
     fixture.batch.source.deadline_ns = clock_ns() + RESULT_BATCH_NS;
     assert_int_equal(event_loop_step(&fixture.loop, clock_ns() + LONG_NS, &fixture.error), 0);
@@ -112,10 +117,7 @@ static void test_whatever_ends_a_screening_its_results_are_stored(void **state)
 {
     (void)state;
     struct fixture fixture;
-    start(&fixture);
-    fixture.batch.due_ns = clock_ns() + LONG_NS;
-    assert_int_equal(add(&fixture, 0), 0);
-    assert_int_equal(add(&fixture, 1), 0);
+    start_with_two_that_wait(&fixture);
     (void)error_set(&fixture.error, ERROR_INTERRUPTED, "interrupted");
     assert_int_equal(result_batch_end(&fixture.batch, ERROR_INTERRUPTED, &fixture.error),
                      ERROR_INTERRUPTED);
