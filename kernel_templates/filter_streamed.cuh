@@ -256,6 +256,14 @@ struct Tiles {
     }
 };
 
+// Waits for all warps. The last one does so elsewhere than the others; __syncthreads() would want all of
+// them in the same place.
+__device__ __forceinline__ void await_block()
+{
+    __syncwarp(); // bar.sync takes whole warps
+    asm volatile("bar.sync 1, %0;" : : "n"(BLOCK_SIZE + WARP_SIZE) : "memory");
+}
+
 // The last warp. Each round has two barriers: before the first, all elements of the round's tile are
 // counted, and the place of the tile before it is known; before the second, that tile is written.
 __device__ __forceinline__ void keep_moving(Exchange &exchange, Value *stages, const Tiles &tiles,
@@ -269,7 +277,7 @@ __device__ __forceinline__ void keep_moving(Exchange &exchange, Value *stages, c
             start_tile(exchange, stages, stage, in, tiles.of(stage), n);
         }
     }
-    __syncthreads();
+    await_block();
     Places places(state, status);
     for (uint32 round = 0; round <= tiles.rounds; round++) {
         if (round > 0) {
@@ -280,7 +288,7 @@ __device__ __forceinline__ void keep_moving(Exchange &exchange, Value *stages, c
                 exchange.first = first;
             }
         }
-        __syncthreads();
+        await_block();
         if (round < tiles.rounds) {
             const uint32 own = sum_of_warps(exchange, WARPS);
             places.publish(tiles.of(round), own, round == tiles.rounds - 1);
@@ -288,7 +296,7 @@ __device__ __forceinline__ void keep_moving(Exchange &exchange, Value *stages, c
                 exchange.count[round % 2] = own;
             }
         }
-        __syncthreads();
+        await_block();
         if (first_lane && round > 0 && round - 1 + STAGES < tiles.rounds) {
             start_tile(exchange, stages, (round - 1) % STAGES, in, tiles.of(round - 1 + STAGES), n);
         }
@@ -302,7 +310,7 @@ __device__ __forceinline__ void keep_moving(Exchange &exchange, Value *stages, c
 __device__ __forceinline__ void work_on_tiles(Exchange &exchange, Value *stages, const Tiles &tiles,
                                               uint64 n, float threshold, Value *out)
 {
-    __syncthreads();
+    await_block();
     uint32 stage = 0;
     uint32 parity = 0;
     Value *compacted = nullptr;
@@ -319,7 +327,7 @@ __device__ __forceinline__ void work_on_tiles(Exchange &exchange, Value *stages,
                 exchange.warp[threadIdx.x / WARP_SIZE] = passed;
             }
         }
-        __syncthreads();
+        await_block();
         if (round < tiles.rounds) {
             compact(mine, here, sum_of_warps(exchange, threadIdx.x / WARP_SIZE));
             fence_for_copies(); // the stage is filled again after the next round
@@ -327,7 +335,7 @@ __device__ __forceinline__ void work_on_tiles(Exchange &exchange, Value *stages,
         if (round > 0) {
             write_tile(out + exchange.first, compacted, exchange.count[(round - 1) % 2]);
         }
-        __syncthreads();
+        await_block();
         compacted = here;
         if (++stage == STAGES) {
             stage = 0;
