@@ -6,12 +6,16 @@
 # Winners: SWEEPS (20) sweeps of configs/bench_num_load.ini (504 variants) on all GPUs, against the truth on the first GPU:
 # TRUTHS (2) exhaustive measurements of 23 rounds, pooled.
 # Ranks: if there are mpirun and BUILD/autotune-mpi, tunes tests/bench/compiling.ini, whose time is compiling, on one rank and
-# on as many as there are GPUs. Each rank has a GPU, its part of the cores, and an empty cache of its own.
-# Writes RESULTS/gpu_fleet.csv (seconds by GPUs), gpu_fleet_ranks.csv (seconds by ranks), gpu_fleet_regret.csv and
-# gpu_fleet.txt (how far apart the GPUs were, where the time goes on ranks). PARTS (speed winners ranks) is what of it is
-# wanted. Always ends with the table: what failed is missing there and listed below it, with what autotune said. Exit status
-# 77 if there are fewer than two GPUs, 1 if something failed or a target was missed. Takes about five minutes.
-# For a rehearsal with the stand-in driver, TEMPLATE, CONFIG, COMPILING, DEVICES (0,1,…) and REHEARSAL_CACHE replace what it uses.
+# on RANKS (as many as there are GPUs). Each rank has an empty cache of its own and runs on its part of the cores; the first
+# ones have a GPU each. How much the cores of one host slow each other down is measured as well: a quarter of the sweep is
+# compiled without MPI, on one part of the cores, and on all parts at once, each for itself.
+# Writes RESULTS/gpu_fleet.csv (seconds by GPUs), gpu_fleet_ranks.csv (seconds by ranks), gpu_fleet_host.csv (seconds by parts
+# of the cores), gpu_fleet_regret.csv and gpu_fleet.txt (how far apart the GPUs were, where the time goes on ranks). PARTS
+# (speed winners ranks) is what of it is wanted. Always ends with the table: what failed is missing there and listed below it,
+# with what autotune said. Exit status 77 if there are fewer than two GPUs, 1 if something failed or a target was missed. Takes
+# about six minutes.
+# For a rehearsal with the stand-in driver, TEMPLATE, CONFIG, COMPILING, QUARTER (what --set takes to leave a quarter of it),
+# DEVICES (0,1,…) and REHEARSAL_CACHE replace what it uses.
 set -uo pipefail
 
 build=$(realpath "${1:?usage: tests/gpu_fleet.sh BUILD RESULTS}")
@@ -34,7 +38,7 @@ trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$results"
 results=$(realpath "$results")
 export AUTOTUNE_CACHE=${REHEARSAL_CACHE:-$scratch/cache}
-rm -f "$results"/gpu_fleet{.csv,_ranks.csv,_regret.csv,.txt}
+rm -f "$results"/gpu_fleet{.csv,_ranks.csv,_host.csv,_regret.csv,.txt}
 
 # the numbers of the first GPU and of those with the same name, four at most, separated by commas
 gpus=${DEVICES:-$("$autotune" devices 2>"$scratch/err" | awk -F', ' '/^device [0-9]+: / {
@@ -135,16 +139,41 @@ winners() {
 }
 
 # --- ranks ---
-cores=$(($(nproc) / count))
+quarter=${QUARTER:-min_blocks=1}
+ranks_wanted=${RANKS:-$count}
+cores=$(($(nproc) / ranks_wanted > 0 ? $(nproc) / ranks_wanted : 1))
 
-# What a rank begins with: its GPU, and a cache that the others do not share. Reads rank, gpus and scratch.
+# What a rank begins with: its cores, its GPU if there is one left, and a cache that the others do not share. Reads gpus,
+# scratch and cores, and RANK where there is no MPI.
 write_rank_script() {
     cat >"$scratch/rank.sh" <<'END'
-rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}
-export CUDA_VISIBLE_DEVICES=$(cut -d, -f$((rank + 1)) <<<"$gpus")
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-${RANK:-0}}}}
+export CUDA_VISIBLE_DEVICES=$(cut -d, -f$((rank + 1)) <<<"$gpus,")
 export AUTOTUNE_CACHE=${REHEARSAL_CACHE:-$scratch/cache-of-$rank}
-exec "$@"
+first=$((rank * cores % $(nproc)))
+exec taskset -c $first-$((first + cores - 1)) "$@"
 END
+}
+
+# host_compiles PARTS: seconds in which so many parts of the cores, without MPI, compile a quarter of $compiling each
+host_compiles() {
+    local rank begin end failed=0 pids=()
+    rm -rf "$scratch"/cache-of-*
+    begin=$(date +%s%N)
+    for ((rank = 0; rank < $1; rank++)); do
+        RANK=$rank timeout -k 5 300 bash "$scratch/rank.sh" "$autotune" --config "$compiling" --set "$quarter" \
+            --arch sm_90 --jobs "$cores" --results "$scratch/cache-of-$rank" --top 1 >"$scratch/out-$rank" 2>"$scratch/err-$rank" </dev/null &
+        pids+=($!)
+    done
+    for rank in "${!pids[@]}"; do
+        wait "${pids[rank]}" || failed=$rank
+    done
+    end=$(date +%s%N)
+    if [ "$failed" != 0 ]; then
+        problem "autotune --arch on $1 parts of the cores" "$scratch/err-$failed"
+        return 1
+    fi
+    awk -v parts="$1" -v ns=$((end - begin)) 'BEGIN { printf "%d,%.3f\n", parts, ns * 1e-9 }' >>"$results/gpu_fleet_host.csv"
 }
 
 # on_ranks RANKS: tunes $compiling on so many
@@ -169,10 +198,12 @@ on_ranks() {
 
 ranks() {
     write_rank_script
-    export gpus scratch
+    export gpus scratch cores
     [ "$EUID" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container, for example
     echo "ranks,seconds" >"$results/gpu_fleet_ranks.csv"
-    on_ranks 1 && on_ranks "$count"
+    on_ranks 1 && on_ranks "$ranks_wanted" || return
+    echo "parts_of_the_cores,seconds" >"$results/gpu_fleet_host.csv"
+    host_compiles 1 && host_compiles "$ranks_wanted"
 }
 
 with_ranks=
@@ -203,14 +234,15 @@ echo
 awk -v one="$(seconds_on 1 gpu_fleet.csv)" -v all="$(seconds_on "$count" gpu_fleet.csv)" -v gpus="$count" \
     -v variants="${blocks:+$((4 * blocks))}" -v good="$good" -v sweeps="$sweeps" -v median="$median_s" -v parts=" $parts " \
     -v ranks="$with_ranks" -v rank="$(seconds_on 1 gpu_fleet_ranks.csv)" -v cores="$cores" \
-    -v every="$(seconds_on "$count" gpu_fleet_ranks.csv)" '
+    -v wanted="$ranks_wanted" -v every="$(seconds_on "$ranks_wanted" gpu_fleet_ranks.csv)" \
+    -v host_one="$(seconds_on 1 gpu_fleet_host.csv)" -v host_all="$(seconds_on "$ranks_wanted" gpu_fleet_host.csv)" '
 function figure(value, format) { return value == "" ? "-" : sprintf(format, value) }
 function line(what, target, measured, word) { printf "%-44s %10s %10s  %s\n", what, target, measured, word }
-# times_as_fast ONE ALL: a line, and whether the target was reached
-function times_as_fast(one, all,   gain, word) {
+# times_as_fast ONE ALL COUNT: a line, and whether the target was reached
+function times_as_fast(one, all, count,   gain, word) {
     gain = one != "" && all != "" ? one / all : ""
-    word = gain == "" ? "FAILED" : gain >= 0.9 * gpus ? "reached" : "MISSED"
-    line("times as fast", sprintf(">= %.2f", 0.9 * gpus), figure(gain, "%.2f"), word)
+    word = gain == "" ? "FAILED" : gain >= 0.9 * count ? "reached" : "MISSED"
+    line("times as fast", sprintf(">= %.2f", 0.9 * count), figure(gain, "%.2f"), word)
     return word == "reached"
 }
 BEGIN {
@@ -218,7 +250,7 @@ BEGIN {
     if (index(parts, " speed ")) {
         line(variants " variants on one GPU", "", figure(one, "%.1f s"), "")
         line(variants " variants on " gpus " GPUs", "", figure(all, "%.1f s"), "")
-        missed += !times_as_fast(one, all)
+        missed += !times_as_fast(one, all, gpus)
     }
     if (index(parts, " winners ")) {
         least = int(0.95 * sweeps)
@@ -229,8 +261,10 @@ BEGIN {
     }
     if (ranks) {
         line("compiling on one rank of " cores " cores", "", figure(rank, "%.1f s"), "")
-        line("compiling on " gpus " ranks of " cores " cores", "", figure(every, "%.1f s"), "")
-        missed += !times_as_fast(rank, every)
+        line("compiling on " wanted " ranks of " cores " cores", "", figure(every, "%.1f s"), "")
+        missed += !times_as_fast(rank, every, wanted)
+        line("what " wanted " parts of the host do without MPI", "", \
+            figure(host_one != "" && host_all != "" ? wanted * host_one / host_all : "", "%.2f"), "")
     }
     exit missed > 0
 }'
