@@ -1,4 +1,22 @@
 # A cluster on one machine: ranks of which each has its own files, its own GPUs and its own cache. Loaded after ../cli/helper.
+# MPIRUN: the mpirun to use, Open MPI's or MPICH's (default: mpirun).
+
+MPIRUN=${MPIRUN:-mpirun}
+# The launcher. SIGINT, which the shell has processes in the background ignore, must reach it.
+launch=(env --default-signal=INT "$MPIRUN")
+# What makes the others go on if a rank dies. MPICH ends the job.
+recovery=()
+if "$MPIRUN" --version 2>/dev/null | grep -q HYDRA; then
+    launch+=(-bind-to none)
+else
+    launch+=(--allow-run-as-root --oversubscribe --bind-to none --mca btl "vader,self")
+    recovery=(--enable-recovery)
+fi
+
+needs_recovery() {
+    [ ${#recovery[@]} -gt 0 ] || skip "this MPI ends the job when a rank dies"
+    options=("${recovery[@]}")
+}
 
 # rank_environment RANK LINES: shell commands that rank RANK begins with
 rank_environment() {
@@ -25,8 +43,7 @@ fi
 exec "\${program:-$BUILD_DIR/autotune-mpi}" "\$@"
 SH
     code=0
-    timeout -k 1 60 mpirun --allow-run-as-root --oversubscribe --bind-to none --mca btl vader,self \
-        "${options[@]}" -n "$ranks" bash "$scratch/rank.sh" "$@" >out 2>err </dev/null || code=$?
+    timeout -k 1 60 "${launch[@]}" "${options[@]}" -n "$ranks" bash "$scratch/rank.sh" "$@" >out 2>err </dev/null || code=$?
 }
 
 setup_hosts() {
@@ -43,7 +60,7 @@ eval "$(declare -f setup | sed 's/^setup /helper_setup /')"
 setup() {
     helper_setup
     hosts=
-    command -v mpirun >/dev/null || skip "there is no mpirun"
+    command -v "$MPIRUN" >/dev/null || skip "there is no $MPIRUN"
     [ -x "$BUILD_DIR/autotune-mpi" ] || skip "autotune-mpi is not built"
     setup_hosts
 }

@@ -23,7 +23,7 @@ processes() {
     for ((i = 0; i < ${AUTOTUNE_MPI_KILLS:-3}; )); do
         rm -rf results
         export AUTOTUNE_WORKER_TIMEOUT_S=3 HOSTS=$hosts
-        options=(--enable-recovery)
+        options=("${recovery[@]}")
         (cluster 3 --config "$sweeps/many.ini") &
         sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
         mapfile -t victim < <(processes)

@@ -38,7 +38,7 @@ rank_is_measuring() {
 
 @test "kill -9 of an agent: with --enable-recovery the others take over its work, and the run ends as usual" {
     export AUTOTUNE_WORKER_TIMEOUT_S=2
-    options=(--enable-recovery)
+    needs_recovery
     slow_ranks 3
     start 3 --config "$sweeps/many.ini" --timings
     rank_is_measuring 1
@@ -51,7 +51,7 @@ rank_is_measuring() {
 
 @test "kill -9 of a rank before it has started: the others do not wait for it without end" {
     export AUTOTUNE_WORKER_TIMEOUT_S=0.5
-    options=(--enable-recovery)
+    needs_recovery
     rank_environment 1 <<<'kill -9 $$'
     cluster 3 --config "$sweeps/many.ini"
     has err "the ranks did not all start; has one of them died?"
@@ -61,7 +61,7 @@ rank_is_measuring() {
 
 @test "an agent that falls silent: the others take over its work" {
     export AUTOTUNE_WORKER_TIMEOUT_S=2
-    options=(--enable-recovery)
+    options=("${recovery[@]}")
     slow_ranks 3
     start 3 --config "$sweeps/many.ini" --timings
     rank_is_measuring 1
@@ -97,7 +97,8 @@ rank_is_measuring() {
     finish
     fails [ "$code" -eq 0 ]
     none_alive
-    equal "$(find "$hosts" -name 'autotune-mpi-*')" ""
+    # MPICH kills the other ranks, which then leave files
+    [ ${#recovery[@]} -eq 0 ] || equal "$(find "$hosts" -name 'autotune-mpi-*')" ""
     rm rank.1
     stand_in
     cluster 2 --config "$sweeps/many.ini"
@@ -108,10 +109,11 @@ rank_is_measuring() {
     slow_ranks 2
     start 2 --config "$sweeps/many.ini"
     rank_is_measuring 1
-    kill -INT "$(pgrep -f "^mpirun .*$scratch/rank.sh")"
+    kill -INT "$(pgrep -f "^$MPIRUN .*$scratch/rank.sh")"
     finish
-    fails [ "$code" -eq 0 ]
     has err "interrupted; "
+    # MPICH's launcher sometimes exits with 0, though rank 0 has not
+    [ ${#recovery[@]} -eq 0 ] || fails [ "$code" -eq 0 ]
     none_alive
 }
 
