@@ -105,3 +105,11 @@ INI
     exits 1
     none_alive
 }
+
+@test "programs that their launcher does not connect are refused, instead of tuning side by side" {
+    code=0
+    PMI_SIZE=3 timeout 20 "$BUILD_DIR/autotune-mpi" --config "$sweeps/many.ini" >out 2>err </dev/null || code=$?
+    exits 2
+    has err "3 programs were started together, but MPI does not connect them" "--mpi=pmix"
+    lacks out winner
+}

@@ -76,6 +76,31 @@ static void limit_start(double seconds)
     (void)setitimer(ITIMER_REAL, &limit, NULL);
 }
 
+/* How many ranks the launcher has started, according to mpirun or srun; 1 if neither says. */
+static long started_ranks(void)
+{
+    const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+        if (text != NULL)
+            return strtol(text, NULL, 10);
+    }
+    return 1;
+}
+
+/* A launcher that does not fit the MPI starts programs each of which is alone: they would all tune. */
+static int check_launcher(int ranks, struct error *error)
+{
+    const long started = started_ranks();
+    if (ranks > 1 || started <= 1)
+        return 0;
+    return error_set(error, ERROR_USAGE,
+                     "%ld programs were started together, but MPI does not connect them: use the "
+                     "mpirun of the MPI that autotune-mpi was built with, or tell srun which it is "
+                     "(--mpi=pmix for Open MPI, --mpi=pmi2 for MPICH)",
+                     started);
+}
+
 int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error)
 {
     int provided;
@@ -90,8 +115,12 @@ int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error
     (void)MPI_Comm_size(MPI_COMM_WORLD, &new->count);
     (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     new->list = alloc_zeroed((size_t) new->count, sizeof *new->list);
-    *peers = new;
-    return 0;
+    const int status = check_launcher(new->count, error);
+    if (status < 0)
+        peers_free(new);
+    else
+        *peers = new;
+    return status;
 }
 
 static void free_peer(struct peer *peer)

@@ -55,8 +55,9 @@ struct packet {
 
 struct peers;
 
-/* Starts MPI. Returns 0 or ERROR_WORKER; ends the process, with a message, if the ranks have not all
- * started within a minute. */
+/* Starts MPI. Returns 0, ERROR_WORKER, or ERROR_USAGE if the launcher has started several ranks of
+ * which MPI knows one; ends the process, with a message, if the ranks have not all started within a
+ * minute. */
 int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error);
 
 /* Ends MPI, together with all ranks. */
