@@ -256,12 +256,11 @@ struct Tiles {
     }
 };
 
-// Waits for all warps. The last one does so elsewhere than the others; __syncthreads() would want all of
-// them in the same place.
+// Waits for all warps. The last one does so elsewhere than the others; __syncthreads() and bar.sync would
+// want all of them in the same place.
 __device__ __forceinline__ void await_block()
 {
-    __syncwarp(); // bar.sync takes whole warps
-    asm volatile("bar.sync 1, %0;" : : "n"(BLOCK_SIZE + WARP_SIZE) : "memory");
+    asm volatile("barrier.sync 1, %0;" : : "n"(BLOCK_SIZE + WARP_SIZE) : "memory");
 }
 
 // The last warp. Each round has two barriers: before the first, all elements of the round's tile are
