@@ -73,16 +73,21 @@ struct write_target {
     int failure; /* errno of the first write that failed; 0: none */
 };
 
-static ssize_t write_some(void *cookie, const char *bytes, size_t count)
+/* Writes all of it: of a disk that gets full, write() takes a part before it says so. */
+static ssize_t write_all(void *cookie, const char *bytes, size_t count)
 {
     struct write_target *target = cookie;
-    ssize_t written;
-    do
-        written = write(target->descriptor, bytes, count);
-    while (written < 0 && errno == EINTR);
-    if (written < 0 && target->failure == 0)
+    size_t written = 0;
+    while (written < count) {
+        ssize_t step = write(target->descriptor, bytes + written, count - written);
+        if (step >= 0)
+            written += (size_t)step;
+        else if (errno != EINTR)
+            break;
+    }
+    if (written < count && target->failure == 0)
         target->failure = errno;
-    return written < 0 ? 0 : written; /* 0 is an error to stdio */
+    return (ssize_t)written; /* less than `count` is an error to stdio */
 }
 
 static int close_target(void *cookie)
@@ -93,7 +98,7 @@ static int close_target(void *cookie)
 
 static FILE *open_stream(struct write_target *target)
 {
-    const cookie_io_functions_t functions = {.write = write_some, .close = close_target};
+    const cookie_io_functions_t functions = {.write = write_all, .close = close_target};
     return fopencookie(target, "w", functions);
 }
 
