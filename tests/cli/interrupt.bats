@@ -273,6 +273,34 @@ INI
     done
 }
 
+@test "a driver that does not answer does not keep Ctrl-C waiting while the GPUs are listed" {
+    stand_in "log = $scratch/calls" "fault = cuInit:1:hang"
+    start --config "$sweeps/many.ini" --device all
+    stuck
+    answers INT
+}
+
+@test "a cache or a tuned INI that another process has locked does not keep Ctrl-C waiting" {
+    rm -rf cache # the shared one is not to be locked
+    printf '[scale]\nn = 2^12\nblock_size = 64\n' | sweep
+    autotune --config sweep.ini --results elsewhere
+    exits 0
+    exec 9>>cache/cubin/size
+    flock -x 9
+    start --config sweep.ini --results elsewhere 9>&-
+    await "waiting for another process, which is removing entries of the cubin cache" err
+    answers INT
+    flock -u 9
+    exec 9<results
+    flock -x 9
+    start --config sweep.ini --results elsewhere 9>&-
+    await "nothing to do" err
+    answers INT
+    exec 9<&-
+    autotune --config sweep.ini --results elsewhere
+    exits 0
+}
+
 @test "nohup: a run goes on when its terminal closes" {
     stand_in_that_hangs
     nohup "$AUTOTUNE" --config "$sweeps/many.ini" >out 2>err </dev/null &

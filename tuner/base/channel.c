@@ -1,10 +1,12 @@
 #include "base/channel.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/json_text.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -109,6 +111,39 @@ int channel_receive(struct channel *channel, json_t **message, struct error *err
         if (status != 0)
             return status;
         status = channel_fill(channel, error);
+        if (status != 1)
+            return status;
+    }
+}
+
+/* Waits until there is something to read: 1; 0 at `until_ns`; or ERROR_INTERRUPTED. */
+static int await_bytes(const struct channel *channel, int64_t until_ns, struct error *error)
+{
+    struct pollfd readable = {.fd = channel->in, .events = POLLIN};
+    int ready = -1;
+    while (ready < 0) {
+        int64_t left_ns = until_ns - clock_ns();
+        ready = interrupt_poll(&readable, 1, left_ns > 0 ? left_ns : 0);
+        if (ready < 0 && errno != EINTR)
+            return error_set_errno(error, ERROR_WORKER, "cannot wait for the other process");
+        if (interrupt_requested())
+            return error_set(error, ERROR_INTERRUPTED, "interrupted");
+    }
+    return ready;
+}
+
+int channel_receive_until(struct channel *channel, int64_t until_ns, bool *late, json_t **message,
+                          struct error *error)
+{
+    *late = false;
+    for (;;) {
+        int status = channel_next(channel, message, error);
+        if (status != 0)
+            return status;
+        status = await_bytes(channel, until_ns, error);
+        *late = status == 0;
+        if (status == 1)
+            status = channel_fill(channel, error);
         if (status != 1)
             return status;
     }

@@ -8,7 +8,9 @@
 #include "base/error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct channel {
     int in, out;  /* equal for a socket; -1: closed */
@@ -44,5 +46,10 @@ int message_error(const json_t *message, struct error *error);
 
 /* Waits for one message. Returns 1, 0 at the end of the stream, or ERROR_WORKER. */
 int channel_receive(struct channel *channel, json_t **message, struct error *error);
+
+/* The same, and ERROR_INTERRUPTED if the user wants to end, or 0 with `*late` if no message has come by
+ * `until_ns` on clock_ns(). */
+int channel_receive_until(struct channel *channel, int64_t until_ns, bool *late, json_t **message,
+                          struct error *error);
 
 #endif

@@ -1,6 +1,7 @@
 #include "compile/cubin_cache_limit.h"
 
 #include "base/alloc.h"
+#include "base/file_lock.h"
 #include "base/write_file.h"
 #include "compile/compile_worker.h"
 #include "template/source.h"
@@ -19,7 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DEFAULT_LIMIT_MB = 2048, KEY_DIGITS = HASH_BYTES - 1, DAY_S = 24 * 60 * 60 };
+enum {
+    DEFAULT_LIMIT_MB = 2048,
+    KEY_DIGITS = HASH_BYTES - 1,
+    DAY_S = 24 * 60 * 60,
+    MOMENT_MS = 200
+};
 
 int cubin_cache_limit(uint64_t *bytes, struct error *error)
 {
@@ -217,15 +223,6 @@ static int open_size(const char *folder, int flags)
     return file;
 }
 
-/* Returns false if another process holds the lock. A file system without locks gives it to all. */
-static bool lock(int file, int how)
-{
-    int status;
-    while ((status = flock(file, how)) != 0 && errno == EINTR)
-        continue;
-    return status == 0 || errno != EWOULDBLOCK;
-}
-
 /* If the line is lost, the next scan comes later than it should. */
 static void add_line(int file, char sign, uint64_t number)
 {
@@ -265,11 +262,19 @@ static bool read_size(int file, uint64_t *bytes)
     return scanned_s <= now_s && now_s - scanned_s < DAY_S;
 }
 
-void cubin_cache_use_begin(struct cubin_cache_use *use, const char *folder)
+bool cubin_cache_use_begin(struct cubin_cache_use *use, const char *folder)
 {
     use->file = open_size(folder, O_CREAT);
-    if (use->file >= 0)
-        (void)lock(use->file, LOCK_SH);
+    return use->file < 0 || file_lock_take(use->file, LOCK_SH, MOMENT_MS);
+}
+
+int cubin_cache_use_wait(const struct cubin_cache_use *use, struct error *error)
+{
+    return file_lock_take(use->file, LOCK_SH, -1)
+               ? 0
+               : error_set(error, ERROR_INTERRUPTED,
+                           "interrupted while another process was removing entries of the cubin "
+                           "cache");
 }
 
 static int keep_limit(int file, const char *folder, uint64_t limit_bytes, struct error *error)
@@ -295,7 +300,7 @@ int cubin_cache_use_end(struct cubin_cache_use *use, const char *folder, uint64_
         return 0;
     if (written_bytes > 0) {
         add_line(use->file, '+', written_bytes);
-        if (lock(use->file, LOCK_EX | LOCK_NB))
+        if (file_lock_take(use->file, LOCK_EX, 0))
             status = keep_limit(use->file, folder, limit_bytes, error);
     }
     (void)close(use->file);
@@ -326,7 +331,7 @@ int cubin_cache_clear(const char *folder, struct cubin_cache_contents *removed, 
     int status = 0;
     int file = open_size(folder, 0); /* if there is no such file, no run uses the cache */
     *removed = (struct cubin_cache_contents){0};
-    if (file >= 0 && !lock(file, LOCK_EX | LOCK_NB))
+    if (file >= 0 && !file_lock_take(file, LOCK_EX, 0))
         status = error_set(error, ERROR_RECORD,
                            "a run is using the cubin cache '%s'; clear it after the run", folder);
     if (status == 0)

@@ -6,7 +6,8 @@
  *
  * Calling sequence of a run:
  *     struct cubin_cache_use use;
- *     cubin_cache_use_begin(&use, folder);
+ *     if (!cubin_cache_use_begin(&use, folder))
+ *         cubin_cache_use_wait(&use, error);
  *     ...
  *     cubin_cache_use_end(&use, folder, written_bytes, limit_bytes, error);
  *
@@ -30,8 +31,12 @@ struct cubin_cache_use {
     int file; /* -1: none */
 };
 
-/* Does nothing if the folder cannot be written, because nothing can be removed then. */
-void cubin_cache_use_begin(struct cubin_cache_use *use, const char *folder);
+/* Does nothing if the folder cannot be written, because nothing can be removed then. Returns false if
+ * another process is removing entries: then call cubin_cache_use_wait(). */
+bool cubin_cache_use_begin(struct cubin_cache_use *use, const char *folder);
+
+/* Waits until it has removed them. Returns 0 or ERROR_INTERRUPTED. */
+int cubin_cache_use_wait(const struct cubin_cache_use *use, struct error *error);
 
 /*
  * Ends the use of the cache. If the run has written entries and no other run uses the cache,

@@ -121,7 +121,7 @@ int tuned_file_write(const char *path, const struct tuned_file *tuned, struct er
  * the number of entries that are now in the file. Several processes may do so at once, one for each
  * GPU, say, and no entry is lost: the file's folder is locked (flock) meanwhile, if its file system
  * supports that. Returns 0, ERROR_CONFIG for a file that tuned_file_read() refuses, which is left
- * alone, or ERROR_RECORD.
+ * alone, ERROR_RECORD, also if another process holds the lock for ten seconds, or ERROR_INTERRUPTED.
  */
 int tuned_file_update(const char *path, struct tuned_entry *entries, size_t count, size_t *taken,
                       struct error *error);

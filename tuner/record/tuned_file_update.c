@@ -1,8 +1,9 @@
+#include "base/file_lock.h"
+#include "base/interrupt.h"
 #include "base/path.h"
 #include "base/write_file.h"
 #include "record/tuned_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,16 +11,26 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* Waits for the folder of `path`, which is there. Returns a descriptor to close, or -1 where the
- * file system knows no such locks: then the last writer wins. */
-static int lock_folder_of(const char *path)
+enum { LOCK_TIMEOUT_MS = 10000 };
+
+/* Locks the folder of `path`, which is there. Sets `*lock` to a descriptor to close, or -1 if the folder
+ * cannot be opened. Where the file system knows no such locks, the last writer wins. */
+static int lock_folder_of(const char *path, int *lock, struct error *error)
 {
     char *folder = path_folder(path);
-    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int status = 0;
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock >= 0 && !file_lock_take(*lock, LOCK_EX, LOCK_TIMEOUT_MS))
+        status =
+            interrupt_requested()
+                ? error_set(error, ERROR_INTERRUPTED,
+                            "interrupted while another process had locked folder '%s'", folder)
+                : error_set(error, ERROR_RECORD,
+                            "'%s' cannot be written: another process has locked its folder for "
+                            "%d s; `lslocks` names it",
+                            path, LOCK_TIMEOUT_MS / 1000);
     free(folder);
-    while (descriptor >= 0 && flock(descriptor, LOCK_EX) != 0 && errno == EINTR)
-        continue;
-    return descriptor;
+    return status;
 }
 
 /* An incomplete entry does not replace a complete one, unless that is of another version of the
@@ -40,7 +51,9 @@ int tuned_file_update(const char *path, struct tuned_entry *entries, size_t coun
     int result = write_file_make_folders(path, error);
     if (result != 0)
         goto done;
-    lock = lock_folder_of(path);
+    result = lock_folder_of(path, &lock, error);
+    if (result != 0)
+        goto done;
     result = tuned_file_read(path, &tuned, error);
     if (result != 0)
         goto done;

@@ -1,9 +1,10 @@
 #include "tune/gpu_list.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
-#include <poll.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { ANSWER_TIMEOUT_S = 60, TRIES = 3 /* of a worker that dies */ };
 
@@ -33,21 +34,22 @@ int gpu_list_take(struct worker *worker, struct gpu **gpus, size_t *count, bool 
                   struct error *error)
 {
     json_t *message;
+    bool late;
+    const double timeout_s = worker_timeout_s(ANSWER_TIMEOUT_S);
+    int64_t until_ns = clock_ns() + (int64_t)(timeout_s * 1e9);
     *gpus = NULL;
     *count = 0;
     *died = false;
-    struct pollfd readable = {.fd = worker->channel.in, .events = POLLIN};
-    if (poll(&readable, 1, (int)(1000 * worker_timeout_s(ANSWER_TIMEOUT_S))) == 0) {
-        worker_stop(worker);
-        return error_set(error, ERROR_DEVICE, "the driver did not answer within %g s",
-                         worker_timeout_s(ANSWER_TIMEOUT_S));
-    }
-    int status = channel_receive(&worker->channel, &message, error);
-    if (status == 0) {
+    int status = channel_receive_until(&worker->channel, until_ns, &late, &message, error);
+    if (status == 0 && !late) {
         char reason[WORKER_REASON_BYTES];
         worker_reap(worker, reason);
         *died = true;
         return error_set(error, ERROR_WORKER, "the device worker %s", reason);
+    }
+    if (late) {
+        worker_stop(worker);
+        status = error_set(error, ERROR_DEVICE, "the driver did not answer within %g s", timeout_s);
     }
     if (status == 1) {
         status = take_devices(message, gpus, count, error);

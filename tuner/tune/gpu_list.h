@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* `*gpus` is a new array. Returns 0, or ERROR_DEVICE (no driver, or it does not answer) or
- * ERROR_WORKER. */
+/* `*gpus` is a new array. Returns 0, or ERROR_DEVICE (no driver, or it does not answer), ERROR_WORKER
+ * or ERROR_INTERRUPTED. */
 int gpu_list(struct gpu **gpus, size_t *count, struct error *error);
 
 /* The same in two steps, so that several machines are asked at once. gpu_list_take() ends the

@@ -1,6 +1,7 @@
 #include "tune/gpu_places.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "base/worker.h"
 #include "tune/gpu_list.h"
 
@@ -90,6 +91,8 @@ static int ask_nodes(struct search *search, struct nodes *nodes, struct error *e
         free(gpus);
     }
     free(workers);
+    if (interrupt_requested())
+        return error_set(error, ERROR_INTERRUPTED, "interrupted");
     if (search->count > 0)
         return 0;
     return error_set(error, ERROR_DEVICE, "no node has %s%s%s",

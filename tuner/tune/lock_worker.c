@@ -1,12 +1,13 @@
 #include "tune/lock_worker.h"
 
-#include "base/interrupt.h"
+#include "base/clock.h"
+#include "base/event_loop.h"
 #include "tune/gpu_lock.h"
 
 #include <poll.h>
 #include <string.h>
 
-enum { POLL_MS = 100 };
+enum { POLL_MS = 100, ANSWER_TIMEOUT_S = 60 };
 
 /* --- the worker --- */
 
@@ -51,15 +52,21 @@ int lock_worker_run(struct channel *channel, const char *uuid, struct error *err
 
 /* --- the coordinator --- */
 
-/* Takes the next message. Returns 0 or an error, with which the worker is gone. */
-static int receive(struct worker *worker, bool *held, long *owner, struct error *error)
+/* Takes the next message, by `until_ns`. Returns 0 or an error, with which the worker is gone. */
+static int receive(struct worker *worker, int64_t until_ns, bool *held, long *owner,
+                   struct error *error)
 {
     json_t *message = NULL;
-    int status = channel_receive(&worker->channel, &message, error);
+    bool late;
+    int status = channel_receive_until(&worker->channel, until_ns, &late, &message, error);
     if (status == 1)
         status = message_error(message, error);
+    else if (status == ERROR_INTERRUPTED)
+        (void)error_set(error, ERROR_INTERRUPTED,
+                        "interrupted while another run was using the GPU");
     else if (status == 0)
-        status = error_set(error, ERROR_WORKER, "the worker that locks a GPU has ended");
+        status = error_set(error, ERROR_WORKER, "the worker that locks a GPU %s",
+                           late ? "does not answer" : "has ended");
     const char *event = json_string_value(json_object_get(message, "event"));
     *held = event != NULL && strcmp(event, "held") == 0;
     *owner = (long)json_integer_value(json_object_get(message, "owner"));
@@ -72,23 +79,17 @@ static int receive(struct worker *worker, bool *held, long *owner, struct error 
 int lock_worker_start(struct worker *worker, struct node *node, const char *uuid, bool *held,
                       long *owner, struct error *error)
 {
+    int64_t until_ns = clock_ns() + (int64_t)(worker_timeout_s(ANSWER_TIMEOUT_S) * 1e9);
     int status = worker_start(worker, node, "lock", uuid, error);
-    return status != 0 ? status : receive(worker, held, owner, error);
+    return status != 0 ? status : receive(worker, until_ns, held, owner, error);
 }
 
 int lock_worker_wait(struct worker *worker, struct error *error)
 {
-    struct pollfd readable = {.fd = worker->channel.in, .events = POLLIN};
     bool held = false;
     long owner;
     int status = 0;
-    while (status == 0 && !held) {
-        int ready = interrupt_poll(&readable, 1, -1);
-        if (interrupt_requested())
-            return error_set(error, ERROR_INTERRUPTED,
-                             "interrupted while another run was using the GPU");
-        if (ready > 0)
-            status = receive(worker, &held, &owner, error);
-    }
+    while (status == 0 && !held)
+        status = receive(worker, EVENT_NEVER, &held, &owner, error);
     return status;
 }

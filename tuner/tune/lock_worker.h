@@ -16,7 +16,7 @@
 int lock_worker_run(struct channel *channel, const char *uuid, struct error *error);
 
 /* Starts one. Sets `*held`; if somebody else has the lock, `*owner` is the process. Returns 0,
- * ERROR_RECORD or ERROR_WORKER; the worker is then gone. */
+ * ERROR_RECORD, ERROR_WORKER or ERROR_INTERRUPTED; the worker is then gone. */
 int lock_worker_start(struct worker *worker, struct node *node, const char *uuid, bool *held,
                       long *owner, struct error *error);
 

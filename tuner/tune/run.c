@@ -86,15 +86,26 @@ static int check_storage(struct run *run, struct error *error)
     return status;
 }
 
+/* While we use it, nobody removes entries. */
+static int begin_cache_use(struct run *run, struct error *error)
+{
+    if (cubin_cache_use_begin(&run->cache_use, run->cache))
+        return 0;
+    notify(run, "waiting for another process, which is removing entries of the cubin cache in '%s'",
+           run->cache);
+    return cubin_cache_use_wait(&run->cache_use, error);
+}
+
 static int start_workers(struct run *run, struct error *error)
 {
-    cubin_cache_use_begin(&run->cache_use, run->cache);
     struct compile_pool_options options = {.workers = run->options.workers,
                                            .nodes = run->options.nodes,
                                            .compile_timeout_s = run->sweep->compile_timeout_s,
                                            .cache_folder = run->cache,
                                            .instructions = run->options.instructions};
-    int status = compile_pool_new(&run->pool, &run->loop, &options, error);
+    int status = begin_cache_use(run, error);
+    if (status == 0)
+        status = compile_pool_new(&run->pool, &run->loop, &options, error);
     if (status == 0 && !run->environment.static_mode)
         status =
             fleet_start(&run->fleet, chosen_devices(run), run->options.nodes, &run->loop, error);
