@@ -196,6 +196,8 @@ static int serve(struct agent *agent, struct error *error)
         }
         moved = serve_workers(agent) || moved;
         beat(agent);
+        pace_look(&agent->pace);
+        agent->heard_ns = pace_heard_ns(&agent->pace, agent->heard_ns);
         if (clock_ns() - agent->heard_ns > silent_ns)
             return error_set(error, ERROR_WORKER, "rank 0 has fallen silent");
         wait_for_something(agent, moved);

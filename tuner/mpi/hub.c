@@ -240,6 +240,9 @@ static void check_silence(struct hub *hub, int rank)
 
 static void beat(struct hub *hub)
 {
+    pace_look(&hub->pace);
+    for (int i = 1; i < hub->node_count; i++)
+        hub->nodes[i].heard_ns = pace_heard_ns(&hub->pace, hub->nodes[i].heard_ns);
     if (clock_ns() - hub->beat_ns < BEAT_NS / 4)
         return;
     hub->beat_ns = clock_ns();
