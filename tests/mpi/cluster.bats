@@ -113,3 +113,29 @@ INI
     has err "3 programs were started together, but MPI does not connect them" "--mpi=pmix"
     lacks out winner
 }
+
+# full_disk RANK: its TMPDIR has room for folders, but for no file
+full_disk() {
+    unshare -m true 2>/dev/null || skip "a file system cannot be mounted here"
+    mkdir -p "$hosts/full"
+    rank_environment "$1" <<SH
+exec() {
+    command exec unshare -m bash -c 'mount -t tmpfs -o size=4k none $hosts/full && TMPDIR=$hosts/full exec "\$@"' - "\$@"
+}
+SH
+}
+
+@test "a rank whose disk is full says so, and is not taken for one whose files are missing" {
+    full_disk 1
+    rank_environment 0 <<<'export AUTOTUNE_STANDIN=devices=0'
+    cp -r "$sweeps/templates" .
+    echo '#include "big.h"' | cat - "$sweeps/templates/scale.cu" >templates/scale.cu
+    printf '// %9000s\n' . >templates/big.h
+    printf '[sweep]\ntemplates = templates\n[scale]\nblock_size = 64, 128, 256, 512\n' >sweep.ini
+    cluster 2 --config sweep.ini --jobs 1
+    exits 4
+    has err "No space left on device" "of node '"
+    lacks err "No such file"
+    autotune report --format csv
+    equal "$(count outcome compile_error)" 0
+}

@@ -42,11 +42,13 @@ static struct pool_worker *find_other(const struct pool_workers *workers,
 
 /* --- answers --- */
 
-static int pass_on(const struct error *reason, struct error *error)
+static int pass_on(const struct pool_worker *worker, const struct error *reason,
+                   struct error *error)
 {
-    if (error != NULL)
-        *error = *reason;
-    return reason->code;
+    if (error == NULL)
+        return reason->code;
+    *error = *reason;
+    return pool_workers_name_node(worker, error);
 }
 
 /* Takes what a worker has made of a job: the compiled source, or the counted instructions. */
@@ -100,7 +102,7 @@ static int take_result(struct compile_pool *pool, struct pool_worker *worker, co
     take_job(pool, worker);
     if (status == ERROR_RECORD || status == ERROR_CONFIG ||
         (status != 0 && job->step == COMPILE_STEP_COUNT))
-        return pass_on(&reason, error);
+        return pass_on(worker, &reason, error);
     if (status == 0)
         return take_entry(&pool->jobs, job, error);
     pool_jobs_fail(&pool->jobs, job, reason.message);

@@ -59,8 +59,7 @@ int pool_workers_add_for(struct pool_workers *workers, size_t queued, struct err
 
 /* --- greetings --- */
 
-/* Says which machine an error is of. Returns its code. */
-static int name_node(const struct pool_worker *worker, struct error *error)
+int pool_workers_name_node(const struct pool_worker *worker, struct error *error)
 {
     char text[NODE_SUFFIX_BYTES];
     if (error == NULL)
@@ -92,7 +91,7 @@ int pool_workers_greet(struct pool_workers *workers, struct pool_worker *worker,
     json_t *architectures = json_object_get(message, "architectures");
     int status = message_error(message, error);
     if (status != 0)
-        return name_node(worker, error);
+        return pool_workers_name_node(worker, error);
     if (!pool_messages_is(message, "ready") || version == NULL ||
         json_array_size(architectures) == 0)
         return 0;

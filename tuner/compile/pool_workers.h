@@ -76,6 +76,9 @@ int pool_workers_add_for(struct pool_workers *workers, size_t queued, struct err
 int pool_workers_greet(struct pool_workers *workers, struct pool_worker *worker,
                        const json_t *message, struct error *error);
 
+/* Says in an error of a worker which machine it is of, if there are several. Returns its code. */
+int pool_workers_name_node(const struct pool_worker *worker, struct error *error);
+
 /* An idle worker is not idle any more; one without a job is idle. */
 void pool_workers_take_idle(struct pool_workers *workers, const struct pool_worker *worker);
 void pool_workers_rest(struct pool_workers *workers, struct pool_worker *worker);

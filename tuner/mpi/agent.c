@@ -69,8 +69,11 @@ static void take_file_end(struct agent *agent, const struct packet *packet)
     const char *asked = json_string_value(json_object_get(message, "asked"));
     bool good = json_is_true(json_object_get(message, "good"));
     struct error error;
-    if (file_arrival_end(&agent->arrival, good, &error) != 0)
+    if (file_arrival_end(&agent->arrival, good, &error) != 0) {
         good = false;
+        if (agent->post.failure.code == 0)
+            agent->post.failure = error;
+    }
     agent->post.arrivals++;
     if (asked != NULL && (!good || asked[strlen(asked) - 1] == '/'))
         mirror_note(&agent->post.mirror, asked);

@@ -88,6 +88,20 @@ static void hand_on(const struct agent_post *post, struct agent_worker *worker, 
     json_decref(request);
 }
 
+/* Answers in place of the worker, which would say that files are missing. */
+static void refuse(const struct agent_post *post, const struct agent_worker *worker,
+                   json_t *request)
+{
+    json_t *reply = message_from_error(&post->failure);
+    char *line = json_dumps(reply, JSON_COMPACT);
+    char *text = alloc_format("%s\n", line);
+    peers_send(post->peers, 0, PACKET_DATA, worker->id, text, strlen(text));
+    free(text);
+    free(line);
+    json_decref(reply);
+    json_decref(request);
+}
+
 /* Hands on what can be handed on, in order. What is not a request is left to the worker to refuse. */
 static void take_requests(const struct agent_post *post, struct agent_worker *worker)
 {
@@ -97,7 +111,9 @@ static void take_requests(const struct agent_post *post, struct agent_worker *wo
         worker->arrivals = post->arrivals;
         if (looked || (worker->waiting != NULL && !has_files(post, worker->waiting)))
             return;
-        if (worker->waiting != NULL)
+        if (worker->waiting != NULL && post->failure.code != 0)
+            refuse(post, worker, worker->waiting);
+        else if (worker->waiting != NULL)
             hand_on(post, worker, worker->waiting);
         worker->waiting = NULL;
         if (!bytes_line(&worker->requests, &length))

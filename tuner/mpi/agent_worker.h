@@ -18,8 +18,9 @@ struct agent_post {
     struct peers *peers;
     struct worker_program program;
     struct mirror mirror;
-    json_t *asked;   /* files that were asked for: an object, as a set */
-    size_t arrivals; /* of files, so far */
+    json_t *asked;        /* files that were asked for: an object, as a set */
+    size_t arrivals;      /* of files, so far */
+    struct error failure; /* the first file that could not be written here; code 0: none */
 };
 
 struct agent_worker {
