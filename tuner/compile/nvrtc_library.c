@@ -58,6 +58,8 @@ static const char *bind_functions(struct nvrtc *nvrtc)
 #undef X
     symbol = dlsym(nvrtc->library, "nvrtcSetPCHHeapSize");
     memcpy(&nvrtc->SetPCHHeapSize, &symbol, sizeof symbol);
+    symbol = dlsym(nvrtc->library, "nvrtcSetFlowCallback");
+    memcpy(&nvrtc->SetFlowCallback, &symbol, sizeof symbol);
     return NULL;
 }
 

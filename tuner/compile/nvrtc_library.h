@@ -41,6 +41,8 @@ struct nvrtc {
     NVRTC_FUNCTIONS(X)
 #undef X
     nvrtcResult (*SetPCHHeapSize)(size_t size); /* NULL before 12.8 */
+    nvrtcResult (*SetFlowCallback)(nvrtcProgram program, int (*callback)(void *, void *),
+                                   void *payload); /* NULL in older versions */
     int major;
     char version[32];
     char *path;

@@ -1,6 +1,7 @@
 #include "compile/nvrtc_program.h"
 
 #include "base/alloc.h"
+#include "compile/held_signals.h"
 #include "template/compiler_option.h"
 #include "template/standard_header.h"
 
@@ -235,8 +236,13 @@ static int compile(const struct program *program, const struct program_options *
                    bool reduced, struct compilation *compilation, struct error *error)
 {
     struct text_list list = all_options(options, program->unit, reduced);
+    struct held_signals held;
+    held_signals_begin(&held);
+    if (program->nvrtc->SetFlowCallback != NULL)
+        (void)program->nvrtc->SetFlowCallback(program->handle, held_signals_cancel, &held);
     nvrtcResult result = program->nvrtc->CompileProgram(program->handle, (int)list.count,
                                                         (const char *const *)list.items);
+    held_signals_end(&held);
     text_list_release(&list);
     compilation->log = read_log(program);
     if (result == NVRTC_ERROR_OUT_OF_MEMORY ||

@@ -7,10 +7,14 @@
 #include "unit/scratch.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -580,6 +584,49 @@ static void the_variable_names_the_library(void **state)
     free(before);
 }
 
+static volatile sig_atomic_t noted;
+
+static void note(int number)
+{
+    noted = number;
+}
+
+/* Compiles in a child, to which the signal is sent all the time. Returns the status from waitpid(). */
+static int compile_under(int number, void (*handler)(int))
+{
+    const struct timespec pause = {.tv_nsec = 500000};
+    int status = 0;
+    void (*before)(int) = signal(number, handler);
+    pid_t child = fork();
+    if (child == 0) {
+        while (noted == 0 && handler != SIG_DFL)
+            (void)nanosleep(&pause, NULL);
+        noted = 0;
+        struct compilation compilation =
+            compile_good("extern \"C\" __global__ void k() {}", "sm_90", NULL, 0);
+        compilation_release(&compilation);
+        _exit(noted == number ? 0 : 1);
+    }
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        (void)kill(child, number);
+        (void)nanosleep(&pause, NULL);
+    }
+    (void)signal(number, before);
+    return status;
+}
+
+static void a_signal_is_answered_by_the_program_and_not_by_the_compiler(void **state)
+{
+    (void)state;
+    const int numbers[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        assert_int_equal(compile_under(numbers[i], note), 0);
+        int status = compile_under(numbers[i], SIG_DFL);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), numbers[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest log_tests[] = {
@@ -590,7 +637,9 @@ int main(void)
         cmocka_unit_test(a_message_is_short_and_harmless),
     };
     const struct CMUnitTest library_tests[] = {
-        /* first: that a source was refused is remembered */
+        /* first: NVRTC handles signals while a process compiles for the first time */
+        cmocka_unit_test(a_signal_is_answered_by_the_program_and_not_by_the_compiler),
+        /* before others: that a source was refused is remembered */
         cmocka_unit_test(kernels_that_are_not_launched_are_not_compiled),
         cmocka_unit_test(it_says_what_it_is),
         cmocka_unit_test(figures_of_several_kernels),
