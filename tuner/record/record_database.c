@@ -3,6 +3,7 @@
 #include "base/interrupt.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const statement_sql[] = {
 #define X(name, sql) [STATEMENT_##name] = sql,
@@ -17,9 +18,12 @@ int record_failed(struct record *record, struct error *error)
     bool waited = record->failure == SQLITE_BUSY || record->failure == SQLITE_OK;
     if (waited && interrupt_requested())
         return error_set(error, ERROR_INTERRUPTED, "interrupted");
+    const char *message = sqlite3_errmsg(record->database);
+    int number = sqlite3_system_errno(record->database);
+    if (record->failure == SQLITE_IOERR && number != 0) /* "disk I/O error", also if it is full */
+        message = strerror(number);
     return error_set_at(error, ERROR_RECORD, record->path, 0,
-                        "the record cannot be used: %s; look at its disk and permissions",
-                        sqlite3_errmsg(record->database));
+                        "the record cannot be used: %s; look at its disk and permissions", message);
 }
 
 struct query query_begin(struct record *record, enum statement name)
@@ -103,8 +107,22 @@ int record_start(struct record *record, struct error *error)
     return record_run(record, STATEMENT_BEGIN, error);
 }
 
+/* What is written to a file that has no name any more is lost. */
+static int check_place(const struct record *record, struct error *error)
+{
+    int moved = 0;
+    (void)sqlite3_file_control(record->database, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return moved == 0
+               ? 0
+               : error_set_at(error, ERROR_RECORD, record->path, 0,
+                              "the record was removed or replaced while it was used; run the "
+                              "same command again");
+}
+
 int record_end(struct record *record, int result, struct error *error)
 {
+    if (result == 0)
+        result = check_place(record, error);
     if (result == 0)
         result = record_run(record, STATEMENT_COMMIT, error);
     if (result != 0 && !sqlite3_get_autocommit(record->database))

@@ -753,6 +753,22 @@ static void test_missing_record_says_what_to_run(void **state)
     assert_string_equal(error.file, "nowhere/record.sqlite");
 }
 
+static void test_a_removed_record_is_not_written_to(void **state)
+{
+    (void)state;
+    struct record *record = open_record("record.sqlite");
+    struct study subject;
+    struct error error;
+    int64_t id = 0;
+    fixture_subject(&subject);
+    assert_int_equal(unlink("record.sqlite"), 0);
+    assert_int_equal(record_begin(record, &subject, true, &id, &error), ERROR_RECORD);
+    assert_string_equal(error.file, "record.sqlite");
+    assert_non_null(strstr(error.message, "removed or replaced"));
+    study_release(&subject);
+    record_close(record);
+}
+
 static void test_finishing_needs_the_winners_result(void **state)
 {
     (void)state;
@@ -944,6 +960,7 @@ int main(void)
         SCRATCH_TEST(test_a_changed_table_or_a_missing_seal_is_damage),
         SCRATCH_TEST(test_damaged_rows_are_dropped_and_counted),
         SCRATCH_TEST(test_missing_record_says_what_to_run),
+        SCRATCH_TEST(test_a_removed_record_is_not_written_to),
         SCRATCH_TEST(test_finishing_needs_the_winners_result),
         SCRATCH_TEST(test_several_processes_write_at_once),
         SCRATCH_TEST(test_results_survive_a_killed_process),
