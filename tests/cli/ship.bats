@@ -454,6 +454,7 @@ C
     sed -n '/^\[/,$p' results/tuned.ini >entry
     cover results/tuned.ini 2026-11-22T03:00:00Z "$hash" "$gpu" 90
     changed results/tuned.ini problem.factor "$(sed -n 's/^problem.factor = //p' results/tuned.ini | head -n 1)"
+    changed results/tuned.ini sm_count 132
     printf '#include "scale.cu"\n' >own.cu
     autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     exits 0
@@ -466,12 +467,15 @@ C
     autotune explain -k scale -t bundle -g "$gpu" --n 600000
     exits 0
     has out "configuration 2 of its cover"
-    # what the cover does not choose for stays: a problem outside its range, and one of another version
-    sed 's/^\[.*/[scale 00000fa5]/;s/^problem.n = .*/problem.n = 2097152/' entry >>results/tuned.ini
-    sed 's/^\[.*/[scale 0000a1fa]/;s/^template_hash = .*/template_hash = 0123456789abcdef0123456789abcdef/' entry >>results/tuned.ini
+    # what the cover does not choose for stays: a problem outside its range, one of another version, and another card
+    {
+        sed 's/^\[.*/[scale 00000ca5]/;s/^sm_count = .*/sm_count = 114/' entry
+        sed 's/^\[.*/[scale 00000fa5]/;s/^problem.n = .*/problem.n = 2097152/' entry
+        sed 's/^\[.*/[scale 0000a1fa]/;s/^template_hash = .*/template_hash = 0123456789abcdef0123456789abcdef/' entry
+    } >>results/tuned.ini
     autotune bundle --templates "$sweeps/templates" --output bundle --accept-other-versions
     exits 0
-    equal "$(grep '^\[' bundle/tuned.ini | sort | tr '\n' ' ')" "[scale 00000fa5] [scale 0000a1fa] [scale 0000c0e4] "
+    equal "$(grep '^\[' bundle/tuned.ini | sort | tr '\n' ' ')" "[scale 00000ca5] [scale 00000fa5] [scale 0000a1fa] [scale 0000c0e4] "
     autotune --config "$sweeps/scale.ini" --quiet --remeasure
     exits 0
     equal "$(grep -c '^rule' results/tuned.ini)" 3

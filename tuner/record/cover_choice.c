@@ -169,8 +169,7 @@ static bool covers(const struct tuned_entry *cover, const struct tuned_entry *en
     size_t configuration;
     return cover->cover != NULL && strcmp(cover->kernel, entry->kernel) == 0 &&
            strcmp(cover->template_hash, entry->template_hash) == 0 &&
-           strcmp(cover->gpu, entry->gpu) == 0 && strcmp(cover->arch, entry->arch) == 0 &&
-           strcmp(cover->cache, entry->cache) == 0 &&
+           tuned_entry_same_gpu(cover, entry) && strcmp(cover->cache, entry->cache) == 0 &&
            has_values(&entry->problem, &cover->problem) &&
            cover_entry_choose(cover, &entry->problem, 0, &line, &configuration, NULL) == 1;
 }

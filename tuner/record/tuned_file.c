@@ -256,8 +256,7 @@ int tuned_file_read(const char *path, struct tuned_file *tuned, struct error *er
     return error_set_at(error, ERROR_CONFIG, path, reader.ini.line, "%s", reader.ini.message);
 }
 
-/* As libtuned tells GPUs of one name apart; a file need not say how many SMs there are. */
-static bool have_same_gpu(const struct tuned_entry *a, const struct tuned_entry *b)
+bool tuned_entry_same_gpu(const struct tuned_entry *a, const struct tuned_entry *b)
 {
     return strcmp(a->gpu, b->gpu) == 0 && strcmp(a->arch, b->arch) == 0 &&
            (a->sm_count == 0 || b->sm_count == 0 || a->sm_count == b->sm_count);
@@ -265,7 +264,7 @@ static bool have_same_gpu(const struct tuned_entry *a, const struct tuned_entry 
 
 bool tuned_entry_same_kernel(const struct tuned_entry *a, const struct tuned_entry *b)
 {
-    return strcmp(a->kernel, b->kernel) == 0 && have_same_gpu(a, b) &&
+    return strcmp(a->kernel, b->kernel) == 0 && tuned_entry_same_gpu(a, b) &&
            (a->cover != NULL) == (b->cover != NULL) && bindings_alike(&a->problem, &b->problem);
 }
 

@@ -93,6 +93,10 @@ void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry
  */
 int tuned_file_read(const char *path, struct tuned_file *tuned, struct error *error);
 
+/* Whether both are for the same GPU, as libtuned tells GPUs of one name apart; a file need not say how
+ * many SMs there are. */
+bool tuned_entry_same_gpu(const struct tuned_entry *a, const struct tuned_entry *b);
+
 /* Whether both are for the same kernel, GPU and problem. */
 bool tuned_entry_same_kernel(const struct tuned_entry *a, const struct tuned_entry *b);
 
