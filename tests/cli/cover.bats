@@ -140,6 +140,23 @@ launches() {
     done
 }
 
+@test "a range may be changed again and again: it has no more sizes than a new one, and none that a constraint rules out" {
+    for bounds in 8192..16384 8199..16001 8209..15013; do
+        range $bounds
+        autotune cover --config sweep.ini --quiet
+        exits 0
+    done
+    [ "$(grep -c '^measured' results/tuned.ini)" -le 12 ] # four per octave, and eight
+    cp results/tuned.ini before
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    diff <(grep '^measured' before) <(grep '^measured' results/tuned.ini)
+    echo "constraint = n < 12000" >>sweep.ini
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    lacks results/tuned.ini "n=15013:"
+}
+
 @test "a configuration is never chosen at a size at which a constraint rules it out, measured or not" {
     range 2^13..2^17
     sed -i 's/^block_size = .*/block_size = 256/' sweep.ini

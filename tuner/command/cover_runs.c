@@ -193,13 +193,28 @@ int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
     return status;
 }
 
-/* Whether a study in the record is of the session's kernel, or of its rounds, within the range. */
+/* Whether a study in the record is of the session's kernel, or of its rounds, within the range and its
+ * constraints. */
 static bool is_of_session(const struct cover_session *session, const struct study *study,
                           const char *kernel, int64_t *size)
 {
     return strcmp(study->kernel, kernel) == 0 &&
            strcmp(study->template_hash, session->range.kernel->template.hash) == 0 &&
-           study->result_count > 0 && problem_range_size(&session->range, &study->problem, size);
+           study->result_count > 0 && problem_range_size(&session->range, &study->problem, size) &&
+           problem_range_admits(&session->range, size, NULL) == 1;
+}
+
+/* As many as there may be: sessions with other ranges may have left more, of which some from everywhere
+ * are taken. */
+static void take_known(const struct cover_session *session, const struct sizes *known,
+                       const struct sizes *all, struct sizes *tuned, struct sizes *probed)
+{
+    size_t room = session->most_sizes > tuned->count ? session->most_sizes - tuned->count : 0;
+    size_t count = known->count < room ? known->count : room;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t *size = sizes_at(known, i * known->count / count);
+        (void)sizes_add(sizes_has(all, size) ? tuned : probed, size);
+    }
 }
 
 void cover_runs_known_sizes(const struct cover_session *session, struct sizes *tuned,
@@ -209,19 +224,21 @@ void cover_runs_known_sizes(const struct cover_session *session, struct sizes *t
     struct record *record = NULL;
     struct study *studies = NULL;
     size_t count = 0;
-    struct sizes all = {.axes = tuned->axes}; /* ever tuned, maybe by another sweep */
+    struct sizes all = {.axes = tuned->axes};   /* ever tuned, maybe by another sweep */
+    struct sizes known = {.axes = tuned->axes}; /* ordered */
     int64_t size[SWEEP_COVER_AXES];
     if (record_open_existing(&record, path, NULL) == 0)
         (void)record_studies(record, &studies, &count, NULL);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (is_of_session(session, &studies[i], session->kernel, size))
             (void)sizes_add(&all, size);
-    for (size_t i = 0; i < count; i++) {
-        if (is_of_session(session, &studies[i], session->rounds_kernel, size) &&
-            !sizes_has(tuned, size))
-            (void)sizes_add(sizes_has(&all, size) ? tuned : probed, size);
+        else if (is_of_session(session, &studies[i], session->rounds_kernel, size) &&
+                 !sizes_has(tuned, size) && !sizes_has(&known, size))
+            (void)sizes_insert(&known, size);
         study_release(&studies[i]);
     }
+    take_known(session, &known, &all, tuned, probed);
+    sizes_release(&known);
     sizes_release(&all);
     free(studies);
     record_close(record);

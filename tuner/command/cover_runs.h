@@ -11,8 +11,9 @@
 double cover_runs_spent_s(const struct cover_session *session);
 
 /* Adds the sizes of the range that earlier sessions measured, according to the record: those that were
- * tuned to `tuned`, if they are not there yet, and the others to `probed`. Adds none if the record
- * cannot be read; the next run then reports that. */
+ * tuned to `tuned`, if they are not there yet, and the others to `probed`; but not more than make
+ * most_sizes with those in `tuned`. Adds none if the record cannot be read; the next run then reports
+ * that. */
 void cover_runs_known_sizes(const struct cover_session *session, struct sizes *tuned,
                             struct sizes *probed);
 
