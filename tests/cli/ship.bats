@@ -406,12 +406,49 @@ C
     autotune export --header -t tuned.ini
     exits 2
     has err "different versions"
+    tuned one.ini 00000001 Alpha 80 1024 1000
+    cover one.ini 2026-11-22T03:00:00Z fedcba9876543210fedcba9876543210
+    autotune export --header -t one.ini
+    exits 2
+    has err "[scale 00000001] and [scale 0000c0e4] come from different versions"
     autotune export -t tuned.ini
     exits 2
     autotune export --header -t tuned.ini --n 3
     exits 2
     autotune export --header -t tuned.ini -k nothing
     exits 2
+}
+
+@test "export --header refuses what was tuned with another version of the template that is named" {
+    autotune --config "$sweeps/scale.ini" --quiet
+    exits 0
+    autotune export --header --template "$sweeps/templates/scale.ini"
+    exits 0
+    changed results/tuned.ini template_hash 0123456789abcdef0123456789abcdef
+    autotune export --header --template "$sweeps/templates/scale.ini"
+    exits 2
+    has err "was tuned with another version of '$sweeps/templates/scale.ini'"
+}
+
+@test "an exported header has the cold configuration or the warm one, as asked, and marks what is incomplete" {
+    tuned tuned.ini 00000001 Alpha 80 1024 1000
+    tuned tuned.ini 00000002 Alpha 80 1024 2000
+    sed -i '/00000002/,$s/^cache = .*/cache = warm\nincomplete = yes/' tuned.ini
+    tuned tuned.ini 00000003 Alpha 80 4096 3000
+    cover tuned.ini 2026-11-22T03:00:00Z
+    cover warm.ini 2026-11-22T03:00:00Z
+    sed 's/^cache = .*/cache = warm/; s/0000c0e4/0000c0e5/; s/^rule.1 = .*/rule.1 = 2 if n < 4096/' warm.ini >>tuned.ini
+    autotune export --header -t tuned.ini
+    exits 0
+    has out "SCALE_CONFIGURATION_COUNT 2" ", 1000, 1024, " ", 3000, 4096, " "/* 1 if n < 4096 */"
+    lacks out ", 2000, 1024, " "/* 2 if n < 4096 */" scale_cover_2 incomplete
+    autotune export --header -t tuned.ini --cache warm
+    exits 0
+    has out "SCALE_CONFIGURATION_COUNT 2" "MODE_GOOD) /* incomplete */" ", 3000, 4096, " "/* 2 if n < 4096 */"
+    lacks out ", 1000, 1024, " "/* 1 if n < 4096 */" scale_cover_2
+    autotune export --header -t tuned.ini --cache tepid
+    exits 2
+    has err "unknown cache state 'tepid'"
 }
 
 @test "emit writes source, PTX and cubin of a variant" {
@@ -568,6 +605,18 @@ C
     autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     exits 2
     has err "own.cu" "compilation failed"
+}
+
+@test "a bundle has the application's own source for a cold and for a warm cache" {
+    autotune --config "$sweeps/scale.ini" --quiet
+    exits 0
+    sed -n '/^\[/,$p' results/tuned.ini >entry
+    sed 's/^\[.*/[scale 00000a55]/; s/^cache = .*/cache = warm/; s/^\(parameter.block_size =\) .*/\1 64/' entry >>results/tuned.ini
+    printf '#include "scale.cu"\n' >own.cu
+    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
+    exits 0
+    set -- bundle/cubin/*.cubin
+    equal "$#" 4
 }
 
 @test "a bundle refuses another version of the template, with what to do" {

@@ -134,7 +134,8 @@ static int define_entry(const struct tuned_table *table, const struct tuned_entr
         const struct tuned_query query = {.kernel = configuration->kernel,
                                           .gpu = configuration->gpu,
                                           .problem = configuration->problem,
-                                          .problem_count = configuration->problem_count};
+                                          .problem_count = configuration->problem_count,
+                                          .cache = configuration->cache};
         if (configuration->cover != NULL) { /* some problem gets it */
             match.from = configuration;
             match.parameters = configuration->parameters;

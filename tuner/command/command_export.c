@@ -5,6 +5,7 @@
 #include "base/write_file.h"
 #include "command/command_query.h"
 #include "command/command_values.h"
+#include "command/export_choice.h"
 #include "command/export_cover.h"
 #include "command/export_text.h"
 #include "record/tuned_file.h"
@@ -66,8 +67,7 @@ static bool same_names(const struct tuned_value *a, size_t a_count, const struct
 static int check_rows(const struct tuned_configuration *first,
                       const struct tuned_configuration *other, struct error *error)
 {
-    if (strcmp(first->template_hash, other->template_hash) == 0 &&
-        same_names(first->parameters, first->parameter_count, other->parameters,
+    if (same_names(first->parameters, first->parameter_count, other->parameters,
                    other->parameter_count) &&
         same_names(first->problem, first->problem_count, other->problem, other->problem_count))
         return 0;
@@ -86,7 +86,7 @@ static void write_row(FILE *stream, size_t index, const struct tuned_configurati
             (long long)gpu->l2_bytes, configuration->median_ns);
     export_put_values(stream, configuration->problem, configuration->problem_count);
     export_put_values(stream, configuration->parameters, configuration->parameter_count);
-    fputc(')', stream);
+    fputs(configuration->incomplete ? ") /* incomplete */" : ")", stream);
 }
 
 /* The first configuration from `index` on that belongs to no cover. */
@@ -100,9 +100,10 @@ static const struct tuned_configuration *own_configuration(const struct tuned_ta
     return next != NULL && strcmp(next->kernel, kernel) == 0 ? next : NULL;
 }
 
-static int write_rows(FILE *stream, const struct tuned_table *table, size_t *index,
+static int write_rows(FILE *stream, const struct command_query *query, size_t *index,
                       struct error *error)
 {
+    const struct tuned_table *table = query->table;
     const struct tuned_configuration *first = own_configuration(table, *index);
     const struct tuned_configuration *next;
     size_t rows = 0;
@@ -117,7 +118,7 @@ static int write_rows(FILE *stream, const struct tuned_table *table, size_t *ind
     while ((next = tuned_at(table, *index)) != NULL && strcmp(next->kernel, first->kernel) == 0 &&
            status == 0) {
         ++*index;
-        if (next->cover != NULL)
+        if (next->cover != NULL || !export_takes(query, next))
             continue;
         status = check_rows(first, next, error);
         write_row(stream, rows++, next);
@@ -138,37 +139,40 @@ static void write_no_rows(FILE *stream, const char *kernel)
     free(count);
 }
 
-static int write_kernel(FILE *stream, const struct tuned_table *table,
+static int write_kernel(FILE *stream, const struct command_query *query,
                         const struct tuned_file *tuned, size_t *index, struct error *error)
 {
+    const struct tuned_table *table = query->table;
     const struct tuned_configuration *first = tuned_at(table, *index);
     size_t begin = *index;
     const struct tuned_configuration *next;
-    int status = 0;
+    int status = export_check_versions(query, begin, error);
+    if (status != 0)
+        return status;
     fputc('\n', stream);
     export_put_template_hash(stream, first->kernel, first->template_hash);
     if (own_configuration(table, begin) != NULL)
-        status = write_rows(stream, table, index, error);
+        status = write_rows(stream, query, index, error);
     else
         write_no_rows(stream, first->kernel);
     while ((next = tuned_at(table, *index)) != NULL && strcmp(next->kernel, first->kernel) == 0)
         ++*index;
-    return status == 0 ? export_covers(stream, table, tuned, begin, error) : status;
+    return status == 0 ? export_covers(stream, query, tuned, begin, error) : status;
 }
 
 /* Writes a kernel's configurations once, however many headers have them; others of that kernel are
  * an error. */
-static int write_guarded_kernel(FILE *stream, const struct tuned_table *table,
+static int write_guarded_kernel(FILE *stream, const struct command_query *query,
                                 const struct tuned_file *tuned, size_t *index, struct error *error)
 {
-    char *name = export_prefixed(tuned_at(table, *index)->kernel, "configurations");
+    char *name = export_prefixed(tuned_at(query->table, *index)->kernel, "configurations");
     char digits[HASH_BYTES];
     char *text = NULL;
     size_t length;
     FILE *memory = open_memstream(&text, &length);
     if (memory == NULL)
         abort(); /* out of memory, as in alloc.h */
-    int status = write_kernel(memory, table, tuned, index, error);
+    int status = write_kernel(memory, query, tuned, index, error);
     if (fclose(memory) != 0)
         abort();
     struct hash *hash = hash_new();
@@ -209,7 +213,7 @@ static int write_kernels(FILE *stream, const struct command_query *query,
           stream);
     while ((next = tuned_at(query->table, index)) != NULL && status == 0) {
         if (query->kernel == NULL || strcmp(query->kernel, next->kernel) == 0) {
-            status = write_guarded_kernel(stream, query->table, tuned, &index, error);
+            status = write_guarded_kernel(stream, query, tuned, &index, error);
             written++;
         } else {
             index++;
@@ -224,6 +228,8 @@ static int write_all(FILE *stream, const struct command_query *query, struct err
 {
     struct tuned_file tuned;
     int status = read_tuned(query, &tuned, error);
+    if (status == 0)
+        status = command_query_check_cache(query, error);
     if (status == 0)
         status = write_kernels(stream, query, &tuned, error);
     tuned_file_release(&tuned);

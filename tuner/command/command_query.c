@@ -211,6 +211,15 @@ static int check_names(const struct command_query *query, const struct bindings 
     return status;
 }
 
+int command_query_check_cache(const struct command_query *query, struct error *error)
+{
+    return query->cache == NULL || strcmp(query->cache, "cold") == 0 ||
+                   strcmp(query->cache, "warm") == 0
+               ? 0
+               : error_set(error, ERROR_USAGE, "unknown cache state '%s'; choose cold or warm",
+                           query->cache);
+}
+
 static int make_problem(struct command_query *query, const struct bindings *values,
                         struct error *error)
 {
@@ -224,16 +233,12 @@ static int make_problem(struct command_query *query, const struct bindings *valu
                             : value.kind == VALUE_REAL  ? tuned_real(name, value.as.real)
                                                         : tuned_word(name, value.as.word);
     }
-    if (query->cache != NULL && strcmp(query->cache, "cold") != 0 &&
-        strcmp(query->cache, "warm") != 0)
-        return error_set(error, ERROR_USAGE, "unknown cache state '%s'; choose cold or warm",
-                         query->cache);
     query->query.cache = query->cache;
     query->query.kernel = query->kernel;
     query->query.gpu = &query->gpu;
     query->query.problem = query->problem;
     query->query.problem_count = values->count;
-    return 0;
+    return command_query_check_cache(query, error);
 }
 
 int command_query_ask(struct command_query *query, const struct bindings *values,

@@ -40,6 +40,9 @@ void command_query_options(struct command_query *query, struct poptOption table[
 /* Loads the table and, if the user names it, the template. Returns 0 or an error. */
 int command_query_load(struct command_query *query, bool needs_kernel, struct error *error);
 
+/* Whether --cache is a state. Returns 0 or ERROR_USAGE. */
+int command_query_check_cache(const struct command_query *query, struct error *error);
+
 /* Finds the GPU that the options name, or this machine's. */
 int command_query_find_gpu(struct command_query *query, struct error *error);
 

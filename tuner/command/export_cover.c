@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/cover_section.h"
+#include "command/export_choice.h"
 #include "command/export_text.h"
 #include "record/cover_choice.h"
 #include "template/value.h"
@@ -222,9 +223,10 @@ static int write_cover(FILE *stream, const struct tuned_configuration *first,
     return status;
 }
 
-int export_covers(FILE *stream, const struct tuned_table *table, const struct tuned_file *tuned,
+int export_covers(FILE *stream, const struct command_query *query, const struct tuned_file *tuned,
                   size_t index, struct error *error)
 {
+    const struct tuned_table *table = query->table;
     const char *kernel = tuned_at(table, index)->kernel;
     const struct tuned_configuration *next;
     size_t number = 0;
@@ -232,7 +234,7 @@ int export_covers(FILE *stream, const struct tuned_table *table, const struct tu
     for (; (next = tuned_at(table, index)) != NULL && status == 0; index++) {
         if (strcmp(next->kernel, kernel) != 0)
             break;
-        if (next->number != 1)
+        if (next->number != 1 || !export_takes(query, next))
             continue;
         const struct tuned_entry *entry = entry_of(tuned, next, error);
         if (entry == NULL)
