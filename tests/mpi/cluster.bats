@@ -50,6 +50,19 @@ INI
     has out "factor.h(2): "
 }
 
+@test "an array's file that changes on rank 0 during the run ends it, as on one machine" {
+    rank_environment 0 <<<'export AUTOTUNE_STANDIN=devices=0'
+    rank_environment 1 <<<"AUTOTUNE_STANDIN_HERE='log=$hosts/calls,fault=cuModuleLoadData:1:sleep800'"
+    sed 's/^fill = .*/fill = file(in.npy)/' "$sweeps/templates/scale.ini" >own.ini
+    cp "$sweeps/templates/scale.cu" own.cu
+    npy in.npy '<f4' False 1024 4096
+    printf '[own]\nn = 2^10\nfactor = 1.5, 2.5\nblock_size = 64\n' >sweep.ini
+    (await ' sleep' "$hosts/calls" && printf 1 | dd of=in.npy bs=1 seek=200 conv=notrunc 2>/dev/null) &
+    cluster 2 --config sweep.ini
+    exits 2
+    has err "own.ini: a file that it reads data from has changed since the run started; run again"
+}
+
 @test "two GPU models: each has its own winner" {
     rank_environment 1 <<<'AUTOTUNE_STANDIN_HERE="name=Other GPU,sm_count=64,first_uuid=16"'
     cluster 2 --config "$sweeps/scale.ini"

@@ -67,15 +67,9 @@ static int make_data(struct device_problem *problem, const struct problem_reques
 static int check_data(const struct problem_request *request, const struct template *template,
                       struct error *error)
 {
-    char digits[HASH_BYTES];
-    if (request->data_hash == NULL)
-        return 0;
-    data_hash_of(template, digits);
-    if (strcmp(digits, request->data_hash) == 0)
-        return 0;
-    return error_set_at(error, ERROR_CONFIG, request->template_path, 0,
-                        "a file that it reads data from has changed since the run started; run "
-                        "again");
+    return request->data_hash == NULL
+               ? 0
+               : data_hash_check(template, request->template_path, request->data_hash, error);
 }
 
 /* Half of the free memory is for what parameters change, and an eighth for more places of buffers;

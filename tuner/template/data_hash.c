@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Reading larger files takes too long: of those, size and date tell whether they have changed. */
@@ -46,4 +47,16 @@ void data_hash_of(const struct template *template, char digits[HASH_BYTES])
     hash_finish(hash, digits);
     if (!any)
         digits[0] = '\0';
+}
+
+int data_hash_check(const struct template *template, const char *path, const char *digits,
+                    struct error *error)
+{
+    char now[HASH_BYTES];
+    data_hash_of(template, now);
+    return strcmp(now, digits) == 0
+               ? 0
+               : error_set_at(error, ERROR_CONFIG, path, 0,
+                              "a file that it reads data from has changed since the run started; "
+                              "run again");
 }

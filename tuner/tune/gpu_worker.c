@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/statistics.h"
+#include "template/data_hash.h"
 #include "template/template_files.h"
 #include "tune/gpu_reply.h"
 
@@ -35,7 +36,8 @@ json_t *gpu_worker_open_message(const struct gpu_worker *worker)
                                 problem->template_path, "hash", problem->template_hash, "problem",
                                 bindings_to_json(problem->values), "support",
                                 problem->support_cubin, "cold", (int)problem->cold);
-    if (problem->data_hash != NULL && node_is_here(worker->node)) /* copies have another date */
+    if (problem->data_hash != NULL &&
+        node_is_here(worker->node)) /* copies have another date: check_copies() */
         json_object_set_new(message, "data", json_string(problem->data_hash));
     if (problem->largest != NULL && problem->largest->count > 0)
         json_object_set_new(message, "largest", bindings_to_json(problem->largest));
@@ -299,6 +301,15 @@ static int take_opened(struct gpu_worker *worker, const json_t *reply, double *e
     return 0;
 }
 
+/* Another machine has read copies, which may be newer than what the coordinator found. */
+static int check_copies(const struct gpu_worker *worker, struct error *error)
+{
+    const struct gpu_problem *problem = &worker->problem;
+    if (node_is_here(worker->node) || problem->data_hash == NULL || problem->template == NULL)
+        return 0;
+    return data_hash_check(problem->template, problem->template_path, problem->data_hash, error);
+}
+
 int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
@@ -312,6 +323,8 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
     if (status < 0)
         return status;
     status = take_opened(worker, reply, empty_ns, error);
+    if (status == 0)
+        status = check_copies(worker, error);
     json_decref(reply);
     if (status == ERROR_DEVICE) /* its context may be lost; the next problem gets another worker */
         (void)gpu_worker_kill(worker, NULL);
