@@ -306,8 +306,13 @@ two_entries() {
     has out "scale factor=1.5 on Alpha: b.ini over a.ini: the cover was made later"
     equal "$(grep -c '^\[' c.ini)" 2
     has c.ini "worst_loss_percent = 3.5" "rule.3 = 1" "measured.3 = n=1048576: 2, 9000.0 ns, 0.0 %"
-    autotune compare a.ini c.ini # covers have no time
+    autotune compare a.ini c.ini
     exits 0
+    has err "a.ini: 1 cover is not compared" "c.ini: 1 cover is not compared"
+    cover only.ini 2026-11-22T03:00:00Z
+    autotune compare a.ini only.ini
+    exits 2
+    has err "'only.ini' has nothing but covers"
 }
 
 @test "merge refuses what it cannot read, and writes nothing" {

@@ -12,17 +12,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int load_tuned(const char *path, struct compare_set *set, struct error *error)
+static int load_tuned(const char *path, struct compare_set *set, size_t *covers,
+                      struct error *error)
 {
     struct tuned_file tuned = {0};
     int status = command_read_tuned(path, &tuned, error);
     for (size_t i = 0; i < tuned.count; i++) {
-        if (tuned.entries[i].cover != NULL) /* has no time */
+        if (tuned.entries[i].cover != NULL) { /* has no time */
+            ++*covers;
             continue;
+        }
         ARRAY_APPEND(set->items, set->count)->entry = tuned.entries[i];
         tuned.entries[i] = (struct tuned_entry){0};
     }
     tuned_file_release(&tuned);
+    if (*covers > 0 && set->count > 0)
+        fprintf(stderr,
+                "autotune: %s: %zu cover%s not compared, since a cover has no single time\n", path,
+                *covers, *covers == 1 ? " is" : "s are");
     return status;
 }
 
@@ -70,25 +77,26 @@ static int is_database(const char *path, bool *database, struct error *error)
     return 0;
 }
 
-static int load_file(const char *path, struct compare_set *set, struct error *error)
+static int load_file(const char *path, struct compare_set *set, size_t *covers, struct error *error)
 {
     bool database = false;
     int status = is_database(path, &database, error);
     if (status != 0)
         return status;
-    return database ? load_record(path, set, error) : load_tuned(path, set, error);
+    return database ? load_record(path, set, error) : load_tuned(path, set, covers, error);
 }
 
 /* Loads the record of a results folder, which has the samples, or else its tuned INI. */
-static int load_folder(const char *folder, struct compare_set *set, struct error *error)
+static int load_folder(const char *folder, struct compare_set *set, size_t *covers,
+                       struct error *error)
 {
     char *record = alloc_format("%s/record.sqlite", folder);
     char *tuned = alloc_format("%s/tuned.ini", folder);
     int status;
     if (access(record, F_OK) == 0)
-        status = load_file(record, set, error);
+        status = load_file(record, set, covers, error);
     else if (access(tuned, F_OK) == 0)
-        status = load_file(tuned, set, error);
+        status = load_file(tuned, set, covers, error);
     else
         status = error_set(error, ERROR_USAGE,
                            "no 'record.sqlite' and no 'tuned.ini' in '%s'; name a results folder, "
@@ -103,9 +111,14 @@ static int load(const char *path, struct compare_set *set, struct error *error)
 {
     struct stat file;
     bool folder = stat(path, &file) == 0 && S_ISDIR(file.st_mode);
-    int status = folder ? load_folder(path, set, error) : load_file(path, set, error);
+    size_t covers = 0;
+    int status =
+        folder ? load_folder(path, set, &covers, error) : load_file(path, set, &covers, error);
     if (status == 0 && set->count == 0)
-        status = error_set(error, ERROR_USAGE, "'%s' has no winner; tune first", path);
+        status = error_set(error, ERROR_USAGE, "'%s' has %s", path,
+                           covers > 0 ? "nothing but covers, which have no single time; name the "
+                                        "records or results folders"
+                                      : "no winner; tune first");
     return status;
 }
 
