@@ -184,6 +184,16 @@ launches() {
     has out "outside the range"
 }
 
+@test "a cover has as many configurations as the tuned INI has room for" {
+    range 2^13..2^17
+    printf 'constraint = %s\n' "n % 1024 == 0 or num_load < 4" "n % 1024 != 1024 or num_load > 1" \
+        "n % 4 == 0 and n % 2 == 0 and (n < 1000000000 or n > 1000000001 or n == 1000000003)$(printf '%65s' '')and n > 0" >>sweep.ini
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    equal "$(grep -c '^configuration.*block_size' results/tuned.ini)" 1
+    has out "more configurations do not fit into the tuned INI: " "has more than 196 bytes"
+}
+
 @test "a constraint on sizes and parameters that a tuned INI cannot express is refused likewise" {
     range 2^13..2^14
     echo "constraint = round_up(n, num_load) == n" >>sweep.ini

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "command/cover_features.h"
 #include "command/cover_runs.h"
+#include "command/cover_tuned.h"
 #include "cover/size_plan.h"
 
 #include <math.h>
@@ -218,6 +219,7 @@ static int compute(struct cover_session *session, struct error *error)
         cover_compute(&session->cover, &session->losses, &session->features,
                       session->basis.terms.count > 0 ? &session->basis : NULL,
                       session->configurations);
+        cover_tuned_fit(session);
     }
     free(weights);
     return status;

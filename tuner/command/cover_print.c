@@ -154,8 +154,11 @@ static void print_left_out(const struct cover_session *session)
                    j + 1 == sizes->axes ? "\n" : "");
 }
 
-static void print_no_figures(const struct cover_session *session)
+static void print_lacks(const struct cover_session *session)
 {
+    if (session->no_room.message[0] != '\0')
+        printf("\nmore configurations do not fit into the tuned INI: %s\n",
+               session->no_room.message);
     if (session->no_figures.message[0] != '\0')
         printf("\nthe rule knows nothing of the launches: %s\n", session->no_figures.message);
 }
@@ -172,7 +175,7 @@ void cover_print(const struct cover_session *session)
            loss_percent(option->expected.mean), loss_percent(option->expected.worst),
            session->sizes.count);
     print_left_out(session);
-    print_no_figures(session);
+    print_lacks(session);
 }
 
 /* --- the page --- */

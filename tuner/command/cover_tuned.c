@@ -183,6 +183,20 @@ void cover_tuned_entry(const struct cover_session *session, struct tuned_entry *
     entry->cover->held_out_sizes = (int64_t)session->sizes.count;
 }
 
+void cover_tuned_fit(struct cover_session *session)
+{
+    struct tuned_entry entry;
+    session->no_room = (struct error){0};
+    for (bool fits = false; !fits && session->cover.best > 0;) {
+        cover_tuned_entry(session, &entry);
+        fits = cover_entry_check(&entry, &session->no_room) == 0;
+        tuned_entry_release(&entry);
+        if (!fits)
+            cover_choose(&session->cover, session->cover.best - 1, &session->losses,
+                         &session->features, &session->basis);
+    }
+}
+
 int cover_tuned_write(const struct cover_session *session, struct error *error)
 {
     struct tuned_entry entry;

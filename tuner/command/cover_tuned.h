@@ -9,6 +9,9 @@
 /* The entry; release it with tuned_entry_release(). */
 void cover_tuned_entry(const struct cover_session *session, struct tuned_entry *entry);
 
+/* Takes the best option that the tuned INI has room for; sets `no_room` to why it is not the best of all. */
+void cover_tuned_fit(struct cover_session *session);
+
 /* Writes the cover into the session's tuned INI, in place of an earlier one. Returns 0, or
  * ERROR_CONFIG or ERROR_RECORD. */
 int cover_tuned_write(const struct cover_session *session, struct error *error);

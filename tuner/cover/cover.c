@@ -150,16 +150,6 @@ static void add_estimates(const struct given *given, struct features *features)
     }
 }
 
-/* Sets the estimates of an option's configurations. */
-static void set_estimates(const struct given *given, const struct cover_option *option,
-                          struct features *features)
-{
-    for (size_t i = 0; i < option->count && option->models != NULL; i++)
-        for (size_t size = 0; size < given->losses->sizes; size++)
-            features->items[given->first_estimate + option->chosen[i]].values[size] =
-                time_model_estimate(&option->models[i], given->basis, size);
-}
-
 /* What the configuration with the least estimate loses at a size. LOSS_FAILED if there are no models. */
 static double lose_by_time(const struct given *given, const struct time_model *models,
                            const size_t *chosen, size_t count, size_t size)
@@ -364,6 +354,17 @@ static size_t enough_configurations(const struct cover *cover, const struct loss
     return index;
 }
 
+/* Sets the estimates of the best option's configurations. */
+static void set_estimates(const struct cover *cover, const struct losses *losses,
+                          struct features *features, const struct time_basis *basis)
+{
+    const struct cover_option *option = &cover->options[cover->best];
+    for (size_t i = 0; i < option->count && option->models != NULL; i++)
+        for (size_t size = 0; size < losses->sizes; size++)
+            features->items[cover->first_estimate + option->chosen[i]].values[size] =
+                time_model_estimate(&option->models[i], basis, size);
+}
+
 /* Drops the configurations that the rule never chooses. */
 static void drop_unused(struct cover_option *option, const struct losses *losses)
 {
@@ -385,6 +386,14 @@ static void drop_unused(struct cover_option *option, const struct losses *losses
     option->least = choice_loss(losses, option->chosen, count);
 }
 
+void cover_choose(struct cover *cover, size_t index, const struct losses *losses,
+                  struct features *features, const struct time_basis *basis)
+{
+    cover->best = index;
+    set_estimates(cover, losses, features, basis);
+    drop_unused(&cover->options[index], losses);
+}
+
 /* Each size alone, unless there are many. */
 static size_t count_folds(size_t sizes)
 {
@@ -401,7 +410,7 @@ void cover_compute(struct cover *cover, const struct losses *losses, struct feat
                           .first_estimate = features->count,
                           .folds = count_folds(losses->sizes)};
     assert(limit >= 1 && limit <= CHOICE_LIMIT && losses->sizes > 0 && losses->configurations > 0);
-    *cover = (struct cover){0};
+    *cover = (struct cover){.first_estimate = given.first_estimate};
     if (basis != NULL) {
         fit_models(&given);
         add_estimates(&given, features);
@@ -415,9 +424,7 @@ void cover_compute(struct cover *cover, const struct losses *losses, struct feat
         }
         cover->count++;
     }
-    cover->best = enough_configurations(cover, losses);
-    set_estimates(&given, &cover->options[cover->best], features);
-    drop_unused(&cover->options[cover->best], losses);
+    cover_choose(cover, enough_configurations(cover, losses), losses, features, basis);
     free(given.models);
 }
 

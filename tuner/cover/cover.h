@@ -39,6 +39,8 @@ struct cover {
     struct cover_option options[CHOICE_LIMIT];
     size_t count;
     size_t best; /* the option with the fewest configurations that is as good as any */
+
+    size_t first_estimate; /* private: the feature of configuration 0's estimate */
 };
 
 /*
@@ -51,6 +53,10 @@ struct cover {
  */
 void cover_compute(struct cover *cover, const struct losses *losses, struct features *features,
                    const struct time_basis *basis, size_t limit);
+
+/* Makes another option the best. The other arguments are those of cover_compute(). */
+void cover_choose(struct cover *cover, size_t index, const struct losses *losses,
+                  struct features *features, const struct time_basis *basis);
 void cover_release(struct cover *cover);
 
 #endif
