@@ -236,6 +236,18 @@ JSON
     has err "'results.t4.json' does not say which tool measured it; add --tool"
 }
 
+@test "T4: run times are in the file's unit; if it has none, in that of the time" {
+    results_file '"kernel": "scale", "autotuner": "KTT", "device": "NVIDIA H200"'
+    sed -i -e 's/"value": 0.5, "unit": "ms"/"value": 0.5, "unit": "us"/' -e 's/"timeunit": "milliseconds", //' results.t4.json
+    imports results.t4.json
+    autotune report --format csv
+    equal "$(column median_us | head -n 1)" 0.5000
+    sed -i 's/"kernel": "scale"/&, "timeunit": "ms"/' results.t4.json
+    imports results.t4.json
+    autotune report --format csv
+    equal "$(column median_us | head -n 1)" 500.0000
+}
+
 @test "T4: importing again replaces what was imported" {
     results_file '"kernel": "scale", "autotuner": "KTT", "device": "NVIDIA H200"'
     imports results.t4.json

@@ -80,14 +80,15 @@ static int read_origin(const char *path, const struct t4_origin *origin, const j
 
 /* --- results --- */
 
-/* The measurement "time", which is a text if there is no time; or `name`. NULL: there is none. */
-static const char *measured_text(const json_t *result, const char *name)
+/* The `member` of the measurement `name`, if it is a text; NULL: there is none. The value of "time" is a
+ * text if there is no time. */
+static const char *measured_text(const json_t *result, const char *name, const char *member)
 {
     const json_t *list = json_object_get(result, "measurements");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *is = text_of(json_array_get(list, i), "name");
         if (is != NULL && strcmp(is, name) == 0)
-            return text_of(json_array_get(list, i), "value");
+            return text_of(json_array_get(list, i), member);
     }
     return NULL;
 }
@@ -112,11 +113,17 @@ static enum outcome outcome_of(const char *invalidity, const char *time)
     return OUTCOME_LAUNCH_ERROR; /* "runtime" */
 }
 
+static bool is_milliseconds(const char *unit)
+{
+    return unit == NULL || unit[0] == '\0' || strcmp(unit, "milliseconds") == 0 ||
+           strcmp(unit, "ms") == 0;
+}
+
 /* Run times in milliseconds, the format's unit; none if there is another unit. */
 static void read_samples(const json_t *result, const char *unit, struct result *into)
 {
     const json_t *runs = json_object_get(json_object_get(result, "times"), "runtimes");
-    if (unit != NULL && strcmp(unit, "milliseconds") != 0 && strcmp(unit, "ms") != 0)
+    if (!is_milliseconds(unit))
         return;
     for (size_t i = 0; i < json_array_size(runs); i++) {
         double time = json_number_value(json_array_get(runs, i)) * NS_PER_MS;
@@ -128,8 +135,8 @@ static void read_samples(const json_t *result, const char *unit, struct result *
 static void read_result(const struct t4_result *from, const json_t *json, const char *unit,
                         struct result *result)
 {
-    const char *time = measured_text(json, "time");
-    const char *reason = measured_text(json, "reason");
+    const char *time = measured_text(json, "time", "value");
+    const char *reason = measured_text(json, "reason", "value");
     bindings_copy(&result->parameters, &from->parameters);
     result->outcome = outcome_of(from->invalidity, time);
     if (!isfinite(from->time_ns)) {
@@ -141,7 +148,7 @@ static void read_result(const struct t4_result *from, const json_t *json, const 
     }
     result->outcome = OUTCOME_MEASURED;
     result->runs = 1;
-    read_samples(json, unit, result);
+    read_samples(json, unit != NULL ? unit : measured_text(json, "time", "unit"), result);
     if (result->sample_count == 0)
         *ARRAY_APPEND(result->samples_ns, result->sample_count) = from->time_ns;
     result->time = statistics_summarise(result->samples_ns, result->sample_count);
