@@ -221,6 +221,17 @@ launches() {
     lacks results/tuned.ini "n=16384:"
 }
 
+@test "a cover has its kernel's name, also if the smallest size was not tuned" {
+    range 8200..131072
+    sed -i 's/^block_size = .*/block_size = 256/' sweep.ini
+    echo "constraint = n % (num_load * 16) == 0" >>sweep.ini # the first sizes are seldom multiples
+    autotune cover --config sweep.ini --quiet
+    exits 1
+    equal "$(grep '^kernel = ' results/tuned.ini)" "kernel = scale"
+    autotune explain --kernel scale --n 65536 --limit cover
+    exits 0
+}
+
 @test "sizes that do not fit in memory are left out, also if they did once" {
     range 2^13..2^15 memory_bytes=19300000
     sed -i 's/^num_load = .*/num_load = 1/' sweep.ini

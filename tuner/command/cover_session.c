@@ -60,9 +60,9 @@ void cover_session_add(struct cover_session *session, const int64_t *size, struc
 const struct study *cover_session_study(const struct cover_session *session)
 {
     size_t i = 0;
-    while (session->tuned[i].result_count == 0 && session->rounds[i].result_count == 0)
+    while (session->tuned[i].result_count == 0)
         i++;
-    return session->tuned[i].result_count > 0 ? &session->tuned[i] : &session->rounds[i];
+    return &session->tuned[i];
 }
 
 void cover_session_forget(struct cover_session *session)
