@@ -128,6 +128,16 @@ launches() {
     has results/tuned.ini "cover = 1"
 }
 
+@test "in a long expression of a launch, a name that begins like another one stays whole" {
+    range 2^13..2^14
+    long=$(printf ' + 0 * %s' n{,,,,,,,})
+    sed -i -e "0,/^grid = .*/s//grid = min(ceil_div(n, block_size * num_load), sm_count * blocks_per_sm_wanted)\n $long/" \
+        -e 's/^\[problem\]/[launch_parameters]\nblocks_per_sm_wanted = 100\n&/' templates/scale.ini
+    autotune cover --config sweep.ini
+    exits 0
+    lacks out "knows nothing of the launches"
+}
+
 @test "a constraint on the problem limits the range" {
     range 2^13..2^14
     echo "constraint = n % 1024 == 0" >>sweep.ini

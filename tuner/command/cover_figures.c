@@ -124,10 +124,18 @@ static char *tiles_text(const struct cover_session *session, const enum taking_p
 
 static const char slots[] = "sm_count * blocks_per_sm";
 
-/* Whether a product may be taken as one value where it is: nothing divides by its first factor alone. */
+static bool is_of_name(char letter)
+{
+    return isalnum((unsigned char)letter) != 0 || letter == '_';
+}
+
+/* Whether a product may be taken as one value where it is: nothing divides by its first factor alone, and
+ * its ends are not parts of longer names. */
 static bool is_whole(const char *text, const char *at, size_t length)
 {
     const char *next = at + length + strspn(at + length, " ");
+    if (is_of_name(at[length]) || (at > text && is_of_name(at[-1])))
+        return false;
     while (at > text && at[-1] == ' ')
         at--;
     return (at == text || strchr("/%^", at[-1]) == NULL) && *next != '^';
