@@ -15,10 +15,13 @@ static int fp32_lanes(int compute_capability)
     return 128;
 }
 
+/* Cards of one name may have different numbers of SMs. */
 static bool same_gpu(const struct study *a, const struct study *b)
 {
-    return strcmp(a->environment.gpu.name, b->environment.gpu.name) == 0 &&
-           strcmp(a->environment.gpu.arch, b->environment.gpu.arch) == 0;
+    const struct gpu *first = &a->environment.gpu;
+    const struct gpu *second = &b->environment.gpu;
+    return strcmp(first->name, second->name) == 0 && strcmp(first->arch, second->arch) == 0 &&
+           first->attributes[GPU_sm_count] == second->attributes[GPU_sm_count];
 }
 
 /* The best rate that kernels of the template reached: bytes, or operations, a nanosecond. */

@@ -420,6 +420,9 @@ static void test_roofs_are_theoretical_until_they_are_measured(void **state)
     assert_true(roofs.bytes_measured);
     assert_true(is_near(roofs.bytes_per_ns, 67108864 / 24010.0));
     assert_false(roofs.operations_measured); /* another GPU's */
+    studies[1].environment.gpu.attributes[GPU_sm_count] = 114;
+    roofs_find(&studies[0], studies, 3, &roofs);
+    assert_false(roofs.bytes_measured); /* another card's of that name */
     for (int i = 0; i < 3; i++)
         study_release(&studies[i]);
 }
