@@ -30,6 +30,7 @@
 #define METHOD_PIPELINED 2
 #define METHOD_OVERLAPPED 3
 #define METHOD_STREAMED 4
+#define METHOD_OVERLAPPED_SPLIT 5
 
 #define ORDER_ROWS 0
 #define ORDER_SQUARES 1
@@ -186,7 +187,7 @@ __device__ __forceinline__ void store_sums(const float (*sums)[THREAD_N], float 
 
 #endif
 
-#if METHOD == METHOD_OVERLAPPED || METHOD == METHOD_PIPELINED || METHOD == METHOD_STREAMED
+#if METHOD != METHOD_NAIVE && METHOD != METHOD_TILED
 
 #define THREADS_N (TILE_N / THREAD_N)
 #define THREADS_M (TILE_M / THREAD_M)
@@ -283,7 +284,7 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
     store_tile(sums, c, m, n, alpha, beta, row, column, thread_row, thread_column);
 }
 
-#elif METHOD == METHOD_OVERLAPPED
+#elif METHOD == METHOD_OVERLAPPED || METHOD == METHOD_OVERLAPPED_SPLIT
 
 #include "sgemm_overlapped.cuh"
 

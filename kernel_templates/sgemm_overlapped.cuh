@@ -8,6 +8,9 @@
 #define SGEMM_OVERLAPPED_CUH
 
 #include "sgemm_tiles.cuh"
+#if METHOD == METHOD_OVERLAPPED_SPLIT
+#include "sgemm_parts.cuh"
+#endif
 
 // Transfers tile after tile along k. Rows and columns of C outside the matrix are never stored, so any
 // values will do for them: those of the last row or column of A or B are loaded, without looking further.
@@ -45,7 +48,12 @@ template <int ROWS, int COLUMNS> struct Transfers : Transfer<ROWS, COLUMNS> {
 extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
                                                const float *__restrict__ a,
                                                const float *__restrict__ b, float beta, float *c,
-                                               int group_m)
+                                               int group_m
+#if METHOD == METHOD_OVERLAPPED_SPLIT
+                                               ,
+                                               float4 *partials, uint32 *tickets
+#endif
+)
 {
     __shared__ __align__(16) TileA tiles_a[2];
     __shared__ __align__(16) TileB tiles_b[2];
@@ -54,12 +62,19 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
     find_thread(thread_row, thread_column);
     const int row = tile_row * TILE_M;
     const int column = tile_column * TILE_N;
-    const int whole = n % 4 == 0 && k % 4 == 0 ? k / TILE_K * TILE_K : 0;
+#if METHOD == METHOD_OVERLAPPED_SPLIT
+    int first, last;
+    find_part(k, first, last);
+#else
+    const int first = 0;
+    const int last = k;
+#endif
+    const int whole = n % 4 == 0 && k % 4 == 0 ? last / TILE_K * TILE_K : 0;
     Transfers<TILE_M, TILE_K> next_a;
     Transfers<TILE_K, TILE_N> next_b;
     Fragments fragments[2];
     float sums[THREAD_M][THREAD_N] = {};
-    int step = 0;
+    int step = first;
     int set = 0;
 
     const auto load_next = [&] {
@@ -83,12 +98,12 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
         multiply(sums, fragments[i % 2].of_a, fragments[i % 2].of_b);
     };
 
-    if (whole > 0) {
-        next_a.start(a, m, k, row, 0);
-        next_b.start(b, k, n, 0, column);
+    if (whole > first) {
+        next_a.start(a, m, k, row, first);
+        next_b.start(b, k, n, first, column);
         load_next();
     } else {
-        load_part(0);
+        load_part(first);
     }
     store(0);
 #pragma unroll 1
@@ -102,8 +117,8 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
         multiply(sums, fragments[1].of_a, fragments[1].of_b);
     }
 #pragma unroll 1
-    for (; step < k; step += TILE_K, set ^= 1) {
-        const bool another = step + TILE_K < k;
+    for (; step < last; step += TILE_K, set ^= 1) {
+        const bool another = step + TILE_K < last;
         if (another) {
             load_part(step + TILE_K);
         }
@@ -117,6 +132,11 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
         multiply(sums, fragments[1].of_a, fragments[1].of_b);
     }
 
+#if METHOD == METHOD_OVERLAPPED_SPLIT
+    if (gridDim.z > 1 && !add_other_parts(sums, partials, tickets)) {
+        return;
+    }
+#endif
     store_tile(sums, c, m, n, alpha, beta, row, column, thread_row, thread_column);
 }
 

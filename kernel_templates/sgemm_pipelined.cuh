@@ -25,6 +25,8 @@
 #define ROW_OF_A (TILE_K + 4)
 #define STAGE_FLOATS (TILE_M * ROW_OF_A + TILE_K * TILE_N)
 
+#include "sgemm_parts.cuh"
+
 static_assert(TILE_K % VECTOR_K == 0, "a step is made of whole reads");
 
 struct __align__(4 * VECTOR_K) Depth {
@@ -176,45 +178,6 @@ __device__ __forceinline__ void multiply_part(float (*sums)[THREAD_N], float *st
     wait_for_stages<0>();
 }
 
-// Where a block's sums of a tile are in `partials`, as its threads hold them.
-__device__ __forceinline__ float4 *partial_of(float4 *partials, int64 place)
-{
-    return partials + place * (THREAD_M * THREAD_N / 4) * THREADS + threadIdx.x;
-}
-
-__device__ __forceinline__ void store_partial(float4 *to, const float (*sums)[THREAD_N])
-{
-#pragma unroll
-    for (int i = 0; i < THREAD_M * THREAD_N / 4; i++) {
-        to[i * THREADS] = ((const float4 *)sums)[i];
-    }
-}
-
-__device__ __forceinline__ void add_partial(float (*sums)[THREAD_N], const float4 *from)
-{
-#pragma unroll
-    for (int i = 0; i < THREAD_M * THREAD_N / 4; i++) {
-        const float4 four = __ldcg(from + i * THREADS);
-        float *sum = &sums[0][0] + 4 * i;
-        sum[0] += four.x;
-        sum[1] += four.y;
-        sum[2] += four.z;
-        sum[3] += four.w;
-    }
-}
-
-// Whether this block is the last of `parts` to arrive, so that it sees what all others have stored.
-__device__ __forceinline__ bool is_last_of(uint32 parts, uint32 *ticket_of_tile)
-{
-    __shared__ uint32 ticket;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        ticket = increment_acquire_release(ticket_of_tile, parts - 1);
-    }
-    __syncthreads();
-    return ticket == parts - 1;
-}
-
 __device__ __forceinline__ void store_tile(float *c, const float (*sums)[THREAD_N], int m, int n,
                                            int row, int column, float alpha, float beta,
                                            const Place &place)
@@ -225,25 +188,6 @@ __device__ __forceinline__ void store_tile(float *c, const float (*sums)[THREAD_
 }
 
 #if METHOD == METHOD_PIPELINED
-
-// Adds the sums of all blocks that share this tile. Returns whether this block has the total: the
-// last to arrive does.
-__device__ __forceinline__ bool add_other_parts(float (*sums)[THREAD_N], float4 *partials,
-                                                uint32 *tickets)
-{
-    const int tiles = gridDim.x * gridDim.y;
-    const int tile = blockIdx.y * gridDim.x + blockIdx.x;
-    store_partial(partial_of(partials, (int64)blockIdx.z * tiles + tile), sums);
-    if (!is_last_of(gridDim.z, &tickets[tile])) {
-        return false;
-    }
-    for (int part = 0; part < gridDim.z; part++) {
-        if (part != blockIdx.z) {
-            add_partial(sums, partial_of(partials, (int64)part * tiles + tile));
-        }
-    }
-    return true;
-}
 
 extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
                                                const float *__restrict__ a,
@@ -256,11 +200,8 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
     find_tile(group_m, tile_row, tile_column);
     const int row = tile_row * TILE_M;
     const int column = tile_column * TILE_N;
-    // this block's part of k, in whole steps
-    const int all_steps = (k + TILE_K - 1) / TILE_K;
-    const int part = (all_steps + gridDim.z - 1) / gridDim.z * TILE_K;
-    const int first = min(k, (int)blockIdx.z * part);
-    const int last = min(k, first + part);
+    int first, last;
+    find_part(k, first, last);
     const Place place;
     float sums[THREAD_M][THREAD_N] = {};
 
