@@ -1,6 +1,7 @@
 #include "command/cover_figures.h"
 
 #include "base/alloc.h"
+#include "template/template_figures.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -66,6 +67,60 @@ static char *one_line(const struct expression *expression)
     return text;
 }
 
+/* --- figures of the template --- */
+
+static bool is_named_by(const struct template_figure *figure, struct expression *const *expressions,
+                        size_t count)
+{
+    bool named = false;
+    for (size_t i = 0; i < count && !named; i++)
+        named = template_figure_is_named(figure, expression_text(expressions[i]));
+    return named;
+}
+
+/* Whether the extents of a launch that takes place name a figure, or the condition for that. */
+static bool launches_need(const struct template *template, const enum taking_place *when,
+                          const struct template_figure *figure)
+{
+    bool needed = false;
+    for (size_t i = 0; i < template->launch_count && !needed; i++) {
+        const struct launch *launch = &template->launches[i];
+        needed =
+            when[i] != NEVER && (is_named_by(figure, launch->grid, launch->grid_count) ||
+                                 is_named_by(figure, launch->block, launch->block_count) ||
+                                 is_named_by(figure, &launch->when, when[i] == SOMETIMES ? 1 : 0));
+    }
+    return needed;
+}
+
+/* Adds the figures that these launches, or figures that they need, name. */
+static void add_template_figures(struct cover_entry *cover, const struct template *template,
+                                 const enum taking_place *when)
+{
+    const struct template_figure *figures = template->figures;
+    bool *needed = alloc_zeroed(template->figure_count + 1, sizeof *needed);
+    for (size_t i = template->figure_count; i-- > 0;) {
+        needed[i] = launches_need(template, when, &figures[i]);
+        for (size_t j = i + 1; j < template->figure_count && !needed[i]; j++)
+            needed[i] = needed[j] && is_named_by(&figures[i], &figures[j].expression, 1);
+    }
+    for (size_t i = 0; i < template->figure_count; i++) {
+        if (!needed[i])
+            continue;
+        char *text = one_line(figures[i].expression);
+        cover_entry_add_figure(cover, figures[i].name, text);
+        free(text);
+    }
+    free(needed);
+}
+
+/* A template may have a figure of that name, which then counts. */
+static void add_own_figure(struct cover_entry *cover, const char *name, const char *text)
+{
+    if (!cover_entry_has_figure(cover, name))
+        cover_entry_add_figure(cover, name, text);
+}
+
 /* --- tiles --- */
 
 /* The first "ceil_div(AXIS, …)" in a text: how many tiles that value is cut into. A new string; NULL if
@@ -86,11 +141,13 @@ static char *division_of(const char *text, const char *axis)
     return NULL;
 }
 
-/* The same in the extents of any launch that takes place. */
+/* The same in the figures of a template, or the extents of any launch that takes place. */
 static char *division_in_launches(const struct template *template, const enum taking_place *when,
                                   const char *axis)
 {
     char *division = NULL;
+    for (size_t i = 0; i < template->figure_count && division == NULL; i++)
+        division = division_of(expression_text(template->figures[i].expression), axis);
     for (size_t i = 0; i < template->launch_count; i++)
         for (size_t j = 0;
              when[i] != NEVER && j < template->launches[i].grid_count && division == NULL; j++) {
@@ -276,25 +333,26 @@ void cover_figures_add(struct cover_entry *cover, const struct cover_session *se
     enum taking_place *when = alloc_zeroed(template->launch_count, sizeof *when);
     for (size_t i = 0; i < template->launch_count; i++)
         when[i] = when_of(session, &template->launches[i], chosen, count);
+    add_template_figures(cover, template, when);
     char *axes = product_of_axes(session);
     char *tiles = tiles_text(session, when);
     if (tiles != NULL)
-        cover_entry_add_figure(cover, "tiles", tiles);
+        add_own_figure(cover, "tiles", tiles);
     char *blocks = add_extents(cover, template, when, true, tiles);
     char *threads = add_extents(cover, template, when, false, tiles);
     char *elements = alloc_format("%s / blocks", axes);
-    cover_entry_add_figure(cover, "blocks", blocks);
+    add_own_figure(cover, "blocks", blocks);
     if (tiles != NULL && session->sizes.axes > 1)
-        cover_entry_add_figure(cover, cover_share, "tiles / blocks");
-    cover_entry_add_figure(cover, "threads", threads);
-    cover_entry_add_figure(cover, cover_figures[0], "blocks / (sm_count * blocks_per_sm)");
-    cover_entry_add_figure(cover, cover_figures[1], "ceil(waves) - waves");
-    cover_entry_add_figure(cover, "elements", elements);
-    cover_entry_add_figure(cover, cover_figures[2], "elements / threads");
-    cover_entry_add_figure(cover, cover_queues[0], "ceil(blocks / sm_count)");
-    cover_entry_add_figure(cover, cover_queues[1], "ceil(waves)");
-    cover_entry_add_figure(cover, cover_queues[2],
-                           "whole_waves * max(0.5, min(1, busiest_sm / blocks_per_sm))");
+        add_own_figure(cover, cover_share, "tiles / blocks");
+    add_own_figure(cover, "threads", threads);
+    add_own_figure(cover, cover_figures[0], "blocks / (sm_count * blocks_per_sm)");
+    add_own_figure(cover, cover_figures[1], "ceil(waves) - waves");
+    add_own_figure(cover, "elements", elements);
+    add_own_figure(cover, cover_figures[2], "elements / threads");
+    add_own_figure(cover, cover_queues[0], "ceil(blocks / sm_count)");
+    add_own_figure(cover, cover_queues[1], "ceil(waves)");
+    add_own_figure(cover, cover_queues[2],
+                   "whole_waves * max(0.5, min(1, busiest_sm / blocks_per_sm))");
     free(elements);
     free(tiles);
     free(axes);

@@ -15,6 +15,7 @@ enum { EXPRESSION_VALUES_BYTES = 512 };
 
 struct expression {
     char *text;
+    char *expanded;   /* what is compiled; NULL: the text */
     const char *file; /* borrowed */
     int line;
     struct expression_names names;
@@ -25,14 +26,15 @@ struct expression {
 
 static int parse(struct expression *expression, struct error *error)
 {
+    const char *text = expression->expanded != NULL ? expression->expanded : expression->text;
     struct error reason;
-    if (strlen(expression->text) > EXPRESSION_TEXT_LIMIT)
+    if (strlen(text) > EXPRESSION_TEXT_LIMIT)
         return error_set_at(error, ERROR_CONFIG, expression->file, expression->line,
                             "expression is longer than %d bytes", EXPRESSION_TEXT_LIMIT);
-    if (expression->text[strspn(expression->text, " \t")] == '\0')
+    if (text[strspn(text, " \t")] == '\0')
         return error_set_at(error, ERROR_CONFIG, expression->file, expression->line,
                             "expression is empty");
-    if (expression_parse(expression->text, &expression->names, &expression->steps, &reason) == 0)
+    if (expression_parse(text, &expression->names, &expression->steps, &reason) == 0)
         return 0;
     return error_set_at(error, ERROR_CONFIG, expression->file, expression->line,
                         "cannot parse expression '%s': %s", expression->text, reason.message);
@@ -41,9 +43,16 @@ static int parse(struct expression *expression, struct error *error)
 int expression_new(struct expression **expression, const char *text, const char *file, int line,
                    struct error *error)
 {
+    return expression_new_expanded(expression, text, NULL, file, line, error);
+}
+
+int expression_new_expanded(struct expression **expression, const char *text, const char *expanded,
+                            const char *file, int line, struct error *error)
+{
     struct expression *new = alloc_zeroed(1, sizeof *new);
     *expression = NULL;
     new->text = alloc_string(text);
+    new->expanded = expanded != NULL ? alloc_string(expanded) : NULL;
     new->file = file;
     new->line = line;
     int status = parse(new, error);
@@ -63,6 +72,7 @@ void expression_free(struct expression *expression)
     free(expression->names.items);
     steps_release(&expression->steps);
     free(expression->text);
+    free(expression->expanded);
     free(expression);
 }
 

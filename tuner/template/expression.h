@@ -27,6 +27,10 @@ struct expression;
  * ERROR_CONFIG. */
 int expression_new(struct expression **expression, const char *text, const char *file, int line,
                    struct error *error);
+/* The same for a text that names expressions (template_figures.h): `expanded` has them in place of their
+ * names and is what is compiled; messages and expression_text() have `text`. */
+int expression_new_expanded(struct expression **expression, const char *text, const char *expanded,
+                            const char *file, int line, struct error *error);
 void expression_free(struct expression *expression); /* NULL is allowed */
 
 const char *expression_text(const struct expression *expression);

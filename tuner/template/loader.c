@@ -1,6 +1,7 @@
 #include "template/loader.h"
 
 #include "base/alloc.h"
+#include "template/template_figures.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -29,9 +30,12 @@ int loader_need(struct loader *loader, const char *section, int line, const char
 int loader_read_expression(struct loader *loader, const char *text, int line,
                            const struct names *known, struct expression **expression)
 {
-    int status = expression_new(expression, text, loader->template->path, line, loader->error);
+    char *expanded = template_figures_expand(loader->template, text);
+    int status = expression_new_expanded(expression, text, expanded, loader->template->path, line,
+                                         loader->error);
     if (status == 0)
         status = expression_check_names(*expression, known->items, loader->error);
+    free(expanded);
     return status;
 }
 

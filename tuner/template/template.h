@@ -183,6 +183,13 @@ struct template_option {
     struct expression *value; /* NULL: none */
 };
 
+/* An expression with a name of its own: template_figures.h. */
+struct template_figure {
+    const char *name;
+    struct expression *expression;
+    char *expanded; /* its text, without names of figures */
+};
+
 /* A header of the toolkit that is precompiled for the variants for which `when` holds. */
 struct precompiled_header {
     const char *name;
@@ -215,6 +222,8 @@ struct template
     size_t parameter_count;
     struct parameter *problem;
     size_t problem_count;
+    struct template_figure *figures; /* in the file's order: each may name those before it */
+    size_t figure_count;
     struct buffer *buffers;
     size_t buffer_count;
     struct launch *launches;

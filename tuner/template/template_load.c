@@ -7,6 +7,7 @@
 #include "template/template_buffers.h"
 #include "template/template_definitions.h"
 #include "template/template_expectations.h"
+#include "template/template_figures.h"
 #include "template/template_gap.h"
 #include "template/template_kernel.h"
 #include "template/template_launches.h"
@@ -60,7 +61,7 @@ static const struct section_kind {
     {"kernel", kernel_keys},  {"parameters", NULL},      {"launch_parameters", NULL},
     {"problem", NULL},        {"buffer.", buffer_keys},  {"launch.", launch_keys},
     {"expect.", expect_keys}, {"metrics", metrics_keys}, {"precompiled_headers", NULL},
-    {"verify.", verify_keys},
+    {"verify.", verify_keys}, {"figures", NULL},
 };
 
 static bool section_is(const char *section, const char *kind)
@@ -113,9 +114,9 @@ char *template_nearest(const char *folder, const char *name)
 static int check_entry(const struct loader *loader, const struct ini_entry *entry)
 {
     static const char *const known[] = {
-        "kernel",      "parameters",  "launch_parameters", "problem", "buffer.NAME",
-        "launch.NAME", "expect.NAME", "verify.NAME",       "metrics", "precompiled_headers",
-        NULL};
+        "kernel",      "parameters",          "launch_parameters", "problem",
+        "buffer.NAME", "launch.NAME",         "expect.NAME",       "verify.NAME",
+        "metrics",     "precompiled_headers", "figures",           NULL};
     const char *path = loader->template->path;
     for (size_t i = 0; i < sizeof section_kinds / sizeof *section_kinds; i++) {
         if (!section_is(entry->section, section_kinds[i].name))
@@ -295,6 +296,8 @@ static int load(struct loader *loader)
         status = loader_collect_members(loader);
     if (status == 0)
         status = loader_collect_names(loader);
+    if (status == 0)
+        status = loader_read_figures(loader);
     if (status == 0)
         status = loader_read_options(loader);
     if (status == 0)

@@ -49,6 +49,8 @@ int loader_check_unused(const struct loader *loader, const char *name, int line)
                 template_problem_value(template, name) != NULL;
     for (size_t i = 0; i < template->buffer_count && !used; i++)
         used = strcmp(template->buffers[i].name, name) == 0;
+    for (size_t i = 0; i < template->figure_count && !used; i++)
+        used = strcmp(template->figures[i].name, name) == 0;
     return used ? loader_fail(loader, line, "name '%s' is given twice", name) : 0;
 }
 

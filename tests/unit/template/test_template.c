@@ -563,11 +563,13 @@ static void unknown_sections_and_keys(void **state)
         {"[buffer.in]", "[buffers.in]", 9,
          "unknown section 'buffers.in'; expected one of: kernel, parameters, launch_parameters, "
          "problem, "
-         "buffer.NAME, launch.NAME, expect.NAME, verify.NAME, metrics, precompiled_headers"},
+         "buffer.NAME, launch.NAME, expect.NAME, verify.NAME, metrics, precompiled_headers, "
+         "figures"},
         {"[launch.finish]", "[launch.]", 27,
          "unknown section 'launch.'; expected one of: kernel, parameters, launch_parameters, "
          "problem, "
-         "buffer.NAME, launch.NAME, expect.NAME, verify.NAME, metrics, precompiled_headers"},
+         "buffer.NAME, launch.NAME, expect.NAME, verify.NAME, metrics, precompiled_headers, "
+         "figures"},
         {"[parameters]\n", "stray = 1\n[parameters]\n", 1,
          "key 'stray' is before the first section"},
         {"[parameters]\n", "[kernel]\nsauce = x.cu\n[parameters]\n", 2,
@@ -912,6 +914,91 @@ static void names_in_the_right_place(void **state)
     }
 }
 
+/* The value of an expression for n = 1000 and blocks of 256 threads. */
+static int64_t value_for_a_thousand(const struct expression *expression)
+{
+    struct bindings bindings = {0};
+    struct error error;
+    int64_t value = -1;
+    bindings_set(&bindings, "n", value_integer(1000));
+    bindings_set(&bindings, "block_size", value_integer(256));
+    bindings_set(&bindings, "sm_count", value_integer(132));
+    bindings_set(&bindings, "blocks_per_sm", value_integer(2));
+    const struct scope scope = {.bindings = &bindings};
+    if (expression_integer(expression, &scope, &value, &error) != 0)
+        fail_msg("%s", error.message);
+    bindings_release(&bindings);
+    return value;
+}
+
+static void figures_stand_for_their_expressions(void **state)
+{
+    struct scene *scene = *state;
+    char *text =
+        spoiled("grid = ceil_div(n, block_size)\n", "grid = 2 * tiles, rest, min(slots, 1)\n"
+                                                    "block = 1\n"
+                                                    "[figures]\n"
+                                                    "tiles = n // block_size + 1\n"
+                                                    "rest = 10 - tiles\n"
+                                                    "slots = sm_count * blocks_per_sm\n"
+                                                    "[launch.last]\n"
+                                                    "entry = k\n"
+                                                    "grid = finish == 'tiles' ? 1 : tiles\n");
+    load_well(scene, text);
+    const struct launch *launch = &scene->template.launches[0];
+    assert_int_equal(value_for_a_thousand(launch->grid[0]), 8); /* not 2 * 3 + 1 */
+    assert_int_equal(value_for_a_thousand(launch->grid[1]), 6); /* not 10 - 3 + 1 */
+    assert_int_equal(value_for_a_thousand(launch->grid[2]), 1);
+    assert_text(launch->grid[0], "2 * tiles"); /* as messages show it */
+    assert_true(expression_uses(launch->grid[0], "block_size"));
+    assert_true(expression_uses(scene->template.launches[1].grid[0], "n"));
+    assert_int_equal(scene->template.figure_count, 3);
+    free(text);
+}
+
+static void figures_that_are_refused(void **state)
+{
+    static const struct fault faults[] = {
+        {"[problem]\n", "[figures]\nlater = block_sizes\nblock_sizes = n\n[problem]\n", 7,
+         "unknown name 'block_sizes'; did you mean 'block_size'?"},
+        {"[problem]\n", "[figures]\nfactors = factors + 1\n[problem]\n", 7,
+         "unknown name 'factors'; did you mean 'factor'?"},
+        {"[problem]\n", "[figures]\ntiles = n +\n[problem]\n", 7,
+         "cannot parse expression 'n +': expected a value at the end"},
+        {"[problem]\n", "[figures]\nn = 1\n[problem]\n", 7, "name 'n' is given twice"},
+        {"[problem]\n", "[figures]\nin = 1\n[problem]\n", 7, "name 'in' is given twice"},
+        {"[problem]\n", "[figures]\npartial_grid = 1\n[problem]\n", 7,
+         "name 'partial_grid' is given twice"},
+        {"[problem]\n", "[figures]\nregisters = 1\n[problem]\n", 7,
+         "name 'registers' has another meaning in expressions; choose another name"},
+        {"length = n\naccess = read\nfill = uniform(-1, 1)\n",
+         "length = tile\naccess = read\nfill = constant(1)\n[figures]\ntiles = n\n", 11,
+         "unknown name 'tile'; did you mean 'tiles'?"},
+        /* a buffer's length is known before anything is compiled */
+        {"length = n\naccess = read\nfill = uniform(-1, 1)\n",
+         "length = slots\naccess = read\nfill = constant(1)\n[figures]\nslots = blocks_per_sm\n",
+         11, "unknown name 'blocks_per_sm'; did you mean 'max_blocks_per_sm'?"},
+    };
+    ASSERT_FAULTS(state, faults);
+}
+
+/* Each figure is twice as long as the one before it. */
+static void figures_that_grow_without_bound_are_refused(void **state)
+{
+    struct scene *scene = *state;
+    char *figures = alloc_string("[figures]\nf0 = n + n\n");
+    for (int i = 1; i < 64; i++) {
+        char *longer = alloc_format("%sf%d = f%d + f%d\n", figures, i, i - 1, i - 1);
+        free(figures);
+        figures = longer;
+    }
+    char *text = alloc_format("%s%s", right, figures);
+    assert_int_equal(load(scene, text), ERROR_CONFIG);
+    assert_string_equal(scene->error.message, "expression is longer than 65536 bytes");
+    free(text);
+    free(figures);
+}
+
 static void launches_that_are_refused(void **state)
 {
     static const struct fault faults[] = {
@@ -1039,6 +1126,9 @@ int main(void)
         TEST(types_that_are_refused),
         TEST(accesses_and_fills_that_are_refused),
         TEST(names_in_the_wrong_place),
+        TEST(figures_stand_for_their_expressions),
+        TEST(figures_that_are_refused),
+        TEST(figures_that_grow_without_bound_are_refused),
         TEST(names_in_the_right_place),
         TEST(launches_that_are_refused),
         TEST(files_that_are_missing),

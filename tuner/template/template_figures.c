@@ -1,0 +1,132 @@
+#include "template/template_figures.h"
+
+#include "base/alloc.h"
+#include "template/expression_parser.h"
+#include "template/template_names.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- words of a text --- */
+
+static bool belongs_to_word(char character)
+{
+    return isalnum((unsigned char)character) || character == '_' || character == '.';
+}
+
+/* The next word or number from `text` on, outside quotes; sets its length, which is 0 at the end. */
+static const char *next_word(const char *text, size_t *length)
+{
+    char quote = '\0';
+    for (; *text != '\0'; text++) {
+        if (quote == '\0' && belongs_to_word(*text))
+            break;
+        if (*text == quote)
+            quote = '\0';
+        else if (quote == '\0' && (*text == '"' || *text == '\''))
+            quote = *text;
+    }
+    for (*length = 0; belongs_to_word(text[*length]);)
+        ++*length;
+    return text;
+}
+
+static bool is_name(const char *name, const char *word, size_t length)
+{
+    return strncmp(name, word, length) == 0 && name[length] == '\0';
+}
+
+bool template_figure_is_named(const struct template_figure *figure, const char *text)
+{
+    size_t length;
+    for (text = next_word(text, &length); length > 0; text = next_word(text + length, &length))
+        if (is_name(figure->name, text, length))
+            return true;
+    return false;
+}
+
+/* --- expanding --- */
+
+static const struct template_figure *find(const struct template *template, const char *word,
+                                          size_t length)
+{
+    for (size_t i = 0; i < template->figure_count; i++)
+        if (is_name(template->figures[i].name, word, length))
+            return &template->figures[i];
+    return NULL;
+}
+
+static char *append(char *to, const char *text, size_t length, const char *figure)
+{
+    char *longer = figure != NULL
+                       ? alloc_format("%s%.*s(%s)", to != NULL ? to : "", (int)length, text, figure)
+                       : alloc_format("%s%.*s", to, (int)length, text);
+    free(to);
+    return longer;
+}
+
+char *template_figures_expand(const struct template *template, const char *text)
+{
+    const char *taken = text; /* up to here */
+    char *expanded = NULL;
+    size_t length;
+    for (const char *word = next_word(text, &length); length > 0;
+         word = next_word(word + length, &length)) {
+        const struct template_figure *figure = find(template, word, length);
+        if (figure == NULL)
+            continue;
+        expanded = append(expanded, taken, (size_t)(word - taken), figure->expanded);
+        taken = word + length;
+        if (strlen(expanded) > EXPRESSION_TEXT_LIMIT)
+            return expanded;
+    }
+    return expanded != NULL ? append(expanded, taken, strlen(taken), NULL) : NULL;
+}
+
+/* --- the section --- */
+
+/* Adds a figure, which only those after it may name. */
+static int read_figure(struct loader *loader, const struct ini_entry *entry,
+                       const struct names *known)
+{
+    struct template *template = loader->template;
+    struct template_figure figure = {.name = entry->key};
+    int status = loader_check_name(loader, entry->key, entry->line);
+    if (status == 0 && names_have(loader->grids.items, entry->key))
+        status = loader_fail(loader, entry->line, "name '%s' is given twice", entry->key);
+    if (status == 0)
+        status =
+            loader_read_expression(loader, entry->value, entry->line, known, &figure.expression);
+    if (status != 0) {
+        expression_free(figure.expression);
+        return status;
+    }
+    figure.expanded = template_figures_expand(template, entry->value);
+    if (figure.expanded == NULL)
+        figure.expanded = alloc_string(entry->value);
+    *ARRAY_APPEND(template->figures, template->figure_count) = figure;
+    return 0;
+}
+
+int loader_read_figures(struct loader *loader)
+{
+    struct ini_file *ini = &loader->template->ini;
+    struct names known = {0}; /* whatever some launch may name */
+    int status = 0;
+    names_add_all(&known, loader->grids.items);
+    names_add_all(&known, launch_figure_names());
+    for (size_t i = 0; i < ini->count && status == 0; i++) {
+        struct ini_entry *entry = &ini->entries[i];
+        if (entry->key == NULL || strcmp(entry->section, "figures") != 0)
+            continue;
+        entry->used = true;
+        status = read_figure(loader, entry, &known);
+    }
+    free(known.items);
+    for (size_t i = 0; i < loader->template->figure_count; i++) { /* for suggestions */
+        names_add(&loader->base, loader->template->figures[i].name);
+        names_add(&loader->grids, loader->template->figures[i].name);
+    }
+    return status;
+}
