@@ -128,6 +128,19 @@ launches() {
     has results/tuned.ini "cover = 1"
 }
 
+@test "a launch may name figures of the template: the cover knows them, too" {
+    range 2^13..2^14
+    cp -r "$sweeps/templates" named
+    grid=$(sed -n '0,/^grid = /s/^grid = //p' named/scale.ini)
+    sed -i '0,/^grid = .*/s//grid = enough/' named/scale.ini
+    # the tuned INI cannot express the last one, which no launch needs
+    printf '[figures]\nrounded_up = %s\nenough = rounded_up * 1\nlevels = log2_floor(n)\n' "$grid" >>named/scale.ini
+    sed -i 's/^templates.*/templates = named/' sweep.ini
+    autotune cover --config sweep.ini
+    exits 0
+    lacks out "knows nothing of the launches"
+}
+
 @test "in a long expression of a launch, a name that begins like another one stays whole" {
     range 2^13..2^14
     long=$(printf ' + 0 * %s' n{,,,,,,,})

@@ -201,8 +201,9 @@ static void put_sweep(void)
     put_file("sum.ini", "[kernel]\nsource = sum.cu\n"
                         "[parameters]\nblock_size = 256\nnum_load = 1\n"
                         "[problem]\nn = 1024\n"
+                        "[figures]\nenough = ceil_div(n, block_size * num_load)\n"
                         "[buffer.in]\ntype = float\nlength = n\naccess = read\nfill = constant(1)\n"
-                        "[launch.sum]\nentry = sum\ngrid = ceil_div(n, block_size * num_load)\n"
+                        "[launch.sum]\nentry = sum\ngrid = enough\n"
                         "block = block_size\narguments = in, out, uint32 n\n"
                         "[buffer.out]\ntype = float\nlength = 1\naccess = write\n"
                         "[expect.out]\nreference = constant(0)\ncompare = exact\n");
