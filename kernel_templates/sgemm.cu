@@ -6,7 +6,10 @@
 //                     and each thread a smaller tile of it in registers.
 //                     overlapped: tiled, and a thread reads the next values from shared memory
 //                     while it multiplies these; more in sgemm_overlapped.cuh.
-//                     pipelined: tiled with asynchronous copies; more in sgemm_pipelined.cuh.
+//                     overlapped_split: overlapped, and blocks can share a tile of C, each with a
+//                     part of k.
+//                     pipelined: tiled with asynchronous copies, and blocks can share a tile; more in
+//                     sgemm_pipelined.cuh.
 //                     streamed: pipelined, with an equal share of all work for each block.
 // BLOCK_DIM           naive: threads per block in each direction.
 // TILE_M, TILE_N      rows and columns of a block's tile. Larger tiles read A and B less often.
@@ -16,8 +19,8 @@
 //                     THREAD_M * THREAD_N registers.
 // MIN_BLOCKS          minimum resident blocks per SM: the second launch bound. It caps registers;
 //                     values that do not fit are spilled. 0 leaves it out.
-// LANES_N             overlapped, pipelined, streamed: threads of a warp side by side in n; the other
-//                     32 / LANES_N are below each other in m.
+// LANES_N             but for naive and tiled: threads of a warp side by side in n; the other 32 / LANES_N
+//                     are below each other in m.
 // ORDER               rows, squares, serpentine: in which order a thread multiplies; more at
 //                     multiply().
 //

@@ -1,4 +1,4 @@
-// sgemm with METHOD overlapped: two sets of tiles and two sets of fragments alternate.
+// sgemm with METHOD overlapped or overlapped_split: two sets of tiles and two sets of fragments alternate.
 //
 // A scheduler issues one instruction per cycle, a multiply-add or another, so every other instruction costs
 // as much as a multiply-add. Hence pointers that move on: with addresses and bounds computed anew in every

@@ -222,6 +222,16 @@ order = squares
 lanes_n = 2
 group_m = 2
 cache = warm
+[sgemm_overlapped_split]
+template = sgemm
+m = 100
+(n, k) = (70, 50), (72, 68)
+method = overlapped_split
+order = squares
+lanes_n = 2
+split_k = 0, 2, 3
+group_m = 2
+cache = warm
 [sgemm_pipelined]
 template = sgemm
 m = 100
@@ -230,7 +240,7 @@ k = 50
 method = pipelined
 order = squares
 stages = 2, 3
-split_k = 1, 2
+split_k = 0, 1, 2
 group_m = 2
 cache = warm
 [sgemm_streamed]

@@ -1,7 +1,7 @@
 # The first block of a tile to end adds up all parts, instead of the last.
 # Seen: the first block arrives long before the others, whose parts are then still the poison of new scratch memory.
 #: template = sgemm
-#: file = sgemm_pipelined.cuh
+#: file = sgemm_parts.cuh
 #: m = 256
 #: n = 256
 #: k = 4096

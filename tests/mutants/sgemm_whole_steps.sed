@@ -6,4 +6,4 @@
 #: n = 128
 #: k = 36
 #: method = overlapped
-s/for (; step < k; step/for (; step < whole; step/
+s/for (; step < last; step/for (; step < whole; step/
