@@ -196,7 +196,6 @@ static int compile_rule(struct cover_section *section, struct ini_reader *ini)
     struct cover_text constraint = section->constraint;
     constraint.name = "constraint";
     int status = compile(section, ini, &constraint, 0, 0, &rule->constraint);
-    decision_forget(&section->program); /* the lines are evaluated without it */
     for (size_t i = 0; i < section->line_count && status == 0; i++) {
         const struct cover_rule_text *line = &section->lines[i];
         const struct cover_text text = {"rule.", line->condition, line->line};
@@ -205,24 +204,22 @@ static int compile_rule(struct cover_section *section, struct ini_reader *ini)
     return status;
 }
 
-static void add_code(struct decision_code *code, const struct decision_step *steps,
-                     struct cover_part *part)
-{
-    part->code = decision_code_add(code, steps + part->first, part->count);
-}
-
 /* What look-ups evaluate. */
 static void make_code(struct cover_section *section)
 {
-    struct cover_rule *rule = &section->rule;
-    rule->code.instructions = section->instructions;
-    rule->code.constants = section->constants;
-    decision_code_begin(&rule->code, section->steps, section->program.count,
-                        section->range_count + 1);
-    add_code(&rule->code, section->steps, &rule->constraint);
-    decision_code_forget(&rule->code);
-    for (size_t i = 0; i < section->line_count; i++)
-        add_code(&rule->code, section->steps, &section->parts[i]);
+    struct decision_code *code = &section->rule.code;
+    struct decision_code_part *parts[1 + COVER_LINES];
+    size_t count = 0;
+    code->instructions = section->instructions;
+    code->constants = section->constants;
+    code->drafts = section->drafts;
+    decision_code_begin(code, section->steps, section->program.count, section->range_count + 1);
+    for (size_t i = 0; i <= section->line_count; i++) {
+        struct cover_part *part = i == 0 ? &section->rule.constraint : &section->parts[i - 1];
+        part->code = decision_code_add(code, section->steps + part->first, part->count);
+        parts[count++] = &part->code;
+    }
+    decision_code_finish(code, parts, count);
 }
 
 int cover_section_finish(struct cover_section *section, struct ini_reader *ini)
@@ -287,24 +284,24 @@ static bool holds(const struct cover_rule *rule, const struct cover_part *part, 
     return part->count == 0 || decision_code_evaluate(&rule->code, &part->code, places) > 0;
 }
 
-bool cover_rule_has(const struct cover_rule *rule, const double *values)
+static bool is_within(const struct cover_rule *rule, const double *values)
 {
-    double places[PLACES];
     for (size_t i = 0; i < rule->range_count; i++)
         if (!(values[i] >= rule->lows[i] && values[i] <= rule->highs[i]))
             return false;
-    if (rule->constraint.count == 0)
-        return true;
-    decision_code_start(&rule->code, values, places);
-    return holds(rule, &rule->constraint, places);
+    return true;
 }
 
-size_t cover_rule_line(const struct cover_rule *rule, const double *values)
+bool cover_rule_decide(const struct cover_rule *rule, const double *values, size_t *line)
 {
     double places[PLACES];
-    size_t line = 0;
+    if (!is_within(rule, values))
+        return false;
     decision_code_start(&rule->code, values, places);
-    while (line + 1 < rule->line_count && !holds(rule, &rule->lines[line], places))
-        line++;
-    return line;
+    if (!holds(rule, &rule->constraint, places))
+        return false;
+    *line = 0;
+    while (*line + 1 < rule->line_count && !holds(rule, &rule->lines[*line], places))
+        ++*line;
+    return true;
 }

@@ -7,7 +7,7 @@
  *     cover_section_fix(section, ini, "value_type", "float", &literal);   (problem.NAME)
  *     cover_section_add(section, ini, "range.n", "1 .. 1024");            (each line in turn)
  *     cover_section_finish(section, ini);
- *     line = cover_rule_line(&section->rule, values);
+ *     inside = cover_rule_decide(&section->rule, values, &line);
  *
  * libtuned contains this module: it never aborts or prints, and only cover_section_new() allocates.
  */
@@ -113,6 +113,7 @@ struct cover_section {
     double constants[COVER_STEPS];
 
     /* private */
+    struct decision_draft drafts[COVER_STEPS];
     double lows[TUNED_PROBLEM_VALUES], highs[TUNED_PROBLEM_VALUES];
     struct cover_part parts[COVER_LINES];
     bool seen_mean, seen_worst, seen_held_out;
@@ -153,8 +154,7 @@ void cover_section_evaluate(struct cover_section *section, struct ini_reader *in
                             const char *expression, size_t configuration, const double *values,
                             size_t count, double *results);
 
-/* Whether a problem is in the range, and which line decides there. Neither allocates. */
-bool cover_rule_has(const struct cover_rule *rule, const double *values);
-size_t cover_rule_line(const struct cover_rule *rule, const double *values);
+/* Which line decides at a problem; false if it is not in the range. Does not allocate. */
+bool cover_rule_decide(const struct cover_rule *rule, const double *values, size_t *line);
 
 #endif

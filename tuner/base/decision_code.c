@@ -24,7 +24,7 @@ static size_t find_constant(const struct decision_code *code, double constant)
 void decision_code_begin(struct decision_code *code, const struct decision_step *steps,
                          size_t step_count, size_t value_count)
 {
-    code->count = code->constant_count = code->known = code->kept_count = 0;
+    code->count = code->constant_count = 0;
     code->value_count = value_count;
     for (size_t i = 0; i < step_count; i++)
         if (steps[i].operation == DECISION_PUSH &&
@@ -43,37 +43,46 @@ static size_t first_result(const struct decision_code *code)
 static unsigned short place_of(struct decision_code *code,
                                const struct decision_instruction *instruction)
 {
-    size_t i = code->known;
-    while (i < code->count && memcmp(&code->instructions[i], instruction, sizeof *instruction) != 0)
+    size_t i = 0;
+    while (i < code->count &&
+           memcmp(&code->drafts[i].instruction, instruction, sizeof *instruction) != 0)
         i++;
     if (i == code->count)
-        code->instructions[code->count++] = *instruction;
+        code->drafts[code->count++].instruction = *instruction;
     return (unsigned short)(first_result(code) + i);
 }
 
-/* Whether the last instruction computed a product that only the sum of the two values at
- * stack[depth] needs. */
-static bool is_product_of_sum(const struct decision_code *code, size_t first,
-                              const unsigned short *stack, size_t depth)
+static bool is_constant(const struct decision_code *code, size_t place)
 {
-    size_t place = first_result(code) + code->count - 1;
-    if (code->count <= first || code->count <= code->kept_count ||
-        code->instructions[code->count - 1].operation != DECISION_MULTIPLY ||
-        (stack[depth] == place) == (stack[depth + 1] == place))
-        return false;
-    for (size_t i = 0; i < depth; i++)
-        if (stack[i] == place)
-            return false;
-    return true;
+    return place >= code->value_count && place < first_result(code);
 }
 
-/* Takes the product back, and adds both operations as one instruction. */
-static unsigned short add_to_product(struct decision_code *code, const unsigned short *operands)
+static double constant_at(const struct decision_code *code, size_t place)
 {
-    struct decision_instruction sum = code->instructions[--code->count];
-    sum.operation = DECISION_MULTIPLY_ADD;
-    sum.c = operands[0] == first_result(code) + code->count ? operands[1] : operands[0];
-    return place_of(code, &sum);
+    return code->constants[place - code->value_count];
+}
+
+static bool is_one(const struct decision_code *code, size_t place)
+{
+    return is_constant(code, place) && is_same(constant_at(code, place), 1);
+}
+
+/* The operand that is the result of an operation in any case; NULL if there is none. */
+static const unsigned short *known_result(const struct decision_code *code,
+                                          enum decision_operation operation,
+                                          const unsigned short *operands)
+{
+    if (operation == DECISION_SELECT && is_constant(code, operands[0]))
+        return constant_at(code, operands[0]) > 0 ? &operands[1] : &operands[2];
+    if (operation == DECISION_MULTIPLY && is_one(code, operands[0]))
+        return &operands[1];
+    return operation == DECISION_MULTIPLY && is_one(code, operands[1]) ? &operands[0] : NULL;
+}
+
+/* Whether a and b may change places. */
+static bool is_commutative(enum decision_operation operation)
+{
+    return operation == DECISION_ADD || operation == DECISION_MULTIPLY;
 }
 
 /* An operation, or a value, number or figure without an instruction. */
@@ -87,11 +96,17 @@ static unsigned short translate(struct decision_code *code, const struct decisio
         return (unsigned short)step->value;
     if (step->operation == DECISION_TAKE)
         return code->kept[step->value];
-    const struct decision_instruction instruction = {
-        .operation = (unsigned short)step->operation,
-        .a = operands[0],
-        .b = arity > 1 ? operands[1] : (unsigned short)0,
-        .c = arity > 2 ? operands[2] : (unsigned short)0};
+    const unsigned short *known = known_result(code, step->operation, operands);
+    if (known != NULL)
+        return *known;
+    struct decision_instruction instruction = {.operation = (unsigned short)step->operation,
+                                               .a = operands[0],
+                                               .b = arity > 1 ? operands[1] : (unsigned short)0,
+                                               .c = arity > 2 ? operands[2] : (unsigned short)0};
+    if (is_commutative(step->operation) && instruction.a > instruction.b) {
+        instruction.a = operands[1];
+        instruction.b = operands[0];
+    }
     return place_of(code, &instruction);
 }
 
@@ -104,14 +119,10 @@ struct decision_code_part decision_code_add(struct decision_code *code,
     for (size_t i = 0; i < count; i++) {
         if (steps[i].operation == DECISION_KEEP) {
             code->kept[steps[i].value] = stack[depth - 1];
-            code->kept_count = code->count;
             continue;
         }
         depth -= decision_arity(steps[i].operation);
-        stack[depth] =
-            steps[i].operation == DECISION_ADD && is_product_of_sum(code, part.first, stack, depth)
-                ? add_to_product(code, &stack[depth])
-                : translate(code, &steps[i], &stack[depth]);
+        stack[depth] = translate(code, &steps[i], &stack[depth]);
         depth++;
     }
     part.count = code->count - part.first;
@@ -119,9 +130,151 @@ struct decision_code_part decision_code_add(struct decision_code *code,
     return part;
 }
 
-void decision_code_forget(struct decision_code *code)
+/* --- fewer instructions, in another order --- */
+
+/* The draft whose result is at a place; NULL for values and constants. */
+static struct decision_draft *draft_at(const struct decision_code *code, size_t place)
 {
-    code->known = code->count;
+    return place >= first_result(code) ? &code->drafts[place - first_result(code)] : NULL;
+}
+
+static void use(const struct decision_code *code, size_t place)
+{
+    struct decision_draft *draft = draft_at(code, place);
+    if (draft != NULL)
+        draft->uses++;
+}
+
+/* Operands come before the instruction that needs them. */
+static void count_uses(const struct decision_code *code, struct decision_code_part *const *parts,
+                       size_t count)
+{
+    for (size_t i = 0; i < code->count; i++)
+        code->drafts[i].uses = 0;
+    for (size_t i = 0; i < count; i++)
+        use(code, parts[i]->result);
+    for (size_t i = code->count; i-- > 0;) {
+        const struct decision_instruction *from = &code->drafts[i].instruction;
+        size_t arity = decision_arity((enum decision_operation)from->operation);
+        if (code->drafts[i].uses == 0)
+            continue;
+        use(code, from->a);
+        if (arity > 1)
+            use(code, from->b);
+        if (arity > 2)
+            use(code, from->c);
+    }
+}
+
+/* The instruction that does both operations, the inner one first; 0: there is none. */
+static unsigned short both_of(unsigned short inner, unsigned short outer)
+{
+    if (outer == DECISION_ADD)
+        return inner == DECISION_MULTIPLY ? DECISION_MULTIPLY_ADD
+               : inner == DECISION_ADD    ? DECISION_ADD_ADD
+                                          : 0;
+    return inner == DECISION_MULTIPLY ? DECISION_MULTIPLY_MULTIPLY : 0;
+}
+
+/* Computes an operand together with `outer`, if nothing else needs it. */
+static void join(const struct decision_code *code, struct decision_instruction *outer)
+{
+    const unsigned short operands[] = {outer->a, outer->b};
+    for (size_t i = 0; i < 2 && is_commutative(outer->operation); i++) {
+        struct decision_draft *inner = draft_at(code, operands[i]);
+        if (inner == NULL || inner->uses != 1)
+            continue;
+        unsigned short both = both_of(inner->instruction.operation, outer->operation);
+        if (both == 0)
+            continue;
+        *outer = (struct decision_instruction){.operation = both,
+                                               .a = inner->instruction.a,
+                                               .b = inner->instruction.b,
+                                               .c = operands[1 - i]};
+        inner->uses = 0;
+    }
+}
+
+/* How many instructions have to come before one, if all that can be are computed at the same time. */
+static void set_level(const struct decision_code *code, struct decision_draft *draft)
+{
+    const unsigned short operands[] = {draft->instruction.a, draft->instruction.b,
+                                       draft->instruction.c};
+    draft->level = 0;
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
+        const struct decision_draft *operand = draft_at(code, operands[i]);
+        if (operand != NULL && operand->level >= draft->level)
+            draft->level = (unsigned short)(operand->level + 1);
+    }
+}
+
+/* By level, so that a processor can compute several at a time; then by operation. */
+static bool comes_before(const struct decision_draft *a, const struct decision_draft *b)
+{
+    if (a->level != b->level)
+        return a->level < b->level;
+    if (a->instruction.operation != b->instruction.operation)
+        return a->instruction.operation < b->instruction.operation;
+    return a < b;
+}
+
+/* Gives the used drafts of a part their indices, from `first` on. Returns how many these are. */
+static size_t order(const struct decision_code *code, const struct decision_code_part *part,
+                    size_t first)
+{
+    struct decision_draft *begin = code->drafts + part->first;
+    struct decision_draft *end = begin + part->count;
+    size_t count = 0;
+    for (struct decision_draft *draft = begin; draft < end; draft++) {
+        size_t index = first;
+        for (const struct decision_draft *other = begin; other < end; other++)
+            index += other->uses > 0 && comes_before(other, draft);
+        draft->index = (unsigned short)index;
+        count += draft->uses > 0;
+    }
+    return count;
+}
+
+static unsigned short moved(const struct decision_code *code, size_t place)
+{
+    const struct decision_draft *draft = draft_at(code, place);
+    return (unsigned short)(draft != NULL ? first_result(code) + draft->index : place);
+}
+
+static void write_instructions(const struct decision_code *code)
+{
+    for (size_t i = 0; i < code->count; i++) {
+        const struct decision_instruction *from = &code->drafts[i].instruction;
+        if (code->drafts[i].uses > 0)
+            code->instructions[code->drafts[i].index] =
+                (struct decision_instruction){.operation = from->operation,
+                                              .a = moved(code, from->a),
+                                              .b = moved(code, from->b),
+                                              .c = moved(code, from->c)};
+    }
+}
+
+void decision_code_finish(struct decision_code *code, struct decision_code_part *const *parts,
+                          size_t count)
+{
+    size_t used = 0;
+    count_uses(code, parts, count);
+    for (size_t i = 0; i < code->count; i++) {
+        struct decision_draft *draft = &code->drafts[i];
+        if (draft->uses > 0)
+            join(code, &draft->instruction);
+        set_level(code, draft);
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t own = order(code, parts[i], used);
+        parts[i]->first = used;
+        parts[i]->count = own;
+        used += own;
+    }
+    for (size_t i = 0; i < count; i++)
+        parts[i]->result = moved(code, parts[i]->result);
+    write_instructions(code);
+    code->count = used;
 }
 
 /* --- evaluating --- */
@@ -132,28 +285,29 @@ void decision_code_start(const struct decision_code *code, const double *values,
     memcpy(places + code->value_count, code->constants, code->constant_count * sizeof *places);
 }
 
+/* NOLINTNEXTLINE(readability-function-cognitive-complexity): one loop, written for each operation */
 double decision_code_evaluate(const struct decision_code *code,
                               const struct decision_code_part *part, double *places)
 {
-    const struct decision_instruction *from = code->instructions + part->first;
+    const struct decision_instruction *at = code->instructions + part->first;
+    const struct decision_instruction *end = at + part->count;
     double *result = places + first_result(code) + part->first;
-    for (size_t i = 0; i < part->count; i++) {
-        const double a = places[from[i].a];
-        const double b = places[from[i].b];
-        const double c = places[from[i].c];
-        switch (from[i].operation) {
+    while (at < end) {
+        switch (at->operation) { /* the same one usually follows */
+#define TAKE_1 const double a = places[at->a];
+#define TAKE_2 TAKE_1 const double b = places[at->b];
+#define TAKE_3 TAKE_2 const double c = places[at->c];
 #define X(name, arity, value)                                                                      \
     case DECISION_##name:                                                                          \
-        result[i] = (value);                                                                       \
+        do {                                                                                       \
+            TAKE_##arity *result++ = (value);                                                      \
+        } while (++at < end && at->operation == DECISION_##name);                                  \
         break;
             DECISION_OPERATIONS(X)
+            DECISION_PAIRS(X)
 #undef X
-        case DECISION_MULTIPLY_ADD:
-            result[i] = a * b + c;
-            break;
-        default: /* not an operation */
-            result[i] = NAN;
-            break;
+        default: /* not an instruction */
+            return NAN;
         }
     }
     return places[part->result];

@@ -1,9 +1,11 @@
 /*
  * Compiled expressions (base/decision.h) without their stack, for look-ups: operands are numbered
- * places, and what several expressions have in common is computed once.
+ * places, what several expressions have in common is computed once, and what none of them needs is not
+ * computed.
  *
  *     decision_code_begin(&code, steps, step_count, value_count);
  *     part = decision_code_add(&code, steps, count);   (each expression in turn)
+ *     decision_code_finish(&code, parts, part_count);
  *     decision_code_start(&code, values, places);
  *     value = decision_code_evaluate(&code, part, places);
  *
@@ -16,22 +18,39 @@
 
 #include <stddef.h>
 
-/* A sum with a product is one instruction. */
-enum { DECISION_MULTIPLY_ADD = DECISION_SELECT + 1 };
+/* Two operations in one instruction: X(instruction, values that it takes, its value) */
+#define DECISION_PAIRS(X)                                                                          \
+    X(MULTIPLY_ADD, 3, a *b + c)                                                                   \
+    X(MULTIPLY_MULTIPLY, 3, a *b *c)                                                               \
+    X(ADD_ADD, 3, a + b + c)
 
-/* `operation` is an enum decision_operation, or DECISION_MULTIPLY_ADD; the operands are places. */
+enum {
+    DECISION_LAST_OPERATION = DECISION_SELECT,
+#define X(name, ...) DECISION_##name,
+    DECISION_PAIRS(X)
+#undef X
+};
+
+/* `operation` is an enum decision_operation, or one of these pairs; the operands are places. */
 struct decision_instruction {
     unsigned short operation, a, b, c;
 };
 
-/* The places have the values, the constants and, behind these, each instruction's result. Both arrays
+/* An instruction before decision_code_finish(). */
+struct decision_draft {
+    struct decision_instruction instruction;
+    unsigned short uses;  /* of its result; 0: it is dropped */
+    unsigned short level; /* higher than its operands' */
+    unsigned short index; /* in the finished code */
+};
+
+/* The places have the values, the constants and, behind these, each instruction's result. All arrays
  * are the caller's, with room for as many as there are steps. */
 struct decision_code {
     struct decision_instruction *instructions;
     double *constants;
+    struct decision_draft *drafts; /* not used after decision_code_finish() */
     size_t count, constant_count, value_count;
-    size_t known;      /* the first instruction that others may share */
-    size_t kept_count; /* instructions up to the last whose result is kept */
     unsigned short kept[DECISION_KEPT];
 };
 
@@ -49,8 +68,10 @@ void decision_code_begin(struct decision_code *code, const struct decision_step 
 struct decision_code_part decision_code_add(struct decision_code *code,
                                             const struct decision_step *steps, size_t count);
 
-/* What follows does not rely on earlier parts. */
-void decision_code_forget(struct decision_code *code);
+/* Makes the code of these parts, which are all that were added, in order. Values are the same as
+ * decision_evaluate()'s, to the bit. */
+void decision_code_finish(struct decision_code *code, struct decision_code_part *const *parts,
+                          size_t count);
 
 /* Sets the values and the constants. */
 void decision_code_start(const struct decision_code *code, const double *values, double *places);

@@ -28,9 +28,9 @@ static char *end_text(const struct cover_axis *axis, int64_t value)
 
 static size_t choose(const struct cover_section *section, const double *values)
 {
-    return cover_rule_has(&section->rule, values)
-               ? section->lines[cover_rule_line(&section->rule, values)].configuration
-               : COVER_PICTURE_OUTSIDE;
+    size_t line;
+    return cover_rule_decide(&section->rule, values, &line) ? section->lines[line].configuration
+                                                            : COVER_PICTURE_OUTSIDE;
 }
 
 static void fill(const struct cover_session *session, const struct cover_section *section,

@@ -159,12 +159,13 @@ int tuned_find(const struct tuned_table *table, const struct tuned_query *query,
     memset(match, 0, sizeof *match);
     if (!is_valid(query))
         return TUNED_INVALID;
-    struct search search = {.query = query,
-                            .limit = query->limit != TUNED_NOTHING ? query->limit : TUNED_DEFAULTS};
-    const struct defaults *defaults =
-        tuned_defaults_of(table, tuned_template_of(table, query->kernel));
-    make_wanted(&search.wanted, query, defaults);
     const struct kernel *kernel = tuned_kernel_of(table, query->kernel);
+    const struct defaults *defaults = tuned_defaults_for(table, kernel, query->kernel);
+    struct search search; /* the rest is set when it is needed */
+    search.fits = false;
+    search.query = query;
+    search.limit = query->limit != TUNED_NOTHING ? query->limit : TUNED_DEFAULTS;
+    make_wanted(&search.wanted, query, defaults);
     for (size_t i = 0; kernel != NULL && i < kernel->group_count; i++)
         consider(&search, table, &table->groups[kernel->first_group + i], match);
     for (size_t i = 0; kernel != NULL && i < kernel->cover_count; i++)

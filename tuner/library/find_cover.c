@@ -69,9 +69,8 @@ static void choose(const struct search *search, const struct cover *cover, struc
     const struct tuned_gpu *measured = cover->public.configurations->gpu;
     sight->values[cover->public.range_count] =
         gpu->sm_count > 0 ? gpu->sm_count : measured->sm_count;
-    bool inside = cover_rule_has(&cover->rule, sight->values);
+    bool inside = cover_rule_decide(&cover->rule, sight->values, &candidate->line);
     if (inside) {
-        candidate->line = cover_rule_line(&cover->rule, sight->values);
         candidate->from = &cover->public.configurations[cover->choices[candidate->line]];
     } else {
         take_nearest_size(cover, sight, candidate);

@@ -147,8 +147,8 @@ const struct defaults *tuned_defaults_of(const struct tuned_table *table, const 
     return defaults;
 }
 
-const char *tuned_template_of(const struct tuned_table *table, const char *kernel)
+const struct defaults *tuned_defaults_for(const struct tuned_table *table,
+                                          const struct kernel *known, const char *kernel)
 {
-    const struct kernel *known = tuned_kernel_of(table, kernel);
-    return known != NULL ? known->first->template_name : kernel;
+    return tuned_defaults_of(table, known != NULL ? known->first->template_name : kernel);
 }

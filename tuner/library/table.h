@@ -98,8 +98,10 @@ double tuned_scale(double number);
 /* The template's defaults; NULL if they are not known. */
 const struct defaults *tuned_defaults_of(const struct tuned_table *table, const char *name);
 
-/* The name of `kernel`'s template: from its configurations, or else the kernel's own name. */
-const char *tuned_template_of(const struct tuned_table *table, const char *kernel);
+/* The same for a kernel's template: its configurations name it if it is `known`; otherwise it has the
+ * kernel's name. */
+const struct defaults *tuned_defaults_for(const struct tuned_table *table,
+                                          const struct kernel *known, const char *kernel);
 
 /* The kernel of this name; NULL if it has no configuration. */
 const struct kernel *tuned_kernel_of(const struct tuned_table *table, const char *name);

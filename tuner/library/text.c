@@ -218,7 +218,7 @@ int tuned_define(const struct tuned_table *table, const struct tuned_query *quer
     size_t used = 0;
     int code = 0;
     const struct defaults *defaults =
-        tuned_defaults_of(table, tuned_template_of(table, query->kernel));
+        tuned_defaults_for(table, tuned_kernel_of(table, query->kernel), query->kernel);
     const struct tuned_value *rest = match->from != NULL ? match->from->problem
                                      : defaults != NULL  ? defaults->problem.items
                                                          : NULL;

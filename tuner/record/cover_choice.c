@@ -116,8 +116,7 @@ int cover_entry_choose(const struct tuned_entry *entry, const struct bindings *p
     int status = make(&making, entry, error);
     if (status == 0)
         status = take_values(entry, problem, sm_count, values, error);
-    if (status == 0 && cover_rule_has(&making.section->rule, values)) {
-        *line = cover_rule_line(&making.section->rule, values);
+    if (status == 0 && cover_rule_decide(&making.section->rule, values, line)) {
         *configuration = entry->cover->lines[*line].configuration;
         status = 1;
     } else if (status == 0) {

@@ -340,12 +340,9 @@ static double now_us(void)
     return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
 }
 
-/* 12 lines of two comparisons, each with the waves of another configuration. */
-static char *long_cover(void)
+static FILE *begin_cover(char **text, size_t *length)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
+    FILE *stream = open_memstream(text, length);
     assert_non_null(stream);
     fputs(COVER_TOP COVER_RANGE, stream);
     for (int i = 1; i <= 6; i++)
@@ -353,6 +350,15 @@ static char *long_cover(void)
     for (int i = 1; i <= 6; i++)
         fprintf(stream, "compiled.%d.blocks_per_sm = %d\n", i, i);
     fputs(COVER_FIGURES_2, stream);
+    return stream;
+}
+
+/* 12 lines of two comparisons, each with the waves of another configuration. */
+static char *long_cover(void)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = begin_cover(&text, &length);
     for (int i = 1; i < 12; i++)
         fprintf(stream, "rule.%d = %d if tail(%d) > 2 or waves < 0\n", i, i % 6 + 1, i % 6 + 1);
     fputs("rule.12 = 1\n" COVER_MEASURED, stream);
@@ -360,12 +366,41 @@ static char *long_cover(void)
     return text;
 }
 
-/* 1 µs is promised. How fast this machine is, 300 comparisons of strings show. */
-static void test_a_long_rule_is_evaluated_quickly(void **state)
+/* A rule like sgemm's: the least of six estimates, each of eight terms of the launch. */
+static char *cover_by_times(void)
 {
-    (void)state;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = begin_cover(&text, &length);
+    fputs("figure.whole = ceil(waves)\n"
+          "figure.grid = block_size == 64 ? max(1, min(n // 512, 132 - n // 1024)) : blocks\n"
+          "figure.share = blocks / grid\n"
+          "figure.busiest = ceil(grid / sm_count)\n"
+          "figure.filled = whole * max(0.5, min(1, busiest / blocks_per_sm))\n",
+          stream);
+    for (int i = 1; i <= 6; i++)
+        fprintf(
+            stream,
+            "figure.rest_%d = 1.%d * n + 2.5 * min(n %% 4, 1) * busiest * share * n + 3 * grid\n"
+            "figure.time_%d = 2%d.5 * whole * share * n + 486.4 * busiest + 3796 + 0.25 * "
+            "filled * n + 17 * min(n %% 8, 1) * blocks + rest_%d\n",
+            i, i, i, 10 - i, i);
+    for (int i = 1; i < 6; i++) {
+        fprintf(stream, "rule.%d = %d if time_%d <= min(", i, i, i);
+        for (int j = i + 1; j <= 6; j++)
+            fprintf(stream, "time_%d(%d), ", j, j);
+        fputs("1e30)\n", stream);
+    }
+    fputs("rule.6 = 6\n" COVER_MEASURED, stream);
+    assert_int_equal(fclose(stream), 0);
+    return text;
+}
+
+/* How long a look-up takes; fails if it takes as long as many comparisons of strings, which show how
+ * fast this machine is. */
+static void check_speed(char *text, const char *rule, size_t line)
+{
     enum { ROUNDS = 100, ATTEMPTS = 50, STRINGS = 300 };
-    char *text = long_cover();
     struct tuned_table *table = load(text);
     struct tuned_match match;
     double lookup_us = INFINITY;
@@ -373,7 +408,7 @@ static void test_a_long_rule_is_evaluated_quickly(void **state)
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         double start = now_us();
         for (int round = 0; round < ROUNDS; round++)
-            assert_int_equal(find(table, 2000 + round, &match), 64);
+            assert_true(find(table, 2000 + round, &match) > 0);
         lookup_us = fmin(lookup_us, (now_us() - start) / ROUNDS);
         volatile int sum = 0;
         start = now_us();
@@ -381,12 +416,20 @@ static void test_a_long_rule_is_evaluated_quickly(void **state)
             sum += strcmp(text + i, text + i / 2) > 0;
         strings_us = fmin(strings_us, now_us() - start);
     }
-    print_message("look-up with a rule of 12 lines: %.2f us; %d strings: %.2f us\n", lookup_us,
-                  STRINGS, strings_us);
-    assert_int_equal(match.line, 11);
+    print_message("look-up with %s: %.2f us; %d strings: %.2f us\n", rule, lookup_us, STRINGS,
+                  strings_us);
+    assert_int_equal(match.line, line);
     assert_true(lookup_us < 4 * strings_us);
     tuned_free(table);
     free(text);
+}
+
+/* 1 µs is promised. */
+static void test_a_long_rule_is_evaluated_quickly(void **state)
+{
+    (void)state;
+    check_speed(long_cover(), "a rule of 12 lines", 11);
+    check_speed(cover_by_times(), "a rule by six estimates of eight terms", 5);
 }
 
 int main(void)
