@@ -8,9 +8,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     BATCH = 4, /* sizes tuned at a time, at most */
+    NOMINEES_PER_CONFIGURATION = 10,
     CANDIDATES_PER_CONFIGURATION = 4
 };
 
@@ -34,7 +36,7 @@ static size_t first_count(const struct cover_session *session)
     return ((size_t)1 << session->sizes.axes) + 4 + 3 * session->sizes.axes;
 }
 
-/* Tuning a size takes far longer than measuring the candidates there. */
+/* Tuning a size takes far longer than measuring the nominees there. */
 static size_t most_tuned(const struct cover_session *session)
 {
     return first_count(session) + first_count(session) / 2;
@@ -128,7 +130,7 @@ static int tune_first(struct cover_session *session, struct error *error)
 
 /* --- rounds --- */
 
-/* Leaves out the sizes at which no candidate could be measured, for example because another process
+/* Leaves out the sizes at which no nominee could be measured, for example because another process
  * has taken the memory meanwhile. */
 static void drop_unmeasured(struct cover_session *session)
 {
@@ -159,13 +161,13 @@ static bool has_tuned(const struct cover_session *session)
     return has;
 }
 
-/* Measures the candidates at the sizes that lack it. */
+/* Measures the nominees at the sizes that lack it. */
 static int hold_rounds(struct cover_session *session, struct error *error)
 {
     struct sizes sizes = {.axes = session->sizes.axes};
     size_t *indices = alloc_zeroed(session->sizes.count, sizeof *indices);
     for (size_t i = 0; i < session->sizes.count; i++)
-        if (session->in_rounds[i] < session->candidates.count) {
+        if (session->in_rounds[i] < session->nominees.count) {
             indices[sizes.count] = i;
             (void)sizes_add(&sizes, sizes_at(&session->sizes, i));
         }
@@ -175,7 +177,7 @@ static int hold_rounds(struct cover_session *session, struct error *error)
     for (size_t i = 0; i < sizes.count && status == 0; i++) {
         study_release(&session->rounds[indices[i]]);
         session->rounds[indices[i]] = studies[i];
-        session->in_rounds[indices[i]] = session->candidates.count;
+        session->in_rounds[indices[i]] = session->nominees.count;
     }
     if (sizes.count > 0)
         session->rounds_s = (cover_runs_spent_s(session) - begin_s) / (double)sizes.count;
@@ -188,33 +190,69 @@ static int hold_rounds(struct cover_session *session, struct error *error)
 
 /* --- the cover --- */
 
-/* Whether there is time to measure everything again with further candidates. */
+/* Whether there is time to measure everything again with further nominees. */
 static bool can_nominate(const struct cover_session *session)
 {
-    return session->candidates.count == 0 ||
+    return session->nominees.count == 0 ||
            (!session->nominated &&
             (double)session->sizes.count * session->rounds_s < left_s(session, tuned_share));
 }
 
-/* Nominates candidates, measures them at every size, and computes the cover. */
+static size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t most_candidates(const struct cover_session *session)
+{
+    return least_of(CANDIDATES_PER_CONFIGURATION * session->configurations, CANDIDATES_LIMIT);
+}
+
+/* Takes the best of the nominees as candidates, and what they lose against all. */
+static void take_candidates(struct cover_session *session, const double *weights)
+{
+    const size_t sizes = session->sizes.count;
+    struct losses all;
+    size_t selected[CANDIDATES_LIMIT];
+    bool *kept = alloc_zeroed(sizes, sizeof *kept);
+    double *times_ns = nominees_times(&session->nominees, session->rounds, sizes);
+    losses_init(&all, times_ns, session->nominees.count, sizes, weights);
+    size_t count = nominees_select(&all, most_candidates(session), selected);
+    session->times_ns = alloc_zeroed(count * sizes, sizeof *session->times_ns);
+    for (size_t i = 0; i < count; i++) {
+        (void)nominees_add(&session->candidates, &session->nominees.items[selected[i]]);
+        memcpy(session->times_ns + i * sizes, times_ns + selected[i] * sizes,
+               sizes * sizeof *times_ns);
+    }
+    memset(kept, true, sizes * sizeof *kept);
+    losses_select(&session->losses, &all, selected, count, kept);
+    losses_release(&all);
+    free(times_ns);
+    free(kept);
+}
+
+static void nominate(struct cover_session *session, const double *weights)
+{
+    size_t most = least_of(NOMINEES_PER_CONFIGURATION * session->configurations, NOMINEES_LIMIT);
+    (void)nominees_nominate(&session->nominees, session->tuned, &session->sizes, weights,
+                            most_candidates(session),
+                            least_of(most, cover_runs_most_nominees(session)));
+}
+
+/* Nominates configurations, measures them at every size, and computes the cover. */
 static int compute(struct cover_session *session, struct error *error)
 {
-    size_t limit = CANDIDATES_PER_CONFIGURATION * session->configurations;
     double *weights = alloc_zeroed(session->sizes.count, sizeof *weights);
     int status = size_plan_weights(&session->range, &session->sizes, weights, error);
     cover_session_forget(session);
     if (status == 0 && can_nominate(session))
-        (void)nominees_nominate(&session->candidates, session->tuned, &session->sizes, weights,
-                                limit < NOMINEES_LIMIT ? limit : NOMINEES_LIMIT);
+        nominate(session, weights);
     if (status == 0)
         status = hold_rounds(session, error);
     if (status == 0)
         status = size_plan_weights(&session->range, &session->sizes, weights, error);
     if (status == 0) {
-        session->times_ns =
-            nominees_times(&session->candidates, session->rounds, session->sizes.count);
-        losses_init(&session->losses, session->times_ns, session->candidates.count,
-                    session->sizes.count, weights);
+        take_candidates(session, weights);
         cover_features_fill(session);
         cover_compute(&session->cover, &session->losses, &session->features,
                       session->basis.terms.count > 0 ? &session->basis : NULL,
@@ -323,7 +361,7 @@ static void limit_rounds(struct cover_session *session)
     session->round_count = session->most_rounds;
 }
 
-/* Measures the candidates, and nothing else, at further sizes. */
+/* Measures the nominees, and nothing else, at further sizes. */
 static int probe_more(struct cover_session *session, struct error *error)
 {
     bool more = true;

@@ -56,8 +56,8 @@ static void print_heading(const struct cover_session *session)
     printf("%s on %s: %s\n", session->kernel, cover_session_study(session)->environment.gpu.name,
            range);
     free(range);
-    printf("%zu candidate%s measured at %zu size%s\n\n", session->candidates.count,
-           session->candidates.count == 1 ? "" : "s", session->sizes.count,
+    printf("%zu candidate%s measured at %zu size%s\n\n", session->nominees.count,
+           session->nominees.count == 1 ? "" : "s", session->sizes.count,
            session->sizes.count == 1 ? "" : "s");
 }
 

@@ -7,13 +7,14 @@
 #include "record/tuned_file.h"
 #include "tune/run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROUNDS = 12 };
 
-/* What a candidate's samples of a round take, apart from its own time: flushing the cache, loading. */
+/* What a nominee's samples of a round take, apart from its own time: flushing the cache, loading. */
 static const double round_overhead_s = 0.002;
 
 /* Of a budget, for all rounds at all sizes. */
@@ -145,28 +146,38 @@ int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
     return status;
 }
 
-/* As many rounds as the budget has time for, at as many sizes as there may be: an estimate, until
- * sizes were measured. */
-static unsigned count_rounds(const struct cover_session *session)
+/* How many times all rounds' share of the budget has time for a round of one nominee at as many sizes
+ * as there may be: an estimate, until sizes were measured. INFINITY without a budget. */
+static double count_measurements(const struct cover_session *session)
 {
     double round_s = 0;
     size_t tuned = 0;
-    if (session->most_rounds > 0)
-        return session->most_rounds;
     if (session->limits.budget_s <= 0)
-        return ROUNDS;
+        return INFINITY;
     for (size_t i = 0; i < session->sizes.count; i++) {
         const struct study *study = &session->tuned[i];
         if (study->result_count == 0)
             continue;
         double sample_s = study->results[study_best(study)].time.median_ns * 1e-9;
-        round_s += (double)session->candidates.count * (6 * sample_s + round_overhead_s);
+        round_s += 6 * sample_s + round_overhead_s;
         tuned++;
     }
     size_t sizes =
         session->sizes.count > session->most_sizes ? session->sizes.count : session->most_sizes;
-    double all_s = round_s * (double)sizes / (double)tuned;
-    double rounds = rounds_share * session->limits.budget_s / all_s;
+    return rounds_share * session->limits.budget_s * (double)tuned / (round_s * (double)sizes);
+}
+
+size_t cover_runs_most_nominees(const struct cover_session *session)
+{
+    double most = count_measurements(session) / COVER_FEWEST_ROUNDS;
+    return most < NOMINEES_LIMIT ? (size_t)most : NOMINEES_LIMIT;
+}
+
+static unsigned count_rounds(const struct cover_session *session)
+{
+    if (session->most_rounds > 0)
+        return session->most_rounds;
+    double rounds = count_measurements(session) / (double)session->nominees.count;
     if (rounds >= ROUNDS)
         return ROUNDS;
     return rounds > COVER_FEWEST_ROUNDS ? (unsigned)rounds : COVER_FEWEST_ROUNDS;
@@ -177,8 +188,8 @@ int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
 {
     struct run_options options = session->run;
     char *problems = problem_tuples(session, sizes);
-    char *candidates = tuples(session->candidates.items, session->candidates.count);
-    const char *const settings[] = {problems, candidates, NULL};
+    char *nominees = tuples(session->nominees.items, session->nominees.count);
+    const char *const settings[] = {problems, nominees, NULL};
     struct sweep sweep;
     options.limits = (struct sweep_limits){0};
     options.exhaustive = session->round_count = count_rounds(session);
@@ -189,7 +200,7 @@ int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
     }
     sweep_release(&sweep);
     free(problems);
-    free(candidates);
+    free(nominees);
     return status;
 }
 

@@ -28,7 +28,11 @@ int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
 
 enum { COVER_FEWEST_ROUNDS = 4 };
 
-/* Measures the candidates, and nothing else, in rounds: as many as the budget has time for at
+/* How many nominees there may be if the budget is to have time for the fewest rounds at most_sizes. A
+ * size must have been tuned. */
+size_t cover_runs_most_nominees(const struct cover_session *session);
+
+/* Measures the nominees, and nothing else, in rounds: as many as the budget has time for at
  * most_sizes, and most_rounds. Sets round_count. */
 int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
                       struct study *studies, struct error *error);

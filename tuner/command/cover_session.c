@@ -70,6 +70,7 @@ void cover_session_forget(struct cover_session *session)
     cover_release(&session->cover);
     features_release(&session->features);
     features_release(&session->basis.terms);
+    nominees_release(&session->candidates);
     losses_release(&session->losses);
     free(session->times_ns);
     session->times_ns = NULL;
@@ -85,7 +86,7 @@ void cover_session_release(struct cover_session *session)
     free(session->tuned);
     free(session->rounds);
     free(session->in_rounds);
-    nominees_release(&session->candidates);
+    nominees_release(&session->nominees);
     nominees_release(&session->seeds);
     sizes_release(&session->sizes);
     sizes_release(&session->left_out);

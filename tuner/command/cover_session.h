@@ -3,7 +3,7 @@
  * candidates and the cover so far. A size has up to two studies:
  *
  * - tuned: like any problem of a sweep; in the record, it has the kernel's name;
- * - rounds: only the candidates, which did well at some size, measured in turn, round after round;
+ * - rounds: only the nominees, which did well at some size, measured in turn, round after round;
  *   in the record, the kernel's name is then NAME.cover.
  */
 #ifndef AUTOTUNE_COVER_SESSION_H
@@ -35,13 +35,13 @@ struct cover_session {
     size_t most_sizes;     /* to be measured */
 
     struct sizes sizes;    /* in order: the same sizes are the same session */
-    struct study *tuned;   /* of each size; no results: only the candidates are measured there */
+    struct study *tuned;   /* of each size; no results: only the nominees are measured there */
     struct study *rounds;  /* likewise; no results: not measured yet */
-    size_t *in_rounds;     /* how many candidates there were then */
+    size_t *in_rounds;     /* how many nominees there were then */
     struct sizes left_out; /* nothing could be measured there */
     size_t refused_count;  /* of these, not for lack of time */
     struct error refusal;  /* the first reason */
-    struct nominees candidates;
+    struct nominees nominees;
     bool nominated; /* there will be no further ones */
     /* of covers in the tuned INI, for other GPUs or of an earlier session: what a search tries first */
     struct nominees seeds;
@@ -49,8 +49,9 @@ struct cover_session {
     unsigned round_count;      /* in which rounds_s were spent */
     unsigned most_rounds;      /* at further sizes; 0: not known yet */
 
-    double *times_ns; /* [candidate * sizes + size], from the rounds */
-    struct losses losses;
+    struct nominees candidates; /* the best of the nominees; what follows is about these */
+    double *times_ns;           /* [candidate * sizes + size], from the rounds */
+    struct losses losses;       /* from the fastest nominee at each size */
     struct features features;
     struct time_basis basis; /* without terms: times are not estimated */
     struct error no_figures; /* why there are no figures of launches, and so no terms */

@@ -5,6 +5,7 @@
 #include "cover/losses.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 enum { FASTEST = 6 /* of each size that are looked at */ };
@@ -15,31 +16,35 @@ static const double loss_per_octave = 0.05;
 /* A nominee costs time, but nothing in the application. */
 static const double worth_nominating = 0.0001;
 
+/* Slower than the fastest at a size by more than this share, one is not nominated for being among the
+ * fastest few there. */
+static const double most_behind = 0.1;
+
 /* Others must lower loss_objective() by as much before everything is measured again. */
 static const double worth_adding = 0.002;
 
-static size_t find(const struct nominees *candidates, const struct bindings *parameters)
+static size_t find(const struct nominees *nominees, const struct bindings *parameters)
 {
     size_t i = 0;
-    while (i < candidates->count && !bindings_equal(&candidates->items[i], parameters))
+    while (i < nominees->count && !bindings_equal(&nominees->items[i], parameters))
         i++;
     return i;
 }
 
-bool nominees_add(struct nominees *candidates, const struct bindings *parameters)
+bool nominees_add(struct nominees *nominees, const struct bindings *parameters)
 {
-    if (find(candidates, parameters) < candidates->count)
+    if (find(nominees, parameters) < nominees->count)
         return false;
-    bindings_copy(ARRAY_APPEND(candidates->items, candidates->count), parameters);
+    bindings_copy(ARRAY_APPEND(nominees->items, nominees->count), parameters);
     return true;
 }
 
-void nominees_release(struct nominees *candidates)
+void nominees_release(struct nominees *nominees)
 {
-    for (size_t i = 0; i < candidates->count; i++)
-        bindings_release(&candidates->items[i]);
-    free(candidates->items);
-    *candidates = (struct nominees){0};
+    for (size_t i = 0; i < nominees->count; i++)
+        bindings_release(&nominees->items[i]);
+    free(nominees->items);
+    *nominees = (struct nominees){0};
 }
 
 static double time_of(const struct study *study, const struct result *result)
@@ -49,48 +54,58 @@ static double time_of(const struct study *study, const struct result *result)
                                                                        : TIME_FAILED;
 }
 
-double *nominees_times(const struct nominees *candidates, const struct study *studies, size_t count)
+double *nominees_times(const struct nominees *nominees, const struct study *studies, size_t count)
 {
-    double *times = alloc_zeroed(candidates->count * count, sizeof *times);
+    double *times = alloc_zeroed(nominees->count * count, sizeof *times);
     for (size_t i = 0; i < count; i++) {
         const struct study *study = &studies[i];
         bool partial = study->result_count == 0 || study_is_partial(study);
         double absent = partial ? TIME_MISSING : TIME_RULED_OUT;
-        for (size_t j = 0; j < candidates->count; j++)
+        for (size_t j = 0; j < nominees->count; j++)
             times[j * count + i] = absent;
         for (size_t j = 0; j < study->result_count; j++) {
-            size_t index = find(candidates, &study->results[j].parameters);
-            if (index < candidates->count)
+            size_t index = find(nominees, &study->results[j].parameters);
+            if (index < nominees->count)
                 times[index * count + i] = time_of(study, &study->results[j]);
         }
     }
     return times;
 }
 
-/* The fastest few of each study that were run themselves. */
-static void shortlist(struct nominees *list, const struct study *studies, size_t count)
+/* Adds the one of this rank at a size, unless it is far behind the fastest. */
+static void add_ranked(struct nominees *list, const struct study *study, size_t rank)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct study *study = &studies[i];
-        size_t *ranking = alloc_zeroed(study->result_count, sizeof *ranking);
-        size_t measured = study_count(study, OUTCOME_MEASURED);
-        study_rank(study, ranking);
-        for (size_t j = 0; j < measured && j < FASTEST; j++)
-            (void)nominees_add(list, &study->results[ranking[j]].parameters);
-        free(ranking);
+    size_t *ranking = alloc_zeroed(study->result_count, sizeof *ranking);
+    study_rank(study, ranking);
+    if (rank < study_count(study, OUTCOME_MEASURED)) {
+        const struct result *fastest = &study->results[ranking[0]];
+        const struct result *own = &study->results[ranking[rank]];
+        if (time_of(study, own) <= time_of(study, fastest) * (1 + most_behind))
+            (void)nominees_add(list, &own->parameters);
     }
+    free(ranking);
+}
+
+/* The fastest few of each study that were run themselves: first the fastest of all, then the second,
+ * …, until the list has `limit`. */
+static void shortlist(struct nominees *list, const struct study *studies, size_t count,
+                      size_t limit)
+{
+    for (size_t rank = 0; rank < FASTEST; rank++)
+        for (size_t i = 0; i < count && list->count < limit; i++)
+            add_ranked(list, &studies[i], rank);
 }
 
 /* Estimates what one loses at a size at which it was not tried. */
 static double estimate(const struct losses *losses, const double *times, const struct sizes *sizes,
-                       size_t candidate, size_t size)
+                       size_t nominee, size_t size)
 {
     double least = LOSS_MISSING;
     for (size_t i = 0; i < sizes->count; i++) {
-        if (times[candidate * sizes->count + i] <= 0)
+        if (times[nominee * sizes->count + i] <= 0)
             continue;
         double distance = sizes_distance(sizes_at(sizes, i), sizes_at(sizes, size), sizes->axes);
-        least = fmin(least, losses_of(losses, candidate, i) + loss_per_octave * distance);
+        least = fmin(least, losses_of(losses, nominee, i) + loss_per_octave * distance);
     }
     return least;
 }
@@ -106,38 +121,49 @@ static void estimate_missing(struct losses *losses, const double *times, const s
         }
 }
 
-/* The objective of all that are in `candidates` together. */
-static double objective_of(const struct nominees *candidates, const struct nominees *list,
+/* The objective of all that are in `nominees` together. */
+static double objective_of(const struct nominees *nominees, const struct nominees *list,
                            const struct losses *losses)
 {
-    size_t *chosen = alloc_zeroed(candidates->count, sizeof *chosen);
-    for (size_t i = 0; i < candidates->count; i++)
-        chosen[i] = find(list, &candidates->items[i]);
-    double objective = loss_objective(choice_loss(losses, chosen, candidates->count));
+    size_t *chosen = alloc_zeroed(nominees->count, sizeof *chosen);
+    for (size_t i = 0; i < nominees->count; i++)
+        chosen[i] = find(list, &nominees->items[i]);
+    double objective = loss_objective(choice_loss(losses, chosen, nominees->count));
     free(chosen);
     return objective;
 }
 
-bool nominees_nominate(struct nominees *candidates, const struct study *studies,
-                       const struct sizes *sizes, const double *weights, size_t limit)
+bool nominees_nominate(struct nominees *nominees, const struct study *studies,
+                       const struct sizes *sizes, const double *weights, size_t limit, size_t most)
 {
     struct nominees list = {0};
     struct losses losses;
     size_t chosen[NOMINEES_LIMIT];
-    bool added = false;
-    for (size_t i = 0; i < candidates->count; i++)
-        (void)nominees_add(&list, &candidates->items[i]);
-    shortlist(&list, studies, sizes->count);
+    size_t before = nominees->count;
+    for (size_t i = 0; i < nominees->count; i++)
+        (void)nominees_add(&list, &nominees->items[i]);
+    shortlist(&list, studies, sizes->count, SIZE_MAX);
     double *times = nominees_times(&list, studies, sizes->count);
     losses_init(&losses, times, list.count, sizes->count, weights);
     estimate_missing(&losses, times, sizes);
     size_t count = choice_make(&losses, limit, worth_nominating, chosen);
     double least = loss_objective(choice_loss(&losses, chosen, count));
-    if (candidates->count == 0 || objective_of(candidates, &list, &losses) > least + worth_adding)
-        for (size_t i = 0; i < count && candidates->count < NOMINEES_LIMIT; i++)
-            added = nominees_add(candidates, &list.items[chosen[i]]) || added;
+    if (nominees->count == 0 || objective_of(nominees, &list, &losses) > least + worth_adding) {
+        for (size_t i = 0; i < count && nominees->count < NOMINEES_LIMIT; i++)
+            (void)nominees_add(nominees, &list.items[chosen[i]]);
+        shortlist(nominees, studies, sizes->count, most);
+    }
     losses_release(&losses);
     free(times);
     nominees_release(&list);
-    return added;
+    return nominees->count > before;
+}
+
+size_t nominees_select(const struct losses *losses, size_t limit, size_t *selected)
+{
+    if (losses->configurations > limit)
+        return choice_make(losses, limit, 0, selected);
+    for (size_t i = 0; i < losses->configurations; i++)
+        selected[i] = i;
+    return losses->configurations;
 }

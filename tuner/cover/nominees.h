@@ -1,10 +1,11 @@
 /*
- * The configurations that a cover may choose from: those that did well at one of the sizes that were
- * tuned. Each is then measured at every size.
+ * The configurations that are measured at every size, because they did well at one of those that were
+ * tuned, and the best of them, from which a cover chooses.
  */
 #ifndef AUTOTUNE_NOMINEES_H
 #define AUTOTUNE_NOMINEES_H
 
+#include "cover/losses.h"
 #include "cover/problem_range.h"
 #include "record/study.h"
 #include "template/value.h"
@@ -12,7 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { NOMINEES_LIMIT = 32 };
+enum {
+    NOMINEES_LIMIT = 64,
+    CANDIDATES_LIMIT = 32 /* as many configurations as a cover can have */
+};
 
 struct nominees {
     struct bindings *items;
@@ -20,24 +24,29 @@ struct nominees {
 };
 
 /* Adds a copy unless it has them already; returns whether it did. */
-bool nominees_add(struct nominees *candidates, const struct bindings *parameters);
-void nominees_release(struct nominees *candidates);
+bool nominees_add(struct nominees *nominees, const struct bindings *parameters);
+void nominees_release(struct nominees *nominees);
 
-/* The median time of each candidate in each study, [candidate * count + study]; TIME_FAILED for what
+/* The median time of each nominee in each study, [nominee * count + study]; TIME_FAILED for what
  * failed, TIME_RULED_OUT for what a constraint rules out, TIME_MISSING for what was not tried. A new
  * array. */
-double *nominees_times(const struct nominees *candidates, const struct study *studies,
-                       size_t count);
+double *nominees_times(const struct nominees *nominees, const struct study *studies, size_t count);
 
 /*
- * Nominates configurations from `sizes->count` studies, one for each size: of those that are among
- * the fastest at some size, at most `limit` (1 to NOMINEES_LIMIT) that together lose least. If one was not tried at a
- * size, its loss is estimated from the nearest sizes at which it was. `weights` has one weight per
- * size.
+ * Nominates configurations from `sizes->count` studies, one for each size. Of those that are among the
+ * fastest at some size: at most `limit` that together lose least, and then the fastest, the second, … of
+ * each size, while there are fewer than `most`; what is best between two sizes is often second or third at
+ * both. `limit` is 1 to NOMINEES_LIMIT, `most` at most that. If one was not tried at a size, its loss is
+ * estimated from the nearest sizes at which it was. `weights` has one weight per size.
  *
- * Existing `candidates` stay; others are added if they are worth it. Returns whether any was.
+ * Existing `nominees` stay; others are added if they are worth it. Returns whether any was.
  */
-bool nominees_nominate(struct nominees *candidates, const struct study *studies,
-                       const struct sizes *sizes, const double *weights, size_t limit);
+bool nominees_nominate(struct nominees *nominees, const struct study *studies,
+                       const struct sizes *sizes, const double *weights, size_t limit, size_t most);
+
+/* Selects at most `limit` (1 to CANDIDATES_LIMIT) nominees that together lose least, or all, in their
+ * order, if there are no more. `selected`, with room for `limit`, is set to their indices. Returns how
+ * many. */
+size_t nominees_select(const struct losses *losses, size_t limit, size_t *selected);
 
 #endif

@@ -167,6 +167,11 @@ int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
     return 0;
 }
 
+size_t cover_runs_most_nominees(const struct cover_session *session)
+{
+    return session->limits.budget_s > 0 ? (size_t)(session->limits.budget_s * 2) : NOMINEES_LIMIT;
+}
+
 /* Twelve rounds are less noisy; 15 ms each, unless there are to be fewer. */
 int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
                       struct study *studies, struct error *error)
@@ -176,8 +181,8 @@ int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
     session->round_count = rounds;
     for (size_t i = 0; i < sizes->count; i++) {
         begin_study(session, sizes_at(sizes, i), &studies[i]);
-        for (size_t j = 0; j < session->candidates.count; j++) {
-            put_result(&studies[i], &session->candidates.items[j], machine.noise / sqrt(rounds));
+        for (size_t j = 0; j < session->nominees.count; j++) {
+            put_result(&studies[i], &session->nominees.items[j], machine.noise / sqrt(rounds));
             machine.spent_s += 0.015 * rounds / 12;
         }
     }

@@ -56,24 +56,59 @@ static int64_t block_of(const struct scene *scene, size_t nominee)
 
 static bool nominate(struct scene *scene, size_t limit)
 {
-    return nominees_nominate(&scene->nominees, scene->studies, &scene->sizes, weights, limit);
+    return nominees_nominate(&scene->nominees, scene->studies, &scene->sizes, weights, limit,
+                             limit);
 }
 
-static void test_those_that_win_somewhere_are_nominated(void **state)
+static void test_the_fastest_of_each_size_are_nominated(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_init(&scene, 3);
+    scene_init(&scene, 4);
     for (size_t i = 0; i < SIZES; i++) {
         add(&scene, i, 64, i == 0 ? 100 : 200);
-        add(&scene, i, 128, i == 0 ? 120 : 150);
+        add(&scene, i, 128, i == 0 ? 120 : 150); /* second, but needed nowhere */
         add(&scene, i, 256, 140);
+        add(&scene, i, 512, 300); /* far behind */
     }
     assert_true(nominate(&scene, 8));
-    assert_int_equal(scene.nominees.count, 2);
+    assert_int_equal(scene.nominees.count, 3);
     assert_int_equal(block_of(&scene, 0) + block_of(&scene, 1), 64 + 256);
+    assert_int_equal(block_of(&scene, 2), 128);
     assert_false(nominate(&scene, 8)); /* nothing new */
     scene_release(&scene);
+}
+
+/* First those that lose least together, then the second of each size. */
+static void test_the_limit_leaves_out_lower_ranks(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_init(&scene, 1000);
+    for (size_t i = 0; i < SIZES; i++)
+        for (int64_t rank = 0; rank < 4; rank++)
+            add(&scene, i, 1000 * (rank + 1) + (int64_t)i, 100 + (double)rank);
+    assert_true(nominate(&scene, 5));
+    assert_int_equal(scene.nominees.count, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(block_of(&scene, i) / 1000, i < SIZES ? 1 : 2);
+    scene_release(&scene);
+}
+
+static void test_the_best_nominees_are_selected(void **state)
+{
+    /* of four configurations at three sizes, two together lose nothing */
+    static const double times[] = {100, 200, 200, 150, 150, 150, 200, 100, 100, 110, 110, 110};
+    struct losses losses;
+    size_t selected[4];
+    (void)state;
+    losses_init(&losses, times, 4, SIZES, weights);
+    assert_int_equal(nominees_select(&losses, 2, selected), 2);
+    assert_int_equal(selected[0] + selected[1], 0 + 2);
+    assert_int_equal(nominees_select(&losses, 4, selected), 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(selected[i], i);
+    losses_release(&losses);
 }
 
 static void test_a_winner_that_was_not_tried_elsewhere_is_nominated(void **state)
@@ -139,7 +174,9 @@ static void test_earlier_nominees_stay_and_little_gains_add_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_those_that_win_somewhere_are_nominated),
+        cmocka_unit_test(test_the_fastest_of_each_size_are_nominated),
+        cmocka_unit_test(test_the_limit_leaves_out_lower_ranks),
+        cmocka_unit_test(test_the_best_nominees_are_selected),
         cmocka_unit_test(test_a_winner_that_was_not_tried_elsewhere_is_nominated),
         cmocka_unit_test(test_times_tell_failed_from_not_tried),
         cmocka_unit_test(test_earlier_nominees_stay_and_little_gains_add_none),
