@@ -49,27 +49,23 @@ static bool has_time(const struct study *study)
     return study_best(study) < study->result_count;
 }
 
-static void leave_out(struct cover_session *session, const int64_t *size)
-{
-    if (!sizes_has(&session->left_out, size))
-        (void)sizes_insert(&session->left_out, size);
-}
-
-/* Takes over the studies of sizes at which something was measured. */
+/* Takes over the studies of sizes at which something was measured. If there was no time for a size,
+ * only the nominees are measured there. */
 static void take_tuned(struct cover_session *session, const struct sizes *sizes,
                        struct study *studies)
 {
     for (size_t i = 0; i < sizes->count; i++) {
         const int64_t *size = sizes_at(sizes, i);
-        if (!has_time(&studies[i])) {
-            leave_out(session, size);
+        bool tuned = has_time(&studies[i]);
+        if (!tuned && !study_is_partial(&studies[i]))
+            cover_session_leave_out(session, size);
+        if (sizes_has(&session->sizes, size) || sizes_has(&session->left_out, size)) {
             study_release(&studies[i]);
             continue;
         }
-        if (sizes_has(&session->sizes, size))
+        cover_session_add(session, size, tuned ? studies[i] : (struct study){0});
+        if (!tuned)
             study_release(&studies[i]);
-        else
-            cover_session_add(session, size, studies[i]);
     }
 }
 
@@ -89,9 +85,18 @@ static int tune(struct cover_session *session, const struct sizes *sizes, double
     return status;
 }
 
+/* Whether a size is left that was tuned: its study says what the cover is about. */
+static bool has_tuned(const struct cover_session *session)
+{
+    bool has = false;
+    for (size_t i = 0; i < session->sizes.count; i++)
+        has = has || session->tuned[i].result_count > 0;
+    return has;
+}
+
 static int fail_without_sizes(const struct cover_session *session, struct error *error)
 {
-    size_t count = session->left_out.count;
+    size_t count = session->sizes.count + session->left_out.count;
     if (session->refusal.code != 0 && session->refusal.code != ERROR_NOTHING_VALID) {
         *error = session->refusal;
         return error->code;
@@ -119,7 +124,7 @@ static int tune_first(struct cover_session *session, struct error *error)
     sizes_sort(&first);
     if (status == 0)
         status = tune(session, &first, budget_s, error);
-    if (status == 0 && session->sizes.count == 0)
+    if (status == 0 && !has_tuned(session))
         status = fail_without_sizes(session, error);
     for (size_t i = 0; i < probed.count && status == 0; i++)
         cover_session_add(session, sizes_at(&probed, i), (struct study){0});
@@ -138,7 +143,7 @@ static void drop_unmeasured(struct cover_session *session)
     for (size_t i = 0; i < session->sizes.count; i++) {
         const int64_t *size = sizes_at(&session->sizes, i);
         if (session->in_rounds[i] > 0 && !has_time(&session->rounds[i])) {
-            leave_out(session, size);
+            cover_session_leave_out(session, size);
             study_release(&session->tuned[i]);
             study_release(&session->rounds[i]);
             continue;
@@ -150,15 +155,6 @@ static void drop_unmeasured(struct cover_session *session)
     }
     sizes_release(&session->sizes);
     session->sizes = kept;
-}
-
-/* Whether a size is left that was tuned: its study says what the cover is about. */
-static bool has_tuned(const struct cover_session *session)
-{
-    bool has = false;
-    for (size_t i = 0; i < session->sizes.count; i++)
-        has = has || session->tuned[i].result_count > 0;
-    return has;
 }
 
 /* Measures the nominees at the sizes that lack it. */

@@ -94,6 +94,7 @@ static int load(const struct cover_session *session, const char *const *settings
 /* Notes the sizes at which nothing was measured, unless there was no time for it. */
 static void note_refusals(struct cover_session *session, const struct run *run)
 {
+    int64_t size[SWEEP_COVER_AXES];
     for (size_t i = 0; i < run->job_count; i++) {
         const struct tuning_job *job = &run->jobs[i];
         struct error reason = run->refusal;
@@ -102,6 +103,8 @@ static void note_refusals(struct cover_session *session, const struct run *run)
             continue;
         if (!job->refused)
             (void)run_say_no_winner(job, &reason);
+        if (problem_range_size(&session->range, &job->study.problem, size))
+            cover_session_leave_out(session, size);
         if (session->refused_count++ == 0)
             session->refusal = reason;
     }

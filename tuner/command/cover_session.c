@@ -57,6 +57,12 @@ void cover_session_add(struct cover_session *session, const int64_t *size, struc
     session->in_rounds[place] = 0;
 }
 
+void cover_session_leave_out(struct cover_session *session, const int64_t *size)
+{
+    if (!sizes_has(&session->left_out, size))
+        (void)sizes_insert(&session->left_out, size);
+}
+
 const struct study *cover_session_study(const struct cover_session *session)
 {
     size_t i = 0;

@@ -69,6 +69,9 @@ int cover_session_init(struct cover_session *session, const struct sweep *sweep,
 /* Adds a size, which is new, with its study, which may be empty and is taken over. */
 void cover_session_add(struct cover_session *session, const int64_t *size, struct study study);
 
+/* Notes that nothing can be measured at a size. */
+void cover_session_leave_out(struct cover_session *session, const int64_t *size);
+
 /* Of any size that was tuned: the GPU, the kernel and the versions. There must be one. (The study of a
  * size's rounds has another kernel's name.) */
 const struct study *cover_session_study(const struct cover_session *session);
