@@ -238,6 +238,7 @@ INI
 @test "gpu_fleet.sh ends with its table, also if some of it fails" {
     stand_in "devices=2"
     export TEMPLATE=$SOURCE_DIR/tests/fleet/copies.ini CONFIG=$sweeps/scale.ini COMPILING=$sweeps/scale.ini
+    export QUARTER=block_size=64
     export ONE_S=0 SWEEPS=1 TRUTHS=1
     export REHEARSAL_CACHE=$scratch/cache
     code=0

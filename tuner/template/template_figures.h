@@ -6,12 +6,9 @@
 #ifndef AUTOTUNE_TEMPLATE_FIGURES_H
 #define AUTOTUNE_TEMPLATE_FIGURES_H
 
-#include "template/loader.h"
+#include "template/template.h"
 
 #include <stdbool.h>
-
-/* Reads the section; the names of parameters, buffers and launches must be known. */
-int loader_read_figures(struct loader *loader);
 
 /* `text` with the figures' expressions in place of their names; a new string, or NULL if it names
  * none. If it became longer than an expression may be, the rest is left out. */
