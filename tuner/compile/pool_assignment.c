@@ -70,7 +70,7 @@ static int take_entry(struct pool_jobs *jobs, struct pool_job *job, struct error
 static void note_time(struct compile_pool *pool, const struct pool_worker *worker)
 {
     double took_s = (double)(clock_ns() - worker->began_ns) * 1e-9;
-    compile_estimate_done(&pool->jobs.estimate, worker->job->kind, worker->job->step, took_s);
+    pool_jobs_note_time(&pool->jobs, worker->job, took_s);
     worker->place->busy_s += took_s;
     worker->place->jobs++;
 }

@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "compile/compile_estimate.h"
 #include "compile/compile_job.h"
+#include "compile/compile_order.h"
 #include "template/variant.h"
 
 #include <stdbool.h>
@@ -42,6 +43,8 @@ struct pool_job {
     size_t users;           /* requests that were not taken back */
     bool twice;             /* two workers have it; the first answer counts */
     size_t kind;            /* for the estimate */
+    bool urgent;            /* before all others */
+    double expected_s;      /* by the order of the queue; 0: it has none yet */
     enum compile_step step; /* the next, or the one being done */
     char arch[16];
     char *name; /* these three until it is done, unless the cache had its cubin */
@@ -60,6 +63,8 @@ struct pool_jobs {
     struct pool_job *last;
     size_t queue_count;
     size_t queued_with_headers; /* of the queue */
+    struct compile_order order;
+    uint64_t ordered_count; /* done_count when the queue was put in order */
     struct compile_estimate estimate;
 };
 
@@ -85,6 +90,17 @@ void pool_jobs_request(struct pool_jobs *jobs, struct pool_job *job, const char 
 
 /* Puts the job at the end of the queue, or before all others, and its step into the estimate. */
 void pool_jobs_enqueue(struct pool_jobs *jobs, struct pool_job *job, bool urgent);
+
+/* Notes how long a worker took for the job's step. */
+void pool_jobs_note_time(struct pool_jobs *jobs, const struct pool_job *job, double seconds);
+
+/* Puts the queue in order: of each source, the longest job first; sources stay in the order of their
+ * first requests, and urgent jobs before all. */
+void pool_jobs_order(struct pool_jobs *jobs);
+
+/* By how many seconds the queued jobs together are expected to take longer than as many average ones;
+ * negative: shorter. 0 as long as the queue was not put in order. */
+double pool_jobs_excess_s(const struct pool_jobs *jobs);
 
 /* Takes the first job out of the queue, which is not empty. */
 struct pool_job *pool_jobs_dequeue(struct pool_jobs *jobs);
