@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 
 FASTEST = 4
 ROUNDS = 12
@@ -76,15 +77,17 @@ def read_covers(path):
 
 
 def admits(cover, size):
-    """Whether a size satisfies the cover's condition in the tuned INI, whose operators are Python's but for ^."""
+    """Whether a size satisfies the cover's condition in the tuned INI, whose operators are Python's but for ^. What its
+    figure `allowed` says of a configuration, Tuner.covers() knows."""
     if cover["constraint"] is None:
         return True
     text = cover["constraint"].replace("^", "**").replace("~=", "!=")
-    names = dict(cover["fixed"], **size, min=min, max=max, floor=math.floor, ceil=math.ceil, ceil_div=lambda a, b: -(-a // b))
+    names = dict(cover["fixed"], **size, min=min, max=max, floor=math.floor, ceil=math.ceil, ceil_div=lambda a, b: -(-a // b),
+                 allowed=lambda configuration: 1)
     return bool(eval(text, {"__builtins__": {}}, names))  # pylint: disable=eval-used
 
 
-def draw_sizes(cover, count, generator):
+def draw_sizes(cover, count, generator, is_covered=lambda size: True):
     """`count` sizes of the range, a third of them rounded to 3 leading bits, a third to 6, the rest as they come."""
     sizes = []
     for attempt in range(10000 * count):
@@ -95,7 +98,7 @@ def draw_sizes(cover, count, generator):
             unit = 1 << max(value.bit_length() - bits, 0)
             size[axis] = min(max((value + unit // 2) // unit * unit, low), high)
         known = tuple(size.values()) in cover["measured"] or size in sizes
-        if not known and admits(cover, size):
+        if not known and admits(cover, size) and is_covered(size):
             sizes.append(size)
         if len(sizes) == count:
             break
@@ -175,11 +178,18 @@ class Tuner:
         return list({key(variant["parameters"]): variant["parameters"]
                      for study in studies for variant in study["variants"]}.values())
 
+    def explain(self, cover, size):
+        words = [f"--{name}={value}" for name, value in dict(cover["fixed"], **size).items()]
+        return self.call("explain", "--kernel", cover["kernel"], "--gpu", cover["gpu"], "--tuned", self.arguments.tuned,
+                         *words)
+
+    def covers(self, cover, size):
+        """Whether the rule decides for an application, and the size is not outside of the range."""
+        return "in the range of" in self.explain(cover, size)
+
     def choice(self, cover, size):
         """The parameters that an application would get."""
-        words = [f"--{name}={value}" for name, value in dict(cover["fixed"], **size).items()]
-        text = self.call("explain", "--kernel", cover["kernel"], "--gpu", cover["gpu"], "--tuned",
-                         self.arguments.tuned, *words)
+        text = self.explain(cover, size)
         return {name: number(value) for name, value in re.findall(r"^  (\w+) +(\S+)$", text, re.MULTILINE)}
 
 
@@ -255,7 +265,8 @@ def main():
             shipped = {key(own) for own in cover["configurations"].values()}
             pool = shipped | {key(own) for own in candidates}
             qualities = []
-            for size in draw_sizes(cover, arguments.count, random.Random(f"{arguments.seed} {cover['kernel']}")):
+            generator = random.Random(f"{arguments.seed} {cover['kernel']}")
+            for size in draw_sizes(cover, arguments.count, generator, partial(tuner.covers, cover)):
                 medians, chosen, parameters = measure_size(tuner, cover, candidates, size)
                 best = min(medians, key=medians.get)
                 qualities.append([quality(medians, which) for which in (pool, shipped, [chosen])])
