@@ -244,6 +244,8 @@ void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool)
         job->compile_jobs[kept] = job->compile_jobs[i];
         job->known[kept++] = true;
     }
+    if (kept < study->result_count)
+        job->exhausted = false; /* what was taken back can be proposed again */
     study->result_count = kept;
     job->order_count = job->requested = 0;
 }
