@@ -29,7 +29,7 @@ enum {
     COVER_CONFIGURATIONS = 32,
     COVER_FIGURES = 64,
     COVER_LINES = 32,
-    COVER_SIZES = 128,
+    COVER_SIZES = 256,
     COVER_STEPS = 2048,       /* of all lines */
     COVER_TEXT_BYTES = 65536, /* names and values */
     COVER_VALUES = TUNED_PROBLEM_VALUES + 1

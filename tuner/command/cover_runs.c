@@ -18,7 +18,7 @@ enum { ROUNDS = 12 };
 static const double round_overhead_s = 0.002;
 
 /* Of a budget, for all rounds at all sizes. */
-static const double rounds_share = 0.35;
+static const double rounds_share = 0.45;
 
 double cover_runs_spent_s(const struct cover_session *session)
 {

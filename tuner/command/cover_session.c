@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More for more values, but not more than four per octave. */
+/* More for more values, but not more than four per octave. With three, where more sizes still improve
+ * the rule and the choice, as many as an application's look-up should have to read. */
 static size_t most_sizes(const struct sweep_cover *cover)
 {
-    size_t most = 36 + 28 * cover->axis_count;
+    size_t most = cover->axis_count < 3 ? 36 + 28 * cover->axis_count : 200;
     double octaves = 1;
     for (size_t i = 0; i < cover->axis_count; i++)
         octaves *= log2((double)cover->axes[i].high / (double)cover->axes[i].low);

@@ -3,7 +3,7 @@
 #include <math.h>
 
 enum {
-    SPREAD = 256,  /* sizes that stand for the whole range */
+    SPREAD = 512,  /* sizes that stand for the whole range */
     TRIES = 16384, /* of which constraints may reject most */
     NEIGHBOURS = 4 /* measured sizes that are asked about one between them */
 };
