@@ -227,35 +227,69 @@ int record_reopen(struct record *record, int64_t study_id, struct error *error)
     return record_end(record, result, error);
 }
 
-/* The row of a variant of the study; 0: it has none. (RETURNING would make SQLite build a table for
- * each statement.) */
-static int find_variant(struct record *record, int64_t study_id, const char *parameters,
-                        int64_t *id, struct error *error)
+static int set_final(struct record *record, int64_t study_id, const struct result *variant,
+                     struct error *error)
 {
+    char *parameters = json_of(&variant->parameters);
+    struct query query = query_begin(record, STATEMENT_SET_FINAL);
+    query_integer(&query, variant->finalist);
+    query_integer(&query, variant->tied);
+    query_integer(&query, study_id);
+    query_text(&query, parameters);
+    int result = query_run(&query, NULL, error);
+    free(parameters);
+    return result;
+}
+
+/* Whether the variants that are marked as judged are those of the verdict: all of them were stored since
+ * the study was reopened, by this process alone. */
+static int is_judged(struct record *record, int64_t study_id, const struct study *study,
+                     bool *judged, struct error *error)
+{
+    int64_t count = 0;
+    int64_t others = 0;
+    struct query query = query_begin(record, STATEMENT_COUNT_JUDGED);
+    query_integer(&query, study_id);
+    int result = query_run(&query, &count, error);
+    query = query_begin(record, STATEMENT_OTHERS);
+    if (result == 0)
+        result = query_run(&query, &others, error);
+    *judged = count == (int64_t)study->result_count && others == record->others;
+    return result;
+}
+
+/* Notes which variants are judged, who reached the finals and who tied. In most studies, only the latter
+ * changes anything. */
+static int store_finals(struct record *record, int64_t study_id, const struct study *study,
+                        struct error *error)
+{
+    bool judged;
+    int result = is_judged(record, study_id, study, &judged, error);
+    if (result == 0)
+        result =
+            by_id(record, judged ? STATEMENT_CLEAR_FINALS : STATEMENT_CLEAR_MARKS, study_id, error);
+    for (size_t i = 0; result == 0 && i < study->result_count; i++)
+        if (!judged || study->results[i].finalist || study->results[i].tied)
+            result = set_final(record, study_id, &study->results[i], error);
+    return result;
+}
+
+/* The winner's row; 0: there is none. */
+static int find_winner(struct record *record, int64_t study_id, const struct study *study,
+                       int64_t *id, struct error *error)
+{
+    *id = 0;
+    if (!study->has_winner)
+        return 0;
+    char *parameters = json_of(&study->results[study->winner].parameters);
     struct query query = query_begin(record, STATEMENT_FIND_VARIANT);
     query_integer(&query, study_id);
     query_text(&query, parameters);
-    return query_run(&query, id, error);
-}
-
-/* Notes who reached the finals and who tied; the winner's row goes to `*winner_id`. */
-static int store_finals(struct record *record, int64_t study_id, const struct study *study,
-                        int64_t *winner_id, struct error *error)
-{
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < study->result_count; i++) {
-        const struct result *variant = &study->results[i];
-        char *parameters = json_of(&variant->parameters);
-        struct query query = query_begin(record, STATEMENT_SET_FINAL);
-        query_integer(&query, variant->finalist);
-        query_integer(&query, variant->tied);
-        query_integer(&query, study_id);
-        query_text(&query, parameters);
-        result = query_run(&query, NULL, error);
-        if (result == 0 && study->has_winner && i == study->winner)
-            result = find_variant(record, study_id, parameters, winner_id, error);
-        free(parameters);
-    }
+    int result = query_run(&query, id, error);
+    free(parameters);
+    if (result == 0 && *id == 0)
+        result = error_set_at(error, ERROR_RECORD, record->path, 0,
+                              "the winner of '%s' has no result in the record", study->kernel);
     return result;
 }
 
@@ -264,12 +298,9 @@ static int finish(struct record *record, int64_t study_id, const struct study *s
                   struct error *error)
 {
     int64_t winner = 0;
-    int result = withdraw(record, study_id, error);
+    int result = store_finals(record, study_id, study, error);
     if (result == 0)
-        result = store_finals(record, study_id, study, &winner, error);
-    if (result == 0 && study->has_winner && winner == 0)
-        result = error_set_at(error, ERROR_RECORD, record->path, 0,
-                              "the winner of '%s' has no result in the record", study->kernel);
+        result = find_winner(record, study_id, study, &winner, error);
     json_t *array = study->gpu_count > 0 ? study_gpus_to_json(study->gpus, study->gpu_count) : NULL;
     char *gpus = json_dumps(array, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(array);
@@ -305,8 +336,12 @@ int record_finish(struct record *record, int64_t study_id, const struct study *s
 
 static void put_figures(struct query *query, const struct kernel_stats *figures)
 {
-    if (!figures->known)
-        return; /* a parameter that is not given is NULL */
+    enum { FIGURES = 10 };
+    if (!figures->known) {
+        for (int i = 0; i < FIGURES; i++)
+            query_null(query);
+        return;
+    }
     query_integer(query, figures->registers);
     query_integer(query, figures->spill_bytes);
     query_integer(query, figures->stack_bytes);
@@ -332,107 +367,123 @@ static void put_summary(struct query *query, const struct summary *time)
     query_integer(query, (int64_t)time->count);
 }
 
-/* `*known`: it had a row before. */
-static int store_variant(struct record *record, int64_t study_id, const struct result *result,
-                         const char *phase, int64_t *id, bool *known, struct error *error)
+/* A limit that was missed, or a time that is known. */
+static void put_if_any(struct query *query, double real)
 {
-    char *parameters = json_of(&result->parameters);
-    int status = find_variant(record, study_id, parameters, id, error);
-    *known = *id != 0;
-    if (status != 0) {
-        free(parameters);
-        return status;
-    }
+    if (real > 0)
+        query_real(query, real);
+    else
+        query_null(query);
+}
+
+static void put_outcome(struct query *query, const struct result *result)
+{
+    query_text(query, outcome_name(result->outcome));
+    query_text(query, result->reason);
+    put_if_any(query, result->limit_s);
+    if (result->limit_mb > 0)
+        query_integer(query, result->limit_mb);
+    else
+        query_null(query);
+}
+
+/* A JSON array, a new string; NULL: there are none. */
+static char *samples_text(const struct result *result)
+{
+    if (result->sample_count == 0)
+        return NULL;
+    json_t *array = json_array();
+    for (size_t i = 0; i < result->sample_count; i++)
+        json_array_append_new(array, json_real(result->samples_ns[i]));
+    char *text = json_dumps(array, JSON_COMPACT);
+    json_decref(array);
+    return text;
+}
+
+/* Stores the variant in a new row `id` or, if it has one, in that. `samples` live until the end. */
+static int put_variant(struct record *record, int64_t study_id, const struct result *result,
+                       const char *phase, const char *parameters, const char *samples, int64_t id,
+                       struct error *error)
+{
+    bool finals = strcmp(phase, "finals") == 0;
     struct query query = query_begin(record, STATEMENT_PUT_VARIANT);
+    query_hash(&query);
+    query_integer(&query, id);
     query_integer(&query, study_id);
     query_text(&query, parameters);
-    query_text(&query, outcome_name(result->outcome));
-    query_text(&query, result->reason);
-    if (result->limit_s > 0)
-        query_real(&query, result->limit_s);
-    else
-        query_null(&query);
-    if (result->limit_mb > 0)
-        query_integer(&query, result->limit_mb);
-    else
-        query_null(&query);
+    put_outcome(&query, result);
     query_text(&query, phase);
+    query_text(&query, result->gpu);
+    query_text(&query, result->gpu);
     put_summary(&query, &result->time);
+    query_integer(&query, result->runs);
     query_real(&query, result->bytes);
     query_real(&query, result->operations);
+    put_figures(&query, &result->stats);
     query_integer(&query, result->finalist);
     query_integer(&query, result->tied);
-    query_integer(&query, result->runs);
     query_text(&query, result->run_hash);
-    if (result->seen_s > 0)
-        query_real(&query, result->seen_s);
-    else
-        query_null(&query);
-    query_text(&query, result->gpu);
-    query_text(&query, result->gpu);
-    put_figures(&query, &result->stats);
-    status = query_run(&query, NULL, error);
-    if (!*known)
-        *id = sqlite3_last_insert_rowid(record->database);
-    free(parameters);
-    return status;
+    put_if_any(&query, result->seen_s);
+    query_integer(&query, 1);
+    query_text(&query, finals ? NULL : samples);
+    query_text(&query, finals ? samples : NULL);
+    query_checksum(&query);
+    return query_run(&query, NULL, error);
 }
 
-static int drop_samples(struct record *record, int64_t variant, const char *phase,
+static int seal_variant(struct record *record, int64_t study_id, const char *parameters,
                         struct error *error)
 {
-    struct query drop = query_begin(record, STATEMENT_DROP_SAMPLES);
-    query_integer(&drop, variant);
-    query_text(&drop, phase);
-    return query_run(&drop, NULL, error);
+    struct query query = query_begin(record, STATEMENT_SEAL_VARIANT);
+    query_integer(&query, study_id);
+    query_text(&query, parameters);
+    return query_run(&query, NULL, error);
 }
 
-static int store_samples(struct record *record, int64_t variant, const struct result *result,
-                         const char *phase, struct error *error)
+/* Inside a transaction. `*next` is the row of the next variant that has none; 0: not known yet. */
+static int store_result(struct record *record, int64_t study_id, const struct result *result,
+                        const char *phase, int64_t *next, struct error *error)
 {
     int status = 0;
-    for (size_t i = 0; status == 0 && i < result->sample_count; i++) {
-        struct query add = query_begin(record, STATEMENT_ADD_SAMPLE);
-        query_integer(&add, variant);
-        query_text(&add, phase);
-        query_integer(&add, (int64_t)i);
-        query_real(&add, result->samples_ns[i]);
-        status = query_run(&add, NULL, error);
+    if (*next == 0) {
+        struct query query = query_begin(record, STATEMENT_NEXT_VARIANT);
+        status = query_run(&query, next, error);
     }
+    if (status != 0)
+        return status;
+    char *parameters = json_of(&result->parameters);
+    char *samples = samples_text(result);
+    sqlite3_set_last_insert_rowid(record->database, 0);
+    status = put_variant(record, study_id, result, phase, parameters, samples, *next, error);
+    if (status == 0 && sqlite3_last_insert_rowid(record->database) != 0)
+        ++*next;
+    else if (status == 0) /* its row keeps what the phase does not replace */
+        status = seal_variant(record, study_id, parameters, error);
+    free(samples);
+    free(parameters);
     return status;
-}
-
-/* Inside a transaction. */
-static int store_result(struct record *record, int64_t study_id, const struct result *result,
-                        const char *phase, struct error *error)
-{
-    int64_t variant = 0;
-    bool known = false;
-    int status = store_variant(record, study_id, result, phase, &variant, &known, error);
-    if (status == 0 && known)
-        status = drop_samples(record, variant, phase, error);
-    if (status == 0)
-        status = store_samples(record, variant, result, phase, error);
-    return status != 0 ? status : by_id(record, STATEMENT_SEAL_VARIANT, variant, error);
 }
 
 int record_result(struct record *record, int64_t study_id, const struct result *result,
                   const char *phase, struct error *error)
 {
+    int64_t next = 0;
     int status = record_start(record, error);
     if (status == 0)
-        status = record_end(record, store_result(record, study_id, result, phase, error), error);
+        status =
+            record_end(record, store_result(record, study_id, result, phase, &next, error), error);
     return status;
 }
 
 int record_results(struct record *record, int64_t study_id, const struct result *results,
                    const size_t *indices, size_t count, struct error *error)
 {
+    int64_t next = 0;
     int status = record_start(record, error);
     if (status != 0)
         return status;
     for (size_t i = 0; i < count && status == 0; i++)
-        status = store_result(record, study_id, &results[indices[i]], "screening", error);
+        status = store_result(record, study_id, &results[indices[i]], "screening", &next, error);
     return record_end(record, status, error);
 }
 
@@ -452,6 +503,7 @@ static int drop_earlier(struct record *record, const struct study *study, const 
 int record_import(struct record *record, const struct study *study, struct error *error)
 {
     int64_t id = 0;
+    int64_t next = 0;
     int result = record_start(record, error);
     if (result != 0)
         return result;
@@ -462,7 +514,7 @@ int record_import(struct record *record, const struct study *study, struct error
     if (result == 0)
         result = by_id(record, STATEMENT_TAKE_TURN, id, error);
     for (size_t i = 0; i < study->result_count && result == 0; i++)
-        result = store_result(record, id, &study->results[i], "screening", error);
+        result = store_result(record, id, &study->results[i], "screening", &next, error);
     if (result == 0)
         result = finish(record, id, study, error);
     free(problem);
@@ -470,18 +522,18 @@ int record_import(struct record *record, const struct study *study, struct error
 }
 
 /* The samples of the phase that the variant's figures are of. */
-static int read_samples(struct record *record, int64_t variant, const char *phase,
-                        struct result *result, struct error *error)
+static bool read_samples(const char *text, struct result *result)
 {
-    struct query query = query_begin(record, STATEMENT_GET_SAMPLES);
-    query_integer(&query, variant);
-    query_text(&query, phase);
-    int status;
-    while ((status = query_step(&query)) == SQLITE_ROW)
-        *ARRAY_APPEND(result->samples_ns, result->sample_count) =
-            sqlite3_column_double(query.statement, 0);
-    query_end(&query);
-    return status == SQLITE_DONE ? 0 : record_failed(record, error);
+    size_t index;
+    json_t *sample;
+    json_t *array = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    bool good = text == NULL || json_is_array(array);
+    json_array_foreach(array, index, sample)
+    {
+        *ARRAY_APPEND(result->samples_ns, result->sample_count) = json_number_value(sample);
+    }
+    json_decref(array);
+    return good;
 }
 
 static void read_figures(sqlite3_stmt *row, int column, struct kernel_stats *figures)
@@ -535,7 +587,7 @@ static int read_result(struct record *record, sqlite3_stmt *row, struct result *
     result->seen_s = sqlite3_column_double(row, 29);
     get_string(row, 30, result->gpu, sizeof result->gpu);
     result->limit_mb = sqlite3_column_int(row, 31);
-    return read_samples(record, id, get_text(row, 4), result, error);
+    return read_samples(get_text(row, 32), result) ? 0 : damaged(record, "samples", id, error);
 }
 
 /* Adds the stored results of a study; `winner` is the winner's row, 0 where there is none. */

@@ -6,6 +6,7 @@
 #define AUTOTUNE_RECORD_DATABASE_H
 
 #include "base/error.h"
+#include "record/record_hash.h"
 #include "record/record_sql.h"
 #include "template/value.h"
 
@@ -17,6 +18,8 @@ struct record {
     sqlite3 *database;
     char *path;
     int failure;                               /* SQLite's code of the last one */
+    struct record_hash *hash;                  /* of the row that is being stored */
+    int64_t others;                            /* PRAGMA data_version, when it was opened */
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* prepared when first used */
 };
 
@@ -28,8 +31,9 @@ struct record {
 struct query {
     struct record *record;
     sqlite3_stmt *statement;
-    int next;   /* parameter to bind */
-    int status; /* SQLite's */
+    int next;    /* parameter to bind */
+    int status;  /* SQLite's */
+    bool hashed; /* what is bound goes into the row's checksum, too */
 };
 
 struct query query_begin(struct record *record, enum statement name);
@@ -37,6 +41,10 @@ void query_text(struct query *query, const char *text); /* NULL for no value */
 void query_integer(struct query *query, int64_t integer);
 void query_real(struct query *query, double real);
 void query_null(struct query *query);
+
+/* query_checksum() binds the checksum of everything that was bound since query_hash(). */
+void query_hash(struct query *query);
+void query_checksum(struct query *query);
 
 /* SQLITE_ROW, SQLITE_DONE or an error, for which see record_failed(). */
 int query_step(struct query *query);

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 11         /* to be raised whenever the tables or the checksums change */
+#define SCHEMA_VERSION 12         /* to be raised whenever the tables or the checksums change */
 #define CHECKED_PAGES 16384 /* 64 MiB: larger files' structure is not checked at every start */
 #define BUSY_MS 10000
 #define BUSY_PAUSE_MS 10
@@ -26,7 +26,8 @@
 #define CACHED_PAGES 16384 /* 64 MiB: variants come in no order, so every page is needed again */
 
 /* One study's winner and one sample are a join away from everything else: the views spell the joins
- * out. */
+ * out. A variant's samples are in its row, because a row of its own for each takes several times as
+ * long to store as all the rest. */
 static const char schema[] =
     "CREATE TABLE study ("
     " id INTEGER PRIMARY KEY,"
@@ -85,15 +86,16 @@ static const char schema[] =
     " finalist INTEGER NOT NULL, tied INTEGER NOT NULL,"
     " run_hash TEXT NOT NULL,"  /* of its machine code and launches; '': not known */
     " seen_s REAL,"             /* when its outcome was known, in seconds of tuning the problem */
-    " judged INTEGER NOT NULL," /* the study's verdict is on this variant, among others */
+    " judged INTEGER NOT NULL," /* the study's verdict, if there is one, is on this variant, too */
+    " screening_ns TEXT,"       /* the samples: JSON arrays, in the order taken */
+    " finals_ns TEXT,"
     " checksum INTEGER,"
     " UNIQUE (study, parameters));"
-    "CREATE TABLE sample ("
-    " variant INTEGER NOT NULL REFERENCES variant (id) ON DELETE CASCADE,"
-    " phase TEXT NOT NULL CHECK (phase IN ('screening', 'finals')),"
-    " number INTEGER NOT NULL," /* 0, 1, 2, … in the order taken */
-    " ns REAL NOT NULL,"
-    " PRIMARY KEY (variant, phase, number)) WITHOUT ROWID;"
+    "CREATE VIEW sample AS"
+    " SELECT variant.id AS variant, 'screening' AS phase, series.key AS number, series.value AS ns"
+    " FROM variant, json_each(variant.screening_ns) AS series"
+    " UNION ALL SELECT variant.id, 'finals', series.key, series.value"
+    " FROM variant, json_each(variant.finals_ns) AS series;"
     "CREATE VIEW best AS"
     " SELECT study.kernel, study.problem, study.gpu, study.cache, variant.parameters,"
     " variant.median_ns / 1000 AS median_us, variant.low_ns / 1000 AS low_us,"
@@ -282,7 +284,6 @@ static int drop_damaged(struct record *record, struct error *error)
         "DELETE FROM study WHERE id IN (SELECT id FROM bad_study);"
         "DELETE FROM variant WHERE id IN (SELECT id FROM bad_variant)"
         " OR study NOT IN (SELECT id FROM study);"
-        "DELETE FROM sample WHERE variant NOT IN (SELECT id FROM variant);"
         "UPDATE study SET checksum = " STUDY_HASH " WHERE complete = 0;"
         "DROP TABLE bad_study;"
         "DROP TABLE bad_variant";
@@ -352,6 +353,7 @@ static int open_database(struct record **record, const char *path, const char *n
     if (status != SQLITE_OK) {
         result = record_failed(opened, error);
     } else {
+        opened->hash = record_hash_new();
         (void)record_hash_register(opened->database); /* what fails shows when it is used */
         (void)sqlite3_extended_result_codes(opened->database, 0);
         (void)sqlite3_busy_handler(opened->database, wait_for_others, NULL);
@@ -412,6 +414,9 @@ static int open_for_writing(struct record **record, const char *path, size_t *dr
             result = configure(*record, error);
         if (result == 0)
             result = mend(*record, dropped, error);
+        if (result == 0 && query_number((*record)->database, "PRAGMA data_version",
+                                        &(*record)->others) != SQLITE_OK)
+            result = record_failed(*record, error);
         if (result != 0)
             *kind = is_damage(*record) ? FILE_DAMAGED : FILE_REFUSED;
     }
@@ -556,6 +561,7 @@ void record_close(struct record *record)
     for (size_t i = 0; i < STATEMENT_COUNT; i++)
         (void)sqlite3_finalize(record->statements[i]);
     (void)sqlite3_close(record->database);
+    record_hash_free(record->hash);
     free(record->path);
     free(record);
 }

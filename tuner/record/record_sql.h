@@ -6,8 +6,8 @@
 #define AUTOTUNE_RECORD_SQL_H
 
 /*
- * Checksums of everything in a row, made by the functions of record_hash.h; a variant's includes
- * its samples. Every transaction ends with new checksums for the rows that it has changed.
+ * Checksums of everything in a row, made by the functions of record_hash.h. Every transaction ends with
+ * new checksums for the rows that it has changed; until then, those of variants are NULL.
  */
 #define STUDY_HASH                                                                                 \
     "row_hash(id, kernel, problem, gpu, arch, mode, cache, template, template_hash, data_hash, "   \
@@ -15,15 +15,13 @@
     " driver, nvrtc, autotune, host, date, command, gpu_details, points, rejected,"                \
     " empty_kernel_ns, empty_batch_ns, dropped_samples, throttled_samples, sm_clock_mhz,"          \
     " other_processes, complete, winner, tool, rejected_estimated, gpus, turn)"
-#define VARIANT_HASH                                                                               \
-    "row_hash(id, study, parameters, outcome, reason, limit_s, limit_mb, phase, median_ns, "       \
-    "low_ns, high_ns,"                                                                             \
-    " minimum_ns, relative_iqr, samples, runs, bytes, operations, registers, spill_bytes,"         \
-    " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"         \
-    " blocks_per_sm, occupancy, limiters, finalist, tied, judged, run_hash, seen_s, gpu, "         \
-    "screening_gpu,"                                                                               \
-    " (SELECT rows_hash(sample.phase, number, ns) FROM sample"                                     \
-    " WHERE sample.variant = variant.id))"
+#define VARIANT_COLUMNS                                                                            \
+    "id, study, parameters, outcome, reason, limit_s, limit_mb, phase, gpu, screening_gpu,"        \
+    " median_ns, low_ns, high_ns, minimum_ns, relative_iqr, samples, runs, bytes, operations,"     \
+    " registers, spill_bytes, stack_bytes, static_shared_bytes, dynamic_shared_bytes,"             \
+    " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters, finalist, tied, run_hash,"   \
+    " seen_s, judged, screening_ns, finals_ns"
+#define VARIANT_HASH "row_hash(" VARIANT_COLUMNS ")"
 
 /* X(name, SQL) */
 #define STATEMENTS(X)                                                                              \
@@ -51,7 +49,13 @@
       " WHERE id = ?")                                                                             \
     X(DROP_STUDY, "DELETE FROM study WHERE id = ?")                                                \
     X(REOPEN_STUDY, "UPDATE study SET complete = 0, winner = NULL WHERE id = ?")                   \
-    X(CLEAR_MARKS, "UPDATE variant SET finalist = 0, tied = 0, judged = 0 WHERE study = ?")        \
+    X(CLEAR_MARKS, "UPDATE variant SET finalist = 0, tied = 0, judged = 0, checksum = NULL"        \
+                   " WHERE study = ? AND (finalist OR tied OR judged)")                            \
+    X(CLEAR_FINALS, "UPDATE variant SET finalist = 0, tied = 0, checksum = NULL"                   \
+                    " WHERE study = ? AND (finalist OR tied)")                                     \
+    X(COUNT_JUDGED, "SELECT count(*) FROM variant WHERE study = ? AND judged")                     \
+    X(OTHERS, "PRAGMA data_version")                                                               \
+    X(NEXT_VARIANT, "SELECT ifnull(max(id), 0) + 1 FROM variant")                                  \
     X(LATEST_STUDIES,                                                                              \
       "SELECT id, kernel, problem, gpu, arch, mode, cache, template_hash, driver,"                 \
       " nvrtc, template, description, autotune, host, date, command,"                              \
@@ -63,38 +67,32 @@
       " ORDER BY kernel, gpu, arch, mode, id")                                                     \
     X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?")                   \
     X(PUT_VARIANT,                                                                                 \
-      "INSERT INTO variant (study, parameters, outcome, reason, limit_s, limit_mb, phase, "        \
-      "median_ns, low_ns,"                                                                         \
-      " high_ns, minimum_ns, relative_iqr, samples, bytes, operations, finalist, tied, runs,"      \
-      " run_hash, seen_s, gpu, screening_gpu, registers, spill_bytes, stack_bytes, "               \
-      "static_shared_bytes, "                                                                      \
-      "dynamic_shared_bytes,"                                                                      \
-      " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters, judged)"                   \
+      "INSERT INTO variant (" VARIANT_COLUMNS ", checksum)"                                        \
       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " \
-      "?, ?, "                                                                                     \
-      "?, ?, ?, "                                                                                  \
-      "0)"                                                                                         \
+      "?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"                                                              \
       " ON CONFLICT (study, parameters) DO UPDATE SET outcome = excluded.outcome,"                 \
       " reason = excluded.reason, limit_s = excluded.limit_s, limit_mb = excluded.limit_mb,"       \
-      " phase = excluded.phase, median_ns = excluded.median_ns,"                                   \
-      " low_ns = excluded.low_ns, high_ns = excluded.high_ns,"                                     \
+      " phase = excluded.phase, gpu = excluded.gpu, screening_gpu = CASE excluded.phase"           \
+      " WHEN 'screening' THEN excluded.gpu ELSE screening_gpu END,"                                \
+      " median_ns = excluded.median_ns, low_ns = excluded.low_ns, high_ns = excluded.high_ns,"     \
       " minimum_ns = excluded.minimum_ns, relative_iqr = excluded.relative_iqr,"                   \
-      " samples = excluded.samples, bytes = excluded.bytes, operations = excluded.operations,"     \
-      " finalist = excluded.finalist, tied = excluded.tied, registers = excluded.registers,"       \
+      " samples = excluded.samples, runs = excluded.runs, bytes = excluded.bytes,"                 \
+      " operations = excluded.operations, registers = excluded.registers,"                         \
       " spill_bytes = excluded.spill_bytes, stack_bytes = excluded.stack_bytes,"                   \
       " static_shared_bytes = excluded.static_shared_bytes,"                                       \
       " dynamic_shared_bytes = excluded.dynamic_shared_bytes,"                                     \
       " block_threads = excluded.block_threads, grid_blocks = excluded.grid_blocks,"               \
       " blocks_per_sm = excluded.blocks_per_sm, occupancy = excluded.occupancy,"                   \
-      " limiters = excluded.limiters, runs = excluded.runs, run_hash = excluded.run_hash, seen_s " \
-      "= excluded.seen_s, gpu = excluded.gpu, screening_gpu = CASE excluded.phase WHEN "           \
-      "'screening' THEN excluded.gpu ELSE screening_gpu END, judged = 0")                          \
+      " limiters = excluded.limiters, finalist = excluded.finalist, tied = excluded.tied,"         \
+      " run_hash = excluded.run_hash, seen_s = excluded.seen_s, judged = excluded.judged,"         \
+      " screening_ns = CASE excluded.phase WHEN 'screening' THEN excluded.screening_ns"            \
+      " ELSE screening_ns END, finals_ns = excluded.finals_ns, checksum = NULL")                   \
     X(GET_VARIANTS,                                                                                \
       "SELECT id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"     \
       " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"   \
       " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
-      " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s, gpu, limit_mb "     \
-      "FROM variant"                                                                               \
+      " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s, gpu, limit_mb,"     \
+      " CASE phase WHEN 'finals' THEN finals_ns ELSE screening_ns END FROM variant"                \
       " WHERE study = ? AND judged >= ? ORDER BY id")                                              \
     X(FIND_NEAR, "SELECT id FROM study WHERE (kernel = ?1 OR template = ?2) AND mode = 'measured'" \
                  " AND id <> ?3 AND id >= ?4 AND EXISTS"                                           \
@@ -105,14 +103,13 @@
       " (SELECT id FROM variant WHERE study = ?1 AND outcome = 'measured'"                         \
       " ORDER BY median_ns LIMIT ?2) OR id IN (SELECT id FROM variant WHERE study = ?1"            \
       " ORDER BY id * 2654435761 % 4294967296 LIMIT ?3)) ORDER BY id")                             \
-    X(SET_FINAL,                                                                                   \
-      "UPDATE variant SET finalist = ?, tied = ?, judged = 1 WHERE study = ? AND parameters = ?")  \
-    X(DROP_SAMPLES, "DELETE FROM sample WHERE variant = ?1 AND (phase = ?2 OR ?2 = 'screening')")  \
-    X(ADD_SAMPLE, "INSERT INTO sample (variant, phase, number, ns) VALUES (?, ?, ?, ?)")           \
+    X(SET_FINAL, "UPDATE variant SET finalist = ?, tied = ?, judged = 1, checksum = NULL"          \
+                 " WHERE study = ? AND parameters = ?")                                            \
     X(SEAL_STUDY, "UPDATE study SET checksum = " STUDY_HASH " WHERE id = ?")                       \
-    X(SEAL_VARIANT, "UPDATE variant SET checksum = " VARIANT_HASH " WHERE id = ?")                 \
-    X(SEAL_VARIANTS, "UPDATE variant SET checksum = " VARIANT_HASH " WHERE study = ?")             \
-    X(GET_SAMPLES, "SELECT ns FROM sample WHERE variant = ? AND phase = ? ORDER BY number")
+    X(SEAL_VARIANT,                                                                                \
+      "UPDATE variant SET checksum = " VARIANT_HASH " WHERE study = ? AND parameters = ?")         \
+    X(SEAL_VARIANTS,                                                                               \
+      "UPDATE variant SET checksum = " VARIANT_HASH " WHERE study = ? AND checksum IS NULL")
 
 enum statement {
 #define X(name, sql) STATEMENT_##name,

@@ -146,7 +146,8 @@ static void test_a_record_that_fails_later_ends_the_wait(void **state)
     start(&fixture);
     fixture.batch.due_ns = clock_ns() + LONG_NS;
     assert_int_equal(add(&fixture, 0), 0);
-    run_sql("DROP VIEW best; DROP VIEW measurement; DROP TABLE sample;");
+    run_sql("CREATE TRIGGER full BEFORE INSERT ON variant"
+            " BEGIN SELECT RAISE(ABORT, 'disk full'); END;");
     fixture.batch.source.deadline_ns = clock_ns();
     assert_int_equal(event_loop_step(&fixture.loop, clock_ns() + LONG_NS, &fixture.error),
                      ERROR_RECORD);
