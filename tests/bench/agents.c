@@ -77,10 +77,8 @@ static json_t *compile(struct play *play, const json_t *request)
 
 static json_t *describe(const char *event)
 {
-    return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "event", event,
-                     "entry", "kernel", "registers", 32, "stack_bytes", 0, "static_shared_bytes", 0,
-                     "dynamic_shared_bytes", 0, "block_threads", 128, "grid_blocks", 64, "launches",
-                     1, "blocks_per_sm", 16, "bytes", 1e6, "operations", 1e6);
+    return json_pack("{s:s, s:s, s:[i, i, i, i, i, i, i, f, f]}", "event", event, "entry", "kernel",
+                     "stats", 32, 0, 0, 0, 128, 64, 16, 1e6, 1e6);
 }
 
 /* Larger for larger values of `step`, so that the finals are short. */
@@ -92,10 +90,9 @@ static void add_samples(const json_t *request, json_t *reply)
     json_t *samples = json_array();
     for (json_int_t i = 0; i < count; i++)
         json_array_append_new(samples, json_real(ns + (double)(i % 3)));
-    json_object_update_new(reply, json_pack("{s:o, s:i, s:f, s:f, s:i, s:i, s:i, s:i}",
-                                            "samples_ns", samples, "runs", 1, "single_ns", ns,
-                                            "empty_batch_ns", 0.0, "load_ns", 100, "run_ns", 100,
-                                            "measure_ns", 100, "again_ns", 100));
+    json_object_update_new(reply,
+                           json_pack("{s:o, s:[i, f, f], s:[i, i, i, i]}", "samples_ns", samples,
+                                     "sampled", 1, ns, 0.0, "took_ns", 100, 100, 100, 100));
 }
 
 static json_t *answer(struct play *play, const json_t *request)
@@ -116,7 +113,7 @@ static json_t *answer(struct play *play, const json_t *request)
     } else if (strcmp(command, "load") == 0) {
         reply = describe("loaded");
     } else if (strcmp(command, "verify") == 0) {
-        reply = json_pack("{s:s, s:i}", "event", "verified", "run_ns", 1000);
+        reply = json_pack("{s:s, s:[i]}", "event", "verified", "took_ns", 1000);
     } else {
         reply = json_pack("{s:s}", "event", strcmp(command, "wait") == 0 ? "waited" : "unloaded");
     }

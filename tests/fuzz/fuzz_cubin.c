@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* {"autotune_cubin":2,"line_hash":"32 digits",… */
+/* {"autotune_cubin":3,"line_hash":"32 digits",… */
 #define ENTRY "entry"
 enum { HASH_AT = 33, DIGITS = HASH_BYTES - 1 };
 

@@ -111,11 +111,8 @@ static json_t *open_problem(struct player *player)
 
 static json_t *describe(const char *event)
 {
-    return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "event", event,
-                     "entry", "kernel", "registers", SCRIPTED_REGISTERS, "stack_bytes", 0,
-                     "static_shared_bytes", 0, "dynamic_shared_bytes", 0, "block_threads", 128,
-                     "grid_blocks", 64, "launches", 1, "blocks_per_sm", 16, "bytes", 1e6,
-                     "operations", 1e6);
+    return json_pack("{s:s, s:s, s:[i, i, i, i, i, i, i, f, f]}", "event", event, "entry", "kernel",
+                     "stats", SCRIPTED_REGISTERS, 0, 0, 0, 128, 64, 16, 1e6, 1e6);
 }
 
 static void add_samples(struct player *player, double us, json_t *reply)
@@ -133,9 +130,9 @@ static void add_samples(struct player *player, double us, json_t *reply)
         double noise = (double)(statistics_random(&player->random) % 1000) * 1e-6 - 0.0005;
         json_array_append_new(samples, json_real(us * 1e3 * (hopeless ? 1 : 1 + noise)));
     }
-    json_object_update_new(reply, json_pack("{s:o, s:i, s:f, s:f}", "samples_ns", samples, "runs",
-                                            batched ? SCRIPTED_RUNS : 1, "single_ns", us * 1e3,
-                                            "empty_batch_ns", batched ? 500.0 : 0.0));
+    json_object_update_new(reply,
+                           json_pack("{s:o, s:[i, f, f]}", "samples_ns", samples, "sampled",
+                                     batched ? SCRIPTED_RUNS : 1, us * 1e3, batched ? 500.0 : 0.0));
 }
 
 /* The variant of the request's `id`; NULL if it is not loaded. */
@@ -173,7 +170,7 @@ static json_t *verify(struct player *player)
 {
     if (find_variant(player) == NULL)
         return not_loaded(player);
-    return json_pack("{s:s, s:i}", "event", "verified", "run_ns", 1000);
+    return json_pack("{s:s, s:[i]}", "event", "verified", "took_ns", 1000);
 }
 
 static json_t *measure(struct player *player)
@@ -201,8 +198,7 @@ static json_t *try_variant(struct player *player)
         return error_message(ERROR_WORKER, "'trial' needs an open problem");
     json_t *reply = describe("tried");
     add_samples(player, json_number_value(us_of(player)), reply);
-    json_object_update_new(reply, json_pack("{s:i, s:i, s:i, s:i}", "load_ns", 100, "run_ns", 100,
-                                            "measure_ns", 100, "again_ns", 100));
+    json_object_set_new(reply, "took_ns", json_pack("[i, i, i, i]", 100, 100, 100, 100));
     return reply;
 }
 
@@ -357,6 +353,18 @@ static json_t *merge(struct player *player)
     return reply;
 }
 
+static json_t *put(struct player *player)
+{
+    char list[NAME_BYTES] = "";
+    int value = 0;
+    size_t index = 0;
+    json_t *reply = answer(player);
+    (void)sscanf(player->argument, "%63s %zu %n", list, &index, &value);
+    json_array_set_new(json_object_get(reply, list), index,
+                       json_loads(player->argument + value, JSON_DECODE_ANY, NULL));
+    return reply;
+}
+
 static json_t *leave_out(struct player *player)
 {
     json_t *reply = answer(player);
@@ -433,6 +441,7 @@ static const struct {
     {"say", say},               /* TEXT: that line is the reply */
     {"half", say_half},         /* STATUS: exits in the middle of the reply */
     {"merge", merge},           /* OBJECT: members to add to the reply or to replace in it */
+    {"put", put},               /* LIST INDEX VALUE: replaces that element of a list in the reply */
     {"without", leave_out},     /* MEMBER: leaves it out of the reply */
     {"fail", fail},             /* OUTCOME: the variant failed */
     {"lose", fail_and_end},     /* OUTCOME: the variant failed, and the context is lost */

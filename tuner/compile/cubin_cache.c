@@ -21,13 +21,13 @@
  * An entry begins with these bytes; the digits of the hash of its file's name and the rest of the line
  * follow, then the rest, which completes a JSON object. Change the number whenever the meaning of an entry changes.
  */
-#define FORMAT "2"
+#define FORMAT "3"
 static const char line_start[] = "{\"autotune_cubin\":" FORMAT ",\"line_hash\":\"";
 enum { LINE_START_BYTES = sizeof line_start - 1, HASH_DIGITS = HASH_BYTES - 1 };
 
 enum { USE_RESOLUTION_S = 60 * 60, ENTRY_BYTES_MAX = 512 << 20 };
 
-/* X(member of struct compiled_kernel, its type, its most) */
+/* X(member of struct compiled_kernel, its type, its most), in the order of a kernel's "figures" */
 #define KERNEL_FIGURES(X)                                                                          \
     X(registers, int, INT_MAX)                                                                     \
     X(spill_store_bytes, long, LONG_MAX)                                                           \
@@ -135,14 +135,18 @@ static json_t *parse_line(const char *path, const char *line, size_t length)
     hash_line(path, line + rest_at, length - rest_at, digits);
     if (memcmp(line + LINE_START_BYTES, digits, HASH_DIGITS) != 0)
         return NULL;
-    return json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
+    return json_loadb(line, length, 0, NULL);
+}
+
+static bool is_integer(const json_t *integer, long long most, long long *value)
+{
+    *value = json_integer_value(integer);
+    return json_is_integer(integer) && *value >= 0 && *value <= most;
 }
 
 static bool read_integer(const json_t *object, const char *member, long long most, long long *value)
 {
-    const json_t *integer = json_object_get(object, member);
-    *value = json_integer_value(integer);
-    return json_is_integer(integer) && *value >= 0 && *value <= most;
+    return is_integer(json_object_get(object, member), most, value);
 }
 
 /* The numbers of instructions; NULL if they are not in the entry, or an older autotune counted. */
@@ -165,10 +169,12 @@ static bool read_kernel(const json_t *object, struct compiled_kernel *kernel)
     const char *symbol = json_string_value(json_object_get(object, "symbol"));
     kernel->entry = alloc_string(entry);
     kernel->symbol = alloc_string(symbol);
+    const json_t *figures = json_object_get(object, "figures");
     bool good = entry != NULL;
+    size_t next = 0;
     long long value = 0;
 #define X(member, type, most)                                                                      \
-    good = good && read_integer(object, #member, most, &value);                                    \
+    good = good && is_integer(json_array_get(figures, next++), most, &value);                      \
     kernel->member = (type)value;
     KERNEL_FIGURES(X)
 #undef X
@@ -296,9 +302,11 @@ static json_t *kernel_to_json(const struct compiled_kernel *kernel)
     json_object_set_new(object, "entry", json_text(kernel->entry));
     if (kernel->symbol != NULL)
         json_object_set_new(object, "symbol", json_text(kernel->symbol));
-#define X(member, type, most) json_object_set_new(object, #member, json_integer(kernel->member));
+    json_t *figures = json_array();
+#define X(member, type, most) json_array_append_new(figures, json_integer(kernel->member));
     KERNEL_FIGURES(X)
 #undef X
+    json_object_set_new(object, "figures", figures);
     if (kernel->instructions == NULL)
         return object;
     json_t *numbers = json_array();

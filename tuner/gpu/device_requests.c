@@ -102,7 +102,7 @@ static int do_verify(struct device_session *session, const json_t *request, stru
     if (status == 0)
         status = list_differences(session, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        answer->reply = json_pack("{s:s, s:I}", "event", "verified", "run_ns",
+        answer->reply = json_pack("{s:s, s:[I]}", "event", "verified", "took_ns",
                                   (json_int_t)(clock_ns() - start));
     if (session->damaged)
         answer->lost = true; /* other loaded variants use the same buffers */

@@ -88,7 +88,6 @@ json_t *times_to_json(const double *times_ns, size_t count)
 
 json_t *samples_to_json(const struct samples *samples, double empty_batch_ns)
 {
-    return json_pack("{s:o, s:i, s:f, s:f}", "samples_ns",
-                     times_to_json(samples->ns, samples->count), "runs", samples->runs, "single_ns",
-                     samples->single_ns, "empty_batch_ns", empty_batch_ns);
+    return json_pack("{s:o, s:[i, f, f]}", "samples_ns", times_to_json(samples->ns, samples->count),
+                     "sampled", samples->runs, samples->single_ns, empty_batch_ns);
 }

@@ -23,15 +23,12 @@ static int describe_variant(struct device_session *session, const struct device_
     if (status != 0)
         return status;
     const struct step *step = &launch_plan->steps[launch_plan->main_step];
-    *reply =
-        json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:f}", "event", "loaded",
-                  "entry", step->entry, "registers", launch_plan->main.registers, "stack_bytes",
-                  (json_int_t)launch_plan->main.stack_bytes, "static_shared_bytes",
-                  (json_int_t)launch_plan->main.static_shared_bytes, "dynamic_shared_bytes",
-                  (json_int_t)step->dynamic_shared_bytes, "block_threads",
-                  (json_int_t)step_threads(step), "grid_blocks", (json_int_t)step_blocks(step),
-                  "launches", (json_int_t)launch_plan->step_count, "blocks_per_sm",
-                  launch_plan->main_blocks_per_sm, "bytes", bytes, "operations", operations);
+    *reply = json_pack(
+        "{s:s, s:s, s:[i, I, I, I, I, I, i, f, f]}", "event", "loaded", "entry", step->entry,
+        "stats", launch_plan->main.registers, (json_int_t)launch_plan->main.stack_bytes,
+        (json_int_t)launch_plan->main.static_shared_bytes, (json_int_t)step->dynamic_shared_bytes,
+        (json_int_t)step_threads(step), (json_int_t)step_blocks(step),
+        launch_plan->main_blocks_per_sm, bytes, operations);
     return 0;
 }
 
@@ -157,7 +154,8 @@ static int verify_first(struct device_session *session, const json_t *request,
 /* Verifies the result of a run, and unless that is enough of the variant, takes samples and verifies
  * the result of the last one. */
 static int try_variant(struct device_session *session, const json_t *request,
-                       struct device_variant *variant, struct answer *answer, struct error *error)
+                       struct device_variant *variant, int64_t load_ns, struct answer *answer,
+                       struct error *error)
 {
     json_t *samples = NULL;
     int64_t start = clock_ns();
@@ -172,9 +170,10 @@ static int try_variant(struct device_session *session, const json_t *request,
     if (status == 0 && answer->outcome == OUTCOME_MEASURED) {
         json_t *reply = answer->reply;
         json_object_set_new(reply, "event", json_string("tried"));
-        json_object_set_new(reply, "run_ns", json_integer(run_end - start));
-        json_object_set_new(reply, "measure_ns", json_integer(measure_end - run_end));
-        json_object_set_new(reply, "again_ns", json_integer(clock_ns() - measure_end));
+        json_object_set_new(reply, "took_ns",
+                            json_pack("[I, I, I, I]", (json_int_t)(run_end - start),
+                                      (json_int_t)load_ns, (json_int_t)(measure_end - run_end),
+                                      (json_int_t)(clock_ns() - measure_end)));
         json_object_update(reply, samples);
         gpu_monitor_report(&session->monitor, reply);
     }
@@ -196,10 +195,8 @@ int trial_run(struct device_session *session, const json_t *request, struct answ
     int64_t start = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = trial_load(session, &variant, path, answer, error);
-    if (answer->reply != NULL)
-        json_object_set_new(answer->reply, "load_ns", json_integer(clock_ns() - start));
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = try_variant(session, request, &variant, answer, error);
+        status = try_variant(session, request, &variant, clock_ns() - start, answer, error);
     if (!answer->lost) {
         batch_free(&session->sampling.batches, variant.batch);
         device_variant_unload(&variant, &session->problem);

@@ -404,7 +404,7 @@ int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
 
 static void note_run(struct gpu_client *client, const json_t *reply)
 {
-    double run_s = (double)gpu_reply_integer(reply, "run_ns") * 1e-9;
+    double run_s = (double)gpu_reply_took_ns(reply, GPU_TOOK_RUN) * 1e-9;
     client->slowest_s = run_s > client->slowest_s ? run_s : client->slowest_s;
 }
 
@@ -543,11 +543,11 @@ const char *gpu_client_monitor_error(const struct gpu_client *client)
 static void take_samples(struct gpu_client *client, const json_t *reply, double **samples_ns,
                          size_t *count, int *runs)
 {
-    double empty_ns = json_number_value(json_object_get(reply, "empty_batch_ns"));
+    const struct gpu_sampled sampled = gpu_reply_sampled(reply);
     gpu_reply_append_times(reply, "samples_ns", samples_ns, count);
-    *runs = (int)gpu_reply_integer(reply, "runs");
+    *runs = sampled.runs;
     if (*runs > 1)
-        client->empty_batch_ns = empty_ns;
+        client->empty_batch_ns = sampled.empty_batch_ns;
 }
 
 double gpu_client_empty_batch_ns(const struct gpu_client *client)
@@ -600,13 +600,22 @@ int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error
 
 /* --- trials --- */
 
+static void add_limit(json_t *request, const char *name, double ns)
+{
+    if (ns > 0)
+        json_object_set_new(request, name, json_real(ns));
+}
+
 void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
                            const struct bindings *parameters, const struct gpu_client_trial *trial)
 {
-    send_request(client, json_pack("{s:s, s:s, s:o, s:I, s:f, s:f, s:f}", "do", "trial", "cubin",
-                                   cubin, "parameters", bindings_to_json(parameters), "samples",
-                                   (json_int_t)trial->samples, "hopeless_ns", trial->hopeless_ns,
-                                   "enough_ns", trial->enough_ns, "short_ns", trial->short_ns));
+    json_t *request =
+        json_pack("{s:s, s:s, s:o, s:I}", "do", "trial", "cubin", cubin, "parameters",
+                  bindings_to_json(parameters), "samples", (json_int_t)trial->samples);
+    add_limit(request, "hopeless_ns", trial->hopeless_ns);
+    add_limit(request, "enough_ns", trial->enough_ns);
+    add_limit(request, "short_ns", trial->short_ns);
+    send_request(client, request);
 }
 
 int gpu_client_trial_take(struct gpu_client *client, struct result *result,
@@ -628,15 +637,17 @@ int gpu_client_trial_take(struct gpu_client *client, struct result *result,
     hang_recovery_measured(&client->worker.hangs, clock_ns());
     store_loaded(reply, result, answer);
     status = note_conditions(client, reply, answer, error);
-    if (!answer->again && gpu_reply_integer(reply, "runs") != result->runs)
+    const struct gpu_sampled sampled = gpu_reply_sampled(reply);
+    if (!answer->again && sampled.runs != result->runs)
         result->sample_count = 0; /* samples of one kind only */
     if (!answer->again)
         take_samples(client, reply, &result->samples_ns, &result->sample_count, &result->runs);
-    answer->single_ns = json_number_value(json_object_get(reply, "single_ns"));
+    answer->single_ns = sampled.single_ns;
     note_run(client, reply);
-    times->load_ns = gpu_reply_integer(reply, "load_ns");
-    times->verify_ns = gpu_reply_integer(reply, "run_ns") + gpu_reply_integer(reply, "again_ns");
-    times->measure_ns = gpu_reply_integer(reply, "measure_ns");
+    times->load_ns = gpu_reply_took_ns(reply, GPU_TOOK_LOAD);
+    times->verify_ns =
+        gpu_reply_took_ns(reply, GPU_TOOK_RUN) + gpu_reply_took_ns(reply, GPU_TOOK_AGAIN);
+    times->measure_ns = gpu_reply_took_ns(reply, GPU_TOOK_MEASURE);
     json_decref(reply);
     return status;
 }

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The member of `reply` that an answer to `request` cannot have as it is; NULL if there is none. */
+/* What of `reply` an answer to `request` cannot have as it is, by its name; NULL if there is nothing. */
 const char *gpu_reply_flaw(const json_t *request, const json_t *reply);
 
 /* Whether it says that the variant failed. */
@@ -27,6 +27,18 @@ bool gpu_reply_has_times(const json_t *reply, const char *key, size_t least, siz
 
 /* Appends the times of a member to `*times_ns`. */
 void gpu_reply_append_times(const json_t *reply, const char *key, double **times_ns, size_t *count);
+
+/* What took how long: of a verification, the run alone. */
+enum gpu_duration { GPU_TOOK_RUN, GPU_TOOK_LOAD, GPU_TOOK_MEASURE, GPU_TOOK_AGAIN };
+int64_t gpu_reply_took_ns(const json_t *reply, enum gpu_duration which);
+
+/* How samples were taken. */
+struct gpu_sampled {
+    int runs;              /* that each is the mean of */
+    double single_ns;      /* median of single samples */
+    double empty_batch_ns; /* of an empty kernel in a batch; 0: not known */
+};
+struct gpu_sampled gpu_reply_sampled(const json_t *reply);
 
 /* Stores the kernel's statistics, bytes and operations in `result`. */
 void gpu_reply_store_stats(const json_t *reply, struct result *result);

@@ -172,7 +172,7 @@ static void a_liar_does_not_win(void **state)
                        reason);
     assert_second_wins("measure:us=20 * merge {\"samples_ns\":[null,null,null]}\n", OUTCOME_FAULT,
                        reason);
-    assert_second_wins("load:us=20 * without registers\n", OUTCOME_FAULT,
+    assert_second_wins("load:us=20 * without stats\n", OUTCOME_FAULT,
                        "sent an invalid reply: 'registers'");
     assert_second_wins("verify:us=20 * say {\"event\":\"measured\"}\n", OUTCOME_FAULT,
                        "sent an invalid reply: 'event'");
@@ -263,7 +263,7 @@ static void if_one_cannot_be_batched_all_begin_anew(void **state)
 {
     (void)state;
     struct tuning_fixture fixture;
-    fixture_check(&fixture, hold(&fixture, "measure:us=6.0001 2 merge {\"runs\":1}\n",
+    fixture_check(&fixture, hold(&fixture, "measure:us=6.0001 2 put sampled 0 1\n",
                                  CLOSE_AND_SLOW_BATCHES, 10));
     assert_all_single(&fixture);
     fixture_assert_measured(&fixture, 7);
@@ -279,7 +279,7 @@ static void who_begins_anew_is_loaded(void **state)
     struct tuning_fixture fixture;
     fixture_check(&fixture, hold(&fixture,
                                  "measure:us=6 6 signal 9\n"
-                                 "measure:us=6.0001 8 merge {\"runs\":1}\n",
+                                 "measure:us=6.0001 8 put sampled 0 1\n",
                                  CLOSE_AND_SLOW_BATCHES, 10));
     assert_int_equal(gpu_client_losses(tuning_client(&fixture.tuning)), 1);
     assert_all_single(&fixture);
@@ -293,7 +293,7 @@ static void a_batch_instead_of_single_runs_is_a_fault(void **state)
     (void)state;
     struct tuning_fixture fixture;
     fixture_check(&fixture,
-                  hold(&fixture, "measure:us=20 * merge {\"runs\":32}\n", CLOSE_AND_SLOW, 10));
+                  hold(&fixture, "measure:us=20 * put sampled 0 32\n", CLOSE_AND_SLOW, 10));
     fixture_assert_outcome(&fixture, 20, OUTCOME_FAULT, "sent an invalid reply: 'runs'");
     fixture_assert_winner(&fixture, 20.0002);
     fixture_end(&fixture);

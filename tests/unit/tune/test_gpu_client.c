@@ -471,13 +471,13 @@ static void wrong_samples_are_a_fault(void **state)
             free(action);
         }
         assert_lie(takers[i], "without samples_ns", "samples_ns");
-        assert_lie(takers[i], "without runs", "runs");
-        assert_lie(takers[i], "merge {\"runs\":0}", "runs");
-        assert_lie(takers[i], "merge {\"runs\":32}", "runs"); /* nobody asked for a batch */
-        assert_lie(takers[i], "merge {\"runs\":1.5}", "runs");
+        assert_lie(takers[i], "without sampled", "runs");
+        assert_lie(takers[i], "put sampled 0 0", "runs");
+        assert_lie(takers[i], "put sampled 0 32", "runs"); /* nobody asked for a batch */
+        assert_lie(takers[i], "put sampled 0 1.5", "runs");
     }
-    assert_lie("trial", "without single_ns", "single_ns");
-    assert_lie("trial", "merge {\"single_ns\":-1}", "single_ns");
+    assert_lie("trial", "put sampled 1 null", "single_ns");
+    assert_lie("trial", "put sampled 1 -1", "single_ns");
 }
 
 /* A first sample above `enough_ns` is the only one; one sample below is too few. */
@@ -508,15 +508,15 @@ static void wrong_stats_are_a_fault(void **state)
     (void)state;
     const char *const describers[] = {"load", "trial"};
     for (size_t i = 0; i < 2; i++) {
-        assert_lie(describers[i], "without registers", "registers");
-        assert_lie(describers[i], "merge {\"registers\":-1}", "registers");
-        assert_lie(describers[i], "merge {\"registers\":4294967296}", "registers");
-        assert_lie(describers[i], "merge {\"grid_blocks\":\"many\"}", "grid_blocks");
-        assert_lie(describers[i], "merge {\"bytes\":-1}", "bytes");
+        assert_lie(describers[i], "without stats", "registers");
+        assert_lie(describers[i], "put stats 0 -1", "registers");
+        assert_lie(describers[i], "put stats 0 4294967296", "registers");
+        assert_lie(describers[i], "put stats 5 \"many\"", "grid_blocks");
+        assert_lie(describers[i], "put stats 7 -1", "bytes");
         assert_lie(describers[i], "without entry", "entry");
     }
-    assert_lie("verify", "without run_ns", "run_ns");
-    assert_lie("verify", "merge {\"run_ns\":-5}", "run_ns");
+    assert_lie("verify", "without took_ns", "took_ns");
+    assert_lie("verify", "put took_ns 0 -5", "took_ns");
 }
 
 /* --- unloading --- */
