@@ -8,6 +8,7 @@
  */
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/figures.h"
 #include "base/worker.h"
 #include "compile/cubin_cache.h"
 #include "mpi/bytes.h"
@@ -75,10 +76,10 @@ static json_t *compile(struct play *play, const json_t *request)
     return json_pack("{s:s, s:f}", "event", "compiled", "milliseconds", 1.0);
 }
 
-static json_t *describe(const char *event)
+static void describe(json_t *reply)
 {
-    return json_pack("{s:s, s:s, s:[i, i, i, i, i, i, i, f, f]}", "event", event, "entry", "kernel",
-                     "stats", 32, 0, 0, 0, 128, 64, 16, 1e6, 1e6);
+    json_object_update_new(reply, json_pack("{s:s, s:[i, i, i, i, i, i, i, f, f]}", "entry",
+                                            "kernel", "stats", 32, 0, 0, 0, 128, 64, 16, 1e6, 1e6));
 }
 
 /* Larger for larger values of `step`, so that the finals are short. */
@@ -90,9 +91,16 @@ static void add_samples(const json_t *request, json_t *reply)
     json_t *samples = json_array();
     for (json_int_t i = 0; i < count; i++)
         json_array_append_new(samples, json_real(ns + (double)(i % 3)));
-    json_object_update_new(reply,
-                           json_pack("{s:o, s:[i, f, f], s:[i, i, i, i]}", "samples_ns", samples,
-                                     "sampled", 1, ns, 0.0, "took_ns", 100, 100, 100, 100));
+    json_object_update_new(
+        reply, json_pack("{s:o, s:[i, f, f]}", "samples_ns", samples, "sampled", 1, ns, 0.0));
+}
+
+static json_t *took(const char *event, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_integer(1000));
+    return json_pack("{s:s, s:o}", "event", event, "took_ns", list);
 }
 
 static json_t *answer(struct play *play, const json_t *request)
@@ -107,16 +115,18 @@ static json_t *answer(struct play *play, const json_t *request)
                          (json_int_t)64 << 30);
     if (strcmp(command, "trial") == 0) {
         play->tried++;
-        add_samples(request, reply = describe("tried"));
+        describe(reply = took("tried", 4));
+        add_samples(request, reply);
     } else if (strcmp(command, "measure") == 0) {
-        add_samples(request, reply = json_pack("{s:s}", "event", "measured"));
+        add_samples(request, reply = took("measured", 0));
     } else if (strcmp(command, "load") == 0) {
-        reply = describe("loaded");
+        describe(reply = took("loaded", 0));
     } else if (strcmp(command, "verify") == 0) {
-        reply = json_pack("{s:s, s:[i]}", "event", "verified", "took_ns", 1000);
+        reply = took("verified", 1);
     } else {
         reply = json_pack("{s:s}", "event", strcmp(command, "wait") == 0 ? "waited" : "unloaded");
     }
+    figures_fold(reply);
     return reply;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/channel.h"
+#include "base/figures.h"
 #include "base/statistics.h"
 #include "base/worker.h"
 #include "compile/cubin_cache.h"
@@ -303,9 +304,15 @@ static json_t *interrupt(struct player *player)
     return hang(player);
 }
 
+static void send_reply(struct player *player, json_t *reply)
+{
+    figures_fold(reply);
+    (void)channel_send(&player->channel, reply, NULL);
+}
+
 static json_t *answer_and_hang(struct player *player)
 {
-    (void)channel_send(&player->channel, answer(player), NULL);
+    send_reply(player, answer(player));
     return hang(player);
 }
 
@@ -548,7 +555,7 @@ static void serve(struct player *player, const char *name, const json_t *request
         (void)snprintf(player->name, sizeof player->name, "%s%s", name, gpu);
     json_t *reply = follow_script(player);
     if (reply != NULL)
-        (void)channel_send(&player->channel, reply, NULL);
+        send_reply(player, reply);
 }
 
 int scripted_worker_main(char **argv)

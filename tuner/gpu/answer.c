@@ -1,5 +1,7 @@
 #include "gpu/answer.h"
 
+#include "base/figures.h"
+
 int answer_driver_error(struct answer *answer, const struct device_session *session, int status,
                         enum outcome otherwise)
 {
@@ -39,8 +41,10 @@ json_t *answer_message(const struct answer *answer, const struct device_session 
                        int status, const struct error *error)
 {
     char reason[ERROR_TEXT_BYTES];
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED) {
+        figures_fold(answer->reply);
         return answer->reply;
+    }
     json_decref(answer->reply); /* the part built before the failure */
     if (status != 0) {
         json_decref(answer->differences);

@@ -27,6 +27,7 @@ struct gpu_client {
     unsigned retakes;
     int others; /* processes on the GPU, by the last reading */
     char monitor_error[256];
+    struct gpu_reply read; /* the last reply about a variant */
     json_t *differences;   /* of the last variant that failed; NULL: none */
     bool not_prepared;     /* the expected results of a variant of the open problem */
     bool failed;           /* the last call, and not because of the event loop */
@@ -57,6 +58,7 @@ void gpu_client_free(struct gpu_client *client)
         return;
     gpu_worker_release(&client->worker);
     json_decref(client->differences);
+    figures_release(&client->read.figures);
     free(client);
 }
 
@@ -219,7 +221,7 @@ static int check_reply(struct gpu_client *client, const json_t *reply,
     int status = message_error(reply, error);
     if (status != 0)
         return status;
-    const char *flaw = gpu_reply_flaw(client->worker.requests[0], reply);
+    const char *flaw = gpu_reply_read(&client->read, client->worker.requests[0], reply);
     if (flaw == NULL)
         return 1;
     (void)snprintf(reason, WORKER_REASON_BYTES, "sent an invalid reply: '%s'", flaw);
@@ -380,12 +382,11 @@ static int call(struct gpu_client *client, json_t *request, json_t **reply,
     return take_reply(client, worker_timeout_s(LOAD_TIMEOUT_S), 0, reply, answer, error);
 }
 
-static void store_loaded(const json_t *reply, struct result *result,
+static void store_loaded(const struct gpu_reply *read, struct result *result,
                          struct gpu_client_answer *answer)
 {
-    gpu_reply_store_stats(reply, result);
-    (void)snprintf(answer->entry, sizeof answer->entry, "%s",
-                   json_string_value(json_object_get(reply, "entry")));
+    gpu_reply_store_stats(read, result);
+    (void)snprintf(answer->entry, sizeof answer->entry, "%s", read->entry);
 }
 
 int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
@@ -397,14 +398,14 @@ int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
                                 cubin, "parameters", bindings_to_json(parameters));
     int status = call(client, request, &reply, answer, error);
     if (reply != NULL)
-        store_loaded(reply, result, answer);
+        store_loaded(&client->read, result, answer);
     json_decref(reply);
     return status;
 }
 
-static void note_run(struct gpu_client *client, const json_t *reply)
+static void note_run(struct gpu_client *client)
 {
-    double run_s = (double)gpu_reply_took_ns(reply, GPU_TOOK_RUN) * 1e-9;
+    double run_s = (double)client->read.took_ns[GPU_TOOK_RUN] * 1e-9;
     client->slowest_s = run_s > client->slowest_s ? run_s : client->slowest_s;
 }
 
@@ -424,7 +425,7 @@ int gpu_client_verify(struct gpu_client *client, int64_t id, int runs,
                  json_pack("{s:s, s:I, s:i}", "do", "verify", "id", (json_int_t)id, "runs", runs));
     int status = take_running(client, launch_timeout(client), &reply, answer, error);
     if (reply != NULL)
-        note_run(client, reply);
+        note_run(client);
     json_decref(reply);
     return status;
 }
@@ -464,7 +465,7 @@ int gpu_client_verify_closely(struct gpu_client *client, int64_t id,
                                    "runs", 1, "differences", (json_int_t)*count));
     int status = take_running(client, launch_timeout(client), &reply, answer, error);
     if (reply != NULL)
-        note_run(client, reply);
+        note_run(client);
     json_decref(reply);
     store_differences(client->differences, differences, count);
     return status;
@@ -490,7 +491,7 @@ static int note_conditions(struct gpu_client *client, const json_t *reply,
 {
     struct gpu_conditions *conditions = &client->conditions;
     const char *monitor_error = json_string_value(json_object_get(reply, "monitor_error"));
-    size_t samples = json_array_size(json_object_get(reply, "samples_ns"));
+    size_t samples = client->read.sample_count;
     if (monitor_error != NULL)
         (void)snprintf(client->monitor_error, sizeof client->monitor_error, "%s", monitor_error);
     if (json_object_get(reply, "sm_clock_mhz") != NULL)
@@ -540,14 +541,14 @@ const char *gpu_client_monitor_error(const struct gpu_client *client)
 }
 
 /* Appends the reply's samples; `*runs` is of how many runs each is the mean. */
-static void take_samples(struct gpu_client *client, const json_t *reply, double **samples_ns,
-                         size_t *count, int *runs)
+static void take_samples(struct gpu_client *client, double **samples_ns, size_t *count, int *runs)
 {
-    const struct gpu_sampled sampled = gpu_reply_sampled(reply);
-    gpu_reply_append_times(reply, "samples_ns", samples_ns, count);
-    *runs = sampled.runs;
+    const struct gpu_reply *read = &client->read;
+    for (size_t i = 0; i < read->sample_count; i++)
+        *ARRAY_APPEND(*samples_ns, *count) = read->samples_ns[i];
+    *runs = read->runs;
     if (*runs > 1)
-        client->empty_batch_ns = sampled.empty_batch_ns;
+        client->empty_batch_ns = read->empty_batch_ns;
 }
 
 double gpu_client_empty_batch_ns(const struct gpu_client *client)
@@ -583,7 +584,7 @@ int gpu_client_measure_take(struct gpu_client *client, double **samples_ns, size
     if (reply != NULL)
         status = note_conditions(client, reply, answer, error);
     if (reply != NULL && !answer->again)
-        take_samples(client, reply, samples_ns, sample_count, runs);
+        take_samples(client, samples_ns, sample_count, runs);
     json_decref(reply);
     return status;
 }
@@ -635,19 +636,18 @@ int gpu_client_trial_take(struct gpu_client *client, struct result *result,
     if (reply == NULL)
         return status;
     hang_recovery_measured(&client->worker.hangs, clock_ns());
-    store_loaded(reply, result, answer);
+    store_loaded(&client->read, result, answer);
     status = note_conditions(client, reply, answer, error);
-    const struct gpu_sampled sampled = gpu_reply_sampled(reply);
-    if (!answer->again && sampled.runs != result->runs)
+    const struct gpu_reply *read = &client->read;
+    if (!answer->again && read->runs != result->runs)
         result->sample_count = 0; /* samples of one kind only */
     if (!answer->again)
-        take_samples(client, reply, &result->samples_ns, &result->sample_count, &result->runs);
-    answer->single_ns = sampled.single_ns;
-    note_run(client, reply);
-    times->load_ns = gpu_reply_took_ns(reply, GPU_TOOK_LOAD);
-    times->verify_ns =
-        gpu_reply_took_ns(reply, GPU_TOOK_RUN) + gpu_reply_took_ns(reply, GPU_TOOK_AGAIN);
-    times->measure_ns = gpu_reply_took_ns(reply, GPU_TOOK_MEASURE);
+        take_samples(client, &result->samples_ns, &result->sample_count, &result->runs);
+    answer->single_ns = read->single_ns;
+    note_run(client);
+    times->load_ns = read->took_ns[GPU_TOOK_LOAD];
+    times->verify_ns = read->took_ns[GPU_TOOK_RUN] + read->took_ns[GPU_TOOK_AGAIN];
+    times->measure_ns = read->took_ns[GPU_TOOK_MEASURE];
     json_decref(reply);
     return status;
 }

@@ -4,43 +4,40 @@
 #include "base/json_text.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
-enum { MOST_RUNS = 100 }; /* more than a batch has */
+enum { MOST_RUNS = 100 };               /* more than a batch has */
+#define MOST_INTEGER 9007199254740992.0 /* 2^53: those below are exact as doubles */
 
-/* X(member of struct kernel_stats, its type, its most), in the order of the reply's list "stats"; bytes
- * and operations follow. */
+/* X(member of struct kernel_stats, its type, its most), in the order of "stats"; bytes and operations
+ * follow. */
 #define STATS(X)                                                                                   \
     X(registers, int, INT_MAX)                                                                     \
-    X(stack_bytes, int64_t, INT64_MAX)                                                             \
-    X(static_shared_bytes, int64_t, INT64_MAX)                                                     \
-    X(dynamic_shared_bytes, int64_t, INT64_MAX)                                                    \
+    X(stack_bytes, int64_t, MOST_INTEGER)                                                          \
+    X(static_shared_bytes, int64_t, MOST_INTEGER)                                                  \
+    X(dynamic_shared_bytes, int64_t, MOST_INTEGER)                                                 \
     X(block_threads, int, INT_MAX)                                                                 \
-    X(grid_blocks, int64_t, INT64_MAX)                                                             \
+    X(grid_blocks, int64_t, MOST_INTEGER)                                                          \
     X(blocks_per_sm, int, INT_MAX)
-
-enum stat {
-#define X(member, type, most) STAT_##member,
-    STATS(X)
-#undef X
-        STAT_bytes,
-    STAT_operations,
-    STAT_COUNT
-};
 
 /* What the answer to each request about a variant has. */
 static const struct kind {
     const char *request;
     const char *event;
+    size_t durations;
     bool stats;
     bool samples;
-    size_t durations;
 } kinds[] = {
     {.request = "load", .event = "loaded", .stats = true},
     {.request = "verify", .event = "verified", .durations = 1},
     {.request = "measure", .event = "measured", .samples = true},
     {.request = "unload", .event = "unloaded"},
-    {.request = "trial", .event = "tried", .stats = true, .samples = true, .durations = 4},
+    {.request = "trial",
+     .event = "tried",
+     .durations = GPU_DURATIONS,
+     .stats = true,
+     .samples = true},
 };
 
 static double number_of(const json_t *message, const char *key)
@@ -51,30 +48,6 @@ static double number_of(const json_t *message, const char *key)
 int64_t gpu_reply_integer(const json_t *reply, const char *key)
 {
     return json_integer_value(json_object_get(reply, key));
-}
-
-static bool is_integer(const json_t *value, int64_t least, int64_t most)
-{
-    int64_t integer = json_integer_value(value);
-    return json_is_integer(value) && integer >= least && integer <= most;
-}
-
-static bool is_number(const json_t *value)
-{
-    return json_is_number(value) && json_number_value(value) >= 0;
-}
-
-int64_t gpu_reply_took_ns(const json_t *reply, enum gpu_duration which)
-{
-    return json_integer_value(json_array_get(json_object_get(reply, "took_ns"), which));
-}
-
-struct gpu_sampled gpu_reply_sampled(const json_t *reply)
-{
-    const json_t *sampled = json_object_get(reply, "sampled");
-    return (struct gpu_sampled){.runs = (int)json_integer_value(json_array_get(sampled, 0)),
-                                .single_ns = json_number_value(json_array_get(sampled, 1)),
-                                .empty_batch_ns = json_number_value(json_array_get(sampled, 2))};
 }
 
 bool gpu_reply_has_times(const json_t *reply, const char *key, size_t least, size_t most)
@@ -114,76 +87,131 @@ static const char *failure_flaw(const json_t *reply)
     return failed ? NULL : "outcome";
 }
 
-static const char *stats_flaw(const json_t *reply)
+/* --- the numbers of a reply --- */
+
+/* The numbers that are left to be read. */
+struct reader {
+    const double *next;
+    size_t left;
+};
+
+/* NaN if there is none. */
+static double take(struct reader *reader)
 {
-    const json_t *stats = json_object_get(reply, "stats");
-#define X(member, type, most)                                                                      \
-    if (!is_integer(json_array_get(stats, STAT_##member), 0, most))                                \
-        return #member;
-    STATS(X)
-#undef X
-    if (!is_number(json_array_get(stats, STAT_bytes)))
-        return "bytes";
-    if (!is_number(json_array_get(stats, STAT_operations)))
-        return "operations";
-    return json_is_string(json_object_get(reply, "entry")) ? NULL : "entry";
+    if (reader->left == 0)
+        return NAN;
+    reader->left--;
+    return *reader->next++;
 }
 
-void gpu_reply_store_stats(const json_t *reply, struct result *result)
+static bool is_integer(double number, double least, double most)
 {
-    const json_t *stats = json_object_get(reply, "stats");
+    return number >= least && number <= most && number == floor(number);
+}
+
+static bool is_number(double number)
+{
+    return number >= 0 && isfinite(number);
+}
+
+static const char *read_durations(struct reader *reader, size_t count, struct gpu_reply *read)
+{
+    for (size_t i = 0; i < count; i++) {
+        double took_ns = take(reader);
+        if (!is_integer(took_ns, 0, MOST_INTEGER))
+            return "took_ns";
+        read->took_ns[i] = (int64_t)took_ns;
+    }
+    return NULL;
+}
+
+static const char *read_stats(struct reader *reader, struct gpu_reply *read)
+{
+    double number;
 #define X(member, type, most)                                                                      \
-    result->stats.member = (type)json_integer_value(json_array_get(stats, STAT_##member));
+    number = take(reader);                                                                         \
+    if (!is_integer(number, 0, most))                                                              \
+        return #member;                                                                            \
+    read->stats.member = (type)number;
     STATS(X)
 #undef X
-    result->bytes = json_number_value(json_array_get(stats, STAT_bytes));
-    result->operations = json_number_value(json_array_get(stats, STAT_operations));
+    read->bytes = take(reader);
+    if (!is_number(read->bytes))
+        return "bytes";
+    read->operations = take(reader);
+    return is_number(read->operations) ? NULL : "operations";
 }
 
 /* One sample is enough of a variant that is far too slow. */
-static size_t least_samples(const json_t *request, const json_t *reply)
+static size_t least_samples(const json_t *request, double single_ns)
 {
     double enough_ns = number_of(request, "enough_ns");
-    bool too_slow = enough_ns > 0 && gpu_reply_sampled(reply).single_ns > enough_ns;
+    bool too_slow = enough_ns > 0 && single_ns > enough_ns;
     return too_slow ? 1 : (size_t)gpu_reply_integer(request, "samples");
 }
 
-static const char *samples_flaw(const json_t *request, const json_t *reply)
+static const char *read_samples(struct reader *reader, const json_t *request,
+                                struct gpu_reply *read)
 {
     size_t most = (size_t)gpu_reply_integer(request, "samples");
     bool may_be_batched =
         json_is_true(json_object_get(request, "batched")) || number_of(request, "short_ns") > 0;
-    if (!gpu_reply_has_times(reply, "samples_ns", least_samples(request, reply), most))
-        return "samples_ns";
-    const json_t *sampled = json_object_get(reply, "sampled");
-    if (!is_integer(json_array_get(sampled, 0), 1, may_be_batched ? MOST_RUNS : 1))
+    double runs = take(reader);
+    if (!is_integer(runs, 1, may_be_batched ? MOST_RUNS : 1))
         return "runs";
-    if (!is_number(json_array_get(sampled, 1)))
+    read->runs = (int)runs;
+    read->single_ns = take(reader);
+    if (!is_number(read->single_ns))
         return "single_ns";
-    return is_number(json_array_get(sampled, 2)) ? NULL : "empty_batch_ns";
+    read->empty_batch_ns = take(reader);
+    if (!is_number(read->empty_batch_ns))
+        return "empty_batch_ns";
+    read->samples_ns = reader->next;
+    read->sample_count = reader->left;
+    for (size_t i = 0; i < read->sample_count; i++)
+        if (!is_number(read->samples_ns[i]) || read->samples_ns[i] == 0)
+            return "samples_ns";
+    bool fits =
+        read->sample_count >= least_samples(request, read->single_ns) && read->sample_count <= most;
+    return fits ? NULL : "samples_ns";
 }
 
-static const char *flaw_of_kind(const struct kind *kind, const json_t *request, const json_t *reply)
+static const char *read_kind(const struct kind *kind, const json_t *request, const json_t *reply,
+                             struct gpu_reply *read)
 {
     const char *flaw = NULL;
     if (strcmp(json_text_member(reply, "event"), kind->event) != 0)
         return "event";
-    if (kind->stats)
-        flaw = stats_flaw(reply);
+    figures_read(&read->figures, reply);
+    struct reader reader = {read->figures.numbers, read->figures.count};
+    flaw = read_durations(&reader, kind->durations, read);
+    if (kind->stats && flaw == NULL)
+        flaw = read_stats(&reader, read);
+    if (kind->stats && flaw == NULL) {
+        read->entry = json_string_value(json_object_get(reply, "entry"));
+        flaw = read->entry != NULL ? NULL : "entry";
+    }
     if (kind->samples && flaw == NULL)
-        flaw = samples_flaw(request, reply);
-    for (size_t i = 0; i < kind->durations && flaw == NULL; i++)
-        if (!is_integer(json_array_get(json_object_get(reply, "took_ns"), i), 0, INT64_MAX))
-            flaw = "took_ns";
+        flaw = read_samples(&reader, request, read);
     return flaw;
 }
 
-const char *gpu_reply_flaw(const json_t *request, const json_t *reply)
+const char *gpu_reply_read(struct gpu_reply *read, const json_t *request, const json_t *reply)
 {
+    *read = (struct gpu_reply){.figures = read->figures};
     if (gpu_reply_failed(reply))
         return failure_flaw(reply);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(json_text_member(request, "do"), kinds[i].request) == 0)
-            return flaw_of_kind(&kinds[i], request, reply);
+            return read_kind(&kinds[i], request, reply, read);
     return "event";
+}
+
+void gpu_reply_store_stats(const struct gpu_reply *read, struct result *result)
+{
+#define X(member, type, most) result->stats.member = read->stats.member;
+    STATS(X)
+#undef X
+    result->bytes = read->bytes;
+    result->operations = read->operations;
 }

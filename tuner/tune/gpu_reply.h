@@ -6,6 +6,7 @@
 #ifndef AUTOTUNE_GPU_REPLY_H
 #define AUTOTUNE_GPU_REPLY_H
 
+#include "base/figures.h"
 #include "record/study.h"
 
 #include <jansson.h>
@@ -13,8 +14,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What of `reply` an answer to `request` cannot have as it is, by its name; NULL if there is nothing. */
-const char *gpu_reply_flaw(const json_t *request, const json_t *reply);
+/* What took how long: of a verification, the run alone. */
+enum gpu_duration {
+    GPU_TOOK_RUN,
+    GPU_TOOK_LOAD,
+    GPU_TOOK_MEASURE,
+    GPU_TOOK_AGAIN, /* to verify after sampling */
+    GPU_DURATIONS
+};
+
+/* What an answer says. Zero it first; only what its kind of answer has is set. */
+struct gpu_reply {
+    int64_t took_ns[GPU_DURATIONS];
+    const char *entry; /* of the main launch; as long as the reply */
+    struct kernel_stats stats;
+    double bytes, operations;
+    int runs;                 /* that each sample is the mean of */
+    double single_ns;         /* median of single samples */
+    double empty_batch_ns;    /* of an empty kernel in a batch; 0: not known */
+    const double *samples_ns; /* until the next answer is read */
+    size_t sample_count;
+    struct figures figures; /* of the answer; release it */
+};
+
+/* Reads a reply. Returns the name of what an answer to `request` cannot have as it is; NULL if there is
+ * nothing. */
+const char *gpu_reply_read(struct gpu_reply *read, const json_t *request, const json_t *reply);
 
 /* Whether it says that the variant failed. */
 bool gpu_reply_failed(const json_t *reply);
@@ -28,19 +53,7 @@ bool gpu_reply_has_times(const json_t *reply, const char *key, size_t least, siz
 /* Appends the times of a member to `*times_ns`. */
 void gpu_reply_append_times(const json_t *reply, const char *key, double **times_ns, size_t *count);
 
-/* What took how long: of a verification, the run alone. */
-enum gpu_duration { GPU_TOOK_RUN, GPU_TOOK_LOAD, GPU_TOOK_MEASURE, GPU_TOOK_AGAIN };
-int64_t gpu_reply_took_ns(const json_t *reply, enum gpu_duration which);
-
-/* How samples were taken. */
-struct gpu_sampled {
-    int runs;              /* that each is the mean of */
-    double single_ns;      /* median of single samples */
-    double empty_batch_ns; /* of an empty kernel in a batch; 0: not known */
-};
-struct gpu_sampled gpu_reply_sampled(const json_t *reply);
-
 /* Stores the kernel's statistics, bytes and operations in `result`. */
-void gpu_reply_store_stats(const json_t *reply, struct result *result);
+void gpu_reply_store_stats(const struct gpu_reply *read, struct result *result);
 
 #endif

@@ -508,7 +508,7 @@ static void wrong_stats_are_a_fault(void **state)
     (void)state;
     const char *const describers[] = {"load", "trial"};
     for (size_t i = 0; i < 2; i++) {
-        assert_lie(describers[i], "without stats", "registers");
+        assert_lie(describers[i], "put stats 0 null", "registers");
         assert_lie(describers[i], "put stats 0 -1", "registers");
         assert_lie(describers[i], "put stats 0 4294967296", "registers");
         assert_lie(describers[i], "put stats 5 \"many\"", "grid_blocks");

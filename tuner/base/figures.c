@@ -1,0 +1,81 @@
+#include "base/figures.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER_BYTES = 32 };
+
+void figures_release(struct figures *figures)
+{
+    free(figures->numbers);
+    *figures = (struct figures){0};
+}
+
+/* --- writing --- */
+
+/* Returns where the text ends. autotune keeps the C locale, so that a point is a point. */
+static char *write_number(char *text, const json_t *number)
+{
+    if (json_is_integer(number))
+        return text + snprintf(text, NUMBER_BYTES, "%" JSON_INTEGER_FORMAT " ",
+                               json_integer_value(number));
+    if (json_is_real(number))
+        return text + snprintf(text, NUMBER_BYTES, "%.17g ", json_real_value(number));
+    return stpcpy(text, "nan ");
+}
+
+void figures_fold(json_t *reply)
+{
+    static const char *const lists[] = {"took_ns", "stats", "sampled", "samples_ns"};
+    enum { LISTS = sizeof lists / sizeof *lists };
+    size_t count = 0;
+    size_t index;
+    json_t *number;
+    for (size_t i = 0; i < LISTS; i++)
+        count += json_array_size(json_object_get(reply, lists[i]));
+    if (count == 0)
+        return;
+    char *text = alloc_zeroed(count, NUMBER_BYTES);
+    char *end = text;
+    for (size_t i = 0; i < LISTS; i++) {
+        json_array_foreach(json_object_get(reply, lists[i]), index, number)
+        {
+            end = write_number(end, number);
+        }
+        (void)json_object_del(reply, lists[i]);
+    }
+    end[-1] = '\0';
+    json_object_set_new(reply, "figures", json_string(text));
+    free(text);
+}
+
+/* --- reading --- */
+
+static void append(struct figures *figures, double number)
+{
+    if (figures->count == figures->capacity) {
+        figures->capacity = figures->capacity > 0 ? 2 * figures->capacity : 32;
+        figures->numbers =
+            alloc_resize(figures->numbers, figures->capacity, sizeof *figures->numbers);
+    }
+    figures->numbers[figures->count++] = number;
+}
+
+void figures_read(struct figures *figures, const json_t *reply)
+{
+    const char *text = json_string_value(json_object_get(reply, "figures"));
+    figures->count = 0;
+    while (text != NULL && *text != '\0') {
+        char *end;
+        double number = strtod(text, &end);
+        bool good = end != text && (*end == ' ' || *end == '\0');
+        append(figures, good ? number : NAN);
+        text = strchr(good ? end : text, ' ');
+        text += text != NULL;
+    }
+}

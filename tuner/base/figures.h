@@ -1,0 +1,28 @@
+/*
+ * The numbers of a device worker's reply about a variant. The coordinator reads thousands of such replies
+ * a second, so they travel as one text, "figures", which takes a fifth of the time that lists take to
+ * read.
+ */
+#ifndef AUTOTUNE_FIGURES_H
+#define AUTOTUNE_FIGURES_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* Zeroed has none. */
+struct figures {
+    double *numbers; /* what is not a number is NaN */
+    size_t count;
+    size_t capacity;
+};
+
+void figures_release(struct figures *figures);
+
+/* Replaces the lists "took_ns", "stats", "sampled" and "samples_ns" of a reply, or those that it has, by
+ * "figures": their numbers in this order, separated by blanks. */
+void figures_fold(json_t *reply);
+
+/* Reads the numbers of a reply, which may have none. */
+void figures_read(struct figures *figures, const json_t *reply);
+
+#endif
