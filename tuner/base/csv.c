@@ -33,7 +33,8 @@ void csv_text(FILE *stream, const char *text)
         return;
     const char *mark = is_formula(text) ? "'" : "";
     if (strpbrk(text, ",\"\r\n") == NULL) {
-        fprintf(stream, "%s%s", mark, text);
+        fputs(mark, stream);
+        fputs(text, stream);
         return;
     }
     fprintf(stream, "\"%s", mark);

@@ -18,23 +18,26 @@ void event_loop_release(struct event_loop *loop)
 
 void event_loop_add(struct event_loop *loop, struct event_source *source)
 {
+    source->place = loop->count;
     *ARRAY_APPEND(loop->sources, loop->count) = source;
 }
 
 void event_loop_remove(struct event_loop *loop, const struct event_source *source)
 {
-    for (size_t i = 0; i < loop->count; i++)
-        if (loop->sources[i] == source)
-            loop->sources[i] = NULL;
+    if (source->place < loop->count && loop->sources[source->place] == source)
+        loop->sources[source->place] = NULL;
 }
 
 /* Closes the gaps that removed sources left. */
 static void compact(struct event_loop *loop)
 {
     size_t count = 0;
-    for (size_t i = 0; i < loop->count; i++)
-        if (loop->sources[i] != NULL)
-            loop->sources[count++] = loop->sources[i];
+    for (size_t i = 0; i < loop->count; i++) {
+        if (loop->sources[i] == NULL)
+            continue;
+        loop->sources[i]->place = count;
+        loop->sources[count++] = loop->sources[i];
+    }
     loop->count = count;
 }
 

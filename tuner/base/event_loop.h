@@ -40,6 +40,7 @@ struct event_source {
     int (*readable)(struct event_source *source, struct error *error);
     /* the deadline has passed, and there is nothing to read */
     int (*expired)(struct event_source *source, struct error *error);
+    size_t place; /* in the loop, which sets it */
 };
 
 struct task_stack;

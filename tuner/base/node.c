@@ -25,6 +25,7 @@ struct nodes {
     size_t count;
     struct node_worker **workers; /* by their id; NULL: forgotten */
     size_t worker_count;
+    char packet[PACKET_BYTES]; /* that is being received */
 };
 
 /* --- packets --- */
@@ -82,10 +83,8 @@ static json_t *receive(struct nodes *nodes, int timeout_ms)
     struct pollfd readable = {.fd = nodes->socket, .events = POLLIN};
     if (nodes->socket < 0 || poll(&readable, 1, timeout_ms) != 1)
         return NULL;
-    char *bytes = alloc_resize(NULL, PACKET_BYTES, 1);
-    ssize_t count = recv(nodes->socket, bytes, PACKET_BYTES, MSG_DONTWAIT);
-    json_t *packet = count > 0 ? json_loadb(bytes, (size_t)count, 0, NULL) : NULL;
-    free(bytes);
+    ssize_t count = recv(nodes->socket, nodes->packet, PACKET_BYTES, MSG_DONTWAIT);
+    json_t *packet = count > 0 ? json_loadb(nodes->packet, (size_t)count, 0, NULL) : NULL;
     if (count == 0) {
         for (size_t i = 1; i < nodes->count; i++)
             lose(nodes, &nodes->list[i]);

@@ -1,6 +1,7 @@
 #include "compile/cubin_cache.h"
 
 #include "base/alloc.h"
+#include "base/figures.h"
 #include "base/json_text.h"
 #include "base/write_file.h"
 #include "record/instruction_kinds.h"
@@ -27,15 +28,20 @@ enum { LINE_START_BYTES = sizeof line_start - 1, HASH_DIGITS = HASH_BYTES - 1 };
 
 enum { USE_RESOLUTION_S = 60 * 60, ENTRY_BYTES_MAX = 512 << 20 };
 
+#define MOST_BYTES (1L << 53) /* exact as a double, like all below it */
+
 /* X(member of struct compiled_kernel, its type, its most), in the order of a kernel's "figures" */
 #define KERNEL_FIGURES(X)                                                                          \
     X(registers, int, INT_MAX)                                                                     \
-    X(spill_store_bytes, long, LONG_MAX)                                                           \
-    X(spill_load_bytes, long, LONG_MAX)                                                            \
-    X(stack_bytes, long, LONG_MAX)                                                                 \
-    X(shared_bytes, long, LONG_MAX)                                                                \
+    X(spill_store_bytes, long, MOST_BYTES)                                                         \
+    X(spill_load_bytes, long, MOST_BYTES)                                                          \
+    X(stack_bytes, long, MOST_BYTES)                                                               \
+    X(shared_bytes, long, MOST_BYTES)                                                              \
     X(barriers, int, INT_MAX)                                                                      \
     X(max_threads_per_block, int, INT_MAX)
+#define X(member, type, most) +1
+enum { KERNEL_FIGURE_COUNT = 0 KERNEL_FIGURES(X) };
+#undef X
 
 /* An entry that lies under another's name is damaged, too. */
 static void hash_line(const char *path, const char *rest, size_t length, char digits[HASH_BYTES])
@@ -138,15 +144,11 @@ static json_t *parse_line(const char *path, const char *line, size_t length)
     return json_loadb(line, length, 0, NULL);
 }
 
-static bool is_integer(const json_t *integer, long long most, long long *value)
-{
-    *value = json_integer_value(integer);
-    return json_is_integer(integer) && *value >= 0 && *value <= most;
-}
-
 static bool read_integer(const json_t *object, const char *member, long long most, long long *value)
 {
-    return is_integer(json_object_get(object, member), most, value);
+    const json_t *integer = json_object_get(object, member);
+    *value = json_integer_value(integer);
+    return json_is_integer(integer) && *value >= 0 && *value <= most;
 }
 
 /* The numbers of instructions; NULL if they are not in the entry, or an older autotune counted. */
@@ -169,15 +171,16 @@ static bool read_kernel(const json_t *object, struct compiled_kernel *kernel)
     const char *symbol = json_string_value(json_object_get(object, "symbol"));
     kernel->entry = alloc_string(entry);
     kernel->symbol = alloc_string(symbol);
-    const json_t *figures = json_object_get(object, "figures");
-    bool good = entry != NULL;
+    struct figures figures = {0};
     size_t next = 0;
-    long long value = 0;
+    figures_read(&figures, object);
+    bool good = entry != NULL && figures.count == KERNEL_FIGURE_COUNT;
 #define X(member, type, most)                                                                      \
-    good = good && is_integer(json_array_get(figures, next++), most, &value);                      \
-    kernel->member = (type)value;
+    good = good && figures.numbers[next] >= 0 && figures.numbers[next] <= (double)(most);          \
+    kernel->member = good ? (type)figures.numbers[next++] : 0;
     KERNEL_FIGURES(X)
 #undef X
+    figures_release(&figures);
     kernel->instructions = read_instructions(object);
     return good;
 }
@@ -306,7 +309,8 @@ static json_t *kernel_to_json(const struct compiled_kernel *kernel)
 #define X(member, type, most) json_array_append_new(figures, json_integer(kernel->member));
     KERNEL_FIGURES(X)
 #undef X
-    json_object_set_new(object, "figures", figures);
+    json_object_set_new(object, "stats", figures);
+    figures_fold(object);
     if (kernel->instructions == NULL)
         return object;
     json_t *numbers = json_array();

@@ -58,6 +58,31 @@ size_t study_gpus_find(const struct study_gpu *gpus, size_t count, const char *u
     return i;
 }
 
+static int compare_uuids(const void *left, const void *right)
+{
+    const struct study_gpu *a = left;
+    const struct study_gpu *b = right;
+    return strcmp(a->uuid, b->uuid);
+}
+
+struct study_gpu *study_gpus_sort(const struct study_gpu *gpus, size_t count)
+{
+    struct study_gpu *sorted = alloc_zeroed(count, sizeof *sorted);
+    if (count > 0) {
+        memcpy(sorted, gpus, count * sizeof *sorted);
+        qsort(sorted, count, sizeof *sorted, compare_uuids);
+    }
+    return sorted;
+}
+
+const struct study_gpu *study_gpus_search(const struct study_gpu *sorted, size_t count,
+                                          const char *uuid)
+{
+    struct study_gpu wanted = {0};
+    (void)snprintf(wanted.uuid, sizeof wanted.uuid, "%s", uuid);
+    return bsearch(&wanted, sorted, count, sizeof *sorted, compare_uuids);
+}
+
 void study_gpu_compare(struct study_gpu *gpu, const double *ratios, size_t count)
 {
     gpu->compared = count;

@@ -33,6 +33,11 @@ struct study_gpu *study_gpus_from_json(const json_t *json, size_t *count);
 /* The place of the GPU with that UUID; `count`: it is not among them. */
 size_t study_gpus_find(const struct study_gpu *gpus, size_t count, const char *uuid);
 
+/* The same for many UUIDs: a new array, by UUID, and the GPU with that UUID in it or NULL. */
+struct study_gpu *study_gpus_sort(const struct study_gpu *gpus, size_t count);
+const struct study_gpu *study_gpus_search(const struct study_gpu *sorted, size_t count,
+                                          const char *uuid);
+
 /* Sets what `count` variants say that were timed on this GPU and on the first: `ratios` are its times
  * over the first's. */
 void study_gpu_compare(struct study_gpu *gpu, const double *ratios, size_t count);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_measured(const struct result *result)
@@ -10,11 +11,13 @@ static bool is_measured(const struct result *result)
     return result->outcome == OUTCOME_MEASURED && result->gpu[0] != '\0';
 }
 
-/* Whether times of that GPU can be compared, or it turned out that they cannot. */
-static bool is_settled(const struct team *team, const struct study *study, const char *uuid)
+/* Whether times of that GPU can be compared, or it turned out that they cannot. `gpus` are the study's,
+ * sorted. */
+static bool is_settled(const struct team *team, const struct study_gpu *gpus, size_t count,
+                       const char *uuid)
 {
-    size_t place = study_gpus_find(study->gpus, study->gpu_count, uuid);
-    if (place < study->gpu_count && study->gpus[place].ratio > 0)
+    const struct study_gpu *gpu = study_gpus_search(gpus, count, uuid);
+    if (gpu != NULL && gpu->ratio > 0)
         return true;
     for (size_t i = 0; i < team->earlier_count; i++)
         if (strcmp(team->earlier[i].gpu.uuid, uuid) == 0)
@@ -39,16 +42,18 @@ static void add(struct earlier_times *times, const struct result *result, size_t
 bool earlier_gpus_next(const struct team *team, const struct study *study,
                        struct earlier_times *times)
 {
+    struct study_gpu *gpus = study_gpus_sort(study->gpus, study->gpu_count);
     *times = (struct earlier_times){0};
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
         if (!is_measured(result))
             continue;
-        if (times->count == 0 && !is_settled(team, study, result->gpu))
+        if (times->count == 0 && !is_settled(team, gpus, study->gpu_count, result->gpu))
             (void)snprintf(times->uuid, sizeof times->uuid, "%s", result->gpu);
         if (strcmp(times->uuid, result->gpu) == 0)
             add(times, result, i);
     }
+    free(gpus);
     return times->count > 0;
 }
 

@@ -40,31 +40,11 @@ struct contender tuning_contender(const struct result *result, size_t order)
                               .order = order};
 }
 
-static int compare_uuids(const void *left, const void *right)
-{
-    const struct study_gpu *a = left;
-    const struct study_gpu *b = right;
-    return strcmp(a->uuid, b->uuid);
-}
-
-/* The study's GPUs by their UUIDs, so that one of a thousand is found fast; a new array. */
-static struct study_gpu *sort_gpus(const struct study *study)
-{
-    struct study_gpu *gpus = alloc_zeroed(study->gpu_count, sizeof *gpus);
-    if (study->gpu_count > 0) {
-        memcpy(gpus, study->gpus, study->gpu_count * sizeof *gpus);
-        qsort(gpus, study->gpu_count, sizeof *gpus, compare_uuids);
-    }
-    return gpus;
-}
-
 /* A result's samples, as if the first GPU had taken them; a new array. */
 static double *scale(const struct study_gpu *gpus, size_t gpu_count, const struct result *result)
 {
-    struct study_gpu wanted = {0};
     double *scaled_ns = alloc_zeroed(result->sample_count, sizeof *scaled_ns);
-    (void)snprintf(wanted.uuid, sizeof wanted.uuid, "%s", result->gpu);
-    const struct study_gpu *gpu = bsearch(&wanted, gpus, gpu_count, sizeof *gpus, compare_uuids);
+    const struct study_gpu *gpu = study_gpus_search(gpus, gpu_count, result->gpu);
     double ratio = gpu != NULL ? study_gpus_ratio(gpu, 1, result->gpu) : 1;
     for (size_t i = 0; i < result->sample_count; i++)
         scaled_ns[i] = result->samples_ns[i] / ratio;
@@ -78,7 +58,7 @@ bool *tuning_choose(const struct tuning *tuning, const struct study *study, unsi
     struct contender *contenders = alloc_zeroed(study->result_count, sizeof *contenders);
     double **scaled_ns = alloc_zeroed(study->result_count, sizeof *scaled_ns);
     bool *chosen = alloc_zeroed(study->result_count, sizeof *chosen);
-    struct study_gpu *gpus = sort_gpus(study);
+    struct study_gpu *gpus = study_gpus_sort(study->gpus, study->gpu_count);
     rules.finalists = most;
     rules.spread = study_gpus_spread(study->gpus, study->gpu_count);
     for (size_t i = 0; i < study->result_count; i++) {
