@@ -31,7 +31,7 @@
  * to whoever runs the loop. A callback that is NULL is not called.
  */
 struct event_source {
-    int descriptor;      /* read from; -1: none */
+    int descriptor;      /* read from; -1: none. Stays as it is until the source is removed */
     int64_t deadline_ns; /* on clock_ns(), or EVENT_NEVER */
     void *owner;         /* for the callbacks */
     /* before each wait: hands out work and sets the deadline */
@@ -40,7 +40,10 @@ struct event_source {
     int (*readable)(struct event_source *source, struct error *error);
     /* the deadline has passed, and there is nothing to read */
     int (*expired)(struct event_source *source, struct error *error);
-    size_t place; /* in the loop, which sets it */
+    /* the loop's: */
+    size_t place;              /* among the sources */
+    struct event_source *same; /* the next one with this descriptor */
+    bool ready;                /* in this step */
 };
 
 struct task_stack;
@@ -49,6 +52,10 @@ struct task_stack;
 struct event_loop {
     struct event_source **sources; /* NULL: removed since the last step began */
     size_t count;
+    int epoll;                     /* of their descriptors, once `watched` is not NULL */
+    struct event_source **watched; /* by descriptor: the first source that has it */
+    size_t watched_count;
+    int failure; /* errno, if a descriptor could not be watched */
     /* for task.c: */
     struct task_stack **tasks;
     size_t task_count;
