@@ -2,28 +2,10 @@
 
 #include "base/alloc.h"
 #include "record/record_database.h"
+#include "record/record_variant.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *get_text(sqlite3_stmt *statement, int column)
-{
-    return (const char *)sqlite3_column_text(statement, column);
-}
-
-static void get_string(sqlite3_stmt *statement, int column, char *buffer, size_t size)
-{
-    const char *text = get_text(statement, column);
-    (void)snprintf(buffer, size, "%s", text != NULL ? text : "");
-}
-
-static int damaged(struct record *record, const char *what, int64_t id, struct error *error)
-{
-    return error_set_at(error, ERROR_RECORD, record->path, 0,
-                        "damaged %s in row %" PRId64 "; move the record away and tune again", what,
-                        id);
-}
 
 static bool gpu_from_text(struct gpu *gpu, const char *text)
 {
@@ -116,7 +98,7 @@ static void put_watched(struct query *query, const struct gpu_conditions *condit
 
 static void read_gpus(sqlite3_stmt *row, int column, struct study *study)
 {
-    const char *text = get_text(row, column);
+    const char *text = row_text(row, column);
     json_t *array = text != NULL ? json_loads(text, 0, NULL) : NULL;
     study->gpus = study_gpus_from_json(array, &study->gpu_count);
     json_decref(array);
@@ -125,9 +107,9 @@ static void read_gpus(sqlite3_stmt *row, int column, struct study *study)
 /* What is complete was measured then, and by that command. */
 static void take_origin(struct environment *environment, sqlite3_stmt *row)
 {
-    get_string(row, 4, environment->date, sizeof environment->date);
+    row_string(row, 4, environment->date, sizeof environment->date);
     free(environment->command);
-    environment->command = alloc_string(get_text(row, 5));
+    environment->command = alloc_string(row_text(row, 5));
 }
 
 /* Runs a statement that takes an id alone, such as one that puts checksums right. */
@@ -145,7 +127,7 @@ static int find_study(struct query *query, const struct gpu *gpu)
     int status;
     do
         status = query_step(query);
-    while (status == SQLITE_ROW && !(gpu_from_text(&measured, get_text(query->statement, 12)) &&
+    while (status == SQLITE_ROW && !(gpu_from_text(&measured, row_text(query->statement, 12)) &&
                                      gpu_alike(&measured, gpu)));
     return status;
 }
@@ -334,145 +316,14 @@ int record_finish(struct record *record, int64_t study_id, const struct study *s
     return result;
 }
 
-static void put_figures(struct query *query, const struct kernel_stats *figures)
-{
-    enum { FIGURES = 10 };
-    if (!figures->known) {
-        for (int i = 0; i < FIGURES; i++)
-            query_null(query);
-        return;
-    }
-    query_integer(query, figures->registers);
-    query_integer(query, figures->spill_bytes);
-    query_integer(query, figures->stack_bytes);
-    query_integer(query, figures->static_shared_bytes);
-    query_integer(query, figures->dynamic_shared_bytes);
-    query_integer(query, figures->block_threads);
-    query_integer(query, figures->grid_blocks);
-    query_integer(query, figures->blocks_per_sm);
-    query_real(query, figures->occupancy);
-    query_integer(query, figures->limiters);
-}
-
-static void put_summary(struct query *query, const struct summary *time)
-{
-    const double figures[] = {time->median_ns, time->low_ns, time->high_ns, time->minimum_ns,
-                              time->relative_iqr};
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-        if (time->count > 0)
-            query_real(query, figures[i]);
-        else
-            query_null(query);
-    }
-    query_integer(query, (int64_t)time->count);
-}
-
-/* A limit that was missed, or a time that is known. */
-static void put_if_any(struct query *query, double real)
-{
-    if (real > 0)
-        query_real(query, real);
-    else
-        query_null(query);
-}
-
-static void put_outcome(struct query *query, const struct result *result)
-{
-    query_text(query, outcome_name(result->outcome));
-    query_text(query, result->reason);
-    put_if_any(query, result->limit_s);
-    if (result->limit_mb > 0)
-        query_integer(query, result->limit_mb);
-    else
-        query_null(query);
-}
-
-/* A JSON array, a new string; NULL: there are none. */
-static char *samples_text(const struct result *result)
-{
-    if (result->sample_count == 0)
-        return NULL;
-    enum { SAMPLE_BYTES = 32 };
-    char *text = alloc_zeroed(result->sample_count, SAMPLE_BYTES);
-    char *end = text;
-    for (size_t i = 0; i < result->sample_count; i++)
-        end += snprintf(end, SAMPLE_BYTES, "%c%.17g", i == 0 ? '[' : ',', result->samples_ns[i]);
-    (void)stpcpy(end, "]");
-    return text;
-}
-
-/* Stores the variant in a new row `id` or, if it has one, in that. `samples` live until the end. */
-static int put_variant(struct record *record, int64_t study_id, const struct result *result,
-                       const char *phase, const char *parameters, const char *samples, int64_t id,
-                       struct error *error)
-{
-    bool finals = strcmp(phase, "finals") == 0;
-    struct query query = query_begin(record, STATEMENT_PUT_VARIANT);
-    query_hash(&query);
-    query_integer(&query, id);
-    query_integer(&query, study_id);
-    query_text(&query, parameters);
-    put_outcome(&query, result);
-    query_text(&query, phase);
-    query_text(&query, result->gpu);
-    query_text(&query, result->gpu);
-    put_summary(&query, &result->time);
-    query_integer(&query, result->runs);
-    query_real(&query, result->bytes);
-    query_real(&query, result->operations);
-    put_figures(&query, &result->stats);
-    query_integer(&query, result->finalist);
-    query_integer(&query, result->tied);
-    query_text(&query, result->run_hash);
-    put_if_any(&query, result->seen_s);
-    query_integer(&query, 1);
-    query_text(&query, finals ? NULL : samples);
-    query_text(&query, finals ? samples : NULL);
-    query_checksum(&query);
-    return query_run(&query, NULL, error);
-}
-
-static int seal_variant(struct record *record, int64_t study_id, const char *parameters,
-                        struct error *error)
-{
-    struct query query = query_begin(record, STATEMENT_SEAL_VARIANT);
-    query_integer(&query, study_id);
-    query_text(&query, parameters);
-    return query_run(&query, NULL, error);
-}
-
-/* Inside a transaction. `*next` is the row of the next variant that has none; 0: not known yet. */
-static int store_result(struct record *record, int64_t study_id, const struct result *result,
-                        const char *phase, int64_t *next, struct error *error)
-{
-    int status = 0;
-    if (*next == 0) {
-        struct query query = query_begin(record, STATEMENT_NEXT_VARIANT);
-        status = query_run(&query, next, error);
-    }
-    if (status != 0)
-        return status;
-    char *parameters = json_of(&result->parameters);
-    char *samples = samples_text(result);
-    sqlite3_set_last_insert_rowid(record->database, 0);
-    status = put_variant(record, study_id, result, phase, parameters, samples, *next, error);
-    if (status == 0 && sqlite3_last_insert_rowid(record->database) != 0)
-        ++*next;
-    else if (status == 0) /* its row keeps what the phase does not replace */
-        status = seal_variant(record, study_id, parameters, error);
-    free(samples);
-    free(parameters);
-    return status;
-}
-
 int record_result(struct record *record, int64_t study_id, const struct result *result,
                   const char *phase, struct error *error)
 {
     int64_t next = 0;
     int status = record_start(record, error);
     if (status == 0)
-        status =
-            record_end(record, store_result(record, study_id, result, phase, &next, error), error);
+        status = record_end(
+            record, record_variant_put(record, study_id, result, phase, &next, error), error);
     return status;
 }
 
@@ -484,7 +335,8 @@ int record_results(struct record *record, int64_t study_id, const struct result 
     if (status != 0)
         return status;
     for (size_t i = 0; i < count && status == 0; i++)
-        status = store_result(record, study_id, &results[indices[i]], "screening", &next, error);
+        status =
+            record_variant_put(record, study_id, &results[indices[i]], "screening", &next, error);
     return record_end(record, status, error);
 }
 
@@ -515,80 +367,11 @@ int record_import(struct record *record, const struct study *study, struct error
     if (result == 0)
         result = by_id(record, STATEMENT_TAKE_TURN, id, error);
     for (size_t i = 0; i < study->result_count && result == 0; i++)
-        result = store_result(record, id, &study->results[i], "screening", &next, error);
+        result = record_variant_put(record, id, &study->results[i], "screening", &next, error);
     if (result == 0)
         result = finish(record, id, study, error);
     free(problem);
     return record_end(record, result, error);
-}
-
-/* The samples of the phase that the variant's figures are of. */
-static bool read_samples(const char *text, struct result *result)
-{
-    size_t index;
-    json_t *sample;
-    json_t *array = text != NULL ? json_loads(text, 0, NULL) : NULL;
-    bool good = text == NULL || json_is_array(array);
-    json_array_foreach(array, index, sample)
-    {
-        *ARRAY_APPEND(result->samples_ns, result->sample_count) = json_number_value(sample);
-    }
-    json_decref(array);
-    return good;
-}
-
-static void read_figures(sqlite3_stmt *row, int column, struct kernel_stats *figures)
-{
-    if (sqlite3_column_type(row, column) == SQLITE_NULL)
-        return;
-    figures->known = true;
-    figures->registers = sqlite3_column_int(row, column++);
-    figures->spill_bytes = sqlite3_column_int64(row, column++);
-    figures->stack_bytes = sqlite3_column_int64(row, column++);
-    figures->static_shared_bytes = sqlite3_column_int64(row, column++);
-    figures->dynamic_shared_bytes = sqlite3_column_int64(row, column++);
-    figures->block_threads = sqlite3_column_int(row, column++);
-    figures->grid_blocks = sqlite3_column_int64(row, column++);
-    figures->blocks_per_sm = sqlite3_column_int(row, column++);
-    figures->occupancy = sqlite3_column_double(row, column++);
-    figures->limiters = (unsigned)sqlite3_column_int64(row, column);
-}
-
-static void read_summary(sqlite3_stmt *row, int column, struct summary *time)
-{
-    time->median_ns = sqlite3_column_double(row, column++);
-    time->low_ns = sqlite3_column_double(row, column++);
-    time->high_ns = sqlite3_column_double(row, column++);
-    time->minimum_ns = sqlite3_column_double(row, column++);
-    time->relative_iqr = sqlite3_column_double(row, column++);
-    time->count = (size_t)sqlite3_column_int64(row, column);
-}
-
-static int read_result(struct record *record, sqlite3_stmt *row, struct result *result,
-                       struct error *error)
-{
-    int64_t id = sqlite3_column_int64(row, 0);
-    if (!bindings_from_text(&result->parameters, get_text(row, 1)))
-        return damaged(record, "parameters", id, error);
-    int outcome = outcome_from_name(get_text(row, 2));
-    if (outcome < 0)
-        return damaged(record, "outcome", id, error);
-    result->outcome = (enum outcome)outcome;
-    result->reason = alloc_string(get_text(row, 3));
-    read_summary(row, 5, &result->time);
-    result->bytes = sqlite3_column_double(row, 11);
-    result->operations = sqlite3_column_double(row, 12);
-    result->finalist = sqlite3_column_int(row, 13) != 0;
-    result->tied = sqlite3_column_int(row, 14) != 0;
-    result->runs = sqlite3_column_int(row, 15);
-    read_figures(row, 16, &result->stats);
-    result->judged = sqlite3_column_int(row, 26) != 0;
-    result->limit_s = sqlite3_column_double(row, 27);
-    get_string(row, 28, result->run_hash, sizeof result->run_hash);
-    result->seen_s = sqlite3_column_double(row, 29);
-    get_string(row, 30, result->gpu, sizeof result->gpu);
-    result->limit_mb = sqlite3_column_int(row, 31);
-    return read_samples(get_text(row, 32), result) ? 0 : damaged(record, "samples", id, error);
 }
 
 /* Adds the stored results of a study; `winner` is the winner's row, 0 where there is none. */
@@ -605,8 +388,8 @@ static int read_results(struct record *record, int64_t id, bool judged_only, int
             study->has_winner = true;
             study->winner = study->result_count;
         }
-        result = read_result(record, query.statement,
-                             ARRAY_APPEND(study->results, study->result_count), error);
+        result = record_variant_read(record, query.statement,
+                                     ARRAY_APPEND(study->results, study->result_count), error);
     }
     query_end(&query);
     return result != 0 || status == SQLITE_DONE ? result : record_failed(record, error);
@@ -617,28 +400,28 @@ static int read_study(struct record *record, sqlite3_stmt *row, struct study *st
 {
     struct environment *environment = &study->environment;
     int64_t id = sqlite3_column_int64(row, 0);
-    study->kernel = alloc_string(get_text(row, 1));
-    if (!bindings_from_text(&study->problem, get_text(row, 2)))
-        return damaged(record, "problem", id, error);
-    environment->static_mode = strcmp(get_text(row, 5), "static") == 0;
-    get_string(row, 6, study->cache, sizeof study->cache);
-    study->template_hash = alloc_string(get_text(row, 7));
-    get_string(row, 9, environment->nvrtc, sizeof environment->nvrtc);
-    study->template_name = alloc_string(get_text(row, 10));
-    study->description = alloc_string(get_text(row, 11));
-    get_string(row, 12, environment->autotune, sizeof environment->autotune);
-    get_string(row, 13, environment->host, sizeof environment->host);
-    get_string(row, 14, environment->date, sizeof environment->date);
-    environment->command = alloc_string(get_text(row, 15));
-    if (!gpu_from_text(&environment->gpu, get_text(row, 16)))
-        return damaged(record, "GPU", id, error);
+    study->kernel = alloc_string(row_text(row, 1));
+    if (!bindings_from_text(&study->problem, row_text(row, 2)))
+        return record_damaged(record, "problem", id, error);
+    environment->static_mode = strcmp(row_text(row, 5), "static") == 0;
+    row_string(row, 6, study->cache, sizeof study->cache);
+    study->template_hash = alloc_string(row_text(row, 7));
+    row_string(row, 9, environment->nvrtc, sizeof environment->nvrtc);
+    study->template_name = alloc_string(row_text(row, 10));
+    study->description = alloc_string(row_text(row, 11));
+    row_string(row, 12, environment->autotune, sizeof environment->autotune);
+    row_string(row, 13, environment->host, sizeof environment->host);
+    row_string(row, 14, environment->date, sizeof environment->date);
+    environment->command = alloc_string(row_text(row, 15));
+    if (!gpu_from_text(&environment->gpu, row_text(row, 16)))
+        return record_damaged(record, "GPU", id, error);
     study->points = (uint64_t)sqlite3_column_int64(row, 17);
     study->rejected = (uint64_t)sqlite3_column_int64(row, 18);
     study->empty_kernel_ns = sqlite3_column_double(row, 19);
     study->complete = sqlite3_column_int(row, 20) != 0;
     read_conditions(row, 22, &study->conditions);
     study->empty_batch_ns = sqlite3_column_double(row, 26);
-    get_string(row, 27, environment->tool, sizeof environment->tool);
+    row_string(row, 27, environment->tool, sizeof environment->tool);
     study->rejected_estimated = sqlite3_column_int(row, 28) != 0;
     read_gpus(row, 29, study);
     /* a verdict is shown with the variants that it is on */

@@ -2,7 +2,9 @@
 
 #include "base/interrupt.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,6 +159,24 @@ int record_end(struct record *record, int result, struct error *error)
     if (result != 0 && !sqlite3_get_autocommit(record->database))
         (void)sqlite3_exec(record->database, "ROLLBACK", NULL, NULL, NULL);
     return result;
+}
+
+const char *row_text(sqlite3_stmt *statement, int column)
+{
+    return (const char *)sqlite3_column_text(statement, column);
+}
+
+void row_string(sqlite3_stmt *statement, int column, char *buffer, size_t size)
+{
+    const char *text = row_text(statement, column);
+    (void)snprintf(buffer, size, "%s", text != NULL ? text : "");
+}
+
+int record_damaged(struct record *record, const char *what, int64_t id, struct error *error)
+{
+    return error_set_at(error, ERROR_RECORD, record->path, 0,
+                        "damaged %s in row %" PRId64 "; move the record away and tune again", what,
+                        id);
 }
 
 char *json_of(const struct bindings *bindings)

@@ -12,6 +12,7 @@
 
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct record {
@@ -58,6 +59,13 @@ int query_run(struct query *query, int64_t *id, struct error *error);
 
 /* ERROR_RECORD with the file's name and SQLite's last message. */
 int record_failed(struct record *record, struct error *error);
+
+/* ERROR_RECORD that names `what` is damaged in row `id`. */
+int record_damaged(struct record *record, const char *what, int64_t id, struct error *error);
+
+/* A column's text: until the next step, NULL if it has none; or as much of it as fits. */
+const char *row_text(sqlite3_stmt *statement, int column);
+void row_string(sqlite3_stmt *statement, int column, char *buffer, size_t size);
 
 /* A transaction that writes. record_end() commits it, or rolls it back if `result` is a failure or
  * the commit fails; it returns that failure. */

@@ -319,6 +319,65 @@ static void one_takes_the_place_of_another(void **state)
     assert_int_equal(fixture->readers[2].reads, 1);
 }
 
+static void two_may_wait_for_the_same(void **state)
+{
+    struct fixture *fixture = *state;
+    struct reader *second = &fixture->readers[1];
+    int own = second->source.descriptor;
+    second->source.descriptor = fixture->readers[0].source.descriptor;
+    add_all(fixture);
+    feed(&fixture->readers[0]);
+    feed(&fixture->readers[0]);
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(fixture->readers[0].reads, 1);
+    assert_int_equal(second->reads, 1);
+    event_loop_remove(&fixture->loop, &fixture->readers[0].source);
+    feed(&fixture->readers[0]);
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(fixture->readers[0].reads, 1);
+    assert_int_equal(second->reads, 2);
+    event_loop_remove(&fixture->loop, &second->source);
+    second->source.descriptor = own;
+}
+
+/* A source whose descriptor is closed before it is removed, and another that gets the same number. */
+static void a_descriptor_s_number_may_be_used_again(void **state)
+{
+    struct fixture *fixture = *state;
+    struct reader *old = &fixture->readers[0];
+    struct reader *new = &fixture->readers[1];
+    int number = old->source.descriptor;
+    event_loop_add(&fixture->loop, &old->source);
+    (void)close(number);
+    assert_int_equal(dup2(new->source.descriptor, number), number);
+    (void)close(new->source.descriptor);
+    new->source.descriptor = number;
+    event_loop_add(&fixture->loop, &new->source);
+    event_loop_remove(&fixture->loop, &old->source);
+    old->source.descriptor = -1;
+    feed(new);
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(old->reads, 0);
+    assert_int_equal(new->reads, 1);
+}
+
+/* What nobody waits for any more does not end the sleep, and is read when somebody waits again. */
+static void what_was_removed_does_not_wake(void **state)
+{
+    struct fixture *fixture = *state;
+    struct reader *reader = &fixture->readers[0];
+    event_loop_add(&fixture->loop, &reader->source);
+    event_loop_remove(&fixture->loop, &reader->source);
+    feed(reader);
+    assert_int_equal(step(fixture), 0);
+    int64_t until = clock_ns() + 20 * MS;
+    assert_int_equal(event_loop_step(&fixture->loop, until, NULL), 0);
+    assert_true(clock_ns() >= until);
+    event_loop_add(&fixture->loop, &reader->source);
+    assert_int_equal(step(fixture), 0);
+    assert_int_equal(reader->reads, 1);
+}
+
 static int add_once(struct event_source *source, struct error *error)
 {
     struct reader *reader = source->owner;
@@ -484,6 +543,9 @@ int main(void)
         LOOP_TEST(a_source_removes_one_that_was_served),
         LOOP_TEST(what_is_added_is_waited_for_from_the_next_step_on),
         LOOP_TEST(one_takes_the_place_of_another),
+        LOOP_TEST(two_may_wait_for_the_same),
+        LOOP_TEST(a_descriptor_s_number_may_be_used_again),
+        LOOP_TEST(what_was_removed_does_not_wake),
         LOOP_TEST(what_prepare_adds_is_prepared_and_waited_for),
         LOOP_TEST(removing_a_stranger_changes_nothing),
         LOOP_TEST(waiting_serves_the_others),

@@ -466,6 +466,43 @@ static void test_takes_up_the_same_subject_only(void **state)
     record_close(record);
 }
 
+static void store_two(struct record *record, int64_t id, const struct study *study, size_t first)
+{
+    struct error error;
+    const size_t indices[] = {first, first + 1};
+    check(record_reopen(record, id, &error), &error);
+    check(record_results(record, id, study->results, indices, 2, &error), &error);
+}
+
+/* Two runs share a study; the variants that each judges are not those of the other. */
+static void test_a_verdict_is_not_on_the_variants_of_another_run(void **state)
+{
+    (void)state;
+    struct error error;
+    struct study study;
+    int64_t id = 0;
+    fixture_study(&study);
+    size_t whole = study.result_count;
+    struct record *one = open_record("record.sqlite");
+    struct record *other = open_record("record.sqlite");
+    struct study subject = take_up(one, &id);
+    study_release(&subject);
+    store_two(one, id, &study, 0);
+    store_two(other, id, &study, 2);
+    study.result_count = 2;
+    study.winner = 0;
+    check(record_finish(one, id, &study, &error), &error);
+    study.result_count = whole;
+    subject = take_up(other, &id);
+    assert_int_equal(subject.result_count, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(subject.results[i].judged, i < 2);
+    study_release(&subject);
+    study_release(&study);
+    record_close(one);
+    record_close(other);
+}
+
 static int64_t count_of(const char *path, const char *sql)
 {
     sqlite3 *database = NULL;
@@ -948,6 +985,7 @@ int main(void)
         SCRATCH_TEST(test_near_studies_are_of_other_problems_and_gpus),
         SCRATCH_TEST(test_takes_up_an_interrupted_study),
         SCRATCH_TEST(test_a_verdict_is_on_the_variants_that_it_judged),
+        SCRATCH_TEST(test_a_verdict_is_not_on_the_variants_of_another_run),
         SCRATCH_TEST(test_takes_up_the_same_subject_only),
         SCRATCH_TEST(test_keeps_the_samples_of_both_phases),
         SCRATCH_TEST(test_views_answer_a_users_questions),
