@@ -10,7 +10,8 @@
  * not match it is never used. The schema has a version (PRAGMA user_version); records of other
  * versions are not read.
  *
- * People query it with the sqlite3 shell: tables study, variant and sample, and two views,
+ * People query it with the sqlite3 shell: tables study and variant, and three views,
+ *     SELECT * FROM sample;        each sample of each variant
  *     SELECT * FROM best;          the winner of each study
  *     SELECT * FROM measurement;   each sample with its kernel, problem, GPU, parameters and phase
  *
@@ -75,7 +76,7 @@ int record_results(struct record *record, int64_t study_id, const struct result 
                    const size_t *indices, size_t count, struct error *error);
 
 /* Withdraws the verdict of an earlier run, which judged other variants: the study is no longer
- * complete, and no variant is judged, a finalist or tied. */
+ * complete, and no variant is judged, a finalist or tied. What is stored from now on counts as judged. */
 int record_reopen(struct record *record, int64_t study_id, struct error *error);
 
 /* Marks the study complete with its counts (points, rejected), winner and tie set, and with this
