@@ -199,7 +199,7 @@ int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *err
         status = error_set(error, ERROR_INTERRUPTED, "interrupted");
     else if (ready < 0 && errno != EINTR)
         status = error_set_errno(error, ERROR_WORKER, "cannot wait for the worker processes");
-    if (status == 0 && ready > 0)
+    if (status == 0 && ready > 0 && loop->watched != NULL)
         note_ready(loop);
     if (status == 0 && ready >= 0)
         status = serve_all(loop, count, error);
