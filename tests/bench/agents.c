@@ -314,6 +314,7 @@ int main(int argc, char **argv)
     (void)getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &files);
+    (void)setenv("CUDA_VISIBLE_DEVICES", "", 1); /* a GPU of this machine would take part */
     int64_t begin_ns = clock_ns();
     if (!write_sweep(variants) ||
         coordinator_start(&play.coordinator, argv[1], arguments, &error) != 0)
