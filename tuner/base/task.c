@@ -154,7 +154,8 @@ static void wait_for_all(struct event_loop *loop, bool woken)
     int status = event_loop_step(loop, until_ns, &error);
     for (size_t i = 0; i < loop->task_count; i++) {
         loop->tasks[i]->waited = status;
-        loop->tasks[i]->waited_error = error;
+        if (status != 0) /* large, and there may be a thousand tasks */
+            loop->tasks[i]->waited_error = error;
     }
 }
 
