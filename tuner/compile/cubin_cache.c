@@ -131,17 +131,19 @@ static int read_entry(struct entry *entry)
     return 0;
 }
 
-/* The header as an object, a new reference; NULL where a byte of the line is not as written. */
-static json_t *parse_line(const char *path, const char *line, size_t length)
+/* The header but for its first two members, as an object: a new reference; NULL where a byte of the line is
+ * not as written. */
+static json_t *parse_line(const char *path, char *line, size_t length)
 {
     const size_t rest_at = LINE_START_BYTES + HASH_DIGITS;
-    if (length <= rest_at || memcmp(line, line_start, LINE_START_BYTES) != 0)
+    if (length <= rest_at + 1 || memcmp(line, line_start, LINE_START_BYTES) != 0)
         return NULL;
     char digits[HASH_BYTES];
     hash_line(path, line + rest_at, length - rest_at, digits);
     if (memcmp(line + LINE_START_BYTES, digits, HASH_DIGITS) != 0)
         return NULL;
-    return json_loadb(line, length, 0, NULL);
+    line[rest_at + 1] = '{'; /* a comma, after the digits' quotation mark */
+    return json_loadb(line + rest_at + 1, length - rest_at - 1, 0, NULL);
 }
 
 static bool read_integer(const json_t *object, const char *member, long long most, long long *value)
