@@ -209,28 +209,30 @@ int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *err
 
 static int note_readable(struct event_source *source, struct error *error)
 {
-    bool *readable = source->owner;
+    struct event_wait *wait = source->owner;
     (void)error;
-    *readable = true;
+    wait->readable = true;
     return 0;
 }
 
 int event_loop_wait(struct event_loop *loop, int descriptor, int64_t until_ns, struct error *error)
 {
-    bool readable = false;
+    struct event_wait wait = {.until_ns = until_ns};
     int status = 0;
     struct event_source source = {.descriptor = descriptor,
                                   .deadline_ns = until_ns,
-                                  .owner = &readable,
+                                  .owner = &wait,
                                   .readable = note_readable};
     event_loop_add(loop, &source);
-    do
+    do {
+        loop->wait = &wait;
         status = event_loop_step(loop, EVENT_NEVER, error);
-    while (status == 0 && !readable && clock_ns() < until_ns);
+        loop->wait = NULL;
+    } while (status == 0 && !wait.readable && clock_ns() < until_ns);
     event_loop_remove(loop, &source);
-    if (status == 0 && !readable) /* it may have come while others were served */
-        readable = can_be_read(&source);
-    return status != 0 ? status : readable;
+    if (status == 0 && !wait.readable) /* it may have come while others were served */
+        wait.readable = can_be_read(&source);
+    return status != 0 ? status : wait.readable;
 }
 
 void event_loop_wake(struct event_loop *loop)

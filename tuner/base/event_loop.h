@@ -48,6 +48,12 @@ struct event_source {
 
 struct task_stack;
 
+/* What event_loop_wait() waits for: nothing else concerns the task that calls it. */
+struct event_wait {
+    bool readable;
+    int64_t until_ns;
+};
+
 /* Zeroed is an empty loop. */
 struct event_loop {
     struct event_source **sources; /* NULL: removed since the last step began */
@@ -60,6 +66,7 @@ struct event_loop {
     struct task_stack **tasks;
     size_t task_count;
     struct task_stack *running; /* NULL: none */
+    struct event_wait *wait;    /* of event_loop_wait(), for the step that it begins */
     /* what event_loop_step() does in a task; a pointer, so that only users of tasks need task.c */
     int (*park)(struct task_stack *running, int64_t until_ns, struct error *error);
     bool woken;  /* since the last wait: the next one ends at once */
