@@ -62,6 +62,7 @@ static bool set_targets(struct search *search, const struct tuned_configuration 
         if (value->kind == TUNED_WORD)
             continue;
         search->targets[search->target_count].at = i;
+        search->targets[search->target_count].value = wanted->items[at];
         search->targets[search->target_count++].scale = wanted->scales[at];
     }
     return given == wanted->given;
@@ -75,6 +76,16 @@ static double size_distance(const struct search *search, const struct member *me
     return distance;
 }
 
+/* Whether it was tuned for the very problem that is asked for. */
+static bool is_exact(const struct search *search, const struct member *member)
+{
+    bool exact = search->whole;
+    for (size_t i = 0; i < search->target_count && exact; i++)
+        exact = find_same_number(&member->configuration->problem[search->targets[i].at],
+                                 search->targets[i].value);
+    return exact;
+}
+
 /* Takes the group's members that are nearer than the match so far. `shared` has what they share. */
 static void consider_members(const struct search *search, const struct member *members,
                              size_t count, const struct tuned_match *shared,
@@ -84,8 +95,8 @@ static void consider_members(const struct search *search, const struct member *m
     for (size_t i = 0; i < count; i++) {
         candidate.from = members[i].configuration;
         candidate.size_distance = size_distance(search, &members[i]);
-        bool exact =
-            shared->rule == TUNED_NEAREST_SIZE && search->whole && !(candidate.size_distance > 0);
+        bool exact = shared->rule == TUNED_NEAREST_SIZE && !(candidate.size_distance > 0) &&
+                     is_exact(search, &members[i]);
         candidate.rule = exact ? TUNED_EXACT : shared->rule;
         if (candidate.rule > search->limit) {
             match->refused_gpus++;

@@ -28,6 +28,7 @@ struct search {
     struct {
         size_t at;
         double scale;
+        const struct tuned_value *value;
     } targets[TUNED_PROBLEM_VALUES];
     size_t target_count;
 };
@@ -37,6 +38,9 @@ static inline bool find_same_name(const char *a, const char *b)
 {
     return a[0] == b[0] && strcmp(a, b) == 0;
 }
+
+/* Whether two numbers are the same; s(x) cannot tell very large or very small ones apart. */
+bool find_same_number(const struct tuned_value *a, const struct tuned_value *b);
 
 /* The nearest rule by which a configuration for `tuned` may be used on `gpu`; TUNED_NEAREST_SIZE if
  * both are the same. */

@@ -14,7 +14,7 @@ static bool has_value(const struct tuned_value *value, const struct tuned_value 
 {
     if (value->kind == TUNED_WORD || wanted->kind == TUNED_WORD)
         return value->kind == wanted->kind && strcmp(value->text, wanted->text) == 0;
-    return !(value->real < wanted->real) && !(value->real > wanted->real) && !isnan(wanted->real);
+    return find_same_number(value, wanted);
 }
 
 /* False if the wanted problem is not one that the cover knows: other words, or a value that only one

@@ -68,6 +68,13 @@ bool find_is_nearer(const struct tuned_query *query, const struct tuned_match *a
     return of_cover != (b->from->cover != NULL) ? of_cover : a->from < b->from;
 }
 
+bool find_same_number(const struct tuned_value *a, const struct tuned_value *b)
+{
+    if (a->kind == TUNED_INTEGER && b->kind == TUNED_INTEGER)
+        return a->integer == b->integer;
+    return !(a->real < b->real) && !(a->real > b->real) && !isnan(a->real) && !isnan(b->real);
+}
+
 size_t find_wanted(const struct wanted *wanted, const char *name, size_t guess)
 {
     if (guess < wanted->count && find_same_name(wanted->items[guess]->name, name))

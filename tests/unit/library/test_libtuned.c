@@ -85,6 +85,31 @@ static void test_exact(void **state)
     tuned_free(table);
 }
 
+/* Numbers that are as far from all others as double precision can tell. */
+static void test_only_the_same_number_is_exact(void **state)
+{
+    (void)state;
+#define SEED(name, n) SECTION(name, HASH, "Alpha", "80", "100", "1000", "", SIZE(n), "1")
+    struct tuned_table *table =
+        load(SEED("sum 00000001", "9223372036854775807") SEED("sum 00000002", "9223372036854775806")
+                 SEED("sum 00000003", "1e-20") SEED("sum 00000004", "1e-30"));
+    struct tuned_query query = {0};
+    struct tuned_match match;
+    assert_string_equal(find(table, &alpha, INT64_MAX, NULL, &query, &match), "sum 00000001");
+    assert_int_equal(match.rule, TUNED_EXACT);
+    assert_string_equal(find(table, &alpha, INT64_MAX - 1, NULL, &query, &match), "sum 00000002");
+    assert_int_equal(match.rule, TUNED_EXACT);
+    (void)find(table, &alpha, INT64_MAX - 2, NULL, &query, &match);
+    assert_int_equal(match.rule, TUNED_NEAREST_SIZE);
+    const struct tuned_value small = tuned_real("n", 1e-30);
+    query.problem = &small;
+    query.problem_count = 1;
+    assert_int_equal(tuned_find(table, &query, &match), 0);
+    assert_int_equal(match.rule, TUNED_EXACT);
+    assert_string_equal(match.from->section, "sum 00000004");
+    tuned_free(table);
+}
+
 static void test_nearest_size_of_the_same_gpu(void **state)
 {
     (void)state;
@@ -660,6 +685,7 @@ int main(void)
         cmocka_unit_test(test_an_application_sees_that_tuning_was_interrupted),
         cmocka_unit_test(test_a_query_prefers_a_cache_state),
         cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_only_the_same_number_is_exact),
         cmocka_unit_test(test_nearest_size_of_the_same_gpu),
         cmocka_unit_test(test_nearest_gpu_of_the_same_architecture),
         cmocka_unit_test(test_a_slice_is_another_gpu),
