@@ -20,24 +20,29 @@ static bool is_valid(const struct tuned_query *query)
     return true;
 }
 
-static void want(struct wanted *wanted, const struct tuned_value *value)
+/* False if there is one of this name already. */
+static bool want(struct wanted *wanted, const struct tuned_value *value)
 {
     for (size_t i = 0; i < wanted->count; i++)
         if (find_same_name(wanted->items[i]->name, value->name))
-            return;
+            return false;
     wanted->scales[wanted->count] = value->kind == TUNED_WORD ? 0 : tuned_scale(value->real);
     wanted->items[wanted->count++] = value;
+    return true;
 }
 
-static void make_wanted(struct wanted *wanted, const struct tuned_query *query,
+/* False if the query has a value twice. */
+static bool make_wanted(struct wanted *wanted, const struct tuned_query *query,
                         const struct defaults *defaults)
 {
     wanted->count = 0;
     for (size_t i = 0; i < query->problem_count; i++)
-        want(wanted, &query->problem[i]);
+        if (!want(wanted, &query->problem[i]))
+            return false;
     wanted->given = wanted->count;
     for (size_t i = 0; defaults != NULL && i < defaults->problem.count; i++)
-        want(wanted, &defaults->problem.items[i]);
+        (void)want(wanted, &defaults->problem.items[i]);
+    return true;
 }
 
 /* Returns `fits` of a group, and sets `whole` and the targets. */
@@ -176,7 +181,8 @@ int tuned_find(const struct tuned_table *table, const struct tuned_query *query,
     search.fits = false;
     search.query = query;
     search.limit = query->limit != TUNED_NOTHING ? query->limit : TUNED_DEFAULTS;
-    make_wanted(&search.wanted, query, defaults);
+    if (!make_wanted(&search.wanted, query, defaults))
+        return TUNED_INVALID;
     for (size_t i = 0; kernel != NULL && i < kernel->group_count; i++)
         consider(&search, table, &table->groups[kernel->first_group + i], match);
     for (size_t i = 0; kernel != NULL && i < kernel->cover_count; i++)

@@ -348,6 +348,7 @@ static void test_questions_that_are_none(void **state)
     struct tuned_gpu nameless = {0};
     struct tuned_value values[TUNED_PROBLEM_VALUES + 1] = {{0}};
     struct tuned_value wordless = tuned_word("type", NULL);
+    const struct tuned_value twice[] = {tuned_integer("n", 1024), tuned_integer("n", 2048)};
     struct tuned_match match;
     const struct tuned_query queries[] = {
         {.gpu = &alpha},
@@ -357,6 +358,7 @@ static void test_questions_that_are_none(void **state)
         {.kernel = "sum", .gpu = &alpha, .problem = values, .problem_count = 1},
         {.kernel = "sum", .gpu = &alpha, .problem = &wordless, .problem_count = 1},
         {.kernel = "sum", .gpu = &alpha, .problem = values, .problem_count = 17},
+        {.kernel = "sum", .gpu = &alpha, .problem = twice, .problem_count = 2},
         {.kernel = "sum", .gpu = &alpha, .limit = (enum tuned_rule)99},
     };
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++)

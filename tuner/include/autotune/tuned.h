@@ -269,8 +269,8 @@ struct tuned_match {
  * Finds the configuration for `query`. Takes less than a microsecond if the kernel has ten
  * configurations or a cover, and at most 20 microseconds if it has 500 on 20 GPUs. Does not
  * allocate. Returns 0; TUNED_NOT_FOUND with `match->rule` TUNED_NOTHING and the counts set; or
- * TUNED_INVALID if the query has no kernel, GPU or compute capability, an unknown limit or kind, or
- * too many values.
+ * TUNED_INVALID if the query has no kernel, GPU or compute capability, an unknown limit or kind, too
+ * many values, or a value twice.
  */
 int tuned_find(const struct tuned_table *table, const struct tuned_query *query,
                struct tuned_match *match);
