@@ -3,101 +3,24 @@
 #include "base/alloc.h"
 #include "base/read_file.h"
 #include "base/suggestion.h"
+#include "template/source_lexer.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- identifiers ------------------------------------------------------------------------------ */
-
-static bool is_start(char c)
-{
-    return isalpha((unsigned char)c) || c == '_';
-}
-
-static bool is_part(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* The end of a line comment, a block comment, or NULL if `at` is not the start of one. */
-static const char *skip_comment(const char *at)
-{
-    if (strncmp(at, "/*", 2) == 0) {
-        const char *end = strstr(at + 2, "*/");
-        return end != NULL ? end + 2 : at + strlen(at);
-    }
-    if (strncmp(at, "//", 2) != 0)
-        return NULL;
-    while (*at != '\0' && *at != '\n')
-        at += *at == '\\' && at[1] != '\0' ? 2 : 1;
-    return at;
-}
-
-/* The end of a string or character; one that is not closed ends with its line. */
-static const char *skip_quoted(const char *at)
-{
-    char quote = *at++;
-    while (*at != '\0' && *at != '\n' && *at != quote)
-        at += *at == '\\' && at[1] != '\0' ? 2 : 1;
-    return *at == quote ? at + 1 : at;
-}
-
-/* The end of a raw string, R"mark( ... )mark"; `at` is its quote. */
-static const char *skip_raw(const char *at)
-{
-    size_t length = strcspn(at + 1, "(");
-    char *end = alloc_format(")%.*s\"", (int)length, at + 1);
-    const char *found = strstr(at, end);
-    at = found != NULL ? found + strlen(end) : at + strlen(at);
-    free(end);
-    return at;
-}
-
-/* The end of a number, with its suffixes and digit separators: 0x1p-3f, 1'000. */
-static const char *skip_number(const char *at)
-{
-    while (is_part(*at) || *at == '.' || (*at == '\'' && is_part(at[1])))
-        at++;
-    return at;
-}
-
-const char *macro_check_next_word(const char *text, size_t *length)
-{
-    while (*text != '\0') {
-        const char *comment = skip_comment(text);
-        if (comment != NULL) {
-            text = comment;
-        } else if (*text == '"' || *text == '\'') {
-            text = skip_quoted(text);
-        } else if (isdigit((unsigned char)*text)) {
-            text = skip_number(text);
-        } else if (is_start(*text)) {
-            *length = 1;
-            while (is_part(text[*length]))
-                ++*length;
-            if (text[*length] != '"' || text[*length - 1] != 'R')
-                return text;
-            text = skip_raw(text + *length);
-        } else {
-            text++;
-        }
-    }
-    return NULL;
-}
-
+/* Whether it is a word of the text, outside comments and strings. */
 static bool has_word(const char *text, const char *word)
 {
-    size_t length;
-    while ((text = macro_check_next_word(text, &length)) != NULL) {
-        if (strlen(word) == length && strncmp(text, word, length) == 0)
-            return true;
-        text += length;
-    }
-    return false;
+    struct source_lexer lexer;
+    enum token_kind kind;
+    bool found = false;
+    source_lexer_init(&lexer, text);
+    while (!found && (kind = source_lexer_next(&lexer)) != TOKEN_END)
+        found = kind == TOKEN_NAME && strcmp(lexer.token, word) == 0;
+    source_lexer_release(&lexer);
+    return found;
 }
-
-/* --- the check -------------------------------------------------------------------------------- */
 
 /* The source, its headers, the compiler options and the C++ names of entries. */
 struct texts {
@@ -143,12 +66,15 @@ static char *nearest_macro(const struct texts *texts, const char *macro)
 {
     char **words = NULL;
     size_t count = 0;
-    size_t length;
-    for (size_t i = 0; i < texts->count; i++)
-        for (const char *at = texts->items[i]; (at = macro_check_next_word(at, &length)) != NULL;
-             at += length)
-            if (isupper((unsigned char)*at))
-                *ARRAY_APPEND(words, count) = alloc_string_n(at, length);
+    for (size_t i = 0; i < texts->count; i++) {
+        struct source_lexer lexer;
+        enum token_kind kind;
+        source_lexer_init(&lexer, texts->items[i]);
+        while ((kind = source_lexer_next(&lexer)) != TOKEN_END)
+            if (kind == TOKEN_NAME && isupper((unsigned char)*lexer.token))
+                *ARRAY_APPEND(words, count) = alloc_string(lexer.token);
+        source_lexer_release(&lexer);
+    }
     *ARRAY_APPEND(words, count) = NULL;
     const char *nearest = suggestion_nearest(macro, (const char *const *)words);
     char *copy = nearest != NULL ? alloc_string(nearest) : NULL;

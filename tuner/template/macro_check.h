@@ -9,12 +9,6 @@
 #include "base/error.h"
 #include "template/template.h"
 
-#include <stddef.h>
-
-/* The next identifier from `text` on, outside comments and strings, with its length; NULL if there
- * is none. */
-const char *macro_check_next_word(const char *text, size_t *length);
-
 /*
  * Returns 0, or ERROR_CONFIG at the line of the first parameter whose macro neither the source nor
  * its headers nor the compiler options name. A parameter that is a word may instead occur in the
