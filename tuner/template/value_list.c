@@ -62,7 +62,7 @@ static int append_value(struct value_list *list, struct value value, const char 
                         const char *file, int line, struct error *error)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (value_equal(list->values[i], value))
+        if (value_alike(list->values[i], value))
             return fail(file, line, item, "the value is given twice; remove one", error);
     if (value.kind == VALUE_WORD) {
         char **word = ARRAY_APPEND(list->words, list->word_count);
@@ -163,7 +163,7 @@ int value_list_parse(struct value_list *list, const char *text, const char *file
 struct value value_list_add(struct value_list *list, struct value value)
 {
     size_t index = 0;
-    while (index < list->count && !value_equal(list->values[index], value))
+    while (index < list->count && !value_alike(list->values[index], value))
         index++;
     if (index == list->count)
         (void)append_value(list, value, "", "", 0, NULL);

@@ -18,7 +18,8 @@ struct value_list {
 };
 
 /* Reads `text`. Returns 0, or ERROR_CONFIG at `file` and `line`: nothing between two commas, a
- * range that ends below its start or has more than 4096 values, a value given twice. */
+ * range that ends below its start or has more than 4096 values, a value given twice (64.0 is
+ * 64). */
 int value_list_parse(struct value_list *list, const char *text, const char *file, int line,
                      struct error *error);
 

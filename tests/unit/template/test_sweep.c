@@ -408,6 +408,10 @@ static void values_that_a_parameter_has_not(void **state)
     assert_refused(scene, "[sum]\nblock_size =\n", 2, "the list of values is empty");
     assert_refused(scene, "[sum]\nblock_size = 64, 64\n", 2,
                    "'64' in a list: the value is given twice; remove one");
+    assert_refused(scene, "[sum]\nn = 64, 64.0\n", 2, /* one problem, one entry in the tuned INI */
+                   "'64.0' in a list: the value is given twice; remove one");
+    assert_refused(scene, "[sum]\n(n, value_type) = (64, float), (64.0, float)\n", 2,
+                   "'(64.0, float)' is given twice; remove one");
 }
 
 static void timeouts_that_are_refused(void **state)
