@@ -49,7 +49,7 @@ enum tuned_rule find_gpu_rule(const struct tuned_gpu *gpu, const struct tuned_gp
 double find_gpu_distance(const struct tuned_gpu *a, const struct tuned_gpu *b);
 
 /* Whether `a` is nearer than `b`, which may be no match at all. Of two equally near, a cover comes
- * first, and then the first in the table. */
+ * first, one with fewer ranges before others, and then the first in the table. */
 bool find_is_nearer(const struct tuned_query *query, const struct tuned_match *a,
                     const struct tuned_match *b);
 

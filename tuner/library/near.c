@@ -1,6 +1,7 @@
 #include "find.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 /* The distance if nothing is known: farther than between any two GPUs. */
@@ -42,6 +43,12 @@ static bool has_cache(const struct tuned_query *query, const struct tuned_match 
     return match->from->cache != NULL && strcmp(match->from->cache, wanted) == 0;
 }
 
+/* Of the match's cover; SIZE_MAX if it is from none. */
+static size_t count_ranges(const struct tuned_match *match)
+{
+    return match->from->cover != NULL ? match->from->cover->range_count : SIZE_MAX;
+}
+
 /* Outside of its range, a cover is a size among others. */
 static enum tuned_rule kind_of(enum tuned_rule rule)
 {
@@ -64,8 +71,8 @@ bool find_is_nearer(const struct tuned_query *query, const struct tuned_match *a
     bool has = has_cache(query, a);
     if (has != has_cache(query, b))
         return has;
-    bool of_cover = a->from->cover != NULL;
-    return of_cover != (b->from->cover != NULL) ? of_cover : a->from < b->from;
+    size_t ranges = count_ranges(a);
+    return ranges != count_ranges(b) ? ranges < count_ranges(b) : a->from < b->from;
 }
 
 bool find_same_number(const struct tuned_value *a, const struct tuned_value *b)

@@ -123,6 +123,29 @@ static void test_a_size_that_was_tuned_itself_comes_before_the_cover(void **stat
     tuned_free(table);
 }
 
+/* Also if the one with more ranges comes first in the file. */
+static void test_of_two_covers_the_one_with_fewer_ranges_decides(void **state)
+{
+    (void)state;
+    struct tuned_table *table = load(
+        COVER_TOP COVER_RANGE "range.batch = 1 .. 8\n" COVER_CONFIGURATIONS_2
+                              "rule.1 = 1\nmeasured.1 = n=1024 batch=1: 1, 2000.0 ns, 0.0 %\n"
+                              "[sum 0000c0e5]\nkernel = sum\ntemplate = sum\n" COVER_GPU
+                              "cover = 1\nproblem.batch = 3\n" COVER_RANGE COVER_CONFIGURATIONS_2
+                              "rule.1 = 2\n" COVER_MEASURED);
+    for (int64_t batch = 2; batch <= 3; batch++) {
+        const struct tuned_value problem[] = {tuned_integer("n", 2048), tuned_word("type", "float"),
+                                              tuned_integer("batch", batch)};
+        const struct tuned_query query = {
+            .kernel = "sum", .gpu = &alpha, .problem = problem, .problem_count = 3};
+        struct tuned_match match;
+        assert_int_equal(tuned_find(table, &query, &match), 0);
+        assert_int_equal(match.rule, TUNED_COVER);
+        assert_int_equal(tuned_integer_of(&match, "block_size", 0), batch == 3 ? 512 : 128);
+    }
+    tuned_free(table);
+}
+
 static void test_the_caller_limits_covers(void **state)
 {
     (void)state;
@@ -438,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_the_first_line_that_holds_decides),
         cmocka_unit_test(test_outside_the_range_the_nearest_measured_size_decides),
         cmocka_unit_test(test_a_size_that_was_tuned_itself_comes_before_the_cover),
+        cmocka_unit_test(test_of_two_covers_the_one_with_fewer_ranges_decides),
         cmocka_unit_test(test_the_caller_limits_covers),
         cmocka_unit_test(test_another_gpu_gets_the_cover_with_its_own_number_of_sms),
         cmocka_unit_test(test_a_cover_is_for_its_own_words_and_version),

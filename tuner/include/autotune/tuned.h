@@ -127,8 +127,9 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
  * that of the nearest measured size, whose fastest configuration is then chosen.
  *
  * The nearest GPU is chosen first, then the nearest size among its configurations, then the cache
- * state that the query prefers, then a cover, then the first in the file. On the same GPU, a cover
- * whose range has the problem comes before configurations for single problems of other sizes.
+ * state that the query prefers, then a cover, the one with the fewest ranges, then the first in the
+ * file. On the same GPU, a cover whose range has the problem comes before configurations for single
+ * problems of other sizes.
  */
 enum tuned_rule {
     TUNED_NOTHING = 0,   /* no answer */
