@@ -162,3 +162,13 @@ assert sum(result["invalidity"] == "runtime" for result in results) == 3'
     has out "did not end within 0.5 s"
     equal "$(count outcome timeout),$(count outcome duplicate)" 1,2
 }
+
+@test "a variant that a constraint ruled out is nobody's twin: others with its code and launches are run" {
+    printf '[scale]\nn = 2^12\nblock_size = 64\nmode = constrained\n' | sweep
+    autotune --config sweep.ini
+    exits 1
+    sed -i 's/^mode = .*/mode = good, constrained/' sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(column mode | paste -sd' ') $(column outcome | paste -sd' ')" "good constrained measured constraint"
+}

@@ -56,7 +56,7 @@ struct result {
     double limit_s; /* the time limit that it missed: a run that allows more tries it again. 0: its
                        outcome is final */
     int limit_mb;   /* the same for the memory that the compiler could use when it crashed */
-    char run_hash[HASH_BYTES]; /* of its machine code and launches; "": not known */
+    char run_hash[HASH_BYTES]; /* of its machine code and launches; "": not known, or not run */
     size_t twin;               /* of a duplicate: see study_link_twins() */
     struct kernel_stats stats;
     double *samples_ns; /* raw, in the order taken; from the finals if it reached them, otherwise

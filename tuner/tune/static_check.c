@@ -89,9 +89,11 @@ bool static_check_variant(struct tuning_job *job, size_t index)
     }
     note_compiled(job, NULL);
     enum outcome outcome = check_compiled(job, index, &reason);
-    if (outcome != OUTCOME_COMPILED)
-        tuning_job_conclude(job, index, outcome, error_text(&reason, text));
-    return outcome == OUTCOME_COMPILED;
+    if (outcome == OUTCOME_COMPILED)
+        return true;
+    job->study.results[index].run_hash[0] = '\0'; /* it is not run, so it is nobody's twin */
+    tuning_job_conclude(job, index, outcome, error_text(&reason, text));
+    return false;
 }
 
 /* --- a job --- */
