@@ -17,7 +17,7 @@ static int write_cubin_file(struct bundle *bundle, const char *path,
                             const struct compilation *compilation, struct error *error)
 {
     if (interrupt_requested())
-        return error_set(error, ERROR_INTERRUPTED, "interrupted; no bundle was written");
+        return error_set(error, ERROR_INTERRUPTED, "interrupted");
     char *beside = alloc_format("%s.hash", path);
     bundle_note_file(bundle, path);
     bundle_note_file(bundle, beside);

@@ -153,6 +153,8 @@ static int make_bundle(struct bundle *bundle, struct error *error)
         status = make_work_folder(bundle, error);
     if (status == 0)
         status = add_everything(bundle, error);
+    if (status == ERROR_INTERRUPTED)
+        (void)error_set(error, ERROR_INTERRUPTED, "interrupted; no bundle was written");
     if (status == 0)
         status = move_files(bundle, error);
     if (status == 0)

@@ -1,24 +1,30 @@
 /*
- * SIGINT and SIGTERM while NVRTC compiles. It handles them by ending the process with status 4, whatever the
- * program would do. Here they wait until the compiler has returned, and those that end the program make it return
- * at once (nvrtcSetFlowCallback()).
+ * SIGINT and SIGTERM while NVRTC compiles. The first compilation of a process handles them for some tens of
+ * milliseconds, by ending the process with status 4, whatever the program would do. Meanwhile they wait here; then
+ * the program has its handlers back, with the flags that NVRTC loses, and answers them while NVRTC goes on.
+ *
+ * This holds them for one thread. If NVRTC's handler runs in another one, the process ends.
  */
 #ifndef AUTOTUNE_HELD_SIGNALS_H
 #define AUTOTUNE_HELD_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
+
+enum { HELD_SIGNAL_COUNT = 2 };
 
 struct held_signals {
+    bool held;
     sigset_t previous; /* the thread's mask */
-    sigset_t fatal;    /* those of them that end the program */
+    struct sigaction actions[HELD_SIGNAL_COUNT];
 };
 
 void held_signals_begin(struct held_signals *held);
 
-/* For nvrtcSetFlowCallback(), with the struct held_signals as payload. */
-int held_signals_cancel(void *payload, void *reserved);
+/* For nvrtcSetFlowCallback(), with the struct held_signals as payload: lets the signals in as soon as NVRTC no
+ * longer handles them, and ends the compilation if the user wants to end (base/interrupt.h). */
+int held_signals_step(void *payload, void *reserved);
 
-/* What has come meanwhile, comes now. */
-void held_signals_end(const struct held_signals *held);
+void held_signals_end(struct held_signals *held);
 
 #endif

@@ -1,6 +1,7 @@
 #include "compile/nvrtc_program.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "compile/held_signals.h"
 #include "template/compiler_option.h"
 #include "template/standard_header.h"
@@ -239,7 +240,7 @@ static int compile(const struct program *program, const struct program_options *
     struct held_signals held;
     held_signals_begin(&held);
     if (program->nvrtc->SetFlowCallback != NULL)
-        (void)program->nvrtc->SetFlowCallback(program->handle, held_signals_cancel, &held);
+        (void)program->nvrtc->SetFlowCallback(program->handle, held_signals_step, &held);
     nvrtcResult result = program->nvrtc->CompileProgram(program->handle, (int)list.count,
                                                         (const char *const *)list.items);
     held_signals_end(&held);
@@ -252,6 +253,8 @@ static int compile(const struct program *program, const struct program_options *
         explain_entry(compilation);
         return 0;
     }
+    if (result != NVRTC_SUCCESS && interrupt_requested())
+        return error_set(error, ERROR_INTERRUPTED, "interrupted");
     if (result != NVRTC_SUCCESS)
         return failed(program, "nvrtcCompileProgram", result, compilation->log, error);
     int status = read_result(program, options->ptx, compilation, error);

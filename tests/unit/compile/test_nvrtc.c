@@ -1,6 +1,7 @@
 #include "compile/nvrtc.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "compile/linker.h"
 #include "template/compiler_option.h"
 
@@ -627,6 +628,76 @@ static void a_signal_is_answered_by_the_program_and_not_by_the_compiler(void **s
     }
 }
 
+static void count(int number, siginfo_t *information, void *context)
+{
+    (void)number;
+    (void)context;
+    noted = noted + (information->si_code == SI_TIMER);
+}
+
+/* The signal, once per millisecond in which this process computes. */
+static void send_often(int number)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = number};
+    const struct itimerspec often = {{0, 1000000}, {0, 1000000}};
+    timer_t timer;
+    assert_int_equal(timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer), 0);
+    assert_int_equal(timer_settime(timer, 0, &often, NULL), 0);
+}
+
+/* Whether the handler is called, and stays as it was; in a child. */
+static bool counts_while_it_compiles(int number)
+{
+    struct sigaction action = {.sa_sigaction = count, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    (void)sigaction(number, &action, NULL);
+    send_often(number);
+    struct compilation compilation =
+        compile_good("extern \"C\" __global__ void k() {}", "sm_90", NULL, 0);
+    int counted = noted;
+    compilation_release(&compilation);
+    (void)sigaction(number, NULL, &action);
+    return counted >= 2 && action.sa_sigaction == count &&
+           (action.sa_flags & (SA_SIGINFO | SA_ONSTACK | SA_RESTART)) == (SA_SIGINFO | SA_ONSTACK);
+}
+
+static void a_handler_is_called_while_the_compiler_works_and_keeps_its_flags(void **state)
+{
+    (void)state;
+    const int numbers[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        int status = 0;
+        pid_t child = fork();
+        if (child == 0)
+            _exit(counts_while_it_compiles(numbers[i]) ? 0 : 1);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+}
+
+/* In a child: the compiler's answer after Ctrl-C. */
+static int compile_after_an_interrupt(void)
+{
+    struct compilation compilation = {0};
+    struct error error;
+    interrupt_install();
+    (void)raise(SIGINT);
+    int status = nvrtc_compile(nvrtc, "kernel.cu", "extern \"C\" __global__ void k() {}", "sm_90",
+                               NULL, 0, &compilation, &error);
+    compilation_release(&compilation);
+    return status;
+}
+
+static void an_interrupted_program_is_not_kept_by_the_compiler(void **state)
+{
+    (void)state;
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(compile_after_an_interrupt() == ERROR_INTERRUPTED ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest log_tests[] = {
@@ -639,6 +710,8 @@ int main(void)
     const struct CMUnitTest library_tests[] = {
         /* first: NVRTC handles signals while a process compiles for the first time */
         cmocka_unit_test(a_signal_is_answered_by_the_program_and_not_by_the_compiler),
+        cmocka_unit_test(a_handler_is_called_while_the_compiler_works_and_keeps_its_flags),
+        cmocka_unit_test(an_interrupted_program_is_not_kept_by_the_compiler),
         /* before others: that a source was refused is remembered */
         cmocka_unit_test(kernels_that_are_not_launched_are_not_compiled),
         cmocka_unit_test(it_says_what_it_is),
