@@ -240,10 +240,11 @@ static void discard_entry(const char *path)
     free(aside);
 }
 
-/* Whether open() failed because of what is at the path: a socket, or a link to itself. */
-static bool is_no_file(int code)
+/* Whether open() failed because of what is at the path: a socket, a link to itself, or a file that may not be
+ * read. A new file would get the old one's permissions. */
+static bool is_unusable(int code)
 {
-    return code == ENXIO || code == ELOOP;
+    return code == ENXIO || code == ELOOP || code == EACCES;
 }
 
 static int read_path(const char *path, bool whole, struct compilation *compilation, bool *found,
@@ -254,7 +255,7 @@ static int read_path(const char *path, bool whole, struct compilation *compilati
     struct entry entry = {.path = path, .file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (entry.file < 0 && (errno == ENOENT || errno == ENOTDIR))
         return 0;
-    if (entry.file < 0 && is_no_file(errno)) {
+    if (entry.file < 0 && is_unusable(errno)) {
         discard_entry(path);
         return 0;
     }

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -287,6 +288,35 @@ static void what_cannot_be_an_entry_is_replaced(void **state)
     }
 }
 
+/* In a child, which is not root: the entry is compiled again, and can then be read. */
+static int replace_unreadable_entry(void)
+{
+    struct compilation written = sample();
+    struct compilation read;
+    struct error error;
+    bool found = true;
+    if (cubin_cache_read(ENTRY, &read, &found, &error) != 0 || found ||
+        cubin_cache_write(ENTRY, &written, &error) != 0 || !read_entry(&read))
+        return 1;
+    compilation_release(&read);
+    return 0;
+}
+
+static void what_may_not_be_read_is_replaced(void **state)
+{
+    (void)state;
+    enum { NOBODY = 65534 };
+    struct compilation written = sample();
+    int status = 0;
+    write_entry(&written);
+    assert_int_equal(system("chmod -R a+rwX . && chmod 000 " ENTRY), 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(geteuid() == 0 && seteuid(NOBODY) != 0 ? 2 : replace_unreadable_entry());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void every_truncation_is_noticed(void **state)
 {
     struct compilation written = sample();
@@ -396,6 +426,7 @@ int main(void)
         IN_FOLDER(what_is_not_there_is_not_found),
         IN_FOLDER(an_entry_that_cannot_be_read_is_an_error),
         IN_FOLDER(what_cannot_be_an_entry_is_replaced),
+        IN_FOLDER(what_may_not_be_read_is_replaced),
         IN_FOLDER(every_truncation_is_noticed),
         IN_FOLDER(every_flipped_bit_is_noticed),
         cmocka_unit_test(the_key_stands_for_everything_that_went_in),
