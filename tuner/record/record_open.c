@@ -341,11 +341,27 @@ static bool is_special(const char *path)
            !S_ISDIR(information.st_mode);
 }
 
+/* The record and what SQLite keeps beside it. */
+static int check_files(const char *path, struct error *error)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+    int status = 0;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && status == 0; i++) {
+        char *file = alloc_format("%s%s", path, suffixes[i]);
+        if (is_special(file))
+            status = error_set_at(error, ERROR_RECORD, file, 0,
+                                  "a file of the record must be a regular file");
+        free(file);
+    }
+    return status;
+}
+
 static int open_database(struct record **record, const char *path, const char *name, int flags,
                          struct error *error)
 {
-    if (is_special(path))
-        return error_set_at(error, ERROR_RECORD, path, 0, "the record is not a regular file");
+    int files = check_files(path, error);
+    if (files != 0)
+        return files;
     struct record *opened = alloc_zeroed(1, sizeof *opened);
     opened->path = alloc_string(path);
     int status = sqlite3_open_v2(name, &opened->database, flags, NULL);
