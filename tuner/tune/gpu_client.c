@@ -20,8 +20,8 @@ enum {
 
 struct gpu_client {
     struct gpu_worker worker;
-    double slowest_s;                 /* run of the open problem so far */
-    unsigned kills;                   /* from outside, since the last reply */
+    double slowest_s; /* run of the open problem so far */
+    unsigned kills;   /* from outside, since the last reply to a request that was not a load */
     struct gpu_conditions conditions; /* sm_clock_mhz is the sum of `readings` */
     unsigned readings;
     unsigned retakes;
@@ -295,6 +295,13 @@ static bool gpu_has_failed(struct gpu_client *client, const json_t *reply,
     return true;
 }
 
+/* What a worker is killed over, its successor is asked again only after it has loaded the variants. */
+static bool is_load(const json_t *request)
+{
+    const char *what = json_string_value(json_object_get(request, "do"));
+    return what != NULL && strcmp(what, "load") == 0;
+}
+
 /*
  * The reply to the oldest request under way; NULL if the variant is at fault or to be asked for
  * again, as `answer` says. A worker that passes the deadline is a timeout; one that dies, unless it
@@ -318,7 +325,8 @@ static int receive_reply(struct gpu_client *client, double timeout_s, double pat
         json_decref(message);
         return status < 0 ? status : take_loss(client, timed_out, reason, answer, error);
     }
-    client->kills = 0;
+    if (!is_load(client->worker.requests[0]))
+        client->kills = 0;
     forget_oldest(client);
     if (patience_s > 0 && !json_is_true(json_object_get(message, "lost")))
         settle(client);

@@ -150,6 +150,11 @@ static void a_finalist_that_costs_the_worker_is_out(void **state)
     (void)state;
     const char *const requests[] = {"load:us=20 1", "measure:us=20 1", "measure:us=20 9",
                                     "verify:us=20 1"};
+    /* "signal": from outside, as if memory were short, but whenever it is asked for this */
+    assert_second_wins("measure:us=20 * signal 9\n", OUTCOME_FAULT,
+                       "was killed by signal 9 (Killed)");
+    assert_second_wins("verify:us=20 * signal 9\n", OUTCOME_FAULT,
+                       "was killed by signal 9 (Killed)");
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         char *lost = alloc_format("%s lose fault\n", requests[i]);
         char *dead = alloc_format("%s die 3\n", requests[i]);
