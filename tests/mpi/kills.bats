@@ -25,7 +25,7 @@ processes() {
         export AUTOTUNE_WORKER_TIMEOUT_S=3 HOSTS=$hosts
         options=("${recovery[@]}")
         (cluster 3 --config "$sweeps/many.ini") &
-        sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
+        sleep "0.$((RANDOM % 5))$((RANDOM % 10))"
         mapfile -t victim < <(processes)
         number=${#victim[@]}
         # only what was still there counts
