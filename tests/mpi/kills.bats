@@ -8,8 +8,7 @@ load cluster
 # processes: of this cluster, as numbers: ranks, the coordinator and all workers
 processes() {
     local process
-    for process in $(find /proc/[0-9]*/environ -readable 2>/dev/null); do
-        grep -qs "$hosts" "$process" || continue
+    for process in $(grep -lsF "$hosts" /proc/[0-9]*/environ); do
         process=${process#/proc/}
         case $(readlink "/proc/${process%/environ}/exe") in
         */autotune | */autotune-mpi) echo "${process%/environ}" ;;
@@ -25,7 +24,7 @@ processes() {
         export AUTOTUNE_WORKER_TIMEOUT_S=3 HOSTS=$hosts
         options=("${recovery[@]}")
         (cluster 3 --config "$sweeps/many.ini") &
-        sleep "0.$((RANDOM % 5))$((RANDOM % 10))"
+        sleep "0.$((1 + RANDOM % 5))$((RANDOM % 10))"
         mapfile -t victim < <(processes)
         number=${#victim[@]}
         # only what was still there counts
