@@ -61,9 +61,6 @@ static int receive(struct worker *worker, int64_t until_ns, bool *held, long *ow
     int status = channel_receive_until(&worker->channel, until_ns, &late, &message, error);
     if (status == 1)
         status = message_error(message, error);
-    else if (status == ERROR_INTERRUPTED)
-        (void)error_set(error, ERROR_INTERRUPTED,
-                        "interrupted while another run was using the GPU");
     else if (status == 0)
         status = error_set(error, ERROR_WORKER, "the worker that locks a GPU %s",
                            late ? "does not answer" : "has ended");
@@ -91,5 +88,8 @@ int lock_worker_wait(struct worker *worker, struct error *error)
     int status = 0;
     while (status == 0 && !held)
         status = receive(worker, EVENT_NEVER, &held, &owner, error);
+    if (status == ERROR_INTERRUPTED)
+        (void)error_set(error, ERROR_INTERRUPTED,
+                        "interrupted while another run was using the GPU");
     return status;
 }

@@ -20,7 +20,8 @@ int lock_worker_run(struct channel *channel, const char *uuid, struct error *err
 int lock_worker_start(struct worker *worker, struct node *node, const char *uuid, bool *held,
                       long *owner, struct error *error);
 
-/* Waits until it has the lock. Returns 0, ERROR_INTERRUPTED, or an error of lock_worker_start(). */
+/* Waits until it has the lock. Returns 0 or an error of lock_worker_start(); with one, the worker is
+ * gone. */
 int lock_worker_wait(struct worker *worker, struct error *error);
 
 #endif
