@@ -454,6 +454,12 @@ C
     autotune export --header -t tuned.ini --cache tepid
     exits 2
     has err "unknown cache state 'tepid'"
+    tuned near.ini 00000001 Alpha 80 9007199254740992 1000 # 2^53: as doubles, both are the same
+    tuned near.ini 00000002 Alpha 80 9007199254740993 2000
+    sed -i '/00000002/,$s/^cache = .*/cache = warm/' near.ini
+    autotune export --header -t near.ini
+    exits 0
+    has out "SCALE_CONFIGURATION_COUNT 2" "9007199254740992, " "9007199254740993, "
 }
 
 @test "emit writes source, PTX and cubin of a variant" {

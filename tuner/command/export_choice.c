@@ -22,17 +22,22 @@ int export_check_versions(const struct command_query *query, size_t index, struc
     return 0;
 }
 
+/* As look-ups tell values apart: as doubles, two large integers may be equal. */
+static bool same_value(const struct tuned_value *a, const struct tuned_value *b)
+{
+    if (a->kind == TUNED_WORD || b->kind == TUNED_WORD)
+        return strcmp(a->text, b->text) == 0;
+    if (a->kind == TUNED_INTEGER && b->kind == TUNED_INTEGER)
+        return a->integer == b->integer;
+    return !(a->real < b->real) && !(a->real > b->real);
+}
+
 static bool same_problem(const struct tuned_configuration *a, const struct tuned_configuration *b)
 {
     bool same = a->problem_count == b->problem_count;
-    for (size_t i = 0; same && i < a->problem_count; i++) {
-        const struct tuned_value *first = &a->problem[i];
-        const struct tuned_value *second = &b->problem[i];
-        bool words = first->kind == TUNED_WORD || second->kind == TUNED_WORD;
-        same = strcmp(first->name, second->name) == 0 &&
-               (words ? strcmp(first->text, second->text) == 0
-                      : !(first->real < second->real) && !(first->real > second->real));
-    }
+    for (size_t i = 0; same && i < a->problem_count; i++)
+        same = strcmp(a->problem[i].name, b->problem[i].name) == 0 &&
+               same_value(&a->problem[i], &b->problem[i]);
     return same;
 }
 
