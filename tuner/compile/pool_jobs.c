@@ -193,11 +193,12 @@ void pool_jobs_order(struct pool_jobs *jobs)
     }
     if (count > 0)
         qsort(queued, count, sizeof *queued, compare_expected);
-    for (size_t i = count; i-- > 0;) {
-        jobs->last = i + 1 == count ? queued[i] : jobs->last;
-        queued[i]->next = i + 1 == count ? NULL : queued[i + 1];
-        jobs->first = queued[i];
+    struct pool_job **link = &jobs->first;
+    for (size_t i = 0; i < count; i++) {
+        *link = jobs->last = queued[i];
+        link = &queued[i]->next;
     }
+    *link = NULL;
     free(queued);
 }
 
