@@ -116,7 +116,8 @@ int channel_receive(struct channel *channel, json_t **message, struct error *err
     }
 }
 
-/* Waits until there is something to read: 1; 0 at `until_ns`; or ERROR_INTERRUPTED. */
+/* Waits until there is something to read. Returns 1; 0 at `until_ns`; or ERROR_INTERRUPTED or
+ * ERROR_WORKER. */
 static int await_bytes(const struct channel *channel, int64_t until_ns, struct error *error)
 {
     struct pollfd readable = {.fd = channel->in, .events = POLLIN};

@@ -47,8 +47,8 @@ int message_error(const json_t *message, struct error *error);
 /* Waits for one message. Returns 1, 0 at the end of the stream, or ERROR_WORKER. */
 int channel_receive(struct channel *channel, json_t **message, struct error *error);
 
-/* The same, and ERROR_INTERRUPTED if the user wants to end, or 0 with `*late` if no message has come by
- * `until_ns` on clock_ns(). */
+/* The same, but returns ERROR_INTERRUPTED if the user wants to end, and 0 with `*late` set if no message
+ * has come by `until_ns` on clock_ns(). In all other cases `*late` is false. */
 int channel_receive_until(struct channel *channel, int64_t until_ns, bool *late, json_t **message,
                           struct error *error);
 

@@ -1,7 +1,7 @@
 /*
- * The numbers of a device worker's reply about a variant. The coordinator reads thousands of such replies
- * a second, so they travel as one text, "figures", which takes a fifth of the time that lists take to
- * read.
+ * The numbers of a device worker's reply about a variant, and of a kernel in the cubin cache. The
+ * coordinator reads thousands of these objects a second, so an object has its numbers as one text,
+ * "figures", which takes a fifth of the time that lists take to read.
  */
 #ifndef AUTOTUNE_FIGURES_H
 #define AUTOTUNE_FIGURES_H
@@ -18,11 +18,11 @@ struct figures {
 
 void figures_release(struct figures *figures);
 
-/* Replaces the lists "took_ns", "stats", "sampled" and "samples_ns" of a reply, or those that it has, by
- * "figures": their numbers in this order, separated by blanks. */
+/* Replaces the lists "took_ns", "stats", "sampled" and "samples_ns" of an object, or those that it has,
+ * by "figures": their numbers in this order, separated by blanks. */
 void figures_fold(json_t *reply);
 
-/* Reads the numbers of a reply, which may have none. */
+/* Reads the numbers of an object, which may have none, in place of those read before. */
 void figures_read(struct figures *figures, const json_t *reply);
 
 #endif

@@ -131,8 +131,8 @@ static int read_entry(struct entry *entry)
     return 0;
 }
 
-/* The header but for its first two members, as an object: a new reference; NULL where a byte of the line is
- * not as written. */
+/* The header without its first two members, as an object: a new reference; NULL if a byte of the line is
+ * not as written. Overwrites a byte of the line. */
 static json_t *parse_line(const char *path, char *line, size_t length)
 {
     const size_t rest_at = LINE_START_BYTES + HASH_DIGITS;
@@ -240,8 +240,8 @@ static void discard_entry(const char *path)
     free(aside);
 }
 
-/* Whether open() failed because of what is at the path: a socket, a link to itself, or a file that may not be
- * read. A new file would get the old one's permissions. */
+/* Whether open() failed because of what is at the path: a socket, a link to itself, or a file that may
+ * not be read. It is removed, because a new file would get the old one's permissions. */
 static bool is_unusable(int code)
 {
     return code == ENXIO || code == ELOOP || code == EACCES;

@@ -17,7 +17,8 @@ void held_signals_begin(struct held_signals *held)
     held->held = pthread_sigmask(SIG_BLOCK, &set, &held->previous) == 0;
 }
 
-/* NVRTC puts handlers back with signal(), which knows no flags. Returns false while the handler is NVRTC's. */
+/* NVRTC puts handlers back with signal(), which loses their flags. Returns false while the handler is
+ * NVRTC's. */
 static bool restore_flags(int number, const struct sigaction *before)
 {
     struct sigaction now;

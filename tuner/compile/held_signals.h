@@ -1,9 +1,15 @@
 /*
- * SIGINT and SIGTERM while NVRTC compiles. The first compilation of a process handles them for some tens of
- * milliseconds, by ending the process with status 4, whatever the program would do. Meanwhile they wait here; then
- * the program has its handlers back, with the flags that NVRTC loses, and answers them while NVRTC goes on.
+ * SIGINT and SIGTERM while NVRTC compiles. In the first compilation of a process, NVRTC handles them for
+ * some tens of milliseconds, by ending the process with status 4, whatever the program would do. They are
+ * blocked meanwhile; then the program has its handlers back, with the flags that NVRTC loses, and answers
+ * them while NVRTC goes on.
  *
- * This holds them for one thread. If NVRTC's handler runs in another one, the process ends.
+ *     held_signals_begin(&held);
+ *     nvrtcSetFlowCallback(program, held_signals_step, &held);
+ *     nvrtcCompileProgram(program, …);
+ *     held_signals_end(&held);
+ *
+ * They are blocked in the calling thread only. If NVRTC's handler runs in another one, the process ends.
  */
 #ifndef AUTOTUNE_HELD_SIGNALS_H
 #define AUTOTUNE_HELD_SIGNALS_H
@@ -21,10 +27,11 @@ struct held_signals {
 
 void held_signals_begin(struct held_signals *held);
 
-/* For nvrtcSetFlowCallback(), with the struct held_signals as payload: lets the signals in as soon as NVRTC no
- * longer handles them, and ends the compilation if the user wants to end (base/interrupt.h). */
+/* For nvrtcSetFlowCallback(), with the struct held_signals as payload: lets the signals in as soon as
+ * NVRTC no longer handles them, and ends the compilation if the user wants to end (base/interrupt.h). */
 int held_signals_step(void *payload, void *reserved);
 
+/* Lets the signals in, unless held_signals_step() has. */
 void held_signals_end(struct held_signals *held);
 
 #endif

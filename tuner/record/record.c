@@ -240,8 +240,8 @@ static int is_judged(struct record *record, int64_t study_id, const struct study
     return result;
 }
 
-/* Notes which variants are judged, who reached the finals and who tied. In most studies, only the latter
- * changes anything. */
+/* Notes which variants are judged, which reached the finals and which tied. Usually they are all marked
+ * as judged already, and only finalists change. */
 static int store_finals(struct record *record, int64_t study_id, const struct study *study,
                         struct error *error)
 {

@@ -60,10 +60,11 @@ int query_run(struct query *query, int64_t *id, struct error *error);
 /* ERROR_RECORD with the file's name and SQLite's last message. */
 int record_failed(struct record *record, struct error *error);
 
-/* ERROR_RECORD that names `what` is damaged in row `id`. */
+/* ERROR_RECORD, which says that `what` is damaged in row `id`. */
 int record_damaged(struct record *record, const char *what, int64_t id, struct error *error);
 
-/* A column's text: until the next step, NULL if it has none; or as much of it as fits. */
+/* A column's text, which lives until the next step; NULL if it has none. row_string() copies as much of
+ * it as fits. */
 const char *row_text(sqlite3_stmt *statement, int column);
 void row_string(sqlite3_stmt *statement, int column, char *buffer, size_t size);
 

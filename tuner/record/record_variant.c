@@ -77,7 +77,7 @@ static char *samples_text(const struct result *result)
     return text;
 }
 
-/* Stores the variant in a new row `id` or, if it has one, in that. `samples` live until the end. */
+/* Stores the variant in a new row `id` or, if it has one, in that. `samples` is NULL or a JSON array. */
 static int put_variant(struct record *record, int64_t study_id, const struct result *result,
                        const char *phase, const char *parameters, const char *samples, int64_t id,
                        struct error *error)
@@ -101,7 +101,7 @@ static int put_variant(struct record *record, int64_t study_id, const struct res
     query_integer(&query, result->tied);
     query_text(&query, result->run_hash);
     put_if_any(&query, result->seen_s);
-    query_integer(&query, 1);
+    query_integer(&query, 1); /* judged */
     query_text(&query, finals ? NULL : samples);
     query_text(&query, finals ? samples : NULL);
     query_checksum(&query);

@@ -33,7 +33,8 @@ struct study_gpu *study_gpus_from_json(const json_t *json, size_t *count);
 /* The place of the GPU with that UUID; `count`: it is not among them. */
 size_t study_gpus_find(const struct study_gpu *gpus, size_t count, const char *uuid);
 
-/* The same for many UUIDs: a new array, by UUID, and the GPU with that UUID in it or NULL. */
+/* The same for many UUIDs: study_gpus_sort() returns a new array in the order of UUIDs, in which
+ * study_gpus_search() finds the GPU with that UUID; NULL if it is not there. */
 struct study_gpu *study_gpus_sort(const struct study_gpu *gpus, size_t count);
 const struct study_gpu *study_gpus_search(const struct study_gpu *sorted, size_t count,
                                           const char *uuid);

@@ -22,9 +22,9 @@ struct early_compile {
     struct compile_job *support;
 };
 
-/* Requests what the sweep of `limits` needs on a GPU with this architecture, in this environment, until all workers have
- * enough to do for a while. Searches choose their own variants. Any failure ends it: the run will meet
- * it, too, and report it. */
+/* Requests what the sweep of `limits` needs on a GPU with this architecture, in this environment, until
+ * all workers have enough to do for a while. Nothing is requested for searches, which choose their own
+ * variants. Any failure ends it: the run will meet it, too, and report it. */
 void early_compile_begin(struct early_compile *early, struct compile_pool *pool,
                          const struct run_limits *limits, const struct environment *environment,
                          const char *arch);

@@ -295,7 +295,8 @@ static bool gpu_has_failed(struct gpu_client *client, const json_t *reply,
     return true;
 }
 
-/* What a worker is killed over, its successor is asked again only after it has loaded the variants. */
+/* A worker that replaces a killed one loads the variants before it gets the same request again, so a
+ * load that succeeds does not show that the killing has ended. */
 static bool is_load(const json_t *request)
 {
     const char *what = json_string_value(json_object_get(request, "do"));

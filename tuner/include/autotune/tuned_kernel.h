@@ -32,9 +32,9 @@
  * Several threads may call tuned_kernel_get() and tuned_module_get(), which then take turns, and
  * tuned_kernel_launch() for different kernels.
  *
- * While a process compiles for the first time, NVRTC handles SIGINT and SIGTERM for some tens of milliseconds by
- * ending the process. The thread that compiles holds them back; if other threads do not block them, do not count
- * on your handlers during that time.
+ * While a process compiles for the first time, NVRTC handles SIGINT and SIGTERM for some tens of
+ * milliseconds by ending the process. The thread that compiles blocks them meanwhile; unless all other
+ * threads block them, too, a signal during that time ends the process instead of reaching your handlers.
  */
 #ifndef AUTOTUNE_LIBTUNED_KERNEL_H
 #define AUTOTUNE_LIBTUNED_KERNEL_H
