@@ -56,8 +56,7 @@ struct cover_session {
     struct time_basis basis; /* without terms: times are not estimated */
     struct error no_figures; /* why there are no figures of launches, and so no terms */
     struct cover cover;
-    struct error
-        no_room; /* why the tuned INI has no room for more configurations; no message: it has */
+    struct error no_room; /* why a better cover does not fit into the tuned INI; empty: none */
 };
 
 /* `kernel` is of `sweep`, which outlives the session, and states a range. Returns 0, or ERROR_CONFIG if

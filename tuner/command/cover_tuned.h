@@ -9,7 +9,8 @@
 /* The entry; release it with tuned_entry_release(). */
 void cover_tuned_entry(const struct cover_session *session, struct tuned_entry *entry);
 
-/* Takes the best option that the tuned INI has room for; sets `no_room` to why it is not the best of all. */
+/* Takes the best option that fits into the tuned INI. Sets `no_room` to why a better one does not; its
+ * message is empty if none is better. */
 void cover_tuned_fit(struct cover_session *session);
 
 /* Writes the cover into the session's tuned INI, in place of an earlier one. Returns 0, or

@@ -19,8 +19,7 @@ struct compile_ahead {
     size_t workers; /* of the pool, at most: none should wait for a request */
     size_t sample;  /* so many variants of each job before all others */
     size_t next;    /* the first that may have something to compile */
-    bool
-        requested; /* something was; false if all jobs are searches, which choose their own order */
+    bool requested; /* something was; otherwise all are searches, which choose their own order */
 };
 
 /* Requests the next compile job. Returns 1; 0 if none is left or enough are held; ERROR_INTERRUPTED or
