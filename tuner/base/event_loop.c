@@ -67,10 +67,12 @@ static void unwatch(const struct event_loop *loop, const struct event_source *so
 }
 
 /* Notes which sources can be read. What nobody waits for leaves the epoll. */
-static void note_ready(const struct event_loop *loop)
+static void note_ready(struct event_loop *loop)
 {
     struct epoll_event events[MOST_EVENTS];
     int count = epoll_wait(loop->epoll, events, MOST_EVENTS, 0);
+    if (count < 0 && errno != EINTR)
+        loop->failure = errno;
     for (int i = 0; i < count; i++) {
         int descriptor = events[i].data.fd;
         if (loop->watched[descriptor] == NULL)
