@@ -251,8 +251,7 @@ static void print_counts(FILE *stream, const struct study *study)
     }
     if (study_is_partial(study)) {
         char *estimate = report_estimate(study);
-        fprintf(stream,
-                ". A search chose them: %s of the space's variants were tried; the fastest is %s",
+        fprintf(stream, ". A search chose them: %s of the space's variants were tried; %s",
                 report_seen(study, number), estimate);
         free(estimate);
     }

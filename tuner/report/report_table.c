@@ -320,7 +320,7 @@ static void print_search(FILE *stream, const struct study *study)
                 report_fixed(improvements[i].result->seen_s, 1, seen), improvements[i].number);
     free(improvements);
     char *estimate = report_estimate(study);
-    fprintf(stream, "the fastest is %s\n", estimate);
+    fprintf(stream, "%s\n", estimate);
     free(estimate);
 }
 

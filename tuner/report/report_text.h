@@ -25,8 +25,8 @@ char *report_time(double time_ns, char buffer[REPORT_NUMBER_BYTES]);
  * estimated. Returns `buffer`. */
 char *report_seen(const struct study *study, char buffer[REPORT_NUMBER_BYTES]);
 
-/* "probably within 3 % of the best of the space (90 % confidence: no improvement in 143 variants)",
- * or that too few were tried to say so; a new string. Of a study that is partial. */
+/* "the fastest is probably within 3 % of the best of the space (90 % confidence: 143 variants without
+ * improvement)", or that it is too early to say; a new string. Of a study that is partial. */
 char *report_estimate(const struct study *study);
 
 /* Whether the time per operation says more than the rate, as for rounds of a barrier: no bytes are
