@@ -52,9 +52,10 @@ char *report_estimate(const struct study *study)
     size_t in_vain;
     double within = study_estimate(study, &in_vain);
     if (isnan(within))
-        return alloc_format("it is too early to say how near the fastest is to the best of the space "
-                            "(%zu variants without improvement)",
-                            in_vain);
+        return alloc_format(
+            "it is too early to say how near the fastest is to the best of the space "
+            "(%zu variants without improvement)",
+            in_vain);
     return alloc_format("the fastest is probably within %.0f %% of the best of the space (90 %% "
                         "confidence: %zu variants without improvement)",
                         100 * within, in_vain);
