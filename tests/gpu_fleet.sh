@@ -7,13 +7,14 @@
 # TRUTHS (2) exhaustive measurements of 23 rounds, pooled.
 # Ranks: if there are mpirun and BUILD/autotune-mpi, tunes tests/bench/compiling.ini, whose time is compiling, on one rank and
 # on RANKS (as many as there are GPUs). Each rank has an empty cache of its own and runs on its part of the cores; the first
-# ones have a GPU each. How much the cores of one host slow each other down is measured as well: a quarter of the sweep is
-# compiled without MPI, on one part of the cores, and on all parts at once, each for itself.
-# Writes RESULTS/gpu_fleet.csv (seconds by GPUs), gpu_fleet_ranks.csv (seconds by ranks), gpu_fleet_host.csv (seconds by parts
-# of the cores), gpu_fleet_regret.csv and gpu_fleet.txt (how far apart the GPUs were, where the time goes on ranks). PARTS
-# (speed winners ranks) is what of it is wanted. Always ends with the table: what failed is missing there and listed below it,
-# with what autotune said. Exit status 77 if there are fewer than two GPUs, 1 if something failed or a target was missed. Takes
-# about six minutes.
+# ones have a GPU each. Cores of one host slow each other down; ranks on hosts of their own do not. Two more measurements tell
+# that apart: one rank again, while the other parts of the cores compile the same sweep without MPI, each for itself; and a
+# quarter of the sweep without MPI, on one part of the cores, and on all parts at once.
+# Writes RESULTS/gpu_fleet.csv (seconds by GPUs), gpu_fleet_ranks.csv (seconds by ranks, and by what the other cores did),
+# gpu_fleet_host.csv (seconds by parts of the cores), gpu_fleet_regret.csv and gpu_fleet.txt (how far apart the GPUs were, where
+# the time goes on ranks). PARTS (speed winners ranks) is what of it is wanted. Always ends with the table: what failed is
+# missing there and listed below it, with what autotune said. Exit status 77 if there are fewer than two GPUs, 1 if something
+# failed or a target was missed. Takes about eight minutes.
 # For a rehearsal with the stand-in driver, TEMPLATE, CONFIG, COMPILING, QUARTER (what --set takes to leave a quarter of it),
 # DEVICES (0,1,…) and REHEARSAL_CACHE replace what it uses.
 set -uo pipefail
@@ -34,7 +35,8 @@ compiling=$(realpath "${COMPILING:-$here/bench/compiling.ini}")
     exit 2
 }
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+neighbours=() # processes that keep the other cores busy
+trap 'stop_neighbours; rm -rf "$scratch"' EXIT
 mkdir -p "$results"
 results=$(realpath "$results")
 export AUTOTUNE_CACHE=${REHEARSAL_CACHE:-$scratch/cache}
@@ -155,6 +157,32 @@ exec taskset -c $first-$((first + cores - 1)) "$@"
 END
 }
 
+# start_neighbours: the parts of the cores that rank 0 does not have compile $compiling, each for itself, until
+# stop_neighbours; one that is done begins anew
+start_neighbours() {
+    local rank
+    cat >"$scratch/neighbour.sh" <<'END'
+while rm -rf "$scratch/cache-of-$RANK"; do
+    timeout --foreground -k 5 300 bash "$scratch/rank.sh" "$@" --results "$scratch/cache-of-$RANK" || exit
+done
+END
+    for ((rank = 1; rank < ranks_wanted; rank++)); do
+        RANK=$rank setsid bash "$scratch/neighbour.sh" "$autotune" --config "$compiling" --arch sm_90 --jobs "$cores" --top 1 \
+            >"$scratch/out-$rank" 2>"$scratch/err-$rank" </dev/null &
+        neighbours+=($!)
+    done
+}
+
+stop_neighbours() {
+    local pid stopped=0
+    for pid in "${neighbours[@]}"; do
+        kill -KILL -- "-$pid" 2>/dev/null || stopped=1
+        wait "$pid" 2>/dev/null
+    done
+    neighbours=()
+    return $stopped
+}
+
 # host_compiles PARTS: seconds in which so many parts of the cores, without MPI, compile a quarter of $compiling each
 host_compiles() {
     local rank begin end failed=0 pids=()
@@ -176,10 +204,11 @@ host_compiles() {
     awk -v parts="$1" -v ns=$((end - begin)) 'BEGIN { printf "%d,%.3f\n", parts, ns * 1e-9 }' >>"$results/gpu_fleet_host.csv"
 }
 
-# on_ranks RANKS: tunes $compiling on so many
+# on_ranks RANKS idle|busy: tunes $compiling on so many; what the other cores do is for the table
 on_ranks() {
     local begin end code=0
-    rm -rf "$scratch"/cache-of-* "$scratch/ranks"
+    rm -rf "$scratch/cache-of-0" "$scratch/ranks"
+    [ "$2" = busy ] || rm -rf "$scratch"/cache-of-*
     begin=$(date +%s%N)
     timeout -k 5 300 mpirun --bind-to none --oversubscribe -n "$1" bash "$scratch/rank.sh" \
         "$build/autotune-mpi" --config "$compiling" --jobs "$cores" --results "$scratch/ranks" \
@@ -189,9 +218,9 @@ on_ranks() {
         problem "exit status $code: autotune-mpi on $1 ranks" "$scratch/err"
         return 1
     fi
-    awk -v ranks="$1" -v ns=$((end - begin)) 'BEGIN { printf "%d,%.3f\n", ranks, ns * 1e-9 }' >>"$results/gpu_fleet_ranks.csv"
+    awk -v ranks="$1,$2" -v ns=$((end - begin)) 'BEGIN { printf "%s,%.3f\n", ranks, ns * 1e-9 }' >>"$results/gpu_fleet_ranks.csv"
     {
-        echo "where the time goes on $1 ranks:"
+        echo "where the time goes on $1 ranks, other cores $2:"
         grep -E '^ +[0-9.]+ s  |busy' "$scratch/err"
     } >>"$results/gpu_fleet.txt"
 }
@@ -200,8 +229,11 @@ ranks() {
     write_rank_script
     export gpus scratch cores
     [ "$EUID" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container, for example
-    echo "ranks,seconds" >"$results/gpu_fleet_ranks.csv"
-    on_ranks 1 && on_ranks "$ranks_wanted" || return
+    echo "ranks,other_cores,seconds" >"$results/gpu_fleet_ranks.csv"
+    on_ranks 1 idle && on_ranks "$ranks_wanted" idle || return
+    start_neighbours
+    on_ranks 1 busy
+    stop_neighbours || problem "autotune --arch on another part of the cores" "$scratch/err-1"
     echo "parts_of_the_cores,seconds" >"$results/gpu_fleet_host.csv"
     host_compiles 1 && host_compiles "$ranks_wanted"
 }
@@ -222,9 +254,9 @@ for part in $parts; do
 done
 
 # --- the end ---
-# seconds_on COUNT TABLE: what the table says; nothing if that run failed
+# seconds_on ROW TABLE: what the table says in the row that begins so; nothing if that run failed
 seconds_on() {
-    [ -e "$results/$2" ] && awk -F, -v count="$1" '$1 == count { print $NF }' "$results/$2"
+    [ -e "$results/$2" ] && awk -F, -v row="$1," 'index($0, row) == 1 { print $NF }' "$results/$2"
 }
 
 median_s=$([ -e "$scratch/sweeps" ] && sort -n "$scratch/sweeps" | awk '{ s[NR] = $1 } END { print s[int((NR + 1) / 2)] }')
@@ -233,14 +265,16 @@ echo
 [ -e "$results/gpu_fleet.txt" ] && cat "$results/gpu_fleet.txt" && echo
 awk -v one="$(seconds_on 1 gpu_fleet.csv)" -v all="$(seconds_on "$count" gpu_fleet.csv)" -v gpus="$count" \
     -v variants="${blocks:+$((4 * blocks))}" -v good="$good" -v sweeps="$sweeps" -v median="$median_s" -v parts=" $parts " \
-    -v ranks="$with_ranks" -v rank="$(seconds_on 1 gpu_fleet_ranks.csv)" -v cores="$cores" \
+    -v ranks="$with_ranks" -v rank="$(seconds_on 1,idle gpu_fleet_ranks.csv)" -v cores="$cores" \
+    -v busy="$(seconds_on 1,busy gpu_fleet_ranks.csv)" \
     -v wanted="$ranks_wanted" -v every="$(seconds_on "$ranks_wanted" gpu_fleet_ranks.csv)" \
     -v host_one="$(seconds_on 1 gpu_fleet_host.csv)" -v host_all="$(seconds_on "$ranks_wanted" gpu_fleet_host.csv)" '
 function figure(value, format) { return value == "" ? "-" : sprintf(format, value) }
 function line(what, target, measured, word) { printf "%-44s %10s %10s  %s\n", what, target, measured, word }
+function ratio(one, other) { return one != "" && other != "" ? one / other : "" }
 # times_as_fast ONE ALL COUNT: a line, and whether the target was reached
 function times_as_fast(one, all, count,   gain, word) {
-    gain = one != "" && all != "" ? one / all : ""
+    gain = ratio(one, all)
     word = gain == "" ? "FAILED" : gain >= 0.9 * count ? "reached" : "MISSED"
     line("times as fast", sprintf(">= %.2f", 0.9 * count), figure(gain, "%.2f"), word)
     return word == "reached"
@@ -263,8 +297,9 @@ BEGIN {
         line("compiling on one rank of " cores " cores", "", figure(rank, "%.1f s"), "")
         line("compiling on " wanted " ranks of " cores " cores", "", figure(every, "%.1f s"), "")
         missed += !times_as_fast(rank, every, wanted)
-        line("what " wanted " parts of the host do without MPI", "", \
-            figure(host_one != "" && host_all != "" ? wanted * host_one / host_all : "", "%.2f"), "")
+        line("compiling on one rank, the other cores busy", "", figure(busy, "%.1f s"), "")
+        line("times as fast as that", "", figure(ratio(busy, every), "%.2f"), "")
+        line("what " wanted " parts of the host do without MPI", "", figure(host_one == "" ? "" : ratio(wanted * host_one, host_all), "%.2f"), "")
     }
     exit missed > 0
 }'
