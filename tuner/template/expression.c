@@ -26,7 +26,7 @@ struct expression {
 
 static int parse(struct expression *expression, struct error *error)
 {
-    const char *text = expression->expanded != NULL ? expression->expanded : expression->text;
+    const char *text = expression_expanded(expression);
     struct error reason;
     if (strlen(text) > EXPRESSION_TEXT_LIMIT)
         return error_set_at(error, ERROR_CONFIG, expression->file, expression->line,
@@ -81,6 +81,11 @@ void expression_free(struct expression *expression)
 const char *expression_text(const struct expression *expression)
 {
     return expression->text;
+}
+
+const char *expression_expanded(const struct expression *expression)
+{
+    return expression->expanded != NULL ? expression->expanded : expression->text;
 }
 
 size_t expression_name_count(const struct expression *expression)

@@ -34,6 +34,8 @@ int expression_new_expanded(struct expression **expression, const char *text, co
 void expression_free(struct expression *expression); /* NULL is allowed */
 
 const char *expression_text(const struct expression *expression);
+/* The text that is compiled: without names of expressions. */
+const char *expression_expanded(const struct expression *expression);
 
 /* The names it uses, each once; and whether it uses `name`. */
 size_t expression_name_count(const struct expression *expression);

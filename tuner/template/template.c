@@ -248,7 +248,6 @@ void template_release(struct template *template)
     parameters_release(template->problem, template->problem_count);
     for (size_t i = 0; i < template->figure_count; i++) {
         expression_free(template->figures[i].expression);
-        free(template->figures[i].expanded);
     }
     free(template->figures);
     for (size_t i = 0; i < template->buffer_count; i++) {

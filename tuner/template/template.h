@@ -187,7 +187,6 @@ struct template_option {
 struct template_figure {
     const char *name;
     struct expression *expression;
-    char *expanded; /* its text, without names of figures */
 };
 
 /* A header of the toolkit that is precompiled for the variants for which `when` holds. */

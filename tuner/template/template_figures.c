@@ -75,7 +75,8 @@ char *template_figures_expand(const struct template *template, const char *text)
         const struct template_figure *figure = find(template, word, length);
         if (figure == NULL)
             continue;
-        expanded = append(expanded, taken, (size_t)(word - taken), figure->expanded);
+        expanded = append(expanded, taken, (size_t)(word - taken),
+                          expression_expanded(figure->expression));
         taken = word + length;
         if (strlen(expanded) > EXPRESSION_TEXT_LIMIT)
             return expanded;

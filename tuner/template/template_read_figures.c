@@ -23,9 +23,6 @@ static int read_figure(struct loader *loader, const struct ini_entry *entry,
         expression_free(figure.expression);
         return status;
     }
-    figure.expanded = template_figures_expand(template, entry->value);
-    if (figure.expanded == NULL)
-        figure.expanded = alloc_string(entry->value);
     *ARRAY_APPEND(template->figures, template->figure_count) = figure;
     return 0;
 }
