@@ -18,15 +18,16 @@ void figures_release(struct figures *figures)
 
 /* --- writing --- */
 
-/* Returns where the text ends. autotune keeps the C locale, so that a point is a point. */
-static char *write_number(char *text, const json_t *number)
+/* autotune keeps the C locale, so that a point is a point. */
+json_t *figures_text(const double *numbers, size_t count)
 {
-    if (json_is_integer(number))
-        return text + snprintf(text, NUMBER_BYTES, "%" JSON_INTEGER_FORMAT " ",
-                               json_integer_value(number));
-    if (json_is_real(number))
-        return text + snprintf(text, NUMBER_BYTES, "%.17g ", json_real_value(number));
-    return stpcpy(text, "nan ");
+    char *text = alloc_zeroed(count + 1, NUMBER_BYTES);
+    char *end = text;
+    for (size_t i = 0; i < count; i++)
+        end += snprintf(end, NUMBER_BYTES, "%s%.17g", i > 0 ? " " : "", numbers[i]);
+    json_t *object = json_string(text);
+    free(text);
+    return object;
 }
 
 void figures_fold(json_t *reply)
@@ -40,18 +41,17 @@ void figures_fold(json_t *reply)
         count += json_array_size(json_object_get(reply, lists[i]));
     if (count == 0)
         return;
-    char *text = alloc_zeroed(count, NUMBER_BYTES);
-    char *end = text;
+    double *numbers = alloc_zeroed(count, sizeof *numbers);
+    count = 0;
     for (size_t i = 0; i < LISTS; i++) {
         json_array_foreach(json_object_get(reply, lists[i]), index, number)
         {
-            end = write_number(end, number);
+            numbers[count++] = json_is_number(number) ? json_number_value(number) : NAN;
         }
         (void)json_object_del(reply, lists[i]);
     }
-    end[-1] = '\0';
-    json_object_set_new(reply, "figures", json_string(text));
-    free(text);
+    json_object_set_new(reply, "figures", figures_text(numbers, count));
+    free(numbers);
 }
 
 /* --- reading --- */

@@ -18,6 +18,9 @@ struct figures {
 
 void figures_release(struct figures *figures);
 
+/* `count` numbers as one text, separated by blanks; whole ones are exact up to 2^53. A new object. */
+json_t *figures_text(const double *numbers, size_t count);
+
 /* Replaces the lists "took_ns", "stats", "sampled" and "samples_ns" of an object, or those that it has,
  * by "figures": their numbers in this order, separated by blanks. */
 void figures_fold(json_t *reply);

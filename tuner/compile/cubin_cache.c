@@ -308,12 +308,10 @@ static json_t *kernel_to_json(const struct compiled_kernel *kernel)
     json_object_set_new(object, "entry", json_text(kernel->entry));
     if (kernel->symbol != NULL)
         json_object_set_new(object, "symbol", json_text(kernel->symbol));
-    json_t *figures = json_array();
-#define X(member, type, most) json_array_append_new(figures, json_integer(kernel->member));
-    KERNEL_FIGURES(X)
+#define X(member, type, most) (double)kernel->member,
+    const double figures[] = {KERNEL_FIGURES(X)};
 #undef X
-    json_object_set_new(object, "stats", figures);
-    figures_fold(object);
+    json_object_set_new(object, "figures", figures_text(figures, KERNEL_FIGURE_COUNT));
     if (kernel->instructions == NULL)
         return object;
     json_t *numbers = json_array();
