@@ -56,3 +56,13 @@ JSON
     exits 0
     equal "$(grep -c "the locks of GPUs are in '$scratch/locks', which is on a network file system (Lustre): .*AUTOTUNE_LOCK_FOLDER" err)" 1
 }
+
+@test "a damaged record is set aside on a file system without locks, too" {
+    mkdir results
+    echo "no database" >results/record.sqlite
+    export FAULTFS_NO_LOCKS=1 LD_PRELOAD=$BUILD_DIR/tests/libfaultfs.so
+    code=0
+    timeout 20 "$AUTOTUNE" --config "$sweeps/scale.ini" --results results >out 2>err </dev/null || code=$?
+    exits 0
+    [ -e results/record.sqlite.damaged-1 ]
+}

@@ -9,6 +9,7 @@
  * stand for the open() and write() behind them.
  *
  * FAULTFS_NETWORK=cache:6969 says that statfs() of a path with `cache` in it reports that type, in hex.
+ * FAULTFS_NO_LOCKS=1: flock() fails as on a file system without locks.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -171,6 +173,15 @@ ON_FILE(void *, MAP_FAILED, mmap,
 ON_FILE(void *, MAP_FAILED, mmap64,
         (void *address, size_t size, int protection, int flags, int file, off64_t at), file,
         address, size, protection, flags, file, at)
+
+int flock(int file, int operation)
+{
+    if (getenv("FAULTFS_NO_LOCKS") != NULL) {
+        errno = ENOLCK;
+        return -1;
+    }
+    NEXT(flock, file, operation);
+}
 
 int statfs(const char *path, struct statfs *system)
 {

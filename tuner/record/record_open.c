@@ -2,6 +2,7 @@
 #include "record/record.h"
 
 #include "base/alloc.h"
+#include "base/file_lock.h"
 #include "base/interrupt.h"
 #include "record/record_database.h"
 #include "record/record_hash.h"
@@ -481,8 +482,8 @@ static int replace(struct record **record, const char *path, struct record_repai
 {
     char *lock_path = alloc_format("%s.lock", path);
     int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    while (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0 && wait_for_others(NULL, 0))
-        continue;
+    if (lock >= 0)
+        (void)file_lock_take(lock, LOCK_EX, -1);
     enum file_kind kind;
     int result = open_for_writing(record, path, &repair->dropped, &kind, error);
     if (result != 0 && is_replaceable(kind)) {
