@@ -146,7 +146,7 @@ ranks_wanted=${RANKS:-$count}
 cores=$(($(nproc) / ranks_wanted > 0 ? $(nproc) / ranks_wanted : 1))
 
 # What a rank begins with: its cores, its GPU if there is one left, and a cache that the others do not share. Reads gpus,
-# scratch and cores, and RANK where there is no MPI.
+# scratch and cores; and RANK if no MPI has started it.
 write_rank_script() {
     cat >"$scratch/rank.sh" <<'END'
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-${RANK:-0}}}}
