@@ -23,7 +23,10 @@ processes() {
         rm -rf results
         export AUTOTUNE_WORKER_TIMEOUT_S=3 HOSTS=$hosts
         options=("${recovery[@]}")
-        (cluster 3 --config "$sweeps/many.ini") &
+        (
+            cluster 3 --config "$sweeps/many.ini"
+            echo "$code" >first.code
+        ) &
         sleep "0.$((1 + RANDOM % 5))$((RANDOM % 10))"
         mapfile -t victim < <(processes)
         number=${#victim[@]}
@@ -35,6 +38,13 @@ processes() {
         unset AUTOTUNE_WORKER_TIMEOUT_S
         options=()
         cp err first
+        case $(cat first.code) in
+        124 | 137) # by the timeout
+            echo "kill $i: the run did not end"
+            tail -n 20 first
+            return 1
+            ;;
+        esac
         cluster 3 --config "$sweeps/many.ini"
         exits 0
         equal "$(sed -n 's/^parameter.* = //p' results/tuned.ini | tr '\n' ' ')" "256 1 good "
