@@ -87,12 +87,14 @@ load helper
     equal "$(count outcome measured)" 9
 }
 
-@test "too few file descriptors: an error, not a crash" {
+@test "too few file descriptors: an error that names the limit, not a crash" {
     stand_in "devices=3"
     for ((descriptors = 5; descriptors < 16; descriptors++)); do
         code=0
         (ulimit -n "$descriptors" && exec "$AUTOTUNE" --config "$sweeps/scale.ini" --device all --timings) \
             >out 2>err </dev/null 3>&- || code=$?
         [ "$code" -le 4 ] || exits 4 # not that of a signal
+        [ "$code" -eq 0 ] || has err "raise the limit with 'ulimit -n 1024'"
+        lacks err "look at its disk" "remove it"
     done
 }

@@ -44,9 +44,27 @@ int error_set_errno(struct error *error, enum error_code code, const char *forma
     if (error != NULL) {
         size_t used = strlen(error->message);
         (void)snprintf(error->message + used, sizeof error->message - used, ": %s",
-                       strerror(number));
+                       error_reason(number));
     }
     return result;
+}
+
+const char *error_reason(int number)
+{
+    switch (number) {
+    case EMFILE:
+        return "too many open files; raise the limit with 'ulimit -n 1024'";
+    case ENFILE:
+        return "too many open files in the whole system; close programs, or raise the limit with "
+               "'sysctl fs.file-max'";
+    default:
+        return strerror(number);
+    }
+}
+
+bool error_is_file_limit(int number)
+{
+    return number == EMFILE || number == ENFILE;
 }
 
 void error_print(const struct error *error, FILE *stream)

@@ -12,6 +12,7 @@
 #define AUTOTUNE_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* X(name, value, exit status, what it is) */
@@ -49,9 +50,14 @@ int error_set(struct error *error, enum error_code code, const char *format, ...
 int error_set_at(struct error *error, enum error_code code, const char *file, int line,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* The same for a failed system call: appends strerror(errno). */
+/* The same for a failed system call: appends error_reason(errno). */
 int error_set_errno(struct error *error, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* strerror(number); for a limit on open files, with what to do about it, because that has nothing to do
+ * with the file. */
+const char *error_reason(int number);
+bool error_is_file_limit(int number);
 
 /* Prints "autotune: FILE:LINE: MESSAGE" to `stream`. */
 void error_print(const struct error *error, FILE *stream);

@@ -148,8 +148,8 @@ int subprocess_run(char *const arguments[], const void *input, size_t input_byte
         return result;
     int status = start(arguments, &streams, &process);
     if (status != 0) {
-        result =
-            error_set(error, ERROR_RECORD, "cannot start %s: %s", arguments[0], strerror(status));
+        result = error_set(error, ERROR_RECORD, "cannot start %s: %s", arguments[0],
+                           error_reason(status));
     } else {
         status = wait_for(process);
         if (status != 0)

@@ -90,7 +90,7 @@ int worker_start_program(struct worker *worker, const struct worker_program *pro
         (void)close(sockets[0]);
         worker->pid = 0;
         return error_set(error, ERROR_WORKER, "cannot start a %s worker: %s", role,
-                         strerror(status));
+                         error_reason(status));
     }
     open_channel(worker, sockets[0]);
     return 0;

@@ -130,7 +130,7 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     *job = known != NULL ? &known->job : &new->job;
     if (known != NULL)
         return 0;
-    bool compiled = pool_jobs_take_entry(&pool->jobs, new);
+    bool compiled = pool_jobs_take_entry(&pool->jobs, new, NULL) == 1;
     new->job.cached = new->job.done;
     if (new->job.cached)
         return 0;

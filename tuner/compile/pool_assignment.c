@@ -55,7 +55,10 @@ static int pass_on(const struct pool_worker *worker, const struct error *reason,
 static int take_entry(struct pool_jobs *jobs, struct pool_job *job, struct error *error)
 {
     enum compile_step step = job->step;
-    if (!pool_jobs_take_entry(jobs, job) || (step == COMPILE_STEP_COUNT && !job->job.done))
+    int status = pool_jobs_take_entry(jobs, job, error);
+    if (status < 0)
+        return status;
+    if (status == 0 || (step == COMPILE_STEP_COUNT && !job->job.done))
         return error_set(
             error, ERROR_RECORD,
             "cache entry '%s' cannot be read, though it has just been written; look at "

@@ -255,20 +255,20 @@ static bool needs_counting(const struct pool_jobs *jobs, const struct compilatio
     return jobs->estimate.counting && missing;
 }
 
-bool pool_jobs_take_entry(struct pool_jobs *jobs, struct pool_job *job)
+int pool_jobs_take_entry(struct pool_jobs *jobs, struct pool_job *job, struct error *error)
 {
     struct compilation *compilation = &job->job.compilation;
     bool found = false;
     compilation_release(compilation);
-    (void)cubin_cache_check(job->job.path, compilation, &found, NULL);
-    if (!found)
-        return false;
+    int status = cubin_cache_check(job->job.path, compilation, &found, error);
+    if (status != 0 || !found)
+        return status;
     job->job.has_cubin = compilation->cubin_bytes > 0;
     if (needs_counting(jobs, compilation))
         job->step = COMPILE_STEP_COUNT;
     else
         end_job(jobs, job);
-    return true;
+    return 1;
 }
 
 void pool_jobs_count_written(struct pool_jobs *jobs, const struct pool_job *job)

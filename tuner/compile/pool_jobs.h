@@ -1,7 +1,7 @@
 /*
  * The jobs of a compile pool: all of them by key, who still wants them, and the queue of those that
- * wait for a worker. It reads results from the cubin cache; it knows nothing of workers. Nothing
- * here can fail: an entry that cannot be read is not there.
+ * wait for a worker. It reads results from the cubin cache, which alone can fail; it knows nothing of
+ * workers.
  *
  * Calling sequence:
  *     pool_jobs_init(&jobs, cache_folder, counting);
@@ -108,10 +108,10 @@ struct pool_job *pool_jobs_dequeue(struct pool_jobs *jobs);
 /* Takes the job out of the queue; false if it is not there. */
 bool pool_jobs_unqueue(struct pool_jobs *jobs, const struct pool_job *job);
 
-/* Takes the result from the cache; false if it is not there. The image is read as well, so that
- * damage shows while there is a compiler to mend it. The job is done, unless its instructions have
+/* Takes the result from the cache: 1; 0 if it is not there; or ERROR_RECORD. The image is read as well, so
+ * that damage shows while there is a compiler to mend it. The job is done, unless its instructions have
  * to be counted next. */
-bool pool_jobs_take_entry(struct pool_jobs *jobs, struct pool_job *job);
+int pool_jobs_take_entry(struct pool_jobs *jobs, struct pool_job *job, struct error *error);
 
 /* Adds the size of the job's entry to what was written. */
 void pool_jobs_count_written(struct pool_jobs *jobs, const struct pool_job *job);

@@ -65,7 +65,8 @@ int coordinator_start(struct coordinator *coordinator, const char *program, char
     coordinator->socket = sockets[0];
     if (status != 0) {
         coordinator->pid = 0;
-        return error_set(error, ERROR_WORKER, "cannot start '%s': %s", program, strerror(status));
+        return error_set(error, ERROR_WORKER, "cannot start '%s': %s", program,
+                         error_reason(status));
     }
     coordinator_pid = (sig_atomic_t)coordinator->pid;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {

@@ -62,7 +62,7 @@ char *greeting_new(const struct peers *peers, const char *program)
     json_t *greeting = json_pack("{s:s, s:I, s:s*}", "host", host, "cores",
                                  (json_int_t)count_cores(peers), "build", build);
     if (build == NULL) {
-        char *text = alloc_format("cannot read '%s': %s", program, strerror(errno));
+        char *text = alloc_format("cannot read '%s': %s", program, error_reason(errno));
         json_object_set_new(greeting, "error", json_string(text));
         free(text);
     }

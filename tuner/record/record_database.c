@@ -23,6 +23,9 @@ int record_failed(struct record *record, struct error *error)
         return error_set(error, ERROR_INTERRUPTED, "interrupted");
     const char *message = sqlite3_errmsg(record->database);
     int number = sqlite3_system_errno(record->database);
+    if (record->failure == SQLITE_CANTOPEN && error_is_file_limit(number))
+        return error_set_at(error, ERROR_RECORD, record->path, 0, "the record cannot be used: %s",
+                            error_reason(number));
     if (record->failure == SQLITE_IOERR && number != 0) /* "disk I/O error", also if it is full */
         message = strerror(number);
     return error_set_at(error, ERROR_RECORD, record->path, 0,

@@ -137,7 +137,7 @@ static int load(struct npy *npy, const char *path, bool with_data, struct error 
     FILE *file = open_regular(path);
     if (file == NULL)
         return error_set_at(error, ERROR_CONFIG, path, 0, "cannot open the file: %s",
-                            strerror(errno));
+                            error_reason(errno));
     int status = read_preamble(path, file, &header_bytes, error);
     if (status == 0) {
         header = alloc_zeroed(header_bytes + 1, 1);

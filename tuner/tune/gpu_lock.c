@@ -83,6 +83,8 @@ static int take(struct gpu_lock *lock, struct error *error)
                              "folder with AUTOTUNE_LOCK_FOLDER",
                              lock->path);
         }
+        if (file < 0 && error_is_file_limit(errno))
+            return error_set_errno(error, ERROR_RECORD, "cannot open lock '%s'", lock->path);
         if (file < 0)
             return error_set(error, ERROR_RECORD,
                              "cannot open lock '%s' (%s); remove it, or choose another folder with "

@@ -64,6 +64,21 @@ static void errno_is_appended(void **state)
     assert_string_equal(error.message, expected);
 }
 
+static void limit_on_open_files_is_named_with_what_to_do(void **state)
+{
+    (void)state;
+    struct error error;
+    errno = EMFILE;
+    assert_int_equal(error_set_errno(&error, ERROR_RECORD, "cannot open '%s'", "x"), ERROR_RECORD);
+    assert_string_equal(
+        error.message,
+        "cannot open 'x': too many open files; raise the limit with 'ulimit -n 1024'");
+    assert_true(error_is_file_limit(EMFILE));
+    assert_true(error_is_file_limit(ENFILE));
+    assert_false(error_is_file_limit(ENOSPC));
+    assert_non_null(strstr(error_reason(ENFILE), "fs.file-max"));
+}
+
 static void long_texts_are_cut(void **state)
 {
     (void)state;
@@ -109,6 +124,7 @@ int main(void)
         cmocka_unit_test(set_returns_the_code_and_clears_the_place),
         cmocka_unit_test(place_is_printed_as_compilers_do),
         cmocka_unit_test(errno_is_appended),
+        cmocka_unit_test(limit_on_open_files_is_named_with_what_to_do),
         cmocka_unit_test(long_texts_are_cut),
         cmocka_unit_test(nobody_need_listen),
         cmocka_unit_test(exit_statuses),
