@@ -148,6 +148,26 @@ good:1:measured good:2:measured good:3:measured "
     equal "$(outcomes steps)" "1:invalid 2:invalid "
     column reason >reasons
     has reasons "march.ini:71: reference 'march_faulty_reference':" CUDA_ERROR_ILLEGAL_ADDRESS
+    # it may have been the driver that failed: the next run tries again
+    autotune --config sweep.ini
+    exits 1
+    lacks err "nothing to do"
+}
+
+@test "a driver that fails while expected results are made costs no variant" {
+    local call
+    stand_in "log = $scratch/calls" "note = march_reference"
+    march 'steps = 1..3'
+    autotune --config sweep.ini
+    exits 0
+    # the wait for the second reference
+    call=$(awk '/cuStreamSynchronize/ { waits++ } /launch march_reference/ && ++made == 2 { print waits + 1 }' calls)
+    rm -rf results
+    stand_in "fault = cuStreamSynchronize:$call:CUDA_ERROR_UNKNOWN" "log = $scratch/failing_calls"
+    autotune --config sweep.ini --format csv
+    exits 0
+    has failing_calls "cuStreamSynchronize error"
+    equal "$(outcomes steps)" "1:measured 2:measured 3:measured "
 }
 
 @test "a slow reference is not the variant's fault, and one that hangs leaves out the problem alone" {

@@ -19,7 +19,8 @@ int answer_data_error(struct answer *answer, const struct device_session *sessio
     bool memory = session->device.last == CUDA_ERROR_OUT_OF_MEMORY;
     if (status != ERROR_CONFIG && status != ERROR_DEVICE)
         return status;
-    answer->lost = status == ERROR_DEVICE && device_is_lost(session->device.last);
+    answer->lost = answer->innocent =
+        status == ERROR_DEVICE && device_is_lost(session->device.last);
     answer->outcome = status == ERROR_DEVICE && memory ? OUTCOME_LAUNCH_ERROR : OUTCOME_INVALID;
     return 0;
 }
@@ -50,7 +51,7 @@ json_t *answer_message(const struct answer *answer, const struct device_session 
         json_decref(answer->differences);
         return message_from_error(error);
     }
-    bool gpu_failed = answer->lost && device_has_failed(session->device.last);
+    bool gpu_failed = answer->lost && (answer->innocent || device_has_failed(session->device.last));
     return json_pack("{s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o*}", "event", "failed", "outcome",
                      outcome_name(answer->outcome), "reason", error_text(error, reason), "lost",
                      (int)answer->lost, "gpu_failed", (int)gpu_failed, "repairs",

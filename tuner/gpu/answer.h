@@ -16,6 +16,7 @@ struct answer {
     json_t *reply;        /* of a success */
     enum outcome outcome; /* of a failed variant; OUTCOME_MEASURED: none failed */
     bool lost;            /* the context is gone */
+    bool innocent;        /* it was lost while the variant's data was made */
     json_t *differences;  /* of a wrong result, if they were asked for */
 };
 

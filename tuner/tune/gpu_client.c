@@ -175,11 +175,11 @@ static void forget_oldest(struct gpu_client *client)
 }
 
 /* The worker died, passed its deadline or lied: the variant's outcome, and a successor. */
-static int take_loss(struct gpu_client *client, bool timed_out, const char *reason,
+static int take_loss(struct gpu_client *client, enum outcome outcome, const char *reason,
                      struct gpu_client_answer *answer, struct error *error)
 {
     bool again = client->worker.killed && ++client->kills < WORKER_KILL_LIMIT;
-    if (timed_out)
+    if (outcome == OUTCOME_TIMEOUT)
         hang_recovery_add(&client->worker.hangs, client->worker.deadline_ns);
     else
         hang_recovery_failed(&client->worker.hangs);
@@ -188,7 +188,7 @@ static int take_loss(struct gpu_client *client, bool timed_out, const char *reas
         return gpu_worker_replace(&client->worker, error);
     }
     client->kills = 0;
-    set_answer(answer, timed_out ? OUTCOME_TIMEOUT : OUTCOME_FAULT, reason);
+    set_answer(answer, outcome, reason);
     answer->passing = client->worker.killed;
     forget_oldest(client); /* the successor gets only those behind it */
     return gpu_worker_replace(&client->worker, error);
@@ -283,14 +283,16 @@ static void settle(struct gpu_client *client)
 }
 
 /* Whether the GPU has failed, as with an uncorrectable ECC error: that is not the variant's fault, and
- * the same as if somebody had killed the worker. */
-static bool gpu_has_failed(struct gpu_client *client, const json_t *reply,
+ * the same as if somebody had killed the worker. `*outcome` is the variant's if it goes on. */
+static bool gpu_has_failed(struct gpu_client *client, const json_t *reply, enum outcome *outcome,
                            char reason[WORKER_REASON_BYTES])
 {
     const char *text = json_string_value(json_object_get(reply, "reason"));
+    const char *name = json_string_value(json_object_get(reply, "outcome"));
     if (!gpu_reply_failed(reply) || !json_is_true(json_object_get(reply, "gpu_failed")))
         return false;
     client->worker.killed = true;
+    *outcome = (enum outcome)outcome_from_name(name);
     (void)snprintf(reason, WORKER_REASON_BYTES, "%s", text != NULL ? text : "");
     return true;
 }
@@ -318,13 +320,14 @@ static int receive_reply(struct gpu_client *client, double timeout_s, double pat
     client->spoilt = false;
     set_answer(answer, OUTCOME_MEASURED, "");
     int status = receive(client, timeout_s, patience_s, &message, &timed_out, reason, error);
+    enum outcome lost = timed_out ? OUTCOME_TIMEOUT : OUTCOME_FAULT;
     if (status == 1)
         status = check_reply(client, message, reason, error);
-    if (status == 1 && gpu_has_failed(client, message, reason))
+    if (status == 1 && gpu_has_failed(client, message, &lost, reason))
         status = 0;
     if (status != 1) {
         json_decref(message);
-        return status < 0 ? status : take_loss(client, timed_out, reason, answer, error);
+        return status < 0 ? status : take_loss(client, lost, reason, answer, error);
     }
     if (!is_load(client->worker.requests[0]))
         client->kills = 0;

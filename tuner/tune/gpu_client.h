@@ -79,8 +79,8 @@ struct gpu_client_answer {
     char entry[ENTRY_BYTES]; /* of the main launch, after gpu_client_load() */
     double single_ns; /* median of a trial's single samples, also where batches took their place */
     bool passing;     /* the next run may do better: the worker was killed from outside, more than
-                         once (OUTCOME_FAULT), the GPU failed as often, or others had taken the
-                         memory */
+                         once (OUTCOME_FAULT), the GPU failed as often, also while the expected
+                         results were made (OUTCOME_INVALID), or others had taken the memory */
     bool again;       /* nothing came of it, because the worker was killed from outside, the GPU
                          failed or throttled, or a standby worker ran beside it: ask again */
 };
