@@ -40,8 +40,10 @@ int channel_send(struct channel *channel, json_t *message, struct error *error)
 {
     char *line = json_dumps(message, JSON_COMPACT);
     json_decref(message);
-    if (line == NULL)
+    if (line == NULL) {
+        errno = EILSEQ;
         return error_set(error, ERROR_WORKER, "cannot send a message: its text is not UTF-8");
+    }
     size_t length = strlen(line);
     line[length++] = '\n'; /* replaces the terminating null */
     int status = 0;
@@ -52,7 +54,9 @@ int channel_send(struct channel *channel, json_t *message, struct error *error)
         else if (errno != EINTR || interrupt_requested())
             status = error_set_errno(error, ERROR_WORKER, "cannot write to the other process");
     }
+    int number = errno;
     free(line);
+    errno = number;
     return status;
 }
 

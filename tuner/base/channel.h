@@ -23,8 +23,8 @@ void channel_init(struct channel *channel, int in, int out);
 void channel_release(struct channel *channel);
 
 /*
- * Writes `message` as one line and drops the reference to it. Returns 0, or ERROR_WORKER if the
- * other side has closed. Never raises SIGPIPE on a socket.
+ * Writes `message` as one line and drops the reference to it. Returns 0, or ERROR_WORKER with
+ * errno, such as EPIPE if the other side has closed. Never raises SIGPIPE on a socket.
  */
 int channel_send(struct channel *channel, json_t *message, struct error *error);
 

@@ -121,6 +121,12 @@ int worker_start(struct worker *worker, struct node *node, const char *role, con
                               : start_elsewhere(worker, node, role, argument, error);
 }
 
+void worker_send(struct worker *worker, json_t *request)
+{
+    if (channel_send(&worker->channel, request, NULL) != 0 && errno != EAGAIN)
+        worker_kill(worker);
+}
+
 bool worker_is_running(const struct worker *worker)
 {
     return worker->pid > 0 || worker->remote != NULL;

@@ -26,7 +26,7 @@ enum {
 
 void gpu_worker_send(struct gpu_worker *worker, json_t *request)
 {
-    (void)channel_send(&worker->process.channel, request, NULL);
+    worker_send(&worker->process, request);
 }
 
 json_t *gpu_worker_open_message(const struct gpu_worker *worker)

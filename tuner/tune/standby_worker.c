@@ -16,7 +16,7 @@ void standby_worker_start(struct standby_worker *standby, struct node *node, con
     standby->beside = beside;
     standby->opens = open != NULL;
     if (open != NULL) /* a worker that is gone already shows when it is to take over */
-        (void)channel_send(&standby->worker.channel, open, NULL);
+        worker_send(&standby->worker, open);
 }
 
 bool standby_worker_settle(struct standby_worker *standby, double took_s)

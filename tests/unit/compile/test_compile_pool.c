@@ -9,6 +9,7 @@
 #include "compile/cubin_cache.h"
 #include "record/instruction_kinds.h"
 #include "unit/busy_machine.h"
+#include "unit/failing_send.h"
 #include "unit/scratch.h"
 #include "unit/scripted_worker.h"
 
@@ -512,6 +513,17 @@ static void one_killed_from_outside_is_asked_again(void **state)
     }
 }
 
+static void one_that_could_not_be_asked_is_replaced(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "", 1, 10);
+    failing_sends = 1;
+    assert_compiled(&fixture, request(&fixture, 1, false));
+    assert_order("1");
+    end(&fixture);
+}
+
 /* As when each try takes all of the machine's memory. */
 static void one_killed_again_and_again_is_given_up(void **state)
 {
@@ -775,6 +787,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_busy_machine_is_not_the_variant_s_fault),
         SCRATCH_TEST(a_compiler_that_never_ends_does_so_on_a_busy_machine_too),
         SCRATCH_TEST(one_killed_from_outside_is_asked_again),
+        SCRATCH_TEST(one_that_could_not_be_asked_is_replaced),
         SCRATCH_TEST(one_killed_again_and_again_is_given_up),
         SCRATCH_TEST(requests_to_end_do_not_reach_workers),
         SCRATCH_TEST(a_reply_without_a_cache_entry_ends_the_run),

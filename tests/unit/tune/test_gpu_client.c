@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "tune/gpu_worker.h"
 #include "unit/busy_machine.h"
+#include "unit/failing_send.h"
 #include "unit/scratch.h"
 #include "unit/scripted_worker.h"
 
@@ -65,7 +66,7 @@ static void end(struct fixture *fixture)
     (void)unlink("requests");
 }
 
-static void send(struct fixture *fixture, int us)
+static void send_trial(struct fixture *fixture, int us)
 {
     struct bindings parameters = {0};
     bindings_set(&parameters, "us", value_integer(us));
@@ -119,7 +120,7 @@ static int make_request(struct fixture *fixture, const char *request)
     size_t count = 0;
     int status = 0;
     if (strcmp(request, "trial") == 0) {
-        send(fixture, 20);
+        send_trial(fixture, 20);
         return take(fixture);
     }
     if (strcmp(request, "load") != 0)
@@ -579,14 +580,31 @@ static void what_the_gpu_s_own_failure_stopped_is_asked_again(void **state)
     }
 }
 
+static void what_could_not_be_sent_is_asked_again(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "", 10);
+    open_problem(&fixture);
+    failing_sends = 1;
+    assert_works(&fixture);
+    assert_int_equal(gpu_client_losses(fixture.client), 1);
+    assert_int_equal(load(&fixture, 1, 20), 0);
+    failing_sends = 1;
+    assert_int_equal(gpu_client_verify(fixture.client, 1, 1, &fixture.answer, &fixture.error), 0);
+    assert_true(fixture.answer.again);
+    assert_int_equal(gpu_client_losses(fixture.client), 2);
+    end(&fixture);
+}
+
 static void three_kills_in_a_row_are_the_variant_s_fault(void **state)
 {
     (void)state;
     struct fixture fixture;
     start(&fixture, "trial:us=20 1-3 signal 9\ntrial:us=30 1-2 signal 9\n", 10);
     open_problem(&fixture);
-    send(&fixture, 20);
-    send(&fixture, 30);
+    send_trial(&fixture, 20);
+    send_trial(&fixture, 30);
     assert_int_equal(take(&fixture), 0);
     assert_answer(&fixture, OUTCOME_FAULT, "was killed by signal 9 (Killed)");
     assert_int_equal(take(&fixture), 0); /* the next one has its own three */
@@ -604,11 +622,11 @@ static void assert_queue_survives(const char *action, double timeout_s, enum out
     char *script = alloc_format("trial 1 %s\n", action);
     start(&fixture, script, timeout_s);
     open_problem(&fixture);
-    send(&fixture, 20);
-    send(&fixture, 30);
+    send_trial(&fixture, 20);
+    send_trial(&fixture, 30);
     assert_int_equal(take(&fixture), 0);
     assert_int_equal(fixture.answer.outcome, outcome);
-    send(&fixture, 40);
+    send_trial(&fixture, 40);
     for (int us = 30; us <= 40; us += 10) {
         assert_int_equal(take(&fixture), 0);
         assert_answer(&fixture, OUTCOME_MEASURED, "");
@@ -696,8 +714,8 @@ static void the_standby_takes_over_from_one_that_hangs(void **state)
     struct fixture fixture;
     start(&fixture, "trial 1 hang\n", 0.4);
     open_problem(&fixture);
-    send(&fixture, 20);
-    send(&fixture, 30);
+    send_trial(&fixture, 20);
+    send_trial(&fixture, 30);
     assert_int_equal(take(&fixture), 0);
     assert_answer(&fixture, OUTCOME_TIMEOUT, "did not end within 0.4 s");
     assert_int_equal(take(&fixture), 0);
@@ -752,8 +770,8 @@ static void beside_a_merely_slow_one_the_standby_is_stopped(void **state)
     struct fixture fixture;
     start(&fixture, "trial 1 late 600\ntrial 2 fail load_error\n", 2);
     open_problem(&fixture);
-    send(&fixture, 20);
-    send(&fixture, 30);
+    send_trial(&fixture, 20);
+    send_trial(&fixture, 30);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(take(&fixture), 0);
         assert_int_equal(fixture.answer.outcome, OUTCOME_MEASURED);
@@ -835,6 +853,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(unloading_may_cost_the_worker),
         SCRATCH_TEST(what_a_kill_from_outside_stopped_is_asked_again),
         SCRATCH_TEST(what_the_gpu_s_own_failure_stopped_is_asked_again),
+        SCRATCH_TEST(what_could_not_be_sent_is_asked_again),
         SCRATCH_TEST(three_kills_in_a_row_are_the_variant_s_fault),
         SCRATCH_TEST(trials_behind_are_answered_in_order),
         SCRATCH_TEST(measurements_behind_are_answered_in_order),
