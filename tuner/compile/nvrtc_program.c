@@ -233,6 +233,14 @@ static void explain_entry(struct compilation *compilation)
     compilation->log = longer;
 }
 
+bool program_log_lacks_memory(const char *log)
+{
+    bool stopped = strstr(log, "ptxas fatal   : Ptx assembly aborted due to errors") != NULL;
+    return strstr(log, "catastrophic error: out of memory\n") != NULL ||
+           strstr(log, "ptxas fatal   : Memory allocation failure") != NULL ||
+           (stopped && strstr(log, "error   :") == NULL);
+}
+
 static int compile(const struct program *program, const struct program_options *options,
                    bool reduced, struct compilation *compilation, struct error *error)
 {
@@ -246,8 +254,7 @@ static int compile(const struct program *program, const struct program_options *
     held_signals_end(&held);
     text_list_release(&list);
     compilation->log = read_log(program);
-    if (result == NVRTC_ERROR_OUT_OF_MEMORY ||
-        strstr(compilation->log, "catastrophic error: out of memory\n") != NULL)
+    if (result == NVRTC_ERROR_OUT_OF_MEMORY || program_log_lacks_memory(compilation->log))
         return error_set(error, ERROR_MEMORY, "the compiler ran out of memory");
     if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION) {
         explain_entry(compilation);

@@ -37,4 +37,8 @@ struct unit {
 int program_run(const struct program_options *options, const struct unit *unit,
                 struct compilation *compilation, struct error *error);
 
+/* Whether a log says that the compiler ran out of memory. Of ptxas, it says only that it stopped, without
+ * the error that would be the source's. */
+bool program_log_lacks_memory(const char *log);
+
 #endif

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/interrupt.h"
 #include "compile/linker.h"
+#include "compile/nvrtc_program.h"
 #include "template/compiler_option.h"
 
 #include "unit/scratch.h"
@@ -141,6 +142,21 @@ static void a_message_is_short_and_harmless(void **state)
     assert_non_null(strstr(log, "more bytes)"));
     assert_memory_equal(log, "k.cu(1): error: ?[2J?\tend\n", 26);
     free(log);
+}
+
+/* What ptxas says of the memory itself, it writes to standard error. */
+static void a_lack_of_memory_is_not_the_source_s_fault(void **state)
+{
+    (void)state;
+    assert_true(program_log_lacks_memory("ptxas info    : 0 bytes gmem\n"
+                                         "ptxas fatal   : Ptx assembly aborted due to errors\n"));
+    assert_true(program_log_lacks_memory("ptxas fatal   : Memory allocation failure\n"));
+    assert_true(program_log_lacks_memory("k.cu: catastrophic error: out of memory\n"));
+    assert_false(program_log_lacks_memory(
+        "ptxas application ptx input, line 83; error   : Not a name of any known instruction: 'b'\n"
+        "ptxas fatal   : Ptx assembly aborted due to errors\n"));
+    assert_false(program_log_lacks_memory("ptxas fatal   : Unresolved extern function 'f'\n"));
+    assert_false(program_log_lacks_memory(log_13));
 }
 
 /* --- the real library ------------------------------------------------------------------------- */
@@ -706,6 +722,7 @@ int main(void)
         cmocka_unit_test(a_log_without_figures_has_no_kernels),
         cmocka_unit_test(stripping_leaves_what_people_read),
         cmocka_unit_test(a_message_is_short_and_harmless),
+        cmocka_unit_test(a_lack_of_memory_is_not_the_source_s_fault),
     };
     const struct CMUnitTest library_tests[] = {
         /* first: NVRTC handles signals while a process compiles for the first time */
