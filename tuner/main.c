@@ -1,5 +1,6 @@
 #include "command/command.h"
 
+#include "base/json_text.h"
 #include "base/suggestion.h"
 
 #include <fcntl.h>
@@ -153,6 +154,7 @@ int main(int argc, const char **argv)
     if (!open_streams())
         return error_exit_status(ERROR_RECORD);
     set_signals();
+    json_text_set_alloc();
     struct error error = {0};
     int status = run(argc, argv, &error);
     if (status < 0 && error.message[0] != '\0')

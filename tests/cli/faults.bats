@@ -98,3 +98,10 @@ load helper
         lacks err "look at its disk" "remove it"
     done
 }
+
+@test "a worker that cannot read its requests blames nothing that it was asked, and says why" {
+    code=0
+    echo nonsense | "$AUTOTUNE" worker device 0 >out 2>err || code=$?
+    exits 137 # as if it had been killed from outside
+    has err "a message is not JSON"
+}

@@ -562,7 +562,7 @@ int scripted_worker_main(char **argv)
 {
     struct player player = {.random = 0x9e3779b97f4a7c15u};
     json_t *request;
-    worker_enter();
+    worker_enter(false);
     if (strcmp(argv[2], "device") == 0 && argv[3] != NULL)
         player.ordinal = (int)strtol(argv[3], NULL, 10);
     channel_init(&player.channel, STDIN_FILENO, STDOUT_FILENO);

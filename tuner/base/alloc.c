@@ -1,13 +1,22 @@
 #include "base/alloc.h"
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static volatile sig_atomic_t has_failed;
+
+bool alloc_has_failed(void)
+{
+    return has_failed != 0;
+}
+
 static void *require(void *pointer)
 {
     if (pointer == NULL) {
+        has_failed = 1;
         fputs("autotune: out of memory\n", stderr);
         abort();
     }

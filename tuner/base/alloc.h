@@ -7,7 +7,11 @@
 #define AUTOTUNE_ALLOC_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
+
+/* In a handler of SIGABRT: whether the process aborts because memory ran out here. */
+bool alloc_has_failed(void);
 
 /* `count` zeroed elements of `size` bytes. Never NULL, even for 0. */
 void *alloc_zeroed(size_t count, size_t size);

@@ -32,3 +32,13 @@ const char *json_text_member(const json_t *object, const char *member)
     const char *text = json_string_value(json_object_get(object, member));
     return text != NULL ? text : "";
 }
+
+static void *allocate(size_t bytes)
+{
+    return alloc_resize(NULL, bytes, 1);
+}
+
+void json_text_set_alloc(void)
+{
+    json_set_alloc_funcs(allocate, free);
+}

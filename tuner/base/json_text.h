@@ -15,4 +15,8 @@ bool json_text_is_utf8(const char *text);
 /* The text of an object's member, which lasts as long as the object; "" if there is none. */
 const char *json_text_member(const json_t *object, const char *member);
 
+/* Makes jansson allocate or abort, as alloc.h does: without memory, a message would be incomplete, and
+ * whoever sent it blamed. Call it before anything of jansson is used. */
+void json_text_set_alloc(void);
+
 #endif

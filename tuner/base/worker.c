@@ -1,5 +1,6 @@
 #include "base/worker.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 
@@ -360,22 +361,37 @@ double worker_timeout_s(double usual_s)
     return end != NULL && *end == '\0' && stated >= 0.01 && stated <= 86400 ? stated : usual_s;
 }
 
+static _Noreturn void die(void)
+{
+    (void)kill(getpid(), SIGKILL);
+    for (;;) /* with several threads, it may take a moment */
+        (void)pause();
+}
+
+void worker_give_up(const struct error *error)
+{
+    error_print(error, stderr);
+    die();
+}
+
 #if !defined __SANITIZE_ADDRESS__ /* which has handlers of its own */
-/* If another process sent the signal, this one dies of SIGKILL instead: it did nothing wrong. */
+static bool memory_is_limited;
+
+/* If another process sent the signal, or the machine has no memory, this one dies of SIGKILL instead: it
+ * did nothing wrong. */
 static void handle_fault(int number, siginfo_t *information, void *context)
 {
     (void)context;
-    if (information->si_code <= 0 && information->si_pid != getpid()) {
-        (void)kill(getpid(), SIGKILL);
-        for (;;) /* with several threads, it may take a moment */
-            (void)pause();
-    }
+    if ((information->si_code <= 0 && information->si_pid != getpid()) ||
+        (number == SIGABRT && alloc_has_failed() && !memory_is_limited))
+        die();
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }
 
-static void watch_for_senders(void)
+static void watch_for_senders(bool limits_memory)
 {
+    memory_is_limited = limits_memory;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct sigaction action = {.sa_sigaction = handle_fault,
                                    .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -383,8 +399,9 @@ static void watch_for_senders(void)
     }
 }
 #else
-static void watch_for_senders(void)
+static void watch_for_senders(bool limits_memory)
 {
+    (void)limits_memory;
 }
 #endif
 
@@ -401,12 +418,12 @@ static void ignore_requests_to_end(void)
     interrupt_block(&set);
 }
 
-void worker_enter(void)
+void worker_enter(bool limits_memory)
 {
     pid_t parent = getppid();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* it died before the prctl() */
         _exit(1);
     ignore_requests_to_end();
-    watch_for_senders();
+    watch_for_senders(limits_memory);
 }

@@ -108,8 +108,13 @@ double worker_timeout_s(double usual_s);
 /*
  * Called by the worker: makes it die with the coordinator, and ignore SIGINT, SIGTERM and SIGHUP,
  * which are for the coordinator. A signal such as SIGSEGV that another process sends kills it as
- * SIGKILL would, so that worker_reap() can tell it from a fault of its own.
+ * SIGKILL would, so that worker_reap() can tell it from a fault of its own. The same if it runs out of
+ * memory (alloc.h), unless it `limits_memory` itself: then that is the fault of what it does.
  */
-void worker_enter(void);
+void worker_enter(bool limits_memory);
+
+/* Called by a worker that cannot go on, for a reason that is not the fault of what it does: prints the
+ * error, and ends as if it had been killed from outside. */
+_Noreturn void worker_give_up(const struct error *error);
 
 #endif

@@ -33,7 +33,7 @@ int command_worker(int argc, const char **argv, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "workers are started as `autotune worker compile` or "
                          "`autotune worker device [N]`");
-    worker_enter();
+    worker_enter(compiles);
     int status = open_channel(&channel, error);
     if (status != 0)
         return status;
@@ -41,6 +41,8 @@ int command_worker(int argc, const char **argv, struct error *error)
     status = locks      ? lock_worker_run(&channel, argv[2], error)
              : compiles ? compile_worker_run(&channel, error)
                         : device_worker_run(&channel, ordinal, error);
+    if (status == ERROR_WORKER) /* of the channel, or for want of memory: all others are sent */
+        worker_give_up(error);
     channel_release(&channel);
     error->message[0] = '\0'; /* it was sent through the channel */
     return status;
