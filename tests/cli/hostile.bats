@@ -221,6 +221,16 @@ waits_not() {
     done
 }
 
+@test "a record whose path is too long for SQLite is refused with that reason" {
+    local long
+    long=$scratch/$(printf 'x%.0s' {1..250})/$(printf 'y%.0s' {1..250})
+    sweep <<<'[scale]'
+    autotune --config sweep.ini --results "$long"
+    exits 4
+    has err ": the path has " " bytes, but SQLite opens at most 504; choose another folder with --results"
+    lacks err "look at its disk"
+}
+
 @test "so is a pipe for the record, or for a file that SQLite keeps beside it" {
     project
     autotune --config p/sweep.ini

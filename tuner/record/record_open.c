@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/file_lock.h"
 #include "base/interrupt.h"
+#include "base/path.h"
 #include "record/record_database.h"
 #include "record/record_hash.h"
 
@@ -357,10 +358,31 @@ static int check_files(const char *path, struct error *error)
     return status;
 }
 
+/* SQLite says only that it cannot open a file whose path is too long for it. */
+static int check_length(const char *path, struct error *error)
+{
+    enum { SUFFIX_BYTES = 8 }; /* of "-journal" */
+    char *folder = path_folder(path);
+    char *full = realpath(folder, NULL);
+    const char *slash = strrchr(path, '/');
+    size_t bytes = full != NULL ? strlen(full) + 1 + strlen(slash != NULL ? slash + 1 : path) : 0;
+    int most = sqlite3_vfs_find(NULL)->mxPathname - SUFFIX_BYTES;
+    free(full);
+    free(folder);
+    return bytes <= (size_t)most
+               ? 0
+               : error_set_at(error, ERROR_RECORD, path, 0,
+                              "the path has %zu bytes, but SQLite opens at most %d; choose another "
+                              "folder with --results",
+                              bytes, most);
+}
+
 static int open_database(struct record **record, const char *path, const char *name, int flags,
                          struct error *error)
 {
     int files = check_files(path, error);
+    if (files == 0)
+        files = check_length(path, error);
     if (files != 0)
         return files;
     struct record *opened = alloc_zeroed(1, sizeof *opened);
