@@ -111,6 +111,16 @@ static int give_up_waiting(struct gpu_worker *worker, double timeout_s, bool *ti
     return gpu_worker_kill(worker, error);
 }
 
+/* Kills a worker whose replies cannot be read, as when the kernel has no memory. That counts as killed from
+ * outside. */
+static int give_up_reading(struct gpu_worker *worker, char reason[WORKER_REASON_BYTES],
+                           struct error *error)
+{
+    worker->killed = true;
+    (void)snprintf(reason, WORKER_REASON_BYTES, "could not be read from");
+    return gpu_worker_kill(worker, error);
+}
+
 int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patience_s,
                        json_t **message, bool *timed_out, char reason[WORKER_REASON_BYTES],
                        struct error *error)
@@ -143,10 +153,11 @@ int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patie
         }
         if (status == 0)
             return give_up_waiting(worker, timeout_s, timed_out, reason, error);
-        if (status > 0)
-            status = channel_fill(channel, error);
         if (status < 0)
             return status;
+        status = channel_fill(channel, NULL);
+        if (status < 0)
+            return give_up_reading(worker, reason, error);
         if (status == 0) {
             worker->killed = worker_reap(&worker->process, reason);
             return 0;

@@ -9,7 +9,7 @@
 #include "compile/cubin_cache.h"
 #include "record/instruction_kinds.h"
 #include "unit/busy_machine.h"
-#include "unit/failing_send.h"
+#include "unit/failing_channel.h"
 #include "unit/scratch.h"
 #include "unit/scripted_worker.h"
 

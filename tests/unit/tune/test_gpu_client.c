@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "tune/gpu_worker.h"
 #include "unit/busy_machine.h"
-#include "unit/failing_send.h"
+#include "unit/failing_channel.h"
 #include "unit/scratch.h"
 #include "unit/scripted_worker.h"
 
@@ -597,6 +597,19 @@ static void what_could_not_be_sent_is_asked_again(void **state)
     end(&fixture);
 }
 
+static void what_could_not_be_read_is_asked_again(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "", 10);
+    failing_reads = 1; /* of the greeting or of what opening gives */
+    open_problem(&fixture);
+    failing_reads = 1;
+    assert_works(&fixture);
+    assert_works(&fixture);
+    end(&fixture);
+}
+
 static void three_kills_in_a_row_are_the_variant_s_fault(void **state)
 {
     (void)state;
@@ -854,6 +867,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(what_a_kill_from_outside_stopped_is_asked_again),
         SCRATCH_TEST(what_the_gpu_s_own_failure_stopped_is_asked_again),
         SCRATCH_TEST(what_could_not_be_sent_is_asked_again),
+        SCRATCH_TEST(what_could_not_be_read_is_asked_again),
         SCRATCH_TEST(three_kills_in_a_row_are_the_variant_s_fault),
         SCRATCH_TEST(trials_behind_are_answered_in_order),
         SCRATCH_TEST(measurements_behind_are_answered_in_order),
