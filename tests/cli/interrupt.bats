@@ -374,3 +374,44 @@ busy() {
     has err "interrupted; no bundle was written"
     [ ! -e bundle ]
 }
+
+@test "a compiler that does not answer does not keep Ctrl-C waiting, and nothing half written is left" {
+    printf '[scale]\nn = 2^12\nblock_size = 64\n' | sweep
+    autotune --config sweep.ini
+    exits 0
+    rm -rf cache
+    export AUTOTUNE_NVRTC=$BUILD_DIR/tests/libstuck_nvrtc.so
+    local from="--kernel scale --templates templates" arguments i
+    for arguments in "bundle --tuned results/tuned.ini --templates templates --output bundle" \
+        "emit $from --ptx --output emitted" "emit $from --cubin --output emitted" "emit $from --ptx" \
+        "check --config sweep.ini --compile" "run $from"; do
+        # shellcheck disable=SC2086 # one word each
+        start $arguments
+        await stuck compiling
+        kill -TERM "$run" # a shell's background processes ignore SIGINT
+        for i in $(seq 200); do
+            [ -d "/proc/$run" ] || break
+            sleep 0.05
+        done
+        kill -KILL "$run" 2>/dev/null || true
+        ended
+        [ "$code" -eq 130 ] || exits 143
+        none_alive
+        rm compiling
+        fails compgen -G 'bundle*'
+        fails compgen -G 'emitted*'
+    done
+}
+
+@test "a compiler that crashes in emit is an error, and leaves no file" {
+    rm -rf cache # so that it compiles
+    cp -r "$sweeps/templates" .
+    export AUTOTUNE_NVRTC=$BUILD_DIR/tests/libstuck_nvrtc.so
+    start emit --kernel scale --templates templates --cubin --output emitted
+    await stuck compiling
+    kill -KILL "$(cat "/proc/$run/task/$run/children")"
+    ended
+    exits 4
+    has err "the compiler was killed by signal 9"
+    fails compgen -G 'emitted*'
+}

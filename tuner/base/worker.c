@@ -309,8 +309,7 @@ void worker_end(struct worker *worker)
     worker_stop(worker);
 }
 
-/* Returns whether it was killed from outside. */
-static bool describe_end(int status, char reason[WORKER_REASON_BYTES])
+bool worker_describe_end(int status, char reason[WORKER_REASON_BYTES])
 {
     if (WIFSIGNALED(status))
         (void)snprintf(reason, WORKER_REASON_BYTES, "was killed by signal %d (%s)",
@@ -337,7 +336,7 @@ bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES])
     channel_release(&worker->channel);
     int status = wait_or_kill(worker->pid);
     worker->pid = 0;
-    return describe_end(status, reason);
+    return worker_describe_end(status, reason);
 }
 
 bool worker_try_reap(struct worker *worker, bool late, char reason[WORKER_REASON_BYTES],
@@ -349,7 +348,7 @@ bool worker_try_reap(struct worker *worker, bool late, char reason[WORKER_REASON
     if (!wait_for(worker->pid, 0, &status))
         return false;
     worker->pid = 0;
-    *killed = describe_end(late ? EXIT_FAILURE << 8 : status, reason);
+    *killed = worker_describe_end(late ? EXIT_FAILURE << 8 : status, reason);
     return true;
 }
 

@@ -216,7 +216,7 @@ static int check_problem(struct checking *checking, const struct sweep_kernel *k
 
 int check_compile(const struct sweep *sweep, const struct gpu *gpu, struct error *error)
 {
-    struct checking checking = {.gpu = gpu, .error = error};
+    struct checking checking = {.gpu = gpu, .compiler.in_child = true, .error = error};
     int status = 0;
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* what comes from it has no figures */
     printf("compiled for %s (%s); nothing is run\n", gpu->name, gpu->arch);

@@ -1,6 +1,7 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "base/write_file.h"
 #include "command/command_values.h"
 #include "compile/sass.h"
@@ -110,6 +111,7 @@ static int emit_to(struct emission *emission, const struct build *build, struct 
         return error_set(error, ERROR_USAGE, "a cubin is binary; write it to a file with --output");
     if (emission->output == NULL)
         return write_emitted(emission, stdout, build, error);
+    interrupt_install(); /* so that the unfinished file is removed in any case */
     int status = write_file_begin(&file, emission->output, error);
     if (status != 0)
         return status;
@@ -136,7 +138,7 @@ static int emit(struct emission *emission, struct bindings *values, struct error
 
 int command_emit(int argc, const char **argv, struct error *error)
 {
-    struct emission emission = {0};
+    struct emission emission = {.builder.in_child = true};
     const struct poptOption table[] = {
         option_text("kernel", 'k', &emission.kernel, "the template", "NAME"),
         option_variant(&emission.settings),

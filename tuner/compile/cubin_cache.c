@@ -282,6 +282,16 @@ int cubin_cache_read(const char *path, struct compilation *compilation, bool *fo
     return read_path(path, true, compilation, found, error);
 }
 
+bool cubin_cache_parse(const char *name, char *bytes, size_t count, struct compilation *compilation)
+{
+    const struct entry entry = {.path = name, .bytes = bytes, .count = count};
+    *compilation = (struct compilation){0};
+    if (parse_entry(&entry, true, compilation))
+        return true;
+    compilation_release(compilation);
+    return false;
+}
+
 int cubin_cache_require(const char *path, struct compilation *compilation, struct error *error)
 {
     bool found = false;
@@ -344,18 +354,35 @@ static char *line_rest(const struct compilation *compilation)
     return rest;
 }
 
+static void print_entry(FILE *stream, const char *path, const struct compilation *compilation)
+{
+    char *rest = line_rest(compilation);
+    char digits[HASH_BYTES];
+    hash_line(path, rest, strlen(rest), digits);
+    fprintf(stream, "%s%s%s\n", line_start, digits, rest);
+    free(rest);
+    if (compilation->cubin != NULL)
+        (void)fwrite(compilation->cubin, 1, compilation->cubin_bytes, stream);
+}
+
 int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error)
 {
     struct write_file file;
     int status = write_file_begin(&file, path, error);
     if (status != 0)
         return status;
-    char *rest = line_rest(compilation);
-    char digits[HASH_BYTES];
-    hash_line(path, rest, strlen(rest), digits);
-    fprintf(file.stream, "%s%s%s\n", line_start, digits, rest);
-    free(rest);
-    if (compilation->cubin != NULL)
-        (void)fwrite(compilation->cubin, 1, compilation->cubin_bytes, file.stream);
+    print_entry(file.stream, path, compilation);
     return write_file_commit(&file, WRITE_FILE_CACHED, error);
+}
+
+char *cubin_cache_entry(const char *name, const struct compilation *compilation, size_t *count)
+{
+    char *bytes = NULL;
+    FILE *memory = open_memstream(&bytes, count);
+    if (memory == NULL)
+        abort(); /* out of memory, as in alloc.h */
+    print_entry(memory, name, compilation);
+    if (fclose(memory) != 0)
+        abort();
+    return bytes;
 }

@@ -44,4 +44,11 @@ int cubin_cache_check(const char *path, struct compilation *compilation, bool *f
 /* Writes an entry, making its folders. Returns 0 or ERROR_RECORD. */
 int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error);
 
+/* The same in memory: what an entry `name` contains, `*count` bytes that the caller frees. */
+char *cubin_cache_entry(const char *name, const struct compilation *compilation, size_t *count);
+
+/* Reads them, and overwrites some; false if they are damaged. */
+bool cubin_cache_parse(const char *name, char *bytes, size_t count,
+                       struct compilation *compilation);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/suggestion.h"
+#include "compile/child_compile.h"
 #include "compile/cubin_cache.h"
 #include "compile/launch_check.h"
 #include "template/installed.h"
@@ -64,6 +65,19 @@ static bool read_cached(const char *path, struct compilation *compilation)
     return false;
 }
 
+static int call_compiler(const struct single_compile *compiler, const struct source *source,
+                         const struct options *options, const char *arch,
+                         struct compilation *compilation, struct error *error)
+{
+    const struct child_compile_request request = {
+        compiler->nvrtc, source->path, source->text, arch, (const char *const *)options->items,
+        options->count};
+    return compiler->in_child
+               ? child_compile(&request, compilation, NULL, error)
+               : nvrtc_compile(request.nvrtc, request.name, request.text, request.arch,
+                               request.options, request.option_count, compilation, error);
+}
+
 static int compile(struct single_compile *compiler, const struct source *source,
                    const struct options *options, const char *arch, struct compilation *compilation,
                    enum build_origin *origin, struct error *error)
@@ -74,9 +88,7 @@ static int compile(struct single_compile *compiler, const struct source *source,
     char *path = cache_path(compiler, source, options, arch, nvrtc_version(compiler->nvrtc));
     if (!read_cached(path, compilation)) {
         *origin = BUILD_COMPILED;
-        status =
-            nvrtc_compile(compiler->nvrtc, source->path, source->text, arch,
-                          (const char *const *)options->items, options->count, compilation, error);
+        status = call_compiler(compiler, source, options, arch, compilation, error);
         if (status == 0 && compilation->cubin == NULL)
             status = refused(source, compilation, error);
         if (status == 0)
@@ -180,10 +192,11 @@ int single_compile_ptx(struct single_compile *compiler, const struct build *buil
     if (status != 0)
         return status;
     status = build_options(build, &options, error);
+    const struct child_compile_request request = {
+        compiler->nvrtc, build->template->source.path,       build->template->source.text,
+        build->arch,     (const char *const *)options.items, options.count};
     if (status == 0)
-        status = nvrtc_compile_ptx(compiler->nvrtc, build->template->source.path,
-                                   build->template->source.text, build->arch,
-                                   (const char *const *)options.items, options.count, ptx, error);
+        status = child_compile(&request, NULL, ptx, error);
     options_release(&options);
     return status;
 }

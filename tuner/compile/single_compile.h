@@ -1,6 +1,6 @@
 /*
- * Compiles single variants outside a sweep, in this process: takes the cubin from the cache, or
- * runs NVRTC, which it opens when it first needs it.
+ * Compiles single variants outside a sweep: takes the cubin from the cache, or runs NVRTC, which it
+ * opens when it first needs it.
  */
 #ifndef AUTOTUNE_SINGLE_COMPILE_H
 #define AUTOTUNE_SINGLE_COMPILE_H
@@ -20,6 +20,7 @@ struct single_compile {
     struct nvrtc *nvrtc;
     char *cache;       /* folder, owned; NULL: the default */
     bool any_compiler; /* accept cached cubins of any NVRTC version; a hit needs no NVRTC */
+    bool in_child;     /* compile in a child process (child_compile.h); not for applications */
 };
 
 /* What to build. Unbound parameters and problem values take the template's defaults. */
@@ -35,8 +36,8 @@ enum build_origin { BUILD_CACHED, BUILD_COMPILED };
 
 /*
  * Returns 0 with a cubin in `compilation`, ERROR_CONFIG with the compiler's first error if the
- * variant does not compile, or ERROR_DEVICE if there is no NVRTC. Failing to write the cache is not
- * an error. Release `compilation` in any case.
+ * variant does not compile, ERROR_DEVICE if there is no NVRTC, or ERROR_INTERRUPTED. Failing to write
+ * the cache is not an error. Release `compilation` in any case.
  */
 int single_compile_cubin(struct single_compile *compiler, const struct build *build,
                          struct compilation *compilation, enum build_origin *origin,
@@ -56,7 +57,7 @@ int single_compile_source_cubin(struct single_compile *compiler, const struct so
                                 struct compilation *compilation, enum build_origin *origin,
                                 struct error *error);
 
-/* The variant's PTX; free the string. */
+/* The variant's PTX, compiled in a child process; free the string. */
 int single_compile_ptx(struct single_compile *compiler, const struct build *build, char **ptx,
                        struct error *error);
 

@@ -29,7 +29,7 @@ struct steps {
 
 void single_run_init(struct single_run *run)
 {
-    *run = (struct single_run){.lock.file = -1, .cache_use.file = -1};
+    *run = (struct single_run){.lock.file = -1, .cache_use.file = -1, .compiler.in_child = true};
 }
 
 void single_run_release(struct single_run *run)
