@@ -221,14 +221,23 @@ waits_not() {
     done
 }
 
-@test "a record whose path is too long for SQLite is refused with that reason" {
-    local long
-    long=$scratch/$(printf 'x%.0s' {1..250})/$(printf 'y%.0s' {1..250})
-    sweep <<<'[scale]'
-    autotune --config sweep.ini --results "$long"
-    exits 4
-    has err ": the path has " " bytes, but SQLite opens at most 504; choose another folder with --results"
-    lacks err "look at its disk"
+@test "so is a pipe in place of NVRTC" {
+    mkdir -p toolkit/lib64
+    mkfifo pipe toolkit/lib64/libnvrtc.so.13
+    cp -r "$sweeps/templates" .
+    printf '[scale]\nblock_size = 64\n' | sweep
+    export AUTOTUNE_NVRTC=$scratch/pipe
+    local arguments
+    for arguments in "emit --kernel scale --templates templates --ptx" "check --config sweep.ini --compile" \
+        "tune --config sweep.ini"; do
+        code=0
+        # shellcheck disable=SC2086 # one word each
+        timeout 10 "$AUTOTUNE" $arguments >out 2>err </dev/null || code=$?
+        exits 3
+        has err "not a regular file"
+    done
+    unset AUTOTUNE_NVRTC # the next toolkit's is used
+    CUDA_HOME=$scratch/toolkit timeout 10 "$AUTOTUNE" emit --kernel scale --templates templates --ptx >out
 }
 
 @test "so is a pipe for the record, or for a file that SQLite keeps beside it" {
@@ -273,4 +282,14 @@ waits_not() {
     grep -q "autotune: " err
     autotune --config p/sweep.ini
     exits 0
+}
+
+@test "a record whose path is too long for SQLite is refused with that reason" {
+    local long
+    long=$scratch/$(printf 'x%.0s' {1..250})/$(printf 'y%.0s' {1..250})
+    sweep <<<'[scale]'
+    autotune --config sweep.ini --results "$long"
+    exits 4
+    has err ": the path has " " bytes, but SQLite opens at most 504; choose another folder with --results"
+    lacks err "look at its disk"
 }

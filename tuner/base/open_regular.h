@@ -2,6 +2,7 @@
 #ifndef AUTOTUNE_OPEN_REGULAR_H
 #define AUTOTUNE_OPEN_REGULAR_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /*
@@ -9,5 +10,8 @@
  * fails with EINVAL; a folder opens, and reading it fails. Returns NULL with errno set.
  */
 FILE *open_regular(const char *path);
+
+/* Whether it fails so: for a file that dlopen() is to open, which would wait. */
+bool open_regular_refuses(const char *path);
 
 #endif

@@ -1,6 +1,7 @@
 #include "compile/linker.h"
 
 #include "base/alloc.h"
+#include "base/open_regular.h"
 #include "base/path.h"
 #include "compile/cubin_elf.h"
 
@@ -70,8 +71,8 @@ static bool open_in(struct linker *linker, const char *folder, const char *versi
 {
     linker->path =
         alloc_format("%s/libnvJitLink.so.%.*s", folder, (int)strcspn(version, "."), version);
-    linker->library =
-        access(linker->path, F_OK) == 0 ? dlopen(linker->path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    bool usable = access(linker->path, F_OK) == 0 && !open_regular_refuses(linker->path);
+    linker->library = usable ? dlopen(linker->path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (linker->library != NULL && bind_functions(linker, version))
         return true;
     free(linker->path);

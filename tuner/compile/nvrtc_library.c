@@ -1,6 +1,7 @@
 #include "compile/nvrtc_library.h"
 
 #include "base/alloc.h"
+#include "base/open_regular.h"
 #include "base/path.h"
 
 #include <dlfcn.h>
@@ -79,6 +80,10 @@ static bool read_architectures(struct nvrtc *nvrtc)
  */
 static bool open_library(struct nvrtc *nvrtc, const char *file, char **reason)
 {
+    if (strchr(file, '/') != NULL && open_regular_refuses(file)) {
+        *reason = alloc_format("'%s' is not a regular file", file);
+        return false;
+    }
     char *path = strchr(file, '/') != NULL ? realpath(file, NULL) : NULL;
     *nvrtc = (struct nvrtc){.library = dlopen(path != NULL ? path : file, RTLD_NOW | RTLD_LOCAL)};
     free(path);
@@ -224,7 +229,8 @@ static void open_builtins(const struct nvrtc *nvrtc)
 {
     char *name = alloc_format("libnvrtc-builtins.so.%s", nvrtc->version);
     char *file = path_beside(nvrtc->path, name);
-    (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); /* never closed, like NVRTC itself */
+    if (!open_regular_refuses(file))
+        (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); /* never closed, like NVRTC itself */
     free(file);
     free(name);
 }
