@@ -284,7 +284,8 @@ int cubin_cache_read(const char *path, struct compilation *compilation, bool *fo
 
 bool cubin_cache_parse(const char *name, char *bytes, size_t count, struct compilation *compilation)
 {
-    const struct entry entry = {.path = name, .bytes = bytes, .count = count};
+    struct entry entry = {.path = name, .count = count};
+    entry.bytes = bytes;
     *compilation = (struct compilation){0};
     if (parse_entry(&entry, true, compilation))
         return true;
