@@ -349,6 +349,19 @@ constrained() {
     whole_again
 }
 
+@test "so does one that cannot be evaluated, in a sweep that has the name of its template" {
+    printf '[scale]\nn = 2^10\nblock_size = 64, 256\nconstraint = registers // (block_size - 256) > -9\n' | sweep
+    mv sweep.ini scale.ini
+    autotune --config scale.ini --format csv
+    exits 0
+    equal "$(count outcome invalid)" 1
+    has out "scale.ini:8: constraint: cannot evaluate 'registers // (block_size - 256) > -9'"
+    sed -i 's/^constraint = .*/constraint = registers > 9/' scale.ini
+    autotune --config scale.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 2
+}
+
 @test "a constraint on the compiled kernel that is added rules out what has failed as well" {
     printf '[scale]\nn = 2^10\nblock_size = 64\nmode = good, wrong\n' | sweep
     autotune --config sweep.ini --format csv

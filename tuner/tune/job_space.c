@@ -87,14 +87,10 @@ static bool deserves_another_try(const struct tuning_job *job, const struct resu
     return result->limit_s > 0 && limit_s > result->limit_s;
 }
 
-/* Whether a failed expression made the result invalid that is not the template's, but the sweep's. */
-static bool is_of_sweep(const struct tuning_job *job, const struct result *result)
+/* Whether a constraint that cannot be evaluated made the result invalid, and not the template. */
+static bool is_of_constraint(const struct result *result)
 {
-    const char *path = job->kernel->template.path;
-    const char *slash = strrchr(path, '/');
-    const char *template = slash != NULL ? slash + 1 : path; /* as reasons name it */
-    return result->reason != NULL && strncmp(result->reason, template, strlen(template)) != 0 &&
-           strstr(result->reason, "cannot evaluate") != NULL;
+    return result->reason != NULL && strstr(result->reason, ": " KERNEL_STATS_CONSTRAINT) != NULL;
 }
 
 /* Whether the constraints on compiled kernels decide as they did: the sweep may have other ones now. */
@@ -129,7 +125,7 @@ static bool is_decided_alike(const struct tuning_job *job, const struct result *
     case OUTCOME_LOAD_ERROR:
         return status == 0 && allowed;
     case OUTCOME_INVALID:
-        return status != 0 || !is_of_sweep(job, result);
+        return status != 0 || !is_of_constraint(result);
     default:
         return true;
     }

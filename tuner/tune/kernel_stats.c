@@ -140,6 +140,7 @@ int kernel_stats_allowed(const struct kernel_stats_source *source, const struct 
     struct scope fixed = {source->fixed, NULL};
     struct scope parameters = {source->parameters, &fixed};
     struct scope scope = {&local, &parameters};
+    struct error failure;
     int status = 0;
     *allowed = true;
     bind_stats(&local, stats);
@@ -147,8 +148,11 @@ int kernel_stats_allowed(const struct kernel_stats_source *source, const struct 
         if (!constraint_needs_stats(constraints[i]))
             continue;
         *index = i;
-        status = expression_boolean(constraints[i], &scope, allowed, error);
+        status = expression_boolean(constraints[i], &scope, allowed, &failure);
     }
+    if (status != 0)
+        (void)error_set_at(error, failure.code, failure.file, failure.line,
+                           KERNEL_STATS_CONSTRAINT "%s", failure.message);
     bindings_release(&local);
     return status;
 }
