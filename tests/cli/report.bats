@@ -79,6 +79,19 @@ PYTHON
     has err results
 }
 
+@test "a record that an interruption left without a study: the same, not a report of nothing" {
+    command -v python3 >/dev/null || skip "no python3 to empty it"
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    python3 -c 'import sqlite3; sqlite3.connect("results/record.sqlite").executescript("DELETE FROM variant; DELETE FROM study")'
+    for arguments in "report" "report --format csv" "report --kernel scale"; do
+        # shellcheck disable=SC2086 # one word each
+        autotune $arguments
+        exits 4
+        has err "the record is empty; run \`autotune --config FILE\` first"
+    done
+}
+
 @test "a damaged record is refused and left alone" {
     autotune --config "$sweeps/scale.ini"
     exits 0

@@ -76,6 +76,9 @@ int command_report(int argc, const char **argv, struct error *error)
         status = record_open_existing(&record, path, error);
     if (status == 0)
         status = record_studies(record, &studies, &count, error);
+    if (status == 0 && count == 0) /* the run that made it was interrupted before its first study */
+        status = error_set_at(error, ERROR_RECORD, path, 0,
+                              "the record is empty; run `autotune --config FILE` first");
     if (status == 0)
         status = print(&options, format, studies, count, error);
     for (size_t i = 0; i < count; i++)
