@@ -116,6 +116,18 @@ load helper
     has err "xml" csv json
 }
 
+@test "an option whose value is empty, as from an unset variable, is refused: it would write into /" {
+    local arguments
+    for arguments in "tune --config $sweeps/scale.ini --results" "tune --config $sweeps/scale.ini --tuned" \
+        "bundle --output" "cover --config $sweeps/scale.ini --output" "report --results" "emit --kernel" "explain --tuned"; do
+        # shellcheck disable=SC2086 # one word each
+        autotune $arguments ""
+        exits 2
+        has err "--${arguments##*--} is empty"
+    done
+    fails compgen -G 'results*'
+}
+
 @test "errors leave standard output empty and nothing behind" {
     autotune --config "$sweeps/scale.ini" --format xml
     exits 2

@@ -113,6 +113,22 @@ static struct poptOption *add_help(const struct poptOption *options, int *asked)
     return table;
 }
 
+/* An empty value is that of an unset variable. Taken for a folder, it would be the root folder. */
+static int check_values(const char *command, const struct poptOption *options, struct error *error)
+{
+    for (; options->longName != NULL; options++) {
+        if ((options->argInfo & POPT_ARG_MASK) != POPT_ARG_STRING)
+            continue;
+        const char *value = *(char *const *)options->arg;
+        if (value != NULL && value[0] == '\0')
+            return error_set(error, ERROR_USAGE,
+                             "--%s is empty; give it a value, or leave it out; see `autotune %s "
+                             "--help`",
+                             options->longName, command);
+    }
+    return 0;
+}
+
 int command_parse_arguments(int argc, const char **argv, const struct poptOption *options,
                             const char *help, char ***arguments, struct error *error)
 {
@@ -134,6 +150,8 @@ int command_parse_arguments(int argc, const char **argv, const struct poptOption
                            argv[0]);
     else if (help_asked)
         poptPrintHelp(context, stdout, 0);
+    else
+        status = check_values(argv[0], options, error);
     *arguments = copy_arguments(context);
     poptFreeContext(context);
     free(named);
