@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* An entry and where it came from. */
 struct candidate {
@@ -142,7 +143,7 @@ static int merge_file(struct merge *merge, const char *path, struct error *error
 static int merge_files(char *const *files, const char *output, struct error *error)
 {
     struct merge merge = {0};
-    int status = 0;
+    int lock = -1;
     if (files[0] == NULL)
         return error_set(
             error, ERROR_USAGE,
@@ -150,10 +151,13 @@ static int merge_files(char *const *files, const char *output, struct error *err
             "--output c.ini`");
     if (output == NULL)
         return error_set(error, ERROR_USAGE, "no file to write; name one with --output");
+    int status = tuned_file_lock(output, &lock, error); /* it may be one of the files */
     for (; *files != NULL && status == 0; files++)
         status = merge_file(&merge, *files, error);
     if (status == 0)
         status = tuned_file_write(output, &merge.tuned, error);
+    if (lock >= 0)
+        (void)close(lock);
     tuned_file_release(&merge.tuned);
     free(merge.origins);
     return status;

@@ -13,9 +13,7 @@
 
 enum { LOCK_TIMEOUT_MS = 10000 };
 
-/* Locks the folder of `path`, which is there. Sets `*lock` to a descriptor to close, or -1 if the folder
- * cannot be opened. Where the file system knows no such locks, the last writer wins. */
-static int lock_folder_of(const char *path, int *lock, struct error *error)
+int tuned_file_lock(const char *path, int *lock, struct error *error)
 {
     char *folder = path_folder(path);
     int status = 0;
@@ -51,7 +49,7 @@ int tuned_file_update(const char *path, struct tuned_entry *entries, size_t coun
     int result = write_file_make_folders(path, error);
     if (result != 0)
         goto done;
-    result = lock_folder_of(path, &lock, error);
+    result = tuned_file_lock(path, &lock, error);
     if (result != 0)
         goto done;
     result = tuned_file_read(path, &tuned, error);
