@@ -128,6 +128,17 @@ load helper
     fails compgen -G 'results*'
 }
 
+@test "numbers in environment variables are checked, too" {
+    local setting
+    for setting in AUTOTUNE_CACHE_MB=2G AUTOTUNE_COMPILE_MEMORY_MB=8G AUTOTUNE_COMPILE_MEMORY_MB=0 \
+        AUTOTUNE_WORKER_TIMEOUT_S=1min AUTOTUNE_WORKER_TIMEOUT_S=0; do
+        code=0
+        env "$setting" "$AUTOTUNE" --config "$sweeps/scale.ini" >out 2>err </dev/null || code=$?
+        exits 2
+        has err "${setting%=*} is '${setting#*=}'; give "
+    done
+}
+
 @test "errors leave standard output empty and nothing behind" {
     autotune --config "$sweeps/scale.ini" --format xml
     exits 2

@@ -352,12 +352,35 @@ bool worker_try_reap(struct worker *worker, bool late, char reason[WORKER_REASON
     return true;
 }
 
-double worker_timeout_s(double usual_s)
+/* False if the deadline is stated, and is none. */
+static bool read_timeout(double *timeout_s)
 {
     const char *text = getenv("AUTOTUNE_WORKER_TIMEOUT_S");
-    char *end = NULL;
-    double stated = text != NULL ? strtod(text, &end) : 0;
-    return end != NULL && *end == '\0' && stated >= 0.01 && stated <= 86400 ? stated : usual_s;
+    char *end;
+    if (text == NULL || text[0] == '\0')
+        return true;
+    double stated = strtod(text, &end);
+    if (*end != '\0' || !(stated >= 0.01 && stated <= 86400))
+        return false;
+    *timeout_s = stated;
+    return true;
+}
+
+double worker_timeout_s(double usual_s)
+{
+    (void)read_timeout(&usual_s);
+    return usual_s;
+}
+
+int worker_check_timeout(struct error *error)
+{
+    double timeout_s;
+    return read_timeout(&timeout_s)
+               ? 0
+               : error_set(error, ERROR_USAGE,
+                           "AUTOTUNE_WORKER_TIMEOUT_S is '%s'; give a deadline in seconds, from "
+                           "0.01 to 86400",
+                           getenv("AUTOTUNE_WORKER_TIMEOUT_S"));
 }
 
 static _Noreturn void die(void)

@@ -108,6 +108,9 @@ bool worker_try_reap(struct worker *worker, bool late, char reason[WORKER_REASON
  */
 double worker_timeout_s(double usual_s);
 
+/* Returns 0, or ERROR_USAGE if the variable is not such a number, which is not used then. */
+int worker_check_timeout(struct error *error);
+
 /*
  * Called by the worker: makes it die with the coordinator, and ignore SIGINT, SIGTERM and SIGHUP,
  * which are for the coordinator. A signal such as SIGSEGV that another process sends kills it as

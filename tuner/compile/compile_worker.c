@@ -177,16 +177,40 @@ static int send_ready(struct channel *channel, const struct nvrtc *nvrtc, struct
                         error);
 }
 
+/* False if the limit is stated, and is none. */
+static bool read_memory(int *megabytes)
+{
+    const char *text = getenv("AUTOTUNE_COMPILE_MEMORY_MB");
+    char *end;
+    *megabytes = DEFAULT_MEMORY_MB;
+    if (text == NULL || text[0] == '\0')
+        return true;
+    long stated = strtol(text, &end, 10);
+    if (*end != '\0' || stated < 1 || stated >= 1 << 30)
+        return false;
+    *megabytes = (int)stated;
+    return true;
+}
+
+int compile_worker_check_memory(struct error *error)
+{
+    int megabytes;
+    return read_memory(&megabytes)
+               ? 0
+               : error_set(error, ERROR_USAGE,
+                           "AUTOTUNE_COMPILE_MEMORY_MB is '%s'; give the address space of a "
+                           "compile worker in MiB, from 1",
+                           getenv("AUTOTUNE_COMPILE_MEMORY_MB"));
+}
+
 int compile_worker_memory_mb(void)
 {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
     return 0;
 #else
-    const char *text = getenv("AUTOTUNE_COMPILE_MEMORY_MB");
-    char *end = NULL;
-    long stated = text != NULL ? strtol(text, &end, 10) : 0;
-    return end != NULL && *end == '\0' && stated > 0 && stated < 1 << 30 ? (int)stated
-                                                                         : DEFAULT_MEMORY_MB;
+    int megabytes;
+    (void)read_memory(&megabytes);
+    return megabytes;
 #endif
 }
 

@@ -19,6 +19,9 @@
  */
 int compile_worker_memory_mb(void);
 
+/* Returns 0, or ERROR_USAGE if the variable is not such a limit, which is not used then. */
+int compile_worker_check_memory(struct error *error);
+
 /* Serves requests until the channel closes. Returns 0, or an error that it has also sent. */
 int compile_worker_run(struct channel *channel, struct error *error);
 

@@ -3,7 +3,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/task.h"
+#include "base/worker.h"
 #include "base/write_file.h"
+#include "compile/compile_worker.h"
 #include "compile/cubin_cache.h"
 #include "record/tuned_file.h"
 #include "tune/gpu_guess.h"
@@ -406,6 +408,10 @@ static int prepare_run(struct run *run, struct error *error)
 {
     describe_run(run);
     int status = cubin_cache_limit(&run->cache_limit_bytes, error);
+    if (status == 0)
+        status = compile_worker_check_memory(error);
+    if (status == 0)
+        status = worker_check_timeout(error);
     if (status == 0)
         status = check_storage(run, error);
     if (status == 0)
