@@ -497,6 +497,10 @@ C
     autotune emit --kernel scale --templates "$sweeps/templates" --cubin --output scale.cubin
     exits 0
     equal "$(head -c 4 scale.cubin | tail -c 3)" ELF
+    autotune emit --kernel scale --templates "$sweeps/templates" --mode broken --cubin --output broken.cubin
+    exits 2
+    has err "Compilation terminated."
+    grep -q '^autotune: ' err # on a line of its own
 }
 
 @test "a bundle has what an application needs" {

@@ -91,8 +91,8 @@ static int write_emitted(struct emission *emission, FILE *stream, const struct b
         status = single_compile_ptx(&emission->builder, build, &text, error);
     else
         text = single_compile_source(build);
-    if (status != 0 && compilation.log != NULL)
-        fputs(compilation.log, stderr); /* the error has only its first line */
+    if (status != 0 && compilation.log != NULL && compilation.log[0] != '\0')
+        fprintf(stderr, "%s\n", compilation.log); /* the error has only its first line */
     if (text != NULL)
         fputs(text, stream);
     else if (compilation.cubin != NULL && emission->sass)
