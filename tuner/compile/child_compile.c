@@ -37,7 +37,8 @@ static bool write_answer(int results, const struct answer *answer, const char *b
 {
     FILE *file = fdopen(results, "wb");
     return file != NULL && fwrite(answer, sizeof *answer, 1, file) == 1 &&
-           fwrite(bytes, 1, answer->bytes, file) == answer->bytes && fflush(file) == 0;
+           (answer->bytes == 0 || fwrite(bytes, 1, answer->bytes, file) == answer->bytes) &&
+           fflush(file) == 0;
 }
 
 static _Noreturn void compile(const struct child_compile_request *request, bool ptx, int results)
