@@ -138,56 +138,6 @@ __device__ __forceinline__ float4 load_some(const float *from, int inside)
                        inside > 3 ? from[3] : 0);
 }
 
-// c[0 … 3] = alpha * sums + beta * c, for the first `inside` of them: all four if rows are aligned to 16
-// bytes.
-__device__ __forceinline__ void store_four(float *c, const float *sums, int inside, bool aligned,
-                                           float alpha, float beta)
-{
-    float4 four = make_float4(0, 0, 0, 0);
-    if (beta != 0) {
-        four = aligned ? *(const float4 *)c : load_some(c, inside);
-    }
-    four.x = alpha * sums[0] + beta * four.x;
-    four.y = alpha * sums[1] + beta * four.y;
-    four.z = alpha * sums[2] + beta * four.z;
-    four.w = alpha * sums[3] + beta * four.w;
-    if (aligned) {
-        *(float4 *)c = four;
-        return;
-    }
-    c[0] = four.x;
-    if (inside > 1) {
-        c[1] = four.y;
-    }
-    if (inside > 2) {
-        c[2] = four.z;
-    }
-    if (inside > 3) {
-        c[3] = four.w;
-    }
-}
-
-// Stores the thread's part of C: row y of it is row_of(y) of C, and its columns x to x + 3 are those from
-// column_of(x).
-template <typename RowOf, typename ColumnOf>
-__device__ __forceinline__ void store_sums(const float (*sums)[THREAD_N], float *c, int m, int n,
-                                           float alpha, float beta, RowOf row_of,
-                                           ColumnOf column_of)
-{
-#pragma unroll
-    for (int y = 0; y < THREAD_M; y++) {
-        const int row = row_of(y);
-#pragma unroll
-        for (int x = 0; x < THREAD_N; x += 4) {
-            const int column = column_of(x);
-            if (row < m && column < n) {
-                store_four(c + (int64)row * n + column, &sums[y][x], n - column, n % 4 == 0, alpha,
-                           beta);
-            }
-        }
-    }
-}
-
 #endif
 
 #if METHOD != METHOD_NAIVE && METHOD != METHOD_TILED
@@ -225,6 +175,45 @@ __device__ __forceinline__ void find_thread(int &row, int &column)
     column = warp % (THREADS_N / LANES_N) * LANES_N + lane % LANES_N;
 }
 
+// Where tile after tile of A or B along k begins for a thread, in groups of four neighbours. Rows and columns of C
+// outside the matrix are never stored, so any values will do for them: those of the last row or the first column of A
+// or B are used, without looking further.
+template <int ROWS, int COLUMNS> struct Groups {
+    static_assert(ROWS * COLUMNS % (4 * THREADS) == 0, "every thread moves as many");
+    static constexpr int COUNT = ROWS * COLUMNS / 4 / THREADS;
+    const float *next[COUNT];
+    int inside[COUNT]; // elements from there to the end of the row
+
+    __device__ __forceinline__ void start(const float *matrix, int rows, int columns, int row,
+                                          int column)
+    {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            const int group = i * THREADS + threadIdx.x;
+            const int y = min(row + group / (COLUMNS / 4), rows - 1);
+            const int x = column + group % (COLUMNS / 4) * 4;
+            const int from = x < columns ? x : 0;
+            next[i] = matrix + (int64)y * columns + from;
+            inside[i] = columns - from;
+        }
+    }
+};
+
+// A part of k in steps of TILE_K, of which the first is the one that may be shorter. So all that follow are loaded
+// without bounds.
+struct Steps {
+    int count;  // 1 or more
+    int second; // where the second begins
+
+    __device__ __forceinline__ Steps(int first, int last)
+    {
+        count = max(1, (last - first + TILE_K - 1) / TILE_K);
+        second = last - (count - 1) * TILE_K;
+    }
+};
+
+#include "sgemm_store.cuh"
+
 #endif
 
 #if METHOD == METHOD_NAIVE
@@ -249,6 +238,18 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
 #elif METHOD == METHOD_TILED
 
 #include "sgemm_tiles.cuh"
+
+// c[0 … 3] = alpha * sums + beta * c, for the first `inside` of them.
+__device__ __forceinline__ void store_four(float *c, const float *sums, int inside, float alpha,
+                                           float beta)
+{
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        if (i < inside) {
+            c[i] = alpha * sums[i] + (beta != 0 ? beta * c[i] : 0);
+        }
+    }
+}
 
 // Two sets of tiles alternate, so one barrier per step is enough: a thread fills a set only after a
 // barrier that all threads reach after reading that set.
@@ -284,7 +285,17 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
         }
     }
 
-    store_tile(sums, c, m, n, alpha, beta, row, column, thread_row, thread_column);
+#pragma unroll
+    for (int y = 0; y < THREAD_M; y++) {
+#pragma unroll
+        for (int x = 0; x < THREAD_N; x += 4) {
+            const int at_m = row + place_of<TILE_M, THREAD_M>(thread_row, y);
+            const int at_n = column + place_of<TILE_N, THREAD_N>(thread_column, x);
+            if (at_m < m && at_n < n) {
+                store_four(c + (int64)at_m * n + at_n, &sums[y][x], n - at_n, alpha, beta);
+            }
+        }
+    }
 }
 
 #elif METHOD == METHOD_OVERLAPPED || METHOD == METHOD_OVERLAPPED_SPLIT

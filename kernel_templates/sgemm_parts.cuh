@@ -17,27 +17,19 @@ __device__ __forceinline__ void store_partial(float4 *to, const float (*sums)[TH
     }
 }
 
+__device__ __forceinline__ void add_four(float *sums, float4 four)
+{
+    sums[0] += four.x;
+    sums[1] += four.y;
+    sums[2] += four.z;
+    sums[3] += four.w;
+}
+
 __device__ __forceinline__ void add_partial(float (*sums)[THREAD_N], const float4 *from)
 {
 #pragma unroll
     for (int i = 0; i < THREAD_M * THREAD_N / 4; i++) {
-        const float4 four = __ldcg(from + i * THREADS);
-        float *sum = &sums[0][0] + 4 * i;
-        sum[0] += four.x;
-        sum[1] += four.y;
-        sum[2] += four.z;
-        sum[3] += four.w;
-    }
-}
-
-// Parts that are read at once, so that they do not wait for each other: as many as fit into 32 registers.
-constexpr int PARTS_AT_ONCE = THREAD_M * THREAD_N < 32 ? 32 / (THREAD_M * THREAD_N) : 1;
-
-__device__ __forceinline__ void clear(float (*sums)[THREAD_N])
-{
-#pragma unroll
-    for (int i = 0; i < THREAD_M * THREAD_N; i++) {
-        (&sums[0][0])[i] = 0;
+        add_four(&sums[0][0] + 4 * i, __ldcg(from + i * THREADS));
     }
 }
 
@@ -67,8 +59,13 @@ __device__ __forceinline__ void find_part(int k, int &first, int &last)
     last = min(k, (begin + share + ((int)blockIdx.z < longer)) * TILE_K);
 }
 
-// Adds the sums of all blocks that share this tile. Returns whether this block has the total: the
-// last to arrive does.
+// Groups that the last block of a tile adds up at a time, and parts of them that it reads at once, so that they do not
+// wait for each other.
+constexpr int GROUPS_AT_ONCE = GROUPS % 8 == 0 ? 8 : 4;
+constexpr int PARTS_AT_ONCE = GROUPS > 8 ? 2 : 8 / GROUPS;
+
+// Adds the sums of all blocks that share this tile, in the order of the parts. Returns whether this block has the total:
+// the last to arrive does.
 __device__ __forceinline__ bool add_other_parts(float (*sums)[THREAD_N], float4 *partials,
                                                 uint32 *tickets)
 {
@@ -78,10 +75,21 @@ __device__ __forceinline__ bool add_other_parts(float (*sums)[THREAD_N], float4 
     if (!is_last_of(gridDim.z, &tickets[tile])) {
         return false;
     }
-    clear(sums);
+#pragma unroll
+    for (int group = 0; group < GROUPS; group += GROUPS_AT_ONCE) {
+        float *total = &sums[0][0] + 4 * group;
+#pragma unroll
+        for (int i = 0; i < 4 * GROUPS_AT_ONCE; i++) {
+            total[i] = 0;
+        }
 #pragma unroll PARTS_AT_ONCE
-    for (int part = 0; part < (int)gridDim.z; part++) {
-        add_partial(sums, partial_of(partials, (int64)part * tiles + tile));
+        for (int part = 0; part < (int)gridDim.z; part++) {
+            const float4 *from = partial_of(partials, (int64)part * tiles + tile) + group * THREADS;
+#pragma unroll
+            for (int i = 0; i < GROUPS_AT_ONCE; i++) {
+                add_four(total + 4 * i, __ldcg(from + i * THREADS));
+            }
+        }
     }
     return true;
 }

@@ -29,7 +29,8 @@
 
 static_assert(TILE_K % VECTOR_K == 0, "a step is made of whole reads");
 
-struct __align__(4 * VECTOR_K) Depth {
+struct __align__(4 * VECTOR_K) Depth
+{
     float at[VECTOR_K];
 };
 
@@ -92,6 +93,7 @@ __device__ __forceinline__ void copy_tile(float *tile, const float *matrix, int 
 // Where a thread's rows and columns are in the block's tile. Rows are THREADS_M apart; columns are
 // groups of four, 4 * THREADS_N apart.
 struct Place {
+    static constexpr int ROWS_APART = 1;
     int row;
     int column;
 
@@ -144,6 +146,34 @@ __device__ __forceinline__ void multiply_stage(float (*sums)[THREAD_N], const fl
     }
 }
 
+// Copies tile after tile along k.
+template <int ROWS, int COLUMNS, int STRIDE> struct Copies {
+    Groups<ROWS, COLUMNS> from;
+
+    // Starts copying a tile of which all rows and columns along k are in the matrix. The following one is `step`
+    // elements further. WITHIN: no row ends within a group of four.
+    template <bool WITHIN>
+    __device__ __forceinline__ void copy_next(float *tile, int64 step, bool aligned)
+    {
+#pragma unroll
+        for (int i = 0; i < from.COUNT; i++) {
+            const int group = i * THREADS + threadIdx.x;
+            float *to = tile + group / (COLUMNS / 4) * STRIDE + group % (COLUMNS / 4) * 4;
+            if (aligned) {
+                copy_async<16>(to, from.next[i], 16);
+            } else {
+#pragma unroll
+                for (int j = 0; j < 4; j++) {
+                    if (WITHIN || j < from.inside[i]) {
+                        copy_async<4>(to + j, from.next[i] + j, 4);
+                    }
+                }
+            }
+            from.next[i] += step;
+        }
+    }
+};
+
 // Adds the product of A's columns and B's rows from `first` to `last` - 1 to the sums of the tile at
 // (row, column).
 __device__ __forceinline__ void multiply_part(float (*sums)[THREAD_N], float *stages,
@@ -152,39 +182,41 @@ __device__ __forceinline__ void multiply_part(float (*sums)[THREAD_N], float *st
                                               int row, int column, int first, int last,
                                               const Place &place)
 {
-    const int steps = (last - first + TILE_K - 1) / TILE_K;
+    const Steps steps(first, last);
+    Copies<TILE_M, TILE_K, ROW_OF_A> copies_a;
+    Copies<TILE_K, TILE_N, TILE_N> copies_b;
+    int fetched = 1; // set of tiles that is filled next
 
+    copies_a.from.start(a, m, k, row, steps.second);
+    copies_b.from.start(b, k, n, steps.second, column);
     auto fetch = [&](int step) {
-        if (step < steps) {
-            float *stage = stages + step % STAGES * STAGE_FLOATS;
-            const int at = first + step * TILE_K;
-            copy_tile<TILE_M, TILE_K, ROW_OF_A>(stage, a, m, k, last, row, at);
-            copy_tile<TILE_K, TILE_N, TILE_N>(stage + TILE_M * ROW_OF_A, b, last, n, n, at, column);
+        if (step < steps.count) {
+            float *stage = stages + fetched * STAGE_FLOATS;
+            copies_a.copy_next<true>(stage, TILE_K, k % 4 == 0);
+            copies_b.copy_next<false>(stage + TILE_M * ROW_OF_A, (int64)TILE_K * n, n % 4 == 0);
         }
+        fetched = fetched + 1 < STAGES ? fetched + 1 : 0;
         end_stage(); // also an empty one, so that counting them tells which has arrived
     };
 
+    copy_tile<TILE_M, TILE_K, ROW_OF_A>(stages, a, m, k, steps.second, row, first);
+    copy_tile<TILE_K, TILE_N, TILE_N>(stages + TILE_M * ROW_OF_A, b, steps.second, n, n, first,
+                                      column);
+    end_stage();
 #pragma unroll
-    for (int step = 0; step < STAGES - 1; step++) {
+    for (int step = 1; step < STAGES - 1; step++) {
         fetch(step);
     }
-    for (int step = 0; step < steps; step++) {
+    int set = 0;
+    for (int step = 0; step < steps.count; step++) {
         wait_for_stages<STAGES - 2>();
         // This step's tiles are here, and everyone has read the set that is filled next.
         __syncthreads();
         fetch(step + STAGES - 1);
-        multiply_stage(sums, stages + step % STAGES * STAGE_FLOATS, place);
+        multiply_stage(sums, stages + set * STAGE_FLOATS, place);
+        set = set + 1 < STAGES ? set + 1 : 0;
     }
     wait_for_stages<0>();
-}
-
-__device__ __forceinline__ void store_tile(float *c, const float (*sums)[THREAD_N], int m, int n,
-                                           int row, int column, float alpha, float beta,
-                                           const Place &place)
-{
-    store_sums(
-        sums, c, m, n, alpha, beta, [=](int y) { return row + place.row_of(y); },
-        [=](int x) { return column + place.column_of(x); });
 }
 
 #if METHOD == METHOD_PIPELINED
@@ -203,13 +235,17 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
     int first, last;
     find_part(k, first, last);
     const Place place;
+    const TileOfC tile = {c, m, n, alpha, beta, row, column};
     float sums[THREAD_M][THREAD_N] = {};
 
+    if (blockIdx.z == 0) {
+        prefetch_tile(tile);
+    }
     multiply_part(sums, stages, a, b, m, n, k, row, column, first, last, place);
     if (gridDim.z > 1 && !add_other_parts(sums, partials, tickets)) {
         return;
     }
-    store_tile(c, sums, m, n, row, column, alpha, beta, place);
+    store_sums(sums, tile, place, stages);
 }
 
 #else
@@ -275,15 +311,16 @@ extern "C" __global__ void LAUNCH_BOUNDS sgemm(int m, int n, int k, float alpha,
         int tile_row;
         int tile_column;
         find_tile(tile, tiles_m, tiles_n, group_m, tile_row, tile_column);
+        const TileOfC to = {c, m, n, alpha, beta, tile_row * TILE_M, tile_column * TILE_N};
         float sums[THREAD_M][THREAD_N] = {};
 
         __syncthreads(); // everyone has read the sets of the tile before
-        multiply_part(sums, stages, a, b, m, n, k, tile_row * TILE_M, tile_column * TILE_N,
+        multiply_part(sums, stages, a, b, m, n, k, to.row, to.column,
                       (int)(at - tile_begin) * TILE_K,
                       min(k, (int)(part_end - tile_begin) * TILE_K), place);
         if (part_end - at == tile_steps ||
             add_other_parts(sums, partials, &tickets[tile], tile_begin, tile_end, all)) {
-            store_tile(c, sums, m, n, tile_row * TILE_M, tile_column * TILE_N, alpha, beta, place);
+            store_sums(sums, to, place, stages);
         }
         at = part_end;
     }

@@ -19,15 +19,15 @@ template <int ROWS, int COLUMNS> struct Transfer {
     {
         return (i * THREADS + threadIdx.x) % (COLUMNS / 4) * 4;
     }
-    // The tile from (row, column) on. What is outside the matrix becomes 0.
-    __device__ __forceinline__ void load_part(const float *matrix, int rows, int columns, int row,
-                                              int column)
+    // The tile from (row, column) on. What is outside the matrix, or from `last_column` on, becomes 0.
+    __device__ __forceinline__ void load_part(const float *matrix, int rows, int columns,
+                                              int last_column, int row, int column)
     {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             const int y = row + row_of(i);
             const int x = column + column_of(i);
-            groups[i] = load_some(matrix + (int64)y * columns + x, y < rows ? columns - x : 0);
+            groups[i] = load_some(matrix + (int64)y * columns + x, y < rows ? last_column - x : 0);
         }
     }
     __device__ __forceinline__ void load(const float *matrix, int rows, int columns, int row,
@@ -40,7 +40,7 @@ template <int ROWS, int COLUMNS> struct Transfer {
                                               column_of(i));
             }
         } else {
-            load_part(matrix, rows, columns, row, column);
+            load_part(matrix, rows, columns, columns, row, column);
         }
     }
     template <int STRIDE> __device__ __forceinline__ void store(float (*tile)[STRIDE])
@@ -103,17 +103,5 @@ struct Fragments {
         load_fragment<TILE_N, THREAD_N>(of_b, line_b, thread_column);
     }
 };
-
-// Stores the part of C that belongs to the thread at (thread_row, thread_column) of the tile from
-// (row, column) on.
-__device__ __forceinline__ void store_tile(const float (*sums)[THREAD_N], float *c, int m, int n,
-                                           float alpha, float beta, int row, int column,
-                                           int thread_row, int thread_column)
-{
-    store_sums(
-        sums, c, m, n, alpha, beta,
-        [=](int y) { return row + place_of<TILE_M, THREAD_M>(thread_row, y); },
-        [=](int x) { return column + place_of<TILE_N, THREAD_N>(thread_column, x); });
-}
 
 #endif

@@ -7,4 +7,4 @@
 #: k = 512
 #: method = overlapped_split
 #: split_k = 4
-s/k % 4 == 0 ? last \/ TILE_K/k % 4 == 0 ? k \/ TILE_K/
+s/const Steps steps(first, last);/const Steps steps(first, k);/
