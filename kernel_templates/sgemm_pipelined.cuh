@@ -29,8 +29,7 @@
 
 static_assert(TILE_K % VECTOR_K == 0, "a step is made of whole reads");
 
-struct __align__(4 * VECTOR_K) Depth
-{
+struct __align__(4 * VECTOR_K) Depth {
     float at[VECTOR_K];
 };
 
@@ -146,31 +145,54 @@ __device__ __forceinline__ void multiply_stage(float (*sums)[THREAD_N], const fl
     }
 }
 
-// Copies tile after tile along k.
+// Copies tile after tile along k, of which all rows and columns along k are in the matrix.
 template <int ROWS, int COLUMNS, int STRIDE> struct Copies {
-    Groups<ROWS, COLUMNS> from;
+    Groups<ROWS, COLUMNS> groups;
+    const float *next; // where the tile begins
+    int last_row;      // of the matrix, counted from there
+    int last_column;
 
-    // Starts copying a tile of which all rows and columns along k are in the matrix. The following one is `step`
-    // elements further. WITHIN: no row ends within a group of four.
-    template <bool WITHIN>
-    __device__ __forceinline__ void copy_next(float *tile, int64 step, bool aligned)
+    __device__ __forceinline__ void start(const float *matrix, int rows, int columns, int row,
+                                          int column)
     {
+        groups.start(matrix, rows, columns, row, column);
+        next = matrix + (int64)row * columns + column;
+        last_row = rows - 1 - row;
+        last_column = columns - 1 - column;
+    }
+    // Starts copying a tile. The following one is `step` elements further. If the rows of the matrix are aligned to 16
+    // bytes, threads copy groups of four neighbours. Else neighbouring threads copy neighbouring elements.
+    __device__ __forceinline__ void copy_next(float *tile, int64 step, int columns)
+    {
+        if (columns % 4 == 0) {
 #pragma unroll
-        for (int i = 0; i < from.COUNT; i++) {
-            const int group = i * THREADS + threadIdx.x;
-            float *to = tile + group / (COLUMNS / 4) * STRIDE + group % (COLUMNS / 4) * 4;
-            if (aligned) {
-                copy_async<16>(to, from.next[i], 16);
-            } else {
-#pragma unroll
-                for (int j = 0; j < 4; j++) {
-                    if (WITHIN || j < from.inside[i]) {
-                        copy_async<4>(to + j, from.next[i] + j, 4);
-                    }
-                }
+            for (int i = 0; i < groups.COUNT; i++) {
+                const int group = i * THREADS + threadIdx.x;
+                copy_async<16>(tile + group / (COLUMNS / 4) * STRIDE + group % (COLUMNS / 4) * 4,
+                               groups.next[i], 16);
+                groups.next[i] += step;
             }
-            from.next[i] += step;
+        } else {
+#pragma unroll
+            for (int i = 0; i < 4 * groups.COUNT; i++) {
+                const int y = row_of(i);
+                const int x = column_of(i);
+                copy_async<4>(tile + y * STRIDE + x,
+                              next + (int64)min(y, last_row) * columns + min(x, last_column), 4);
+            }
+            next += step;
         }
+    }
+    // of the thread's element i, written so that the compiler needs no division for each
+    static __device__ __forceinline__ int row_of(int i)
+    {
+        return THREADS % COLUMNS == 0 ? i * (THREADS / COLUMNS) + threadIdx.x / COLUMNS
+                                      : (i * THREADS + threadIdx.x) / COLUMNS;
+    }
+    static __device__ __forceinline__ int column_of(int i)
+    {
+        return THREADS % COLUMNS == 0 ? threadIdx.x % COLUMNS
+                                      : (i * THREADS + threadIdx.x) % COLUMNS;
     }
 };
 
@@ -187,13 +209,13 @@ __device__ __forceinline__ void multiply_part(float (*sums)[THREAD_N], float *st
     Copies<TILE_K, TILE_N, TILE_N> copies_b;
     int fetched = 1; // set of tiles that is filled next
 
-    copies_a.from.start(a, m, k, row, steps.second);
-    copies_b.from.start(b, k, n, steps.second, column);
+    copies_a.start(a, m, k, row, steps.second);
+    copies_b.start(b, k, n, steps.second, column);
     auto fetch = [&](int step) {
         if (step < steps.count) {
             float *stage = stages + fetched * STAGE_FLOATS;
-            copies_a.copy_next<true>(stage, TILE_K, k % 4 == 0);
-            copies_b.copy_next<false>(stage + TILE_M * ROW_OF_A, (int64)TILE_K * n, n % 4 == 0);
+            copies_a.copy_next(stage, TILE_K, k);
+            copies_b.copy_next(stage + TILE_M * ROW_OF_A, (int64)TILE_K * n, n);
         }
         fetched = fetched + 1 < STAGES ? fetched + 1 : 0;
         end_stage(); // also an empty one, so that counting them tells which has arrived
