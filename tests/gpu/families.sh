@@ -235,8 +235,7 @@ cache = warm
 [sgemm_pipelined]
 template = sgemm
 m = 100
-n = 70
-k = 50
+(n, k) = (70, 50), (72, 68)
 method = pipelined
 order = squares
 stages = 2, 3
