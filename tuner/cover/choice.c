@@ -16,8 +16,7 @@ struct loss choice_loss(const struct losses *losses, const size_t *chosen, size_
         double least = LOSS_FAILED;
         for (size_t i = 0; i < count; i++)
             least = fmin(least, losses_of(losses, chosen[i], size));
-        loss.mean += losses->weights[size] * least;
-        loss.worst = fmax(loss.worst, least);
+        loss_add(&loss, losses->weights[size], least);
     }
     return loss;
 }
@@ -43,11 +42,8 @@ static double fill_place(const struct losses *losses, size_t *chosen, size_t cou
     lose_without(losses, chosen, count, place, least);
     for (size_t i = 0; i < losses->configurations; i++) {
         struct loss loss = {0};
-        for (size_t size = 0; size < losses->sizes; size++) {
-            double own = fmin(least[size], losses_of(losses, i, size));
-            loss.mean += losses->weights[size] * own;
-            loss.worst = fmax(loss.worst, own);
-        }
+        for (size_t size = 0; size < losses->sizes; size++)
+            loss_add(&loss, losses->weights[size], fmin(least[size], losses_of(losses, i, size)));
         if (loss_objective(loss) < best - rounding) {
             best = loss_objective(loss);
             chosen[place] = i;

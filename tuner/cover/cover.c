@@ -223,10 +223,8 @@ static void choose_without(const struct given *given, size_t limit, size_t fold,
 static struct loss loss_over(const struct losses *losses, const double *lost, size_t stride)
 {
     struct loss loss = {0};
-    for (size_t size = 0; size < losses->sizes; size++) {
-        loss.mean += losses->weights[size] * lost[size * stride];
-        loss.worst = fmax(loss.worst, lost[size * stride]);
-    }
+    for (size_t size = 0; size < losses->sizes; size++)
+        loss_add(&loss, losses->weights[size], lost[size * stride]);
     return loss;
 }
 

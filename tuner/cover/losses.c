@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double worst_share = 0.2;
+static const double squares_share = 5;
 
 /* The best time at a size; 0: nothing was measured. */
 static double best_ns(const double *times_ns, size_t configurations, size_t sizes, size_t size)
@@ -101,7 +101,7 @@ void losses_select(struct losses *selected, const struct losses *losses, const s
 
 double loss_objective(struct loss loss)
 {
-    return loss.mean + worst_share * loss.worst;
+    return loss.mean + squares_share * loss.squares;
 }
 
 double loss_percent(double loss)

@@ -44,13 +44,26 @@ double losses_of(const struct losses *losses, size_t configuration, size_t size)
 void losses_select(struct losses *selected, const struct losses *losses, const size_t *chosen,
                    size_t count, const bool *kept);
 
-/* Over all sizes. */
+/* Over all sizes; all zero at first. */
 struct loss {
-    double mean; /* weighted */
+    double mean;    /* weighted, as are the squares */
+    double squares; /* the mean of the losses' squares */
     double worst;
 };
 
-/* What is minimised: the mean plus a fifth of the worst. */
+/* Adds what is lost at a size. */
+static inline void loss_add(struct loss *loss, double weight, double lost)
+{
+    loss->mean += weight * lost;
+    loss->squares += weight * lost * lost;
+    loss->worst = lost > loss->worst ? lost : loss->worst;
+}
+
+/*
+ * What is minimised: the mean and, because losing 20 % somewhere is worse than losing 2 % at ten times as many
+ * sizes, the squares. The worst of the measured sizes says little about the worst of the others, so it
+ * is not minimised for itself.
+ */
 double loss_objective(struct loss loss);
 
 /* A loss as the shortfall from the best speed, in percent of it: ln(1.25) is 20 %. */

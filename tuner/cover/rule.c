@@ -54,8 +54,7 @@ struct loss rule_loss(const struct rule *rule, const struct losses *losses,
     struct loss loss = {0};
     for (size_t size = 0; size < losses->sizes; size++) {
         double own = losses_of(losses, rule_decide(rule, features, size), size);
-        loss.mean += losses->weights[size] * own;
-        loss.worst = fmax(loss.worst, own);
+        loss_add(&loss, losses->weights[size], own);
     }
     return loss;
 }

@@ -78,15 +78,9 @@ static void learning_release(struct learning *learning)
 
 /* --- one more line --- */
 
-static void add_loss(struct loss *sum, double weight, double loss)
-{
-    sum->mean += weight * loss;
-    sum->worst = fmax(sum->worst, loss);
-}
-
 static struct loss both(struct loss a, struct loss b)
 {
-    return (struct loss){a.mean + b.mean, fmax(a.worst, b.worst)};
+    return (struct loss){a.mean + b.mean, a.squares + b.squares, fmax(a.worst, b.worst)};
 }
 
 /* What the rule loses where the new line cannot decide, which is everywhere in front of `place` and
@@ -99,7 +93,7 @@ static struct loss close_sizes(struct learning *learning, const struct rule_line
         learning->open[size] =
             learning->decided[size] >= place && rule_line_holds(line, learning->features, size);
         if (!learning->open[size])
-            add_loss(&closed, learning->losses->weights[size], learning->current[size]);
+            loss_add(&closed, learning->losses->weights[size], learning->current[size]);
     }
     return closed;
 }
@@ -129,8 +123,8 @@ static void sum_up(struct learning *learning, const size_t *order, size_t config
         changed[i] = changed[i + 1];
         if (!learning->open[size])
             continue;
-        add_loss(&current[i], losses->weights[size], learning->current[size]);
-        add_loss(&changed[i], losses->weights[size], losses_of(losses, configuration, size));
+        loss_add(&current[i], losses->weights[size], learning->current[size]);
+        loss_add(&changed[i], losses->weights[size], losses_of(losses, configuration, size));
     }
 }
 
@@ -159,8 +153,8 @@ static void try_feature(struct learning *learning, const struct proposal *base, 
     while (rank < losses->sizes) {
         size_t next = next_open(learning, order, rank + 1);
         size_t size = order[rank];
-        add_loss(&current, losses->weights[size], learning->current[size]);
-        add_loss(&changed, losses->weights[size],
+        loss_add(&current, losses->weights[size], learning->current[size]);
+        loss_add(&changed, losses->weights[size],
                  losses_of(losses, base->line.configuration, size));
         double low = feature->values[size];
         rank = next;
@@ -234,7 +228,7 @@ static double apply(struct learning *learning, const struct rule *rule)
         learning->decided[size] = line;
         learning->current[size] =
             losses_of(learning->losses, rule->lines[line].configuration, size);
-        add_loss(&loss, learning->losses->weights[size], learning->current[size]);
+        loss_add(&loss, learning->losses->weights[size], learning->current[size]);
     }
     return loss_objective(loss);
 }

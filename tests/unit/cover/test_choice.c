@@ -151,6 +151,35 @@ static void test_the_choice_is_near_the_best_of_all_sets(void **state)
     }
 }
 
+/* 0 is best but for the last size; 1 is never bad. */
+static double bad_at_the_end(size_t configuration, double n)
+{
+    bool last = n > 1024 * pow(2, 18.5);
+    return n * (configuration == 1 ? (last ? 1 : 1.06) : last ? 1.5 : 1);
+}
+
+/* 0 is bad at a fifth of the sizes. */
+static double bad_at_some(size_t configuration, double n)
+{
+    bool bad = n > 1024 * pow(2, 15.5);
+    return n * (configuration == 1 ? (bad ? 1 : 1.06) : bad ? 1.5 : 1);
+}
+
+static void test_a_single_bad_size_does_not_decide_but_several_do(void **state)
+{
+    struct invented invented;
+    size_t chosen[1];
+    (void)state;
+    invented_init(&invented, bad_at_the_end, 2, 20, 2);
+    assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
+    assert_int_equal(chosen[0], 0);
+    invented_release(&invented);
+    invented_init(&invented, bad_at_some, 2, 20, 2);
+    assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
+    assert_int_equal(chosen[0], 1);
+    invented_release(&invented);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_what_was_hardly_measured_is_not_trusted),
         cmocka_unit_test(test_a_size_at_which_everything_fails_counts_for_nothing),
         cmocka_unit_test(test_the_choice_is_near_the_best_of_all_sets),
+        cmocka_unit_test(test_a_single_bad_size_does_not_decide_but_several_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
