@@ -108,8 +108,7 @@ static void fit_models(struct given *given)
     given->models = alloc_zeroed((given->folds + 1) * configurations, sizeof *given->models);
     for (size_t fold = 0; fold <= given->folds; fold++) {
         keep_other_folds(given, fold, kept);
-        for (size_t i = 0; i < configurations; i++)
-            time_model_fit(&given->models[fold * configurations + i], given->basis, i, kept);
+        time_models_fit(given->models + fold * configurations, given->basis, configurations, kept);
     }
     free(kept);
 }

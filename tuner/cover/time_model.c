@@ -4,6 +4,7 @@
 #include "base/literal.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,40 +14,28 @@ static const double term_worth = 0.01;
 /* A size says at most so little about how a fit without it does there. */
 static const double least_freedom = 0.05;
 
-/* One configuration's terms at the sizes where it was measured, each over the time measured there:
- * their sum has to be 1 everywhere. */
+/* How often what all configurations share is found, and taken out of the times. */
+enum { PASSES = 2 };
+
+/*
+ * One configuration's terms at the sizes where it was measured, each over the time measured there: their
+ * sum has to be 1 everywhere. Columns are made orthogonal to those that were chosen (modified
+ * Gram-Schmidt), so that a further one changes no share of an earlier one.
+ */
 struct fitting {
     size_t rows, columns;
-    double *values;  /* [column * rows + row] */
-    double *lengths; /* of the columns, which are scaled by them */
-    size_t *sources; /* of the columns: indices of terms */
+    double *values;   /* [column * rows + row] */
+    double *lengths;  /* of the columns, which are scaled by them */
+    size_t *sources;  /* of the columns: indices of terms */
+    double *removed;  /* [step * columns + column]: how much of a chosen column was in another */
+    double *errors;   /* of each row: what the chosen columns lack */
+    double *leverage; /* of each row */
+    size_t chosen[TIME_MODEL_TERMS];
+    double shares[TIME_MODEL_TERMS]; /* of the chosen columns, as they are now */
+    size_t count;
 };
 
-/* --- linear algebra of a few columns --- */
-
-/* Inverts a symmetric positive definite matrix of `count` rows in place. False if it is singular. */
-static bool invert(double matrix[TIME_MODEL_TERMS][TIME_MODEL_TERMS], size_t count)
-{
-    for (size_t pivot = 0; pivot < count; pivot++) {
-        double head = matrix[pivot][pivot];
-        if (!(head > 1e-10))
-            return false;
-        matrix[pivot][pivot] = 1;
-        for (size_t j = 0; j < count; j++)
-            matrix[pivot][j] /= head;
-        for (size_t i = 0; i < count; i++) {
-            double factor = matrix[i][pivot];
-            if (i == pivot)
-                continue;
-            matrix[i][pivot] = 0;
-            for (size_t j = 0; j < count; j++)
-                matrix[i][j] -= factor * matrix[pivot][j];
-        }
-    }
-    return true;
-}
-
-static const double *column_of(const struct fitting *fitting, size_t column)
+static double *column_of(const struct fitting *fitting, size_t column)
 {
     return fitting->values + column * fitting->rows;
 }
@@ -59,62 +48,18 @@ static double dot(const double *a, const double *b, size_t count)
     return sum;
 }
 
-/* The least-squares factors of some columns, and the mean square error at rows left out. INFINITY if
- * a factor is not positive. */
-static double solve(const struct fitting *fitting, const size_t *columns, size_t count,
-                    double *factors)
-{
-    double inverse[TIME_MODEL_TERMS][TIME_MODEL_TERMS];
-    double sums[TIME_MODEL_TERMS] = {0};
-    double squares = 0;
-    for (size_t i = 0; i < count; i++) {
-        const double *column = column_of(fitting, columns[i]);
-        for (size_t j = 0; j < count; j++)
-            inverse[i][j] = dot(column, column_of(fitting, columns[j]), fitting->rows);
-        for (size_t row = 0; row < fitting->rows; row++)
-            sums[i] += column[row];
-    }
-    if (!invert(inverse, count))
-        return INFINITY;
-    for (size_t i = 0; i < count; i++) {
-        factors[i] = dot(inverse[i], sums, count);
-        if (!(factors[i] > 0))
-            return INFINITY;
-    }
-    for (size_t row = 0; row < fitting->rows; row++) {
-        double sum = 0;
-        double leverage = 0;
-        for (size_t i = 0; i < count; i++) {
-            double own = column_of(fitting, columns[i])[row];
-            sum += factors[i] * own;
-            for (size_t j = 0; j < count; j++)
-                leverage += own * inverse[i][j] * column_of(fitting, columns[j])[row];
-        }
-        double error = (1 - sum) / fmax(1 - leverage, least_freedom);
-        squares += fmin(error * error, 1);
-    }
-    return squares / (double)fitting->rows;
-}
+/* --- columns --- */
 
-/* --- terms --- */
-
-static void fitting_init(struct fitting *fitting, const struct time_basis *basis,
-                         size_t configuration, const bool *kept)
+static void add_columns(struct fitting *fitting, const struct time_basis *basis,
+                        size_t configuration, const double *times_ns)
 {
-    const double *times_ns = basis->times_ns + configuration * basis->sizes;
-    *fitting = (struct fitting){
-        .values = alloc_zeroed(basis->terms.count * basis->sizes, sizeof *fitting->values),
-        .lengths = alloc_zeroed(basis->terms.count, sizeof *fitting->lengths),
-        .sources = alloc_zeroed(basis->terms.count, sizeof *fitting->sources)};
-    for (size_t size = 0; size < basis->sizes; size++)
-        fitting->rows += kept[size] && times_ns[size] > 0;
     for (size_t i = 0; i < basis->terms.count; i++) {
-        double *column = fitting->values + fitting->columns * fitting->rows;
+        double *column = column_of(fitting, fitting->columns);
         size_t row = 0;
         if (basis->terms.items[i].configuration != configuration)
             continue;
         for (size_t size = 0; size < basis->sizes; size++)
-            if (kept[size] && times_ns[size] > 0)
+            if (times_ns[size] > 0)
                 column[row++] = basis->terms.items[i].values[size] / times_ns[size];
         double length = sqrt(dot(column, column, row));
         if (!(length > 0) || !isfinite(length))
@@ -126,12 +71,120 @@ static void fitting_init(struct fitting *fitting, const struct time_basis *basis
     }
 }
 
+static void fitting_init(struct fitting *fitting, const struct time_basis *basis,
+                         size_t configuration, const double *times_ns)
+{
+    const size_t terms = basis->terms.count;
+    *fitting = (struct fitting){.values = alloc_zeroed(terms * basis->sizes, sizeof(double)),
+                                .lengths = alloc_zeroed(terms, sizeof(double)),
+                                .sources = alloc_zeroed(terms, sizeof *fitting->sources),
+                                .removed = alloc_zeroed(TIME_MODEL_TERMS * terms, sizeof(double)),
+                                .errors = alloc_zeroed(basis->sizes, sizeof(double)),
+                                .leverage = alloc_zeroed(basis->sizes, sizeof(double))};
+    for (size_t size = 0; size < basis->sizes; size++)
+        fitting->rows += times_ns[size] > 0;
+    for (size_t row = 0; row < fitting->rows; row++)
+        fitting->errors[row] = 1;
+    add_columns(fitting, basis, configuration, times_ns);
+}
+
 static void fitting_release(struct fitting *fitting)
 {
     free(fitting->values);
     free(fitting->lengths);
     free(fitting->sources);
+    free(fitting->removed);
+    free(fitting->errors);
+    free(fitting->leverage);
 }
+
+/* --- choosing columns --- */
+
+/* The factors of the chosen columns, as these were at first. False unless all are positive. */
+static bool find_factors(const struct fitting *fitting, double *factors)
+{
+    bool positive = true;
+    for (size_t i = fitting->count; i-- > 0;) {
+        factors[i] = fitting->shares[i];
+        for (size_t j = i + 1; j < fitting->count; j++)
+            factors[i] -= fitting->removed[i * fitting->columns + fitting->chosen[j]] * factors[j];
+        positive = positive && factors[i] > 0;
+    }
+    return positive;
+}
+
+/* The mean square error at rows left out, with a further column that has this share. */
+static double error_with(const struct fitting *fitting, const double *column, double length,
+                         double share)
+{
+    double squares = 0;
+    for (size_t row = 0; row < fitting->rows; row++) {
+        double freedom = 1 - fitting->leverage[row] - column[row] * column[row] / length;
+        double error = (fitting->errors[row] - share * column[row]) / fmax(freedom, least_freedom);
+        squares += fmin(error * error, 1);
+    }
+    return squares / (double)fitting->rows;
+}
+
+/* Tries a column as a further one. Returns the error, or INFINITY if a factor would not be positive or
+ * the column adds nothing to the others; its share is set. */
+static double try_column(struct fitting *fitting, size_t index)
+{
+    double factors[TIME_MODEL_TERMS];
+    const double *column = column_of(fitting, index);
+    double length = dot(column, column, fitting->rows);
+    if (!(length > 1e-10))
+        return INFINITY;
+    double share = dot(column, fitting->errors, fitting->rows) / length;
+    fitting->chosen[fitting->count] = index;
+    fitting->shares[fitting->count++] = share;
+    bool positive = find_factors(fitting, factors);
+    fitting->count--;
+    return positive ? error_with(fitting, column, length, share) : INFINITY;
+}
+
+/* Takes a column out of all others, and then out of itself, so that it is not tried again. */
+static void add_column(struct fitting *fitting, size_t index)
+{
+    double *column = column_of(fitting, index);
+    double length = dot(column, column, fitting->rows);
+    double share = dot(column, fitting->errors, fitting->rows) / length;
+    for (size_t row = 0; row < fitting->rows; row++) {
+        fitting->errors[row] -= share * column[row];
+        fitting->leverage[row] += column[row] * column[row] / length;
+    }
+    for (size_t i = 0; i < fitting->columns; i++) {
+        double *other = column_of(fitting, i);
+        double removed = dot(column, other, fitting->rows) / length;
+        if (i == index)
+            continue;
+        fitting->removed[fitting->count * fitting->columns + i] = removed;
+        for (size_t row = 0; row < fitting->rows; row++)
+            other[row] -= removed * column[row];
+    }
+    memset(column, 0, fitting->rows * sizeof *column);
+    fitting->chosen[fitting->count] = index;
+    fitting->shares[fitting->count++] = share;
+}
+
+/* Adds the column with which the error is least, if it is below `error`. Returns the error. */
+static double add_best(struct fitting *fitting, double error)
+{
+    double least = INFINITY;
+    size_t best = 0;
+    for (size_t i = 0; i < fitting->columns; i++) {
+        double own = try_column(fitting, i);
+        if (own >= least)
+            continue;
+        least = own;
+        best = i;
+    }
+    if (least < error)
+        add_column(fitting, best);
+    return least;
+}
+
+/* --- models --- */
 
 double time_model_rounded(double factor)
 {
@@ -141,48 +194,77 @@ double time_model_rounded(double factor)
     return exponent >= 0 ? round(factor * power) / power : round(factor / power) * power;
 }
 
-/* Tries each column as a further one. Returns the least error; chosen[count] and factors are set. */
-static double add_column(const struct fitting *fitting, size_t *chosen, size_t count,
-                         double *factors)
-{
-    double least = INFINITY;
-    size_t best = 0;
-    for (size_t column = 0; column < fitting->columns; column++) {
-        double own[TIME_MODEL_TERMS] = {0};
-        chosen[count] = column;
-        double error = solve(fitting, chosen, count + 1, own);
-        if (error >= least)
-            continue;
-        least = error;
-        best = column;
-        memcpy(factors, own, sizeof own);
-    }
-    chosen[count] = best;
-    return least;
-}
-
-void time_model_fit(struct time_model *model, const struct time_basis *basis, size_t configuration,
-                    const bool *kept)
+/* `times_ns` has one for each size, and nothing above 0 for those that are not to be used. */
+static void fit(struct time_model *model, const struct time_basis *basis, size_t configuration,
+                const double *times_ns)
 {
     enum { ROWS_PER_TERM = 3 };
     struct fitting fitting;
-    size_t chosen[TIME_MODEL_TERMS] = {0};
-    double before = INFINITY;
+    double factors[TIME_MODEL_TERMS];
+    double error = INFINITY;
+    size_t before = SIZE_MAX;
     *model = (struct time_model){0};
-    fitting_init(&fitting, basis, configuration, kept);
-    while (model->count < TIME_MODEL_TERMS && (model->count + 1) * ROWS_PER_TERM <= fitting.rows) {
-        double factors[TIME_MODEL_TERMS] = {0};
-        double error = add_column(&fitting, chosen, model->count, factors);
-        if (!(error < before * (1 - term_worth)))
-            break;
-        before = error;
-        model->count++;
-        for (size_t i = 0; i < model->count; i++) {
-            model->terms[i] = fitting.sources[chosen[i]];
-            model->factors[i] = time_model_rounded(factors[i] / fitting.lengths[chosen[i]]);
-        }
+    fitting_init(&fitting, basis, configuration, times_ns);
+    while (fitting.count != before && fitting.count < TIME_MODEL_TERMS &&
+           (fitting.count + 1) * ROWS_PER_TERM <= fitting.rows) {
+        before = fitting.count;
+        error = add_best(&fitting, error * (1 - term_worth));
+    }
+    (void)find_factors(&fitting, factors);
+    model->count = fitting.count;
+    for (size_t i = 0; i < model->count; i++) {
+        size_t column = fitting.chosen[i];
+        model->terms[i] = fitting.sources[column];
+        model->factors[i] = time_model_rounded(factors[i] / fitting.lengths[column]);
     }
     fitting_release(&fitting);
+}
+
+/* --- what all configurations share --- */
+
+/* The times of a configuration without what all share; 0 where it was not measured, or not kept. */
+static void adjust_times(const struct time_basis *basis, size_t configuration, const bool *kept,
+                         const double *shared, double *times_ns)
+{
+    const double *measured_ns = basis->times_ns + configuration * basis->sizes;
+    for (size_t size = 0; size < basis->sizes; size++)
+        times_ns[size] = kept[size] && measured_ns[size] > 0 ? measured_ns[size] / shared[size] : 0;
+}
+
+/* How many times longer than their estimates the configurations take at a size, in the geometric mean. */
+static double find_shared(const struct time_model *models, const struct time_basis *basis,
+                          size_t configurations, size_t size)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < configurations; i++) {
+        double time_ns = basis->times_ns[i * basis->sizes + size];
+        if (models[i].count == 0 || !(time_ns > 0))
+            continue;
+        sum += log(time_ns / time_model_estimate(&models[i], basis, size));
+        count++;
+    }
+    return count > 0 ? exp(sum / (double)count) : 1;
+}
+
+void time_models_fit(struct time_model *models, const struct time_basis *basis,
+                     size_t configurations, const bool *kept)
+{
+    double *shared = alloc_zeroed(basis->sizes, sizeof *shared);
+    double *times_ns = alloc_zeroed(basis->sizes, sizeof *times_ns);
+    for (size_t size = 0; size < basis->sizes; size++)
+        shared[size] = 1;
+    for (size_t pass = 0; pass <= PASSES; pass++) {
+        for (size_t size = 0; size < basis->sizes && pass > 0 && configurations > 1; size++)
+            if (kept[size])
+                shared[size] = find_shared(models, basis, configurations, size);
+        for (size_t i = 0; i < configurations; i++) {
+            adjust_times(basis, i, kept, shared, times_ns);
+            fit(&models[i], basis, i, times_ns);
+        }
+    }
+    free(times_ns);
+    free(shared);
 }
 
 double time_model_estimate(const struct time_model *model, const struct time_basis *basis,

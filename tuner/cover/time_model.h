@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TIME_MODEL_TERMS = 8 };
+enum { TIME_MODEL_TERMS = 12 };
 
 /* What models are made from. */
 struct time_basis {
@@ -27,12 +27,16 @@ struct time_model {
 };
 
 /*
- * Fits a model to the times of `configuration` at the sizes with `kept[size]` at which it was
+ * Fits models[i] to the times of configuration i, for each, at the sizes with `kept[size]` at which it was
  * measured. Factors are positive. Terms are added as long as they lower the relative error at sizes
  * left out (the PRESS statistic, Allen 1974).
+ *
+ * What all configurations share at a size, such as the time that a kernel of any shape takes to start,
+ * does not decide between them. It is taken out of the times, so that all terms go into the differences;
+ * with several configurations, estimates are therefore times only up to a factor that they share.
  */
-void time_model_fit(struct time_model *model, const struct time_basis *basis, size_t configuration,
-                    const bool *kept);
+void time_models_fit(struct time_model *models, const struct time_basis *basis,
+                     size_t configurations, const bool *kept);
 
 /* A factor with four digits: what is written is what is used. */
 double time_model_rounded(double factor);
