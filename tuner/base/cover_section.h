@@ -27,10 +27,10 @@
 enum {
     COVER_VERSION = 1,
     COVER_CONFIGURATIONS = 32,
-    COVER_FIGURES = 64,
+    COVER_FIGURES = 128,
     COVER_LINES = 32,
     COVER_SIZES = 256,
-    COVER_STEPS = 2048,       /* of all lines */
+    COVER_STEPS = 4096,       /* of all lines */
     COVER_TEXT_BYTES = 65536, /* names and values */
     COVER_VALUES = TUNED_PROBLEM_VALUES + 1
 };

@@ -16,9 +16,9 @@
 enum {
     DECISION_TOKENS = 16384, /* of all expressions of a program, those of their figures included */
     DECISION_DEPTH = 64,     /* of parentheses, functions and figures, and of the stack */
-    DECISION_FIGURES = 64,
+    DECISION_FIGURES = 128,
     DECISION_CONFIGURATIONS = 32,
-    DECISION_KEPT = 256, /* values of figures that are computed once */
+    DECISION_KEPT = 512, /* values of figures that are computed once */
     DECISION_MESSAGE_BYTES = 512
 };
 
