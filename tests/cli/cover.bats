@@ -139,6 +139,11 @@ launches() {
     autotune cover --config sweep.ini
     exits 0
     lacks out "knows nothing of the launches"
+    # what a block has to do is needed, whether a launch names it or not
+    echo "elements = log2_floor(n)" >>named/scale.ini
+    autotune cover --config sweep.ini
+    exits 0
+    has out "the rule knows nothing of the launches" "log2_floor"
 }
 
 @test "in a long expression of a launch, a name that begins like another one stays whole" {

@@ -93,14 +93,18 @@ static bool launches_need(const struct template *template, const enum taking_pla
     return needed;
 }
 
-/* Adds the figures that these launches, or figures that they need, name. */
+/* How a template says how much work a block has. */
+static const char own_elements[] = "elements";
+
+/* Adds the figures that these launches, or figures that they need, name; and what a block has to do. */
 static void add_template_figures(struct cover_entry *cover, const struct template *template,
                                  const enum taking_place *when)
 {
     const struct template_figure *figures = template->figures;
     bool *needed = alloc_zeroed(template->figure_count + 1, sizeof *needed);
     for (size_t i = template->figure_count; i-- > 0;) {
-        needed[i] = launches_need(template, when, &figures[i]);
+        needed[i] = launches_need(template, when, &figures[i]) ||
+                    strcmp(figures[i].name, own_elements) == 0;
         for (size_t j = i + 1; j < template->figure_count && !needed[i]; j++)
             needed[i] = needed[j] && is_named_by(&figures[i], &figures[j].expression, 1);
     }
@@ -347,7 +351,7 @@ void cover_figures_add(struct cover_entry *cover, const struct cover_session *se
     add_own_figure(cover, "threads", threads);
     add_own_figure(cover, cover_figures[0], "blocks / (sm_count * blocks_per_sm)");
     add_own_figure(cover, cover_figures[1], "ceil(waves) - waves");
-    add_own_figure(cover, "elements", elements);
+    add_own_figure(cover, own_elements, elements);
     add_own_figure(cover, cover_figures[2], "elements / threads");
     add_own_figure(cover, cover_queues[0], "ceil(blocks / sm_count)");
     add_own_figure(cover, cover_queues[1], "ceil(waves)");
