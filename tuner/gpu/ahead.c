@@ -15,14 +15,17 @@ static void unload(struct loaded_code *code, struct device_context *device)
 
 void ahead_unload(struct ahead *ahead, struct device_context *device)
 {
-    unload(&ahead->next, device);
+    for (size_t i = 0; i < ahead->count; i++)
+        unload(&ahead->next[i].code, device);
     unload(&ahead->present, device);
 }
 
 void ahead_release(struct ahead *ahead)
 {
-    json_decref(ahead->request);
-    compilation_release(&ahead->next.compilation);
+    for (size_t i = 0; i < ahead->count; i++) {
+        json_decref(ahead->next[i].request);
+        compilation_release(&ahead->next[i].code.compilation);
+    }
     compilation_release(&ahead->present.compilation);
     *ahead = (struct ahead){0};
 }
@@ -31,12 +34,12 @@ int ahead_receive(struct ahead *ahead, struct device_context *device, struct cha
                   json_t **request, struct error *error)
 {
     unload(&ahead->present, device);
-    if (ahead->request == NULL)
+    if (ahead->count == 0)
         return channel_receive(channel, request, error);
-    *request = ahead->request;
-    ahead->request = NULL;
-    ahead->present = ahead->next;
-    ahead->next = (struct loaded_code){0};
+    *request = ahead->next[0].request;
+    ahead->present = ahead->next[0].code;
+    ahead->count--;
+    memmove(ahead->next, ahead->next + 1, ahead->count * sizeof *ahead->next);
     return 1;
 }
 
@@ -44,6 +47,36 @@ static bool has_input(const struct channel *channel)
 {
     struct pollfd descriptor = {.fd = channel->in, .events = POLLIN};
     return poll(&descriptor, 1, 0) > 0;
+}
+
+/* The path of the code that a trial needs; NULL for other requests. */
+static const char *code_of(const json_t *request)
+{
+    const char *what = json_string_value(json_object_get(request, "do"));
+    bool tries = what != NULL && strcmp(what, "trial") == 0;
+    return tries ? json_string_value(json_object_get(request, "cubin")) : NULL;
+}
+
+static void read_code(struct request_ahead *next)
+{
+    const char *path = code_of(next->request);
+    if (path != NULL)
+        (void)cubin_cache_require(path, &next->code.compilation, NULL);
+}
+
+void ahead_read(struct ahead *ahead, struct channel *channel)
+{
+    int status = 1;
+    while (ahead->count < AHEAD_REQUESTS && status == 1) {
+        struct request_ahead next = {0};
+        status = channel_next(channel, &next.request, NULL);
+        if (status == 0 && has_input(channel) && channel_fill(channel, NULL) == 1)
+            status = channel_next(channel, &next.request, NULL);
+        if (status != 1)
+            return;
+        read_code(&next);
+        ahead->next[ahead->count++] = next;
+    }
 }
 
 /* The driver loads a kernel when it is first asked about it. */
@@ -64,22 +97,14 @@ static CUresult load(struct loaded_code *code, struct device_context *device)
     return result;
 }
 
-void ahead_look(struct ahead *ahead, struct device_context *device, struct channel *channel)
+void ahead_load(struct ahead *ahead, struct device_context *device, struct channel *channel)
 {
-    bool found = false;
-    if (ahead->request != NULL)
-        return;
-    int status = channel_next(channel, &ahead->request, NULL);
-    if (status == 0 && has_input(channel) && channel_fill(channel, NULL) == 1)
-        status = channel_next(channel, &ahead->request, NULL);
-    const char *what = json_string_value(json_object_get(ahead->request, "do"));
-    const char *path = json_string_value(json_object_get(ahead->request, "cubin"));
-    if (status != 1 || what == NULL || strcmp(what, "trial") != 0 || path == NULL)
-        return;
-    status = cubin_cache_read(path, &ahead->next.compilation, &found, NULL);
-    if (status != 0 || !found || ahead->next.compilation.cubin == NULL ||
-        load(&ahead->next, device) != CUDA_SUCCESS)
-        unload(&ahead->next, device);
+    if (ahead->count == 0)
+        ahead_read(ahead, channel);
+    struct loaded_code *code = &ahead->next[0].code;
+    if (ahead->count > 0 && code->module == NULL && code->compilation.cubin != NULL &&
+        load(code, device) != CUDA_SUCCESS)
+        unload(code, device);
 }
 
 struct loaded_code ahead_take(struct ahead *ahead)

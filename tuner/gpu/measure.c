@@ -136,6 +136,8 @@ static int run_samples(struct measure *measure, const struct subject *subject, s
     int status = 0;
     for (size_t i = 0; i < count && status == 0; i++)
         status = queue_sample(measure, subject, i, &late[i], error);
+    if (status == 0 && measure->meanwhile != NULL)
+        measure->meanwhile->act(measure->meanwhile->user);
     return status != 0 ? status : device_synchronise(subject->problem->device, error);
 }
 

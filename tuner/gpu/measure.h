@@ -35,11 +35,18 @@
  */
 enum { MEASURE_IN_FLIGHT = 4 };
 
+/* What to do while the GPU is busy. */
+struct meanwhile {
+    void (*act)(void *user);
+    void *user;
+};
+
 struct measure {
     CUevent begin[MEASURE_IN_FLIGHT], end[MEASURE_IN_FLIGHT];
-    uint64_t hold_ns;      /* delay in front of each sample */
-    uint64_t late_samples; /* discarded because the host was too slow */
-    bool late_run;         /* of measure_queue_run() */
+    uint64_t hold_ns;                  /* delay in front of each sample */
+    uint64_t late_samples;             /* discarded because the host was too slow */
+    bool late_run;                     /* of measure_queue_run() */
+    const struct meanwhile *meanwhile; /* while samples are taken, so without the driver; or NULL */
 };
 
 /* Queues a read of twice the size of the L2 if the problem is measured cold. */

@@ -62,7 +62,8 @@ int trial_load(struct device_session *session, struct device_variant *variant, c
                struct answer *answer, struct error *error)
 {
     struct loaded_code code = ahead_take(&session->ahead);
-    int status = code.module == NULL ? cubin_cache_require(path, &code.compilation, error) : 0;
+    int status =
+        code.compilation.cubin == NULL ? cubin_cache_require(path, &code.compilation, error) : 0;
     if (status != 0)
         return status;
     status = device_variant_load(variant, &session->problem, &code.compilation, code.module,
@@ -96,6 +97,12 @@ int trial_verify(struct device_session *session, struct device_variant *variant,
     return status;
 }
 
+static void read_ahead(void *user)
+{
+    struct device_session *session = user;
+    ahead_read(&session->ahead, session->channel);
+}
+
 int trial_measure(struct device_session *session, const json_t *request,
                   struct device_variant *variant, json_t **reply, struct answer *answer,
                   struct error *error)
@@ -104,9 +111,12 @@ int trial_measure(struct device_session *session, const json_t *request,
     if (count < 1 || count > SAMPLE_LIMIT)
         return error_set(error, ERROR_WORKER, "'samples' must be from 1 to 100000");
     struct samples samples = {.ns = alloc_zeroed((size_t)count, sizeof(double))};
+    const struct meanwhile meanwhile = {read_ahead, session};
     int64_t start = clock_ns();
+    session->sampling.measure.meanwhile = &meanwhile;
     int status =
         sampling_take(&session->sampling, &session->problem, request, variant, &samples, error);
+    session->sampling.measure.meanwhile = NULL;
     gpu_monitor_read(&session->monitor, start);
     status = answer_driver_error(answer, session, status, OUTCOME_LAUNCH_ERROR);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
@@ -116,14 +126,14 @@ int trial_measure(struct device_session *session, const json_t *request,
 }
 
 /* Variables that stand for buffers may be large: two variants' at once may not fit. */
-static void look_ahead(void *user)
+static void load_ahead(void *user)
 {
     struct device_session *session = user;
     const struct template *template = &session->problem.template;
     for (size_t i = 0; i < template->buffer_count; i++)
         if (template->buffers[i].symbol != NULL)
             return;
-    ahead_look(&session->ahead, &session->device, session->channel);
+    ahead_load(&session->ahead, &session->device, session->channel);
 }
 
 /* Runs once and verifies. If that run took longer than the request's `hopeless_ns`, `*reply` becomes
@@ -136,7 +146,7 @@ static int verify_first(struct device_session *session, const json_t *request,
     double ns;
     int64_t start = clock_ns();
     enum verification how = hopeless_ns > 0 ? VERIFY_TIMED_RUN : VERIFY_RUN;
-    const struct meanwhile meanwhile = {look_ahead, session};
+    const struct meanwhile meanwhile = {load_ahead, session};
     int status = trial_verify(session, variant, how, &meanwhile, answer, error);
     if (status != 0 || answer->outcome != OUTCOME_MEASURED || how == VERIFY_RUN)
         return status;

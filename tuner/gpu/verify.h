@@ -23,12 +23,6 @@ enum finding {
 /* Prepares the verification of this problem's variants: allocates the slots for findings. */
 int verify_prepare(struct device_problem *problem, struct error *error);
 
-/* What to do while the GPU is busy. */
-struct meanwhile {
-    void (*act)(void *user);
-    void *user;
-};
-
 /*
  * Runs the variant, between the events of measure_queue_run() unless `measure` is NULL, and checks the
  * result. Calls `meanwhile` (NULL: there is none) before it waits. Unless `*finding` is FINDING_RIGHT,

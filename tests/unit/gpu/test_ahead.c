@@ -84,11 +84,11 @@ static void send_request(struct fixture *fixture, const char *what, const char *
 
 static void look(struct fixture *fixture)
 {
-    ahead_look(&fixture->ahead, &fixture->device, &fixture->receiver);
+    ahead_load(&fixture->ahead, &fixture->device, &fixture->receiver);
 }
 
-/* The next request must be this one. Returns whether its code is loaded. */
-static bool receives(struct fixture *fixture, const char *what)
+/* The next request must be this one. Returns whether its code is loaded, and `*read` whether it is read. */
+static bool receives_code(struct fixture *fixture, const char *what, bool *read)
 {
     json_t *request;
     assert_int_equal(
@@ -97,9 +97,16 @@ static bool receives(struct fixture *fixture, const char *what)
     json_decref(request);
     struct loaded_code code = ahead_take(&fixture->ahead);
     bool loaded = code.module != NULL;
-    assert_int_equal(loaded, code.compilation.cubin != NULL);
+    *read = code.compilation.cubin != NULL;
+    assert_true(*read || !loaded);
     compilation_release(&code.compilation);
     return loaded;
+}
+
+static bool receives(struct fixture *fixture, const char *what)
+{
+    bool read;
+    return receives_code(fixture, what, &read);
 }
 
 /* --- tests --- */
@@ -115,6 +122,26 @@ static void test_a_trial_comes_with_its_code(void **state)
     assert_int_equal(loads, 1);
     assert_true(receives(fixture, "trial"));
     assert_false(receives(fixture, "trial"));
+}
+
+static void test_the_code_of_two_trials_is_read_without_the_driver(void **state)
+{
+    struct fixture *fixture = *state;
+    bool read;
+    ahead_read(&fixture->ahead, &fixture->receiver); /* nothing has come: it does not wait */
+    for (int i = 0; i < 3; i++)
+        send_request(fixture, "trial", "entry");
+    ahead_read(&fixture->ahead, &fixture->receiver);
+    ahead_read(&fixture->ahead, &fixture->receiver);
+    assert_int_equal(loads, 0);
+    assert_int_equal(remove("entry"), 0); /* it is not read again */
+    look(fixture);
+    assert_int_equal(loads, 1);
+    assert_true(receives_code(fixture, "trial", &read));
+    assert_false(receives_code(fixture, "trial", &read));
+    assert_true(read);
+    assert_false(receives_code(fixture, "trial", &read));
+    assert_false(read);
 }
 
 static void test_other_requests_come_without(void **state)
@@ -164,6 +191,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_trial_comes_with_its_code, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_code_of_two_trials_is_read_without_the_driver,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_other_requests_come_without, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_failure_is_left_to_the_trial, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_may_be_damaged_or_is_not_taken_is_unloaded,
