@@ -319,24 +319,19 @@ int record_finish(struct record *record, int64_t study_id, const struct study *s
 int record_result(struct record *record, int64_t study_id, const struct result *result,
                   const char *phase, struct error *error)
 {
-    int64_t next = 0;
-    int status = record_start(record, error);
-    if (status == 0)
-        status = record_end(
-            record, record_variant_put(record, study_id, result, phase, &next, error), error);
-    return status;
+    const size_t first = 0;
+    return record_results(record, study_id, result, &first, 1, phase, error);
 }
 
 int record_results(struct record *record, int64_t study_id, const struct result *results,
-                   const size_t *indices, size_t count, struct error *error)
+                   const size_t *indices, size_t count, const char *phase, struct error *error)
 {
     int64_t next = 0;
     int status = record_start(record, error);
     if (status != 0)
         return status;
     for (size_t i = 0; i < count && status == 0; i++)
-        status =
-            record_variant_put(record, study_id, &results[indices[i]], "screening", &next, error);
+        status = record_variant_put(record, study_id, &results[indices[i]], phase, &next, error);
     return record_end(record, status, error);
 }
 

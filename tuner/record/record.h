@@ -70,10 +70,10 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
 int record_result(struct record *record, int64_t study_id, const struct result *result,
                   const char *phase, struct error *error);
 
-/* The same for several results of a screening, `results[indices[0]]` and so on, in one transaction: all
- * of them are stored, or none. */
+/* The same for several results, `results[indices[0]]` and so on, in one transaction: all of them are
+ * stored, or none. */
 int record_results(struct record *record, int64_t study_id, const struct result *results,
-                   const size_t *indices, size_t count, struct error *error);
+                   const size_t *indices, size_t count, const char *phase, struct error *error);
 
 /* Withdraws the verdict of an earlier run, which judged other variants: the study is no longer
  * complete, and no variant is judged, a finalist or tied. What is stored from now on counts as judged. */

@@ -61,9 +61,8 @@ static int store_finalists(struct finals *finals, struct error *error)
 {
     const struct tuning *tuning = finals->tuning;
     struct tuning_job *job = finals->job;
-    int status = 0;
     timings_stage(tuning->timings, TIMING_RECORD);
-    for (size_t i = 0; i < finals->count && status == 0; i++) {
+    for (size_t i = 0; i < finals->count; i++) {
         struct result *result = &job->study.results[finals->indices[i]];
         result->finalist = true;
         result->runs = finals->runs[i];
@@ -74,9 +73,9 @@ static int store_finalists(struct finals *finals, struct error *error)
         result->sample_count = finals->sample_counts[i];
         finals->samples_ns[i] = NULL;
         tuning_summarise(result);
-        status = record_result(tuning->record, job->record_id, result, "finals", error);
     }
-    return status;
+    return record_results(tuning->record, job->record_id, job->study.results, finals->indices,
+                          finals->count, "finals", error);
 }
 
 /* --- on one GPU, and checked on another --- */

@@ -16,7 +16,7 @@ static int store(struct result_batch *batch, struct error *error)
     event_loop_remove(batch->loop, &batch->source);
     batch->count = 0;
     int status = record_results(batch->record, job->record_id, job->study.results, batch->indices,
-                                count, error);
+                                count, "screening", error);
     batch->due_ns = clock_ns() + RESULT_BATCH_NS;
     timings_stage(batch->timings, stage);
     return status;

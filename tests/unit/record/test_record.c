@@ -471,7 +471,7 @@ static void store_two(struct record *record, int64_t id, const struct study *stu
     struct error error;
     const size_t indices[] = {first, first + 1};
     check(record_reopen(record, id, &error), &error);
-    check(record_results(record, id, study->results, indices, 2, &error), &error);
+    check(record_results(record, id, study->results, indices, 2, "screening", &error), &error);
 }
 
 /* Two runs share a study; the variants that each judges are not those of the other. */
