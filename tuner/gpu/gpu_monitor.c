@@ -12,10 +12,14 @@
 #define READING_INTERVAL_NS INT64_C(50000000)
 #define COUNTING_INTERVAL_NS INT64_C(1000000000)
 
+/* NVML needs 4 ms for its first reading, which no measurement should wait for: that one is not used. */
 static void *open_nvml(void *context)
 {
     struct gpu_monitor *monitor = context;
+    struct nvml_reading first;
     int status = nvml_open(&monitor->nvml, monitor->uuid, &monitor->error);
+    if (status == 0)
+        nvml_read(&monitor->nvml, &first);
     atomic_store(&monitor->state, status == 0 ? GPU_MONITOR_OPEN : GPU_MONITOR_FAILED);
     return NULL;
 }

@@ -89,7 +89,7 @@ static void start_with_standin(char **argv)
         return;
     char *folder = alloc_format("%s/tests/standin", build);
     (void)setenv("LD_LIBRARY_PATH", folder, 1);
-    (void)setenv("AUTOTUNE_STANDIN", "sm_clock_mhz=1755,throttled_readings=1,processes=1:4194304",
+    (void)setenv("AUTOTUNE_STANDIN", "sm_clock_mhz=1755,throttled_readings=2,processes=1:4194304",
                  1);
     (void)execv(argv[0], argv);
     free(folder);
