@@ -488,6 +488,23 @@ CUresult cuMemFree(CUdeviceptr address)
     return waited != CUDA_SUCCESS ? waited : memory_free(address);
 }
 
+CUresult cuMemAllocHost(void **memory, size_t bytes)
+{
+    BEGIN(cuMemAllocHost, NEED_CONTEXT);
+    if (bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    *memory = malloc(bytes);
+    return *memory != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemFreeHost(void *memory)
+{
+    BEGIN(cuMemFreeHost, NEED_CONTEXT);
+    CUresult waited = wait_for_all();
+    free(memory);
+    return waited;
+}
+
 CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
 {
     BEGIN(cuMemcpyDtoH, NEED_CONTEXT);

@@ -131,7 +131,8 @@ void device_problem_close(struct device_problem *problem)
     if (problem->flush != 0)
         (void)device->driver.cuMemFree(problem->flush);
     device_arena_free(device, &problem->arena);
-    free(problem->slot_values);
+    if (problem->slot_values != NULL)
+        (void)device->driver.cuMemFreeHost(problem->slot_values);
     bindings_release(&problem->fixed);
     template_release(&problem->template);
     *problem = (struct device_problem){0};

@@ -22,7 +22,7 @@ struct device_problem {
     struct data_store store;
     struct device_data data;   /* of no variant: what depends on no parameter, where it was made */
     CUdeviceptr slots;         /* where the checking kernels write their findings */
-    uint64_t *slot_values;     /* the host's copy of the slots */
+    uint64_t *slot_values;     /* the host's copy of the slots, in pinned memory */
     struct device_arena arena; /* holds the variants' scratch buffers */
     size_t loaded;             /* number of variants that may use the arena */
     CUdeviceptr flush;         /* reading this evicts everything else from the L2 */

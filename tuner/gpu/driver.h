@@ -30,6 +30,8 @@
     X(cuMemGetInfo, 3020)                                                                          \
     X(cuMemAlloc, 3020)                                                                            \
     X(cuMemFree, 3020)                                                                             \
+    X(cuMemAllocHost, 3020)                                                                        \
+    X(cuMemFreeHost, 2000)                                                                         \
     X(cuMemcpyHtoD, 3020)                                                                          \
     X(cuMemcpyDtoH, 3020)                                                                          \
     X(cuMemcpyDtoHAsync, 3020)                                                                     \

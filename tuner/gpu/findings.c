@@ -35,9 +35,11 @@ static CUdeviceptr slot_pointer(const struct device_problem *problem, size_t slo
 
 int findings_init(struct device_problem *problem, struct error *error)
 {
-    size_t count = slot_count(problem);
-    problem->slot_values = alloc_zeroed(count, sizeof(uint64_t));
-    return CUDA(problem->device, cuMemAlloc, &problem->slots, count * sizeof(uint64_t));
+    size_t bytes = slot_count(problem) * sizeof(uint64_t);
+    void *values = NULL;
+    int status = CUDA(problem->device, cuMemAllocHost, &values, bytes);
+    problem->slot_values = values;
+    return status != 0 ? status : CUDA(problem->device, cuMemAlloc, &problem->slots, bytes);
 }
 
 const uint64_t *findings_of_expectation(const struct device_problem *problem, size_t index)
