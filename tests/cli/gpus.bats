@@ -168,3 +168,56 @@ INI
     exits 0
     equal "$(count outcome measured)" 4
 }
+
+# How many GPUs each process was shown, and how often: "2:1 1:2".
+shown() {
+    sed -n 's/.* shows \([0-9]*\) of .*/\1/p' calls | sort -rn | uniq -c | while read -r times count; do
+        echo "$count:$times"
+    done | paste -sd ' '
+}
+
+@test "of several GPUs, each worker has the driver show its own alone" {
+    stand_in "devices=2" "log = $scratch/calls"
+    autotune --config "$sweeps/scale.ini" --device all
+    exits 0
+    equal "$(shown)" "2:1 1:2"
+}
+
+@test "a GPU that is known is the only one that the successor of its worker sees" {
+    stand_in "devices=3" "log = $scratch/calls" "fault = cuLaunchKernel:20:kill"
+    autotune --config "$sweeps/scale.ini" --device 1
+    exits 0
+    equal "$(shown)" "3:1 1:1"
+    has results/*/scale/*.csv GPU-01020304
+}
+
+@test "CUDA_VISIBLE_DEVICES says which GPUs there are, and in which order" {
+    stand_in "devices=3" "log = $scratch/calls"
+    export CUDA_VISIBLE_DEVICES=2,GPU-00010203
+    autotune devices
+    exits 0
+    equal "$(grep -o 'GPU-0[0-9]' out | tr '\n' ' ')" "GPU-02 GPU-00 "
+    rm calls
+    autotune --config "$sweeps/scale.ini" --device all
+    exits 0
+    equal "$(shown)" "2:1 1:2"
+    autotune --config "$sweeps/scale.ini" --device 2
+    exits 3
+    has err "device 2 not found; there are 2"
+    export CUDA_VISIBLE_DEVICES=1
+    rm calls
+    autotune --config "$sweeps/scale.ini" --device all --remeasure
+    exits 0
+    equal "$(shown)" "1:2"
+    export CUDA_VISIBLE_DEVICES=
+    autotune --config "$sweeps/scale.ini"
+    exits 3
+}
+
+@test "a driver that does not know GPUs by their UUIDs is asked for their numbers" {
+    stand_in "devices=2" "uuid_names=0" "log = $scratch/calls" "1.fault = cuLaunchKernel:40:kill"
+    autotune --config "$sweeps/scale.ini" --device all
+    exits 0
+    equal "$(shown)" "2:4 0:2"
+    has results/tuned.ini "kernel = scale"
+}

@@ -260,6 +260,8 @@ static void set_one(const char *key, const char *value)
         settings->pid_offset = (int)integer(key, value);
     else if (strcmp(key, "first_uuid") == 0)
         settings->first_uuid = (int)integer(key, value);
+    else if (strcmp(key, "uuid_names") == 0)
+        settings->uuid_names = integer(key, value) != 0;
     else if (strcmp(key, "unhidden") == 0)
         settings->unhidden = (uint64_t)integer(key, value);
     else if (strcmp(key, "seed") == 0)
@@ -379,6 +381,7 @@ static const struct control defaults = {
     .driver_version = 13000,
     .missing = CALL_ANY,
     .nvml = true,
+    .uuid_names = true,
     .sm_clock_mhz = 1980,
     .throttle_reasons = 0x4,
     .time = {.base_ns = 10000,
@@ -424,6 +427,17 @@ int control_choose(int device)
     int before = chosen;
     chosen = device;
     return before;
+}
+
+void control_uuid(int device, char text[UUID_BYTES])
+{
+    (void)snprintf(text, UUID_BYTES, "GPU-");
+    for (int i = 0; i < 16; i++) {
+        size_t length = strlen(text);
+        const char *dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+        (void)snprintf(text + length, UUID_BYTES - length, "%s%02x", dash,
+                       (i + device + control()->first_uuid) & 0xff);
+    }
 }
 
 /* In one write, so that processes do not mix. */

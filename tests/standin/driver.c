@@ -125,12 +125,53 @@ static void finish_upload(void)
 
 /* --- Errors, versions, entry points --- */
 
+/* The GPUs that $CUDA_VISIBLE_DEVICES lists, by number or UUID (or its beginning), up to the first that
+ * does not exist; all of them if it is not set. */
+static int visible[DEVICES_MAX];
+static int visible_count;
+
+/* -1: there is none. */
+static int find_device(const char *name)
+{
+    char *end;
+    char uuid[UUID_BYTES];
+    long number = strtol(name, &end, 10);
+    if (end != name && *end == '\0')
+        return number >= 0 && number < control()->devices ? (int)number : -1;
+    for (int i = 0; i < control()->devices && control()->uuid_names; i++) {
+        control_uuid(i, uuid);
+        if (strlen(name) > 4 && strncmp(uuid, name, strlen(name)) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static void find_visible(void)
+{
+    char list[1024] = "";
+    char *rest = list;
+    const char *stated = getenv("CUDA_VISIBLE_DEVICES");
+    visible_count = 0;
+    for (int i = 0; stated == NULL && i < control()->devices; i++)
+        visible[visible_count++] = i;
+    if (stated != NULL)
+        (void)snprintf(list, sizeof list, "%s", stated);
+    for (char *name; stated != NULL && (name = strsep(&rest, ",")) != NULL;) {
+        int device = find_device(name);
+        if (device < 0 || visible_count == DEVICES_MAX)
+            break;
+        visible[visible_count++] = device;
+    }
+}
+
 CUresult cuInit(unsigned flags)
 {
     BEGIN(cuInit, NEED_NOTHING);
     if (flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (control()->devices == 0)
+    find_visible();
+    control_note("shows %d of %d", visible_count, control()->devices);
+    if (visible_count == 0)
         return CUDA_ERROR_NO_DEVICE;
     initialised = true;
     return CUDA_SUCCESS;
@@ -273,7 +314,7 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
 CUresult cuDeviceGetCount(int *count)
 {
     BEGIN(cuDeviceGetCount, NEED_INIT);
-    *count = control()->devices;
+    *count = visible_count;
     return CUDA_SUCCESS;
 }
 
@@ -285,9 +326,9 @@ static bool is_device(CUdevice device)
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
     BEGIN(cuDeviceGet, NEED_INIT);
-    if (!is_device(ordinal))
+    if (ordinal < 0 || ordinal >= visible_count)
         return CUDA_ERROR_INVALID_DEVICE;
-    *device = ordinal;
+    *device = visible[ordinal];
     return CUDA_SUCCESS;
 }
 

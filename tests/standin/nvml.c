@@ -50,13 +50,8 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, nvml_handle *device)
     if (!initialised)
         return NVML_ERROR_UNINITIALIZED;
     for (int i = 0; i < control()->devices; i++) {
-        char own[64] = "GPU-";
-        for (int j = 0; j < 16; j++) {
-            size_t length = strlen(own);
-            const char *dash = j == 4 || j == 6 || j == 8 || j == 10 ? "-" : "";
-            (void)snprintf(own + length, sizeof own - length, "%s%02x", dash,
-                           (j + i + control()->first_uuid) & 0xff);
-        }
+        char own[UUID_BYTES];
+        control_uuid(i, own);
         if (strcmp(uuid, own) != 0)
             continue;
         devices[i].ordinal = i;

@@ -85,6 +85,7 @@ struct control {
     size_t process_count;
     int pid_offset;
     int first_uuid;
+    bool uuid_names;   /* $CUDA_VISIBLE_DEVICES may list UUIDs */
     uint64_t unhidden; /* the first queries of events that say the work is over already */
     struct time_model time;
     struct fault faults[FAULTS_MAX];
@@ -106,6 +107,8 @@ int control_choose(int device);
 CUresult control_call(enum call call);
 
 /* A line "PID TEXT" of the log, if there is one: what a call asks for. */
+enum { UUID_BYTES = 64 };
+void control_uuid(int device, char text[UUID_BYTES]); /* "GPU-…" */
 void control_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 const char *control_call_name(enum call call);

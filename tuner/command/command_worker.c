@@ -32,15 +32,14 @@ int command_worker(int argc, const char **argv, struct error *error)
     if (!compiles && !locks && (argc < 2 || strcmp(argv[1], "device") != 0))
         return error_set(error, ERROR_USAGE,
                          "workers are started as `autotune worker compile` or "
-                         "`autotune worker device [N]`");
+                         "`autotune worker device [N|UUID]`");
     worker_enter(compiles);
     int status = open_channel(&channel, error);
     if (status != 0)
         return status;
-    int ordinal = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
     status = locks      ? lock_worker_run(&channel, argv[2], error)
              : compiles ? compile_worker_run(&channel, error)
-                        : device_worker_run(&channel, ordinal, error);
+                        : device_worker_run(&channel, argc > 2 ? argv[2] : "0", error);
     if (status == ERROR_WORKER) /* of the channel, or for want of memory: all others are sent */
         worker_give_up(error);
     channel_release(&channel);

@@ -3,6 +3,7 @@
 #include "gpu/device_requests.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Repairs after the failure has been reported, because the repair takes a while. */
 static int repair_and_tell(struct device_session *session, struct error *error)
@@ -53,15 +54,42 @@ static int send_devices(struct device_session *session, struct error *error)
     return status;
 }
 
-/* Sends "ready" before it creates the context, so that the coordinator need not wait for that. */
-static int greet_and_start(struct device_session *session, int ordinal, struct error *error)
+static bool is_uuid(const char *which)
 {
-    int status = device_describe(&session->device, ordinal, error);
+    return strncmp(which, "GPU-", 4) == 0;
+}
+
+/* Has the driver show nothing but this GPU. Only before it is opened. */
+static void show_only(const char *uuid)
+{
+    (void)setenv("CUDA_VISIBLE_DEVICES", uuid, 1);
+}
+
+/* A part of a GPU, for example, may have a UUID by which the driver does not find it. */
+static int check_uuid(const struct device_context *device, const char *uuid, struct error *error)
+{
+    return strcmp(device->gpu.uuid, uuid) == 0
+               ? 0
+               : error_set(error, ERROR_DEVICE, "the driver shows '%s' instead of '%s'",
+                           device->gpu.uuid, uuid);
+}
+
+/* Sends "ready" before it creates the context, so that the coordinator need not wait for that. */
+static int greet_and_start(struct device_session *session, const char *which, struct error *error)
+{
+    struct device_context *device = &session->device;
+    bool only = is_uuid(which);
+    int count = 0;
+    int status = device_describe(device, only ? 0 : (int)strtol(which, NULL, 10), error);
+    if (status == 0 && only)
+        status = check_uuid(device, which, error);
     if (status == 0)
-        status = channel_send(
-            session->channel,
-            json_pack("{s:s, s:o}", "event", "ready", "gpu", gpu_to_json(&session->device.gpu)),
-            error);
+        status = device_count(device, &count, error);
+    if (status == 0)
+        status = channel_send(session->channel,
+                              json_pack("{s:s, s:o, s:i}", "event", "ready", "gpu",
+                                        gpu_to_json(&device->gpu), "visible", count),
+                              error);
     if (status == 0)
         status = device_start(&session->device, error);
     if (status == 0)
@@ -76,17 +104,19 @@ static void limit_connections(void)
     (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0);
 }
 
-int device_worker_run(struct channel *channel, int ordinal, struct error *error)
+int device_worker_run(struct channel *channel, const char *which, struct error *error)
 {
     struct device_session session = {.channel = channel};
+    bool lists = strcmp(which, "-1") == 0;
     limit_connections();
+    if (is_uuid(which))
+        show_only(which);
     int status = driver_open(&session.device.driver, error);
     if (status == 0)
-        status =
-            ordinal < 0 ? send_devices(&session, error) : greet_and_start(&session, ordinal, error);
+        status = lists ? send_devices(&session, error) : greet_and_start(&session, which, error);
     if (status != 0)
         (void)channel_send(channel, message_from_error(error), NULL);
-    else if (ordinal >= 0)
+    else if (!lists)
         status = serve_all(&session, error);
     device_session_release(&session);
     return status;

@@ -6,22 +6,37 @@
 #include "tune/gpu_places.h"
 #include "tune/lock_worker.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* What is known from the last time. */
+static void assume(struct fleet *fleet, struct gpu_place *places, const char *folder)
+{
+    for (size_t i = 0; i < fleet->count; i++) {
+        struct fleet_gpu *gpu = &fleet->gpus[i];
+        int visible = 0;
+        gpu->assumed =
+            node_is_here(gpu->node) && gpu_cache_read(folder, gpu->ordinal, &gpu->gpu, &visible);
+        if (gpu->assumed && visible > 1)
+            (void)snprintf(places[i].uuid, sizeof places[i].uuid, "%s", gpu->gpu.uuid);
+    }
+}
+
 int fleet_start(struct fleet *fleet, const struct device_list *devices, struct nodes *nodes,
-                struct event_loop *loop, struct error *error)
+                const char *folder, struct event_loop *loop, struct error *error)
 {
     struct gpu_place *places;
     size_t count;
     int status = gpu_places_find(devices, nodes, &places, &count, error);
     fleet->gpus = alloc_zeroed(count, sizeof *fleet->gpus);
-    for (size_t i = 0; i < count && status == 0; i++) {
-        struct fleet_gpu *gpu = &fleet->gpus[fleet->count++];
-        gpu->node = places[i].node;
-        gpu->ordinal = places[i].ordinal;
-        gpu->lock.file = -1;
-        status = gpu_client_new(&gpu->client, gpu->node, gpu->ordinal, loop, error);
+    for (size_t i = 0; i < count && status == 0; i++)
+        fleet->gpus[fleet->count++] = (struct fleet_gpu){
+            .node = places[i].node, .ordinal = places[i].ordinal, .lock = {.file = -1}};
+    assume(fleet, places, folder);
+    for (size_t i = 0; i < fleet->count && status == 0; i++) {
+        struct fleet_gpu *gpu = &fleet->gpus[i];
+        status = gpu_client_new(&gpu->client, gpu->node, gpu->ordinal, places[i].uuid, loop, error);
     }
     free(places);
     return status;
@@ -62,9 +77,27 @@ static int ask_unknown(struct fleet *fleet, const char *folder, struct error *er
             continue;
         status = gpu_client_gpu(gpu->client, &gpu->gpu, error);
         if (status == 0 && node_is_here(gpu->node))
-            gpu_cache_write(folder, gpu->ordinal, &gpu->gpu);
+            gpu_cache_write(folder, gpu->ordinal, &gpu->gpu, gpu_client_visible(gpu->client));
     }
     return status;
+}
+
+int fleet_confirm(struct fleet_gpu *gpu, const char *folder, struct error *error)
+{
+    struct gpu actual;
+    int status = gpu->assumed ? gpu_client_gpu(gpu->client, &actual, error) : 0;
+    if (status != 0)
+        return status;
+    bool other = gpu->assumed && !gpu_equal(&actual, &gpu->gpu);
+    gpu->assumed = false;
+    if (other) {
+        gpu->gpu = actual;
+        gpu_cache_write(folder, gpu->ordinal, &actual, gpu_client_visible(gpu->client));
+        return error_set(error, ERROR_DEVICE,
+                         "device %d has changed since the last run; run the same command again",
+                         gpu->ordinal);
+    }
+    return 0;
 }
 
 static bool are_distinct(const struct fleet *fleet)
@@ -79,34 +112,15 @@ static bool are_distinct(const struct fleet *fleet)
 /* If one GPU seems to be in two places, what is known from the last time cannot be. */
 int fleet_identify(struct fleet *fleet, const char *folder, struct error *error)
 {
-    for (size_t i = 0; i < fleet->count; i++)
-        fleet->gpus[i].assumed =
-            node_is_here(fleet->gpus[i].node) &&
-            gpu_cache_read(folder, fleet->gpus[i].ordinal, &fleet->gpus[i].gpu);
     int status = ask_unknown(fleet, folder, error);
     if (status != 0 || are_distinct(fleet))
         return status;
-    for (size_t i = 0; i < fleet->count; i++)
+    for (size_t i = 0; i < fleet->count && status == 0; i++) {
+        if (fleet->gpus[i].assumed)
+            status = gpu_client_distrust(fleet->gpus[i].client, error);
         fleet->gpus[i].assumed = false;
-    return ask_unknown(fleet, folder, error);
-}
-
-int fleet_confirm(struct fleet_gpu *gpu, const char *folder, struct error *error)
-{
-    struct gpu actual;
-    int status = gpu->assumed ? gpu_client_gpu(gpu->client, &actual, error) : 0;
-    if (status != 0)
-        return status;
-    bool other = gpu->assumed && !gpu_equal(&actual, &gpu->gpu);
-    gpu->assumed = false;
-    if (other) {
-        gpu->gpu = actual;
-        gpu_cache_write(folder, gpu->ordinal, &actual);
-        return error_set(error, ERROR_DEVICE,
-                         "device %d has changed since the last run; run the same command again",
-                         gpu->ordinal);
     }
-    return 0;
+    return status != 0 ? status : ask_unknown(fleet, folder, error);
 }
 
 /* A context on a GPU is another process to the run that measures there, and takes memory. Workers

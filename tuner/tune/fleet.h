@@ -45,18 +45,19 @@ struct fleet {
     size_t count;
 };
 
-/* Starts a device worker for each GPU of the list, as gpu_places.h finds them. Returns 0,
- * ERROR_DEVICE if there are none, ERROR_USAGE if they are too many, or ERROR_WORKER. */
+/* Starts a device worker for each GPU of the list, as gpu_places.h finds them. `folder` is that of the
+ * cubin cache, which also has what is known from the last time. Returns 0, ERROR_DEVICE if there are
+ * none, ERROR_USAGE if they are too many, or ERROR_WORKER. */
 int fleet_start(struct fleet *fleet, const struct device_list *devices, struct nodes *nodes,
-                struct event_loop *loop, struct error *error);
+                const char *folder, struct event_loop *loop, struct error *error);
 
 /* Lets the device workers end, for which the driver needs some 50 ms or more, while the caller does
  * something else. Only fleet_hangs(), gpu_client_monitor_error() and fleet_release() may follow. */
 void fleet_end_begin(const struct fleet *fleet);
 void fleet_release(struct fleet *fleet);
 
-/* `folder` is that of the cubin cache, which also has what is known from the last time. Returns 0 or
- * an error of gpu_client_gpu(). */
+/* Asks the workers of GPUs that are not known from the last time. Returns 0 or an error of
+ * gpu_client_gpu(). */
 int fleet_identify(struct fleet *fleet, const char *folder, struct error *error);
 
 /* Asks the GPU's worker. A GPU that is not the same as the last time is ERROR_DEVICE; what it is has

@@ -39,11 +39,11 @@ struct gpu_client {
 
 /* --- the worker --- */
 
-int gpu_client_new(struct gpu_client **client, struct node *node, int ordinal,
+int gpu_client_new(struct gpu_client **client, struct node *node, int ordinal, const char *uuid,
                    struct event_loop *loop, struct error *error)
 {
     struct gpu_client *new = alloc_zeroed(1, sizeof *new);
-    int status = gpu_worker_init(&new->worker, node, ordinal, loop, error);
+    int status = gpu_worker_init(&new->worker, node, ordinal, uuid, loop, error);
     if (status != 0) {
         gpu_client_free(new);
         new = NULL;
@@ -89,6 +89,16 @@ int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *err
     int status = gpu_worker_greet(&client->worker, error);
     *gpu = client->worker.gpu;
     return finish(client, status);
+}
+
+int gpu_client_visible(const struct gpu_client *client)
+{
+    return client->worker.visible;
+}
+
+int gpu_client_distrust(struct gpu_client *client, struct error *error)
+{
+    return client->worker.uuid[0] == '\0' ? 0 : gpu_worker_show_all(&client->worker, error);
 }
 
 void gpu_client_open_begin(struct gpu_client *client, const struct gpu_problem *problem)

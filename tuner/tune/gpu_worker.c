@@ -50,7 +50,7 @@ json_t *gpu_worker_open_message(const struct gpu_worker *worker)
 
 static void start_standby(struct gpu_worker *worker)
 {
-    standby_worker_start(&worker->standby, worker->node, worker->ordinal,
+    standby_worker_start(&worker->standby, worker->node, gpu_worker_which(worker),
                          worker->room > 0 ? gpu_worker_open_message(worker) : NULL,
                          worker->request_count);
 }
@@ -179,12 +179,23 @@ int gpu_worker_expect(const json_t *message, const char *event, struct error *er
 
 /* --- starting --- */
 
-int gpu_worker_init(struct gpu_worker *worker, struct node *node, int ordinal,
+const char *gpu_worker_which(const struct gpu_worker *worker)
+{
+    return worker->uuid[0] != '\0' ? worker->uuid : worker->ordinal;
+}
+
+static int start(struct gpu_worker *worker, struct error *error)
+{
+    return worker_start(&worker->process, worker->node, "device", gpu_worker_which(worker), error);
+}
+
+int gpu_worker_init(struct gpu_worker *worker, struct node *node, int ordinal, const char *uuid,
                     struct event_loop *loop, struct error *error)
 {
     *worker = (struct gpu_worker){.loop = loop, .node = node};
     (void)snprintf(worker->ordinal, sizeof worker->ordinal, "%d", ordinal);
-    return worker_start(&worker->process, worker->node, "device", worker->ordinal, error);
+    (void)snprintf(worker->uuid, sizeof worker->uuid, "%s", uuid);
+    return start(worker, error);
 }
 
 int gpu_worker_restart(struct gpu_worker *worker, struct error *error)
@@ -210,6 +221,14 @@ void gpu_worker_release(struct gpu_worker *worker)
     hang_recovery_release(&worker->hangs);
 }
 
+/* Of several GPUs, the worker's successors need this one alone. */
+static void note_visible(struct gpu_worker *worker, const json_t *ready)
+{
+    worker->visible = (int)gpu_reply_integer(ready, "visible");
+    if (worker->visible > 1 && !worker->by_number)
+        (void)snprintf(worker->uuid, sizeof worker->uuid, "%s", worker->gpu.uuid);
+}
+
 /* Returns 1; 0 with the `reason` if the worker is lost; or an error. */
 static int await_greeting(struct gpu_worker *worker, char reason[WORKER_REASON_BYTES],
                           struct error *error)
@@ -223,8 +242,18 @@ static int await_greeting(struct gpu_worker *worker, char reason[WORKER_REASON_B
     status = gpu_worker_expect(message, "ready", error);
     if (status == 0)
         status = gpu_from_json(json_object_get(message, "gpu"), &worker->gpu, error);
+    if (status == 0 && worker->uuid[0] == '\0')
+        note_visible(worker, message);
     json_decref(message);
     return status != 0 ? status : 1;
+}
+
+int gpu_worker_show_all(struct gpu_worker *worker, struct error *error)
+{
+    worker->uuid[0] = '\0';
+    worker->by_number = true;
+    worker->greeted = false;
+    return gpu_worker_kill(worker, error);
 }
 
 int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
@@ -238,9 +267,11 @@ int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
         if (failures == START_FAILURES)
             return error_set(error, ERROR_WORKER, "the GPU worker %s before it was ready", reason);
         if (!worker_is_running(&worker->process))
-            status = worker_start(&worker->process, worker->node, "device", worker->ordinal, error);
+            status = start(worker, error);
         if (status == 0)
             status = await_greeting(worker, reason, error);
+        if (worker->uuid[0] != '\0' && (status == 0 || status == ERROR_DEVICE))
+            status = gpu_worker_show_all(worker, error);
         if (status < 0)
             return status;
         worker->greeted = status == 1;

@@ -109,8 +109,8 @@ static int start_workers(struct run *run, struct error *error)
                                            .instructions = run->options.instructions};
     int status = begin_cache_use(run, error);
     if (status == 0 && !run->environment.static_mode) /* first: the driver takes longest */
-        status =
-            fleet_start(&run->fleet, chosen_devices(run), run->options.nodes, &run->loop, error);
+        status = fleet_start(&run->fleet, chosen_devices(run), run->options.nodes, run->cache,
+                             &run->loop, error);
     if (status == 0)
         status = compile_pool_new(&run->pool, &run->loop, &options, error);
     if (status == 0 && cubin_cache_is_new(run->cache)) /* ready when the driver has the GPU */

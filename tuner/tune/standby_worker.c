@@ -6,10 +6,10 @@ double standby_worker_patience_s(const struct standby_worker *standby, double ti
     return patience_s > 2 * standby->longest_s ? patience_s : 2 * standby->longest_s;
 }
 
-void standby_worker_start(struct standby_worker *standby, struct node *node, const char *ordinal,
+void standby_worker_start(struct standby_worker *standby, struct node *node, const char *which,
                           json_t *open, size_t beside)
 {
-    if (worker_start(&standby->worker, node, "device", ordinal, NULL) != 0) {
+    if (worker_start(&standby->worker, node, "device", which, NULL) != 0) {
         json_decref(open);
         return;
     }

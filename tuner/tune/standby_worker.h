@@ -41,10 +41,10 @@ struct standby_worker {
 double standby_worker_patience_s(const struct standby_worker *standby, double timeout_s);
 
 /*
- * Starts it beside `beside` requests under way. `open` is the request that opens the problem, NULL
+ * Starts it on the GPU that `which` says (gpu_worker_which()), beside `beside` requests under way. `open` is the request that opens the problem, NULL
  * if there is no memory for that; it is released. If no process can be started, there is none.
  */
-void standby_worker_start(struct standby_worker *standby, struct node *node, const char *ordinal,
+void standby_worker_start(struct standby_worker *standby, struct node *node, const char *which,
                           json_t *open, size_t beside);
 
 /* An answer has come after `took_s`: stops the standby, if there is one. Returns whether one ran

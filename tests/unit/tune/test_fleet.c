@@ -467,7 +467,7 @@ static void so_many_gpus_have_to_be_listed(void **state)
     char *text = json_dumps(gpus, JSON_COMPACT);
     char *script = alloc_format("device 1-2 signal 9\ndevice 3 merge {\"gpus\":%s}\n", text);
     scripted_worker_script(script);
-    assert_int_equal(fleet_start(&fleet, &all, NULL, &loop, &error), ERROR_USAGE);
+    assert_int_equal(fleet_start(&fleet, &all, NULL, "cache", &loop, &error), ERROR_USAGE);
     assert_string_equal(error.message, "the driver shows 65 GPUs, and a run uses at most 64; list "
                                        "those that it is to use with --device");
     fleet_release(&fleet);

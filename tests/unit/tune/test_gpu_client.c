@@ -34,7 +34,8 @@ struct fixture {
     struct result result;            /* likewise, of a trial or a load */
 };
 
-static void start(struct fixture *fixture, const char *script, double launch_timeout_s)
+static void start_known(struct fixture *fixture, const char *uuid, const char *script,
+                        double launch_timeout_s)
 {
     *fixture = (struct fixture){0};
     scripted_worker_script(script);
@@ -43,7 +44,13 @@ static void start(struct fixture *fixture, const char *script, double launch_tim
                                             .values = &fixture->values,
                                             .support_cubin = "support",
                                             .launch_timeout_s = launch_timeout_s};
-    assert_int_equal(gpu_client_new(&fixture->client, NULL, 0, &fixture->loop, &fixture->error), 0);
+    assert_int_equal(
+        gpu_client_new(&fixture->client, NULL, 0, uuid, &fixture->loop, &fixture->error), 0);
+}
+
+static void start(struct fixture *fixture, const char *script, double launch_timeout_s)
+{
+    start_known(fixture, "", script, launch_timeout_s);
 }
 
 static void open_problem(struct fixture *fixture)
@@ -227,6 +234,26 @@ static void a_greeting_that_is_wrong_ends_the_run(void **state)
     assert_no_gpu("device * error -4\n", ERROR_DEVICE, "scripted", 1);
     assert_no_gpu("device * without gpu\n", ERROR_WORKER, "device description", 1);
     assert_no_gpu("device * merge {\"event\":\"opened\"}\n", ERROR_WORKER, "'opened'", 1);
+}
+
+/* A driver may not find the GPU by a UUID that is known from before, or show another one. */
+static void a_gpu_that_is_not_found_by_its_uuid_is_found_by_its_number(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {"", "device 1 die 3\n", "device 1 error -4\n"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        struct fixture fixture;
+        struct gpu gpu;
+        start_known(&fixture, "GPU-scripted", scripts[i], 10);
+        assert_int_equal(gpu_client_gpu(fixture.client, &gpu, &fixture.error), 0);
+        assert_int_equal(scripted_worker_count("device"), i == 0 ? 1 : 2);
+        assert_int_equal(gpu_client_distrust(fixture.client, &fixture.error), 0);
+        assert_int_equal(gpu_client_gpu(fixture.client, &gpu, &fixture.error), 0);
+        assert_int_equal(scripted_worker_count("device"), 2);
+        open_problem(&fixture);
+        assert_works(&fixture);
+        end(&fixture);
+    }
 }
 
 /* --- opening a problem --- */
@@ -844,6 +871,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_worker_that_behaves_describes_its_gpu),
         SCRATCH_TEST(a_worker_that_dies_at_its_greeting_has_two_successors),
         SCRATCH_TEST(a_greeting_that_is_wrong_ends_the_run),
+        SCRATCH_TEST(a_gpu_that_is_not_found_by_its_uuid_is_found_by_its_number),
         SCRATCH_TEST(a_worker_that_dies_of_the_problem_has_one_successor),
         SCRATCH_TEST(a_problem_that_is_answered_wrongly_ends_the_run),
         SCRATCH_TEST(after_no_memory_another_problem_may_be_opened),
