@@ -32,6 +32,15 @@ static int verify_finalists(struct finals *finals, struct error *error)
     return status;
 }
 
+/* After how many rounds the finals may be decided next. */
+static unsigned next_look(unsigned rounds, const struct race_rules *rules)
+{
+    do
+        rounds++;
+    while (!race_looks(rounds, rules));
+    return rounds;
+}
+
 static int run_rounds(struct finals *finals, struct verdict *verdict, struct error *error)
 {
     struct tuning *tuning = finals->tuning;
@@ -39,15 +48,9 @@ static int run_rounds(struct finals *finals, struct verdict *verdict, struct err
     int status = 0;
     *verdict = (struct verdict){0};
     while (round < tuning->rules.maximum_rounds && !verdict->decided && finals_count(finals) > 0) {
-        char text[96];
-        bool anew;
-        (void)snprintf(text, sizeof text, "finals, round %u of at most %u, %zu in", round + 1,
-                       tuning->rules.maximum_rounds, finals_count(finals));
-        progress_note(tuning->progress, finals->job->study.kernel, text);
-        status = finals_run_round(finals, round, &anew, error);
+        status = finals_run_rounds(finals, &round, next_look(round, &tuning->rules), error);
         if (status != 0)
             return status;
-        round = anew ? 0 : round + 1;
         if (round > 0 && clock_ns() >= allowance_end(&tuning->allowance))
             tuning->rules.minimum_rounds = tuning->rules.maximum_rounds = round;
         if (race_looks(round, &tuning->rules))
@@ -114,13 +117,11 @@ static int run_check(void *owner, struct error *error)
     const struct tuning *tuning = check->tuning;
     int status = team_join(tuning->team, check->gpu, error);
     for (unsigned round = 0; round < tuning->rules.minimum_rounds && status == 0;) {
-        bool anew = false;
         if (round >= LEAST_CHECKS)
             follow(check);
         if (finals_count(check) == 0 || (held->finals.over && round >= LEAST_CHECKS))
             break;
-        status = finals_run_round(check, round, &anew, error);
-        round = anew ? 0 : round + 1;
+        status = finals_run_rounds(check, &round, round + 1, error);
     }
     if (status == 0)
         status = verify_finalists(check, error);

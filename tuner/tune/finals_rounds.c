@@ -1,9 +1,11 @@
 #include "tune/finals_rounds.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/statistics.h"
 #include "tune/kernel_stats.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,8 +159,9 @@ int finals_load(struct finals *finals, struct error *error)
     return status;
 }
 
-static void append_samples(struct finals *finals, size_t contender, const double *samples,
-                           size_t count)
+/* A sample that was taken again may come behind those of the next round. */
+static void store_samples(struct finals *finals, size_t contender, size_t round,
+                          const double *samples, size_t count)
 {
     struct contender *who = &finals->contenders[contender];
     double sum_ns = 0;
@@ -166,89 +169,130 @@ static void append_samples(struct finals *finals, size_t contender, const double
         *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = samples[i];
         sum_ns += samples[i];
     }
-    *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = sum_ns / (double)count;
+    while (who->count <= round)
+        *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = 0;
+    finals->rounds_ns[contender][round] = sum_ns / (double)count;
     who->samples_ns = finals->rounds_ns[contender];
     who->readings_ns = finals->samples_ns[contender];
     who->reading_count = finals->sample_counts[contender];
 }
 
-/* Everyone who is in is measured once, in shuffled order, in the same copy of the code and with the
- * buffers in the same place. */
-struct round {
-    size_t *waiting; /* contenders, the next one last */
-    size_t waiting_count;
-    size_t sent[GPU_TRIALS]; /* the oldest first */
-    size_t sent_count;
-    size_t copy;
-    bool anew; /* one cannot be batched: the finals begin anew */
+/* One measurement. */
+struct turn {
+    size_t contender;
+    size_t round; /* each in another copy of the code, and with the buffers in another place */
 };
 
-static void send_next(struct finals *finals, struct round *round)
+struct rounds {
+    struct turn *waiting; /* the next one last */
+    size_t waiting_count;
+    struct turn sent[GPU_TRIALS]; /* the oldest first */
+    size_t sent_count;
+    size_t next, end; /* rounds that have not begun */
+    bool anew;        /* one cannot be batched: the finals begin anew */
+};
+
+static void note_round(const struct finals *finals, size_t round)
 {
-    size_t contender = round->waiting[--round->waiting_count];
-    const struct gpu_client_sampling sampling = {
-        .count = FINAL_SAMPLES, .copy = round->copy, .batched = finals->runs[contender] > 1};
-    if (finals->contenders[contender].out)
-        return;
-    gpu_client_measure_send(finals->gpu->client, (int64_t)finals->indices[contender], &sampling);
-    round->sent[round->sent_count++] = contender;
+    const struct tuning *tuning = finals->tuning;
+    char text[96];
+    (void)snprintf(text, sizeof text, "finals, round %zu of at most %u, %zu in", round + 1,
+                   tuning->rules.maximum_rounds, finals_count(finals));
+    progress_note(tuning->progress, finals->job->study.kernel, text);
 }
 
-static int take_oldest(struct finals *finals, struct round *round, struct error *error)
+/* Everyone who is in waits for a turn, in shuffled order. */
+static void begin_round(struct finals *finals, struct rounds *rounds)
+{
+    size_t *order = alloc_zeroed(finals->count, sizeof *order);
+    if (finals->checked == NULL)
+        note_round(finals, rounds->next);
+    for (size_t i = 0; i < finals->count; i++)
+        order[i] = i;
+    statistics_shuffle(order, finals->count, &finals->random);
+    for (size_t i = 0; i < finals->count; i++)
+        *ARRAY_APPEND(rounds->waiting, rounds->waiting_count) =
+            (struct turn){order[i], rounds->next};
+    rounds->next++;
+    free(order);
+}
+
+static void send_next(struct finals *finals, struct rounds *rounds)
+{
+    const struct turn turn = rounds->waiting[--rounds->waiting_count];
+    const struct gpu_client_sampling sampling = {
+        .count = FINAL_SAMPLES, .copy = turn.round, .batched = finals->runs[turn.contender] > 1};
+    if (finals->contenders[turn.contender].out)
+        return;
+    gpu_client_measure_send(finals->gpu->client, (int64_t)finals->indices[turn.contender],
+                            &sampling);
+    rounds->sent[rounds->sent_count++] = turn;
+}
+
+static int take_oldest(struct finals *finals, struct rounds *rounds, struct error *error)
 {
     struct gpu_client_answer answer;
     double *samples = NULL;
     size_t count = 0;
     int runs;
-    size_t contender = round->sent[0];
+    const struct turn turn = rounds->sent[0];
     timings_stage(finals->tuning->timings, TIMING_FINALS);
     int status =
         gpu_client_measure_take(finals->gpu->client, &samples, &count, &runs, &answer, error);
-    round->sent_count--;
-    memmove(round->sent, round->sent + 1, round->sent_count * sizeof *round->sent);
+    rounds->sent_count--;
+    memmove(rounds->sent, rounds->sent + 1, rounds->sent_count * sizeof *rounds->sent);
     if (status == 0 && answer.outcome != OUTCOME_MEASURED)
-        finals_disqualify(finals, contender, &answer);
+        finals_disqualify(finals, turn.contender, &answer);
     else if (status == 0 && answer.again)
-        round->waiting[round->waiting_count++] = contender;
-    else if (status == 0 && (runs > 1) != (finals->runs[contender] > 1))
-        round->anew = true;
+        *ARRAY_APPEND(rounds->waiting, rounds->waiting_count) = turn;
+    else if (status == 0 && (runs > 1) != (finals->runs[turn.contender] > 1))
+        rounds->anew = true;
     else if (status == 0)
-        append_samples(finals, contender, samples, count);
+        store_samples(finals, turn.contender, turn.round, samples, count);
     free(samples);
     return status;
 }
 
 /* One step: send a request ahead, if it can be sent, else take the oldest answer. */
-static int round_step(struct finals *finals, struct round *round, struct error *error)
+static int rounds_step(struct finals *finals, struct rounds *rounds, struct error *error)
 {
-    bool ready = round->waiting_count > 0 && round->sent_count < GPU_TRIALS && !round->anew;
+    bool ready = rounds->waiting_count > 0 && rounds->sent_count < GPU_TRIALS && !rounds->anew;
     if (note_losses(finals)) { /* what was sent is forgotten */
-        while (round->sent_count > 0)
-            round->waiting[round->waiting_count++] = round->sent[--round->sent_count];
+        while (rounds->sent_count > 0)
+            *ARRAY_APPEND(rounds->waiting, rounds->waiting_count) =
+                rounds->sent[--rounds->sent_count];
         return 0;
     }
     if (!ready)
-        return take_oldest(finals, round, error);
-    int status = round->sent_count == 0 ? finals_load(finals, error) : 0; /* may put some out */
+        return take_oldest(finals, rounds, error);
+    int status = rounds->sent_count == 0 ? finals_load(finals, error) : 0; /* may put some out */
     if (status == 0)
-        send_next(finals, round);
+        send_next(finals, rounds);
     return status;
 }
 
-int finals_run_round(struct finals *finals, unsigned number, bool *anew, struct error *error)
+/* Whether another round is to begin while the last answers of the one before are on their way. */
+static bool is_due(const struct finals *finals, const struct rounds *rounds, size_t first)
 {
-    struct round round = {.waiting_count = finals->count, .copy = number};
+    return rounds->waiting_count == 0 && rounds->next < rounds->end && !rounds->anew &&
+           (rounds->next == first || clock_ns() < allowance_end(&finals->tuning->allowance));
+}
+
+int finals_run_rounds(struct finals *finals, unsigned *number, unsigned end, struct error *error)
+{
+    struct rounds rounds = {.next = *number, .end = end};
     int status = 0;
-    round.waiting = alloc_zeroed(finals->count, sizeof *round.waiting);
-    for (size_t i = 0; i < finals->count; i++)
-        round.waiting[i] = i;
-    statistics_shuffle(round.waiting, finals->count, &finals->random);
-    while (status == 0 && ((round.waiting_count > 0 && !round.anew) || round.sent_count > 0))
-        status = round_step(finals, &round, error);
-    *anew = round.anew;
-    if (*anew)
+    while (status == 0) {
+        if (is_due(finals, &rounds, *number))
+            begin_round(finals, &rounds);
+        if ((rounds.waiting_count == 0 || rounds.anew) && rounds.sent_count == 0)
+            break;
+        status = rounds_step(finals, &rounds, error);
+    }
+    *number = rounds.anew ? 0 : (unsigned)rounds.next;
+    if (rounds.anew)
         give_up_batches(finals);
-    free(round.waiting);
+    free(rounds.waiting);
     return status;
 }
 

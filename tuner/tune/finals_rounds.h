@@ -51,8 +51,13 @@ size_t finals_count(const struct finals *finals);
  * request may be under way. */
 int finals_load(struct finals *finals, struct error *error);
 
-/* Measures everyone who is in. `*anew`: the finals begin anew, because one cannot be batched. */
-int finals_run_round(struct finals *finals, unsigned number, bool *anew, struct error *error);
+/*
+ * Measures everyone who is in once a round, in the rounds from `*number` to before `end`, or until the
+ * job's time is over. A round begins while the last answers of the one before are on their way, so that
+ * the GPU does not wait in between. `*number` becomes that of the next round: 0 if the finals begin
+ * anew, because one cannot be batched.
+ */
+int finals_run_rounds(struct finals *finals, unsigned *number, unsigned end, struct error *error);
 
 /* Unloads what is loaded. */
 int finals_unload(struct finals *finals, struct error *error);
