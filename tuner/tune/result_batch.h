@@ -8,7 +8,7 @@
  * Calling sequence:
  *     struct result_batch batch = {.record = record, .loop = loop, .timings = timings};
  *     result_batch_add(&batch, job, index, error);         for each result
- *     status = result_batch_end(&batch, status, error);    before results change or move, always
+ *     status = result_batch_end(&batch, status, error);    always
  */
 #ifndef AUTOTUNE_RESULT_BATCH_H
 #define AUTOTUNE_RESULT_BATCH_H
@@ -36,8 +36,8 @@ struct result_batch {
     struct event_source source; /* in the loop while results wait */
 };
 
-/* Stores the result, or has it wait; until then it must not change. Waits in the loop report what
- * goes wrong later. Returns 0 or ERROR_RECORD. */
+/* Stores the result, or has it wait; what is stored then is the result that the job has then. Waits in
+ * the loop report what goes wrong later. Returns 0 or ERROR_RECORD. */
 int result_batch_add(struct result_batch *batch, const struct tuning_job *job, size_t index,
                      struct error *error);
 

@@ -45,7 +45,7 @@ static int keep_screened(struct screening *screening, size_t index, struct error
     if (screening->twins != NULL)
         progress_add(tuning->progress, study->kernel, result->outcome, result->time.median_ns);
     tuning_job_drop(screening->job, tuning->pool, index);
-    return result_batch_add(&screening->batch, screening->job, index, error);
+    return result_batch_add(screening->batch, screening->job, index, error);
 }
 
 int screening_keep_duplicates(struct screening *screening, struct error *error)
@@ -59,9 +59,9 @@ int screening_keep_duplicates(struct screening *screening, struct error *error)
         size_t duplicate = twins_conclude(screening->twins, i);
         tuning_job_drop(job, tuning->pool, i);
         if (duplicate != i)
-            status = result_batch_add(&screening->batch, job, i, error);
+            status = result_batch_add(screening->batch, job, i, error);
         if (status == 0)
-            status = result_batch_add(&screening->batch, job, duplicate, error);
+            status = result_batch_add(screening->batch, job, duplicate, error);
         if (status == 0)
             status = screening_check_interrupt(error);
     }

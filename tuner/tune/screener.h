@@ -19,15 +19,16 @@
 
 struct screener;
 
-/* What the GPUs share. Set the first five, and add to the queue. */
+/* What the GPUs share. Set the first six, and add to the queue. */
 struct screening {
     struct tuning *tuning;
     struct tuning_job *job;
     size_t samples;      /* of a trial */
     double short_ns;     /* below it, batches */
     struct twins *twins; /* NULL: a closer look at variants that have samples */
+    struct result_batch
+        *batch; /* of all stages, so that the GPU does not wait between two of them */
     struct screening_queue queue;
-    struct result_batch batch;
     struct screener *screeners; /* one for each GPU */
     size_t screener_count;
     size_t under_way; /* trials, on all GPUs */

@@ -18,11 +18,15 @@ static bool has_batches(const struct study *study)
 }
 
 /* A few samples of every variant that is not known, or that a search proposes, and of twins one. */
-static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct error *error)
+static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct result_batch *batch,
+                          struct error *error)
 {
     struct twins twins;
-    struct screening screening = {
-        .tuning = tuning, .job = job, .samples = SCREENING_SAMPLES, .twins = &twins};
+    struct screening screening = {.tuning = tuning,
+                                  .job = job,
+                                  .samples = SCREENING_SAMPLES,
+                                  .twins = &twins,
+                                  .batch = batch};
     twins_init(&twins, job);
     for (size_t i = 0; i < job->order_count; i++)
         if (!job->known[job->order[i]])
@@ -31,7 +35,6 @@ static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct 
     int status = screening_run(&screening, error);
     if (status == 0)
         status = screening_keep_duplicates(&screening, error);
-    status = result_batch_end(&screening.batch, status, error);
     twins_release(&twins);
     if (status == 0 && job->proposer != NULL)
         tuning_job_drop_untried(job, tuning->pool);
@@ -50,10 +53,11 @@ static int ask_again(struct screening *screening, size_t index, struct error *er
 }
 
 /* Times a few variants again whose times are another GPU's, from earlier runs. */
-static int screen_again(struct tuning *tuning, struct tuning_job *job,
+static int screen_again(struct tuning *tuning, struct tuning_job *job, struct result_batch *batch,
                         const struct earlier_times *times, struct error *error)
 {
-    struct screening screening = {.tuning = tuning, .job = job, .samples = SCREENING_SAMPLES};
+    struct screening screening = {
+        .tuning = tuning, .job = job, .samples = SCREENING_SAMPLES, .batch = batch};
     int status = 0;
     screening.short_ns = has_batches(&job->study) ? TUNING_COMPARABLE_NS : TUNING_SHORT_NS;
     for (size_t i = 0; i < times->count && status == 0; i++)
@@ -65,12 +69,13 @@ static int screen_again(struct tuning *tuning, struct tuning_job *job,
 }
 
 /* Makes times of earlier runs comparable, if other GPUs took them. */
-static int screen_earlier(struct tuning *tuning, struct tuning_job *job, struct error *error)
+static int screen_earlier(struct tuning *tuning, struct tuning_job *job, struct result_batch *batch,
+                          struct error *error)
 {
     struct earlier_times times;
     int status = 0;
     while (status == 0 && earlier_gpus_next(tuning->team, &job->study, &times)) {
-        status = screen_again(tuning, job, &times, error);
+        status = screen_again(tuning, job, batch, &times, error);
         if (status == 0)
             earlier_gpus_judge(tuning->team, &job->study, &times);
         team_describe(tuning->team, &job->study);
@@ -79,11 +84,13 @@ static int screen_earlier(struct tuning *tuning, struct tuning_job *job, struct 
 }
 
 /* Once one variant is batched: those that were sampled singly and could be compared with it. */
-static int screen_alike(struct tuning *tuning, struct tuning_job *job, struct error *error)
+static int screen_alike(struct tuning *tuning, struct tuning_job *job, struct result_batch *batch,
+                        struct error *error)
 {
     struct screening screening = {.tuning = tuning,
                                   .job = job,
                                   .samples = SCREENING_SAMPLES,
+                                  .batch = batch,
                                   .short_ns = TUNING_COMPARABLE_NS};
     int status = 0;
     if (!has_batches(&job->study))
@@ -101,9 +108,11 @@ static int screen_alike(struct tuning *tuning, struct tuning_job *job, struct er
 }
 
 /* If more could still win than the finals hold, a closer look decides who goes there. */
-static int screen_closer(struct tuning *tuning, struct tuning_job *job, struct error *error)
+static int screen_closer(struct tuning *tuning, struct tuning_job *job, struct result_batch *batch,
+                         struct error *error)
 {
-    struct screening screening = {.tuning = tuning, .job = job, .samples = CLOSER_SAMPLES};
+    struct screening screening = {
+        .tuning = tuning, .job = job, .samples = CLOSER_SAMPLES, .batch = batch};
     screening.short_ns = has_batches(&job->study) ? TUNING_COMPARABLE_NS : TUNING_SHORT_NS;
     size_t count;
     bool *chosen = tuning_choose(tuning, &job->study, ALLOWANCE_LOOK, &count);
@@ -122,10 +131,14 @@ static int screen_closer(struct tuning *tuning, struct tuning_job *job, struct e
 
 int screening_hold(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
-    int status = screen_pending(tuning, job, error);
+    struct result_batch batch = {
+        .record = tuning->record, .loop = tuning->loop, .timings = tuning->timings};
+    int status = screen_pending(tuning, job, &batch, error);
     if (status == 0)
-        status = screen_earlier(tuning, job, error);
+        status = screen_earlier(tuning, job, &batch, error);
     if (status == 0)
-        status = screen_alike(tuning, job, error);
-    return status != 0 ? status : screen_closer(tuning, job, error);
+        status = screen_alike(tuning, job, &batch, error);
+    if (status == 0)
+        status = screen_closer(tuning, job, &batch, error);
+    return result_batch_end(&batch, status, error);
 }

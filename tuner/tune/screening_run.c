@@ -251,9 +251,6 @@ int screening_run(struct screening *screening, struct error *error)
     screening->queue.tuning = screening->tuning;
     screening->queue.job = screening->job;
     screening->queue.proposes = all;
-    screening->batch = (struct result_batch){.record = screening->tuning->record,
-                                             .loop = screening->tuning->loop,
-                                             .timings = screening->tuning->timings};
     for (size_t i = 0; i < count; i++) {
         size_t place = all ? i : team->lead;
         screening->screeners[i] =
@@ -272,5 +269,5 @@ int screening_run(struct screening *screening, struct error *error)
     free(tasks);
     free(screening->screeners);
     screening_queue_release(&screening->queue);
-    return result_batch_end(&screening->batch, status, error);
+    return status;
 }
