@@ -15,10 +15,10 @@ static void assume(struct fleet *fleet, struct gpu_place *places, const char *fo
 {
     for (size_t i = 0; i < fleet->count; i++) {
         struct fleet_gpu *gpu = &fleet->gpus[i];
-        int visible = 0;
+        bool several = false;
         gpu->assumed =
-            node_is_here(gpu->node) && gpu_cache_read(folder, gpu->ordinal, &gpu->gpu, &visible);
-        if (gpu->assumed && visible > 1)
+            node_is_here(gpu->node) && gpu_cache_read(folder, gpu->ordinal, &gpu->gpu, &several);
+        if (gpu->assumed && several)
             (void)snprintf(places[i].uuid, sizeof places[i].uuid, "%s", gpu->gpu.uuid);
     }
 }
@@ -77,7 +77,7 @@ static int ask_unknown(struct fleet *fleet, const char *folder, struct error *er
             continue;
         status = gpu_client_gpu(gpu->client, &gpu->gpu, error);
         if (status == 0 && node_is_here(gpu->node))
-            gpu_cache_write(folder, gpu->ordinal, &gpu->gpu, gpu_client_visible(gpu->client));
+            gpu_cache_write(folder, gpu->ordinal, &gpu->gpu, gpu_client_shows_several(gpu->client));
     }
     return status;
 }
@@ -92,7 +92,7 @@ int fleet_confirm(struct fleet_gpu *gpu, const char *folder, struct error *error
     gpu->assumed = false;
     if (other) {
         gpu->gpu = actual;
-        gpu_cache_write(folder, gpu->ordinal, &actual, gpu_client_visible(gpu->client));
+        gpu_cache_write(folder, gpu->ordinal, &actual, gpu_client_shows_several(gpu->client));
         return error_set(error, ERROR_DEVICE,
                          "device %d has changed since the last run; run the same command again",
                          gpu->ordinal);

@@ -49,7 +49,7 @@ static char *entry_path(const char *folder, int ordinal)
     return found ? alloc_format("%s/gpu/%s.json", folder, digits) : NULL;
 }
 
-bool gpu_cache_read(const char *folder, int ordinal, struct gpu *gpu, int *visible)
+bool gpu_cache_read(const char *folder, int ordinal, struct gpu *gpu, bool *several)
 {
     char *path = entry_path(folder, ordinal);
     FILE *file = path != NULL ? open_regular(path) : NULL;
@@ -57,19 +57,19 @@ bool gpu_cache_read(const char *folder, int ordinal, struct gpu *gpu, int *visib
     if (file != NULL)
         (void)fclose(file); /* only read */
     bool known = object != NULL && gpu_from_json(object, gpu, NULL) == 0;
-    *visible = (int)json_integer_value(json_object_get(object, "visible"));
+    *several = json_is_true(json_object_get(object, "several"));
     json_decref(object);
     free(path);
     return known;
 }
 
-void gpu_cache_write(const char *folder, int ordinal, const struct gpu *gpu, int visible)
+void gpu_cache_write(const char *folder, int ordinal, const struct gpu *gpu, bool several)
 {
     struct write_file file;
     char *path = entry_path(folder, ordinal);
     if (path != NULL && write_file_begin(&file, path, NULL) == 0) {
         json_t *object = gpu_to_json(gpu);
-        (void)json_object_set_new(object, "visible", json_integer(visible));
+        (void)json_object_set_new(object, "several", json_boolean(several));
         (void)json_dumpf(object, file.stream, JSON_INDENT(1));
         json_decref(object);
         (void)write_file_commit(&file, WRITE_FILE_CACHED, NULL);

@@ -11,12 +11,12 @@
 
 #include <stdbool.h>
 
-/* The GPU that was device `ordinal` of this machine, and how many the driver showed (0: not known);
- * false if it is not in the cache. */
-bool gpu_cache_read(const char *folder, int ordinal, struct gpu *gpu, int *visible);
+/* The GPU that was device `ordinal` of this machine, and whether the driver showed others, too, and
+ * found it by its UUID; false if it is not in the cache. */
+bool gpu_cache_read(const char *folder, int ordinal, struct gpu *gpu, bool *several);
 
 /* Stores an entry. A failure is ignored: the next run asks the driver again. */
-void gpu_cache_write(const char *folder, int ordinal, const struct gpu *gpu, int visible);
+void gpu_cache_write(const char *folder, int ordinal, const struct gpu *gpu, bool several);
 
 /* Whether two descriptions are the same in everything. */
 bool gpu_equal(const struct gpu *a, const struct gpu *b);

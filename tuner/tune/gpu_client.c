@@ -91,9 +91,9 @@ int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *err
     return finish(client, status);
 }
 
-int gpu_client_visible(const struct gpu_client *client)
+bool gpu_client_shows_several(const struct gpu_client *client)
 {
-    return client->worker.visible;
+    return client->worker.several;
 }
 
 int gpu_client_distrust(struct gpu_client *client, struct error *error)

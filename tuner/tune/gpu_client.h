@@ -51,8 +51,8 @@ void gpu_client_end_begin(const struct gpu_client *client);
 /* What the greeting said. Returns 0 or ERROR_DEVICE (no driver, no such device). */
 int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *error);
 
-/* How many GPUs the driver showed then; 0: it was asked for one. */
-int gpu_client_visible(const struct gpu_client *client);
+/* Whether the driver shows others, too, and finds this one by its UUID. */
+bool gpu_client_shows_several(const struct gpu_client *client);
 
 /* Has gpu_client_gpu() ask the driver for the GPU's number again, if it was asked for its UUID. Returns
  * 0 or ERROR_DEVICE. */

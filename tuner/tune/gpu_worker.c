@@ -195,6 +195,7 @@ int gpu_worker_init(struct gpu_worker *worker, struct node *node, int ordinal, c
     *worker = (struct gpu_worker){.loop = loop, .node = node};
     (void)snprintf(worker->ordinal, sizeof worker->ordinal, "%d", ordinal);
     (void)snprintf(worker->uuid, sizeof worker->uuid, "%s", uuid);
+    worker->several = uuid[0] != '\0';
     return start(worker, error);
 }
 
@@ -224,8 +225,8 @@ void gpu_worker_release(struct gpu_worker *worker)
 /* Of several GPUs, the worker's successors need this one alone. */
 static void note_visible(struct gpu_worker *worker, const json_t *ready)
 {
-    worker->visible = (int)gpu_reply_integer(ready, "visible");
-    if (worker->visible > 1 && !worker->by_number)
+    worker->several = gpu_reply_integer(ready, "visible") > 1 && !worker->by_number;
+    if (worker->several)
         (void)snprintf(worker->uuid, sizeof worker->uuid, "%s", worker->gpu.uuid);
 }
 

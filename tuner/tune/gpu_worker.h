@@ -33,7 +33,7 @@ struct gpu_worker {
     bool by_number;            /* it was not found by its UUID */
     bool greeted;
     struct gpu gpu;
-    int visible;                  /* how many GPUs the driver shows; 0: not known */
+    bool several;                 /* the driver shows others, too, and finds this one by its UUID */
     struct gpu_problem problem;   /* the one that is open, to open it again */
     int64_t opening_ns;           /* when it was asked to open it; 0: it is not doing that */
     double opened_s;              /* how long that took the first time; 0: not known */

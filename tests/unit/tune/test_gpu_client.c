@@ -15,6 +15,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -247,11 +248,33 @@ static void a_gpu_that_is_not_found_by_its_uuid_is_found_by_its_number(void **st
         start_known(&fixture, "GPU-scripted", scripts[i], 10);
         assert_int_equal(gpu_client_gpu(fixture.client, &gpu, &fixture.error), 0);
         assert_int_equal(scripted_worker_count("device"), i == 0 ? 1 : 2);
+        assert_int_equal(gpu_client_shows_several(fixture.client), i == 0);
         assert_int_equal(gpu_client_distrust(fixture.client, &fixture.error), 0);
         assert_int_equal(gpu_client_gpu(fixture.client, &gpu, &fixture.error), 0);
         assert_int_equal(scripted_worker_count("device"), 2);
         open_problem(&fixture);
         assert_works(&fixture);
+        end(&fixture);
+    }
+}
+
+/* Only what was found in this way is looked for in this way. */
+static void one_of_several_gpus_is_found_by_its_uuid_from_then_on(void **state)
+{
+    (void)state;
+    for (int visible = 1; visible <= 2; visible++) {
+        struct fixture fixture;
+        struct gpu gpu;
+        char script[64];
+        (void)snprintf(script, sizeof script, "device * merge {\"visible\":%d}\n", visible);
+        start(&fixture, script, 10);
+        assert_int_equal(gpu_client_gpu(fixture.client, &gpu, &fixture.error), 0);
+        assert_int_equal(gpu_client_shows_several(fixture.client), visible > 1);
+        end(&fixture);
+        start_known(&fixture, "GPU-other", "device 1 error -4\ndevice * merge {\"visible\":2}\n",
+                    10);
+        assert_int_equal(gpu_client_gpu(fixture.client, &gpu, &fixture.error), 0);
+        assert_false(gpu_client_shows_several(fixture.client));
         end(&fixture);
     }
 }
@@ -872,6 +895,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_worker_that_dies_at_its_greeting_has_two_successors),
         SCRATCH_TEST(a_greeting_that_is_wrong_ends_the_run),
         SCRATCH_TEST(a_gpu_that_is_not_found_by_its_uuid_is_found_by_its_number),
+        SCRATCH_TEST(one_of_several_gpus_is_found_by_its_uuid_from_then_on),
         SCRATCH_TEST(a_worker_that_dies_of_the_problem_has_one_successor),
         SCRATCH_TEST(a_problem_that_is_answered_wrongly_ends_the_run),
         SCRATCH_TEST(after_no_memory_another_problem_may_be_opened),
