@@ -13,22 +13,8 @@ static void unload(struct loaded_code *code, struct device_context *device)
     *code = (struct loaded_code){0};
 }
 
-static void unload_past(struct ahead *ahead, struct device_context *device)
-{
-    if (ahead->past != NULL)
-        (void)device->driver.cuModuleUnload(ahead->past);
-    ahead->past = NULL;
-}
-
-void ahead_retire(struct ahead *ahead, struct device_context *device, CUmodule module)
-{
-    unload_past(ahead, device);
-    ahead->past = module;
-}
-
 void ahead_unload(struct ahead *ahead, struct device_context *device)
 {
-    unload_past(ahead, device);
     for (size_t i = 0; i < ahead->count; i++)
         unload(&ahead->next[i].code, device);
     unload(&ahead->present, device);
@@ -113,7 +99,6 @@ static CUresult load(struct loaded_code *code, struct device_context *device)
 
 void ahead_load(struct ahead *ahead, struct device_context *device, struct channel *channel)
 {
-    unload_past(ahead, device);
     if (ahead->count == 0)
         ahead_read(ahead, channel);
     struct loaded_code *code = &ahead->next[0].code;

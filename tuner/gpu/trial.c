@@ -126,30 +126,14 @@ int trial_measure(struct device_session *session, const json_t *request,
 }
 
 /* Variables that stand for buffers may be large: two variants' at once may not fit. */
-static bool fits_twice(const struct device_session *session)
-{
-    const struct template *template = &session->problem.template;
-    for (size_t i = 0; i < template->buffer_count; i++)
-        if (template->buffers[i].symbol != NULL)
-            return false;
-    return true;
-}
-
 static void load_ahead(void *user)
 {
     struct device_session *session = user;
-    if (fits_twice(session))
-        ahead_load(&session->ahead, &session->device, session->channel);
-}
-
-static void unload(struct device_session *session, struct device_variant *variant)
-{
-    batch_free(&session->sampling.batches, variant->batch);
-    if (fits_twice(session)) {
-        ahead_retire(&session->ahead, &session->device, variant->copies[0].module);
-        variant->copies[0].module = NULL;
-    }
-    device_variant_unload(variant, &session->problem);
+    const struct template *template = &session->problem.template;
+    for (size_t i = 0; i < template->buffer_count; i++)
+        if (template->buffers[i].symbol != NULL)
+            return;
+    ahead_load(&session->ahead, &session->device, session->channel);
 }
 
 /* Runs once and verifies. If that run took longer than the request's `hopeless_ns`, `*reply` becomes
@@ -223,7 +207,9 @@ int trial_run(struct device_session *session, const json_t *request, struct answ
         status = trial_load(session, &variant, path, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = try_variant(session, request, &variant, clock_ns() - start, answer, error);
-    if (!answer->lost)
-        unload(session, &variant);
+    if (!answer->lost) {
+        batch_free(&session->sampling.batches, variant.batch);
+        device_variant_unload(&variant, &session->problem);
+    }
     return status;
 }

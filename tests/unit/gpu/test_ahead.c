@@ -187,21 +187,6 @@ static void test_what_may_be_damaged_or_is_not_taken_is_unloaded(void **state)
     assert_int_equal(unloads, 2);
 }
 
-static void test_what_is_retired_is_unloaded_later(void **state)
-{
-    struct fixture *fixture = *state;
-    ahead_retire(&fixture->ahead, &fixture->device, (CUmodule)&loads);
-    assert_int_equal(unloads, 0);
-    look(fixture);
-    look(fixture);
-    assert_int_equal(unloads, 1);
-    ahead_retire(&fixture->ahead, &fixture->device, (CUmodule)&loads);
-    ahead_retire(&fixture->ahead, &fixture->device, (CUmodule)&loads);
-    assert_int_equal(unloads, 2); /* one is kept at most */
-    ahead_unload(&fixture->ahead, &fixture->device);
-    assert_int_equal(unloads, 3);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,7 +197,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_failure_is_left_to_the_trial, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_may_be_damaged_or_is_not_taken_is_unloaded,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_retired_is_unloaded_later, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
