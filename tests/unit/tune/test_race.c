@@ -347,6 +347,27 @@ static void test_quantised_times_separate_unequals(void **state)
     assert_int_equal(verdict.tie_count, 1);
 }
 
+/* Whether two contenders are decided at the first look, if the second is faster by `share` in half of the
+ * rounds, and slower by as much in the others. */
+static bool is_decided_at_once(double share)
+{
+    struct finals finals = {0};
+    uint64_t random = 12;
+    add(&finals, 10000, 0.00001, &random);
+    size_t other = add(&finals, 10000, 0.00001, &random);
+    for (int i = 0; i < ROUNDS; i++)
+        finals.samples_ns[other][i] *= i % 2 == 0 ? 1 - share : 1 + share;
+    (void)run(&finals, DEFAULTS);
+    return finals.rounds == FIRST_LOOK;
+}
+
+static void test_ends_when_nobody_can_be_much_faster(void **state)
+{
+    (void)state;
+    assert_true(is_decided_at_once(0.0035));
+    assert_false(is_decided_at_once(0.0045));
+}
+
 /* At the round limit whoever is not separated is tied, but the rule only picks who cannot be slower by
  * more than half the tolerance. */
 static void test_round_limit(void **state)
@@ -729,6 +750,7 @@ int main(void)
         cmocka_unit_test(test_throttled),
         cmocka_unit_test(test_quantised_times_do_not_separate_equals),
         cmocka_unit_test(test_quantised_times_separate_unequals),
+        cmocka_unit_test(test_ends_when_nobody_can_be_much_faster),
         cmocka_unit_test(test_round_limit),
         cmocka_unit_test(test_out_stays_out),
         cmocka_unit_test(test_nothing_is_decided_early),
