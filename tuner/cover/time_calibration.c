@@ -9,7 +9,7 @@ enum { STEPS = 200 };
 
 /* How far apart estimates are, as a share, before only the lower one counts: the choice is made
  * smooth. */
-static const double softness = 0.08; /* 1 / 12.5: sharpened() knows it */
+static const double softness = 0.02; /* 1 / 50: sharpened() knows it */
 
 /* What it costs to change a factor by e times. */
 static const double change_cost = 0.0005;
@@ -93,7 +93,9 @@ static double sharpened(double ratio)
 {
     double squared = ratio * ratio;
     double fourth = squared * squared;
-    return fourth * fourth * fourth * sqrt(ratio);
+    double eighth = fourth * fourth;
+    double sixteenth = eighth * eighth;
+    return sixteenth * sixteenth * sixteenth * squared;
 }
 
 /* How likely each is chosen: the lower its estimate, the more. */
