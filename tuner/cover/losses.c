@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 static const double squares_share = 5;
+static const double worst_share = 0.02;
 
 /* The best time at a size; 0: nothing was measured. */
 static double best_ns(const double *times_ns, size_t configurations, size_t sizes, size_t size)
@@ -101,7 +102,7 @@ void losses_select(struct losses *selected, const struct losses *losses, const s
 
 double loss_objective(struct loss loss)
 {
-    return loss.mean + squares_share * loss.squares;
+    return loss.mean + squares_share * loss.squares + worst_share * loss.worst;
 }
 
 double loss_percent(double loss)

@@ -60,9 +60,9 @@ static inline void loss_add(struct loss *loss, double weight, double lost)
 }
 
 /*
- * What is minimised: the mean and, because losing 20 % somewhere is worse than losing 2 % at ten times as many
- * sizes, the squares. The worst of the measured sizes says little about the worst of the others, so it
- * is not minimised for itself.
+ * What is minimised: the mean; the squares, because losing 20 % somewhere is worse than losing 2 % at
+ * ten times as many sizes; and a little of the worst, which says little about the worst of the sizes that
+ * were not measured.
  */
 double loss_objective(struct loss loss);
 
