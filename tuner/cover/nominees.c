@@ -72,28 +72,35 @@ double *nominees_times(const struct nominees *nominees, const struct study *stud
     return times;
 }
 
-/* Adds the one of this rank at a size, unless it is far behind the fastest. */
-static void add_ranked(struct nominees *list, const struct study *study, size_t rank)
+/* The fastest few of a study that were run themselves, the fastest first; NULL for one that is far behind. */
+struct podium {
+    const struct bindings *items[FASTEST];
+};
+
+static struct podium find_fastest(const struct study *study)
 {
+    struct podium podium = {0};
+    size_t count = study_count(study, OUTCOME_MEASURED);
     size_t *ranking = alloc_zeroed(study->result_count, sizeof *ranking);
     study_rank(study, ranking);
-    if (rank < study_count(study, OUTCOME_MEASURED)) {
+    for (size_t rank = 0; rank < count && rank < FASTEST; rank++) {
         const struct result *fastest = &study->results[ranking[0]];
         const struct result *own = &study->results[ranking[rank]];
         if (time_of(study, own) <= time_of(study, fastest) * (1 + most_behind))
-            (void)nominees_add(list, &own->parameters);
+            podium.items[rank] = &own->parameters;
     }
     free(ranking);
+    return podium;
 }
 
-/* The fastest few of each study that were run themselves: first the fastest of all, then the second,
- * …, until the list has `limit`. */
-static void shortlist(struct nominees *list, const struct study *studies, size_t count,
+/* Of each study first the fastest, then the second, …, until the list has `limit`. */
+static void shortlist(struct nominees *list, const struct podium *podiums, size_t count,
                       size_t limit)
 {
     for (size_t rank = 0; rank < FASTEST; rank++)
         for (size_t i = 0; i < count && list->count < limit; i++)
-            add_ranked(list, &studies[i], rank);
+            if (podiums[i].items[rank] != NULL)
+                (void)nominees_add(list, podiums[i].items[rank]);
 }
 
 /* Estimates what one loses at a size at which it was not tried. */
@@ -140,9 +147,12 @@ bool nominees_nominate(struct nominees *nominees, const struct study *studies,
     struct losses losses;
     size_t chosen[NOMINEES_LIMIT];
     size_t before = nominees->count;
+    struct podium *podiums = alloc_zeroed(sizes->count, sizeof *podiums);
+    for (size_t i = 0; i < sizes->count; i++)
+        podiums[i] = find_fastest(&studies[i]);
     for (size_t i = 0; i < nominees->count; i++)
         (void)nominees_add(&list, &nominees->items[i]);
-    shortlist(&list, studies, sizes->count, SIZE_MAX);
+    shortlist(&list, podiums, sizes->count, SIZE_MAX);
     double *times = nominees_times(&list, studies, sizes->count);
     losses_init(&losses, times, list.count, sizes->count, weights);
     estimate_missing(&losses, times, sizes);
@@ -151,10 +161,11 @@ bool nominees_nominate(struct nominees *nominees, const struct study *studies,
     if (nominees->count == 0 || objective_of(nominees, &list, &losses) > least + worth_adding) {
         for (size_t i = 0; i < count && nominees->count < NOMINEES_LIMIT; i++)
             (void)nominees_add(nominees, &list.items[chosen[i]]);
-        shortlist(nominees, studies, sizes->count, most);
+        shortlist(nominees, podiums, sizes->count, most);
     }
     losses_release(&losses);
     free(times);
+    free(podiums);
     nominees_release(&list);
     return nominees->count > before;
 }
