@@ -1,6 +1,7 @@
 #include "command/cover_measure.h"
 
 #include "base/alloc.h"
+#include "base/least.h"
 #include "command/cover_features.h"
 #include "command/cover_runs.h"
 #include "command/cover_tuned.h"
@@ -192,11 +193,6 @@ static bool can_nominate(const struct cover_session *session)
     return session->nominees.count == 0 ||
            (!session->nominated &&
             (double)session->sizes.count * session->rounds_s < left_s(session, tuned_share));
-}
-
-static size_t least_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 static size_t most_candidates(const struct cover_session *session)

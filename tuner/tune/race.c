@@ -1,6 +1,7 @@
 #include "tune/race.h"
 
 #include "base/alloc.h"
+#include "base/least.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -98,11 +99,6 @@ static bool is_in(const struct contender *contender)
     return !contender->out && contender->count > 0;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /*
  * The paired time ratios of `a` and `b`, both of which have samples, one per copy of the code and
  * place of the buffers: rounds with the same copies are one observation, their median. Free them.
@@ -110,9 +106,9 @@ static size_t smaller(size_t a, size_t b)
 static double *ratios_by_copy(const struct contender *a, const struct contender *b, size_t copies,
                               size_t *count)
 {
-    size_t rounds = smaller(a->count, b->count);
+    size_t rounds = least_of(a->count, b->count);
     double *of_copy = alloc_zeroed(rounds / copies + 1, sizeof *of_copy);
-    *count = smaller(rounds, copies);
+    *count = least_of(rounds, copies);
     double *ratios = alloc_zeroed(*count, sizeof *ratios);
     for (size_t copy = 0; copy < *count; copy++) {
         size_t visits = 0;
@@ -159,7 +155,7 @@ static size_t common_rounds(const struct contender *contenders, size_t count)
     size_t rounds = 0;
     for (size_t i = 0; i < count; i++) {
         if (is_in(&contenders[i]))
-            rounds = rounds == 0 ? contenders[i].count : smaller(rounds, contenders[i].count);
+            rounds = rounds == 0 ? contenders[i].count : least_of(rounds, contenders[i].count);
     }
     return rounds;
 }
