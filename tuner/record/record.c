@@ -172,7 +172,7 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
     int result = record_start(record, error);
     if (result != 0)
         return result;
-    char *problem = json_of(&study->problem);
+    char *problem = bindings_json_text(&study->problem);
     if (!afresh)
         result = take_up(record, study, problem, id, error);
     if (result == 0 && *id == 0)
@@ -212,7 +212,7 @@ int record_reopen(struct record *record, int64_t study_id, struct error *error)
 static int set_final(struct record *record, int64_t study_id, const struct result *variant,
                      struct error *error)
 {
-    char *parameters = json_of(&variant->parameters);
+    char *parameters = bindings_json_text(&variant->parameters);
     struct query query = query_begin(record, STATEMENT_SET_FINAL);
     query_integer(&query, variant->finalist);
     query_integer(&query, variant->tied);
@@ -263,7 +263,7 @@ static int find_winner(struct record *record, int64_t study_id, const struct stu
     *id = 0;
     if (!study->has_winner)
         return 0;
-    char *parameters = json_of(&study->results[study->winner].parameters);
+    char *parameters = bindings_json_text(&study->results[study->winner].parameters);
     struct query query = query_begin(record, STATEMENT_FIND_VARIANT);
     query_integer(&query, study_id);
     query_text(&query, parameters);
@@ -355,7 +355,7 @@ int record_import(struct record *record, const struct study *study, struct error
     int result = record_start(record, error);
     if (result != 0)
         return result;
-    char *problem = json_of(&study->problem);
+    char *problem = bindings_json_text(&study->problem);
     result = drop_earlier(record, study, problem, error);
     if (result == 0)
         result = add_study(record, study, problem, &id, error);

@@ -182,16 +182,6 @@ int record_damaged(struct record *record, const char *what, int64_t id, struct e
                         id);
 }
 
-char *json_of(const struct bindings *bindings)
-{
-    json_t *object = bindings_to_json(bindings);
-    char *text = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER);
-    json_decref(object);
-    if (text == NULL)
-        abort(); /* jansson's own way of saying out of memory */
-    return text;
-}
-
 bool bindings_from_text(struct bindings *bindings, const char *text)
 {
     json_t *object = text != NULL ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;

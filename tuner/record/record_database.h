@@ -73,9 +73,8 @@ void row_string(sqlite3_stmt *statement, int column, char *buffer, size_t size);
 int record_start(struct record *record, struct error *error);
 int record_end(struct record *record, int result, struct error *error);
 
-/* How bindings are stored: as a JSON object, a new string. The reverse returns false if `text` is
- * not such an object; `text` may be NULL. */
-char *json_of(const struct bindings *bindings);
+/* Reads bindings, which are stored as bindings_json_text(). False if `text` is not such an object; it may
+ * be NULL. */
 bool bindings_from_text(struct bindings *bindings, const char *text);
 
 #endif

@@ -47,7 +47,7 @@ static int read_results(struct record *record, int64_t id, struct study *study, 
 static int find_near(struct record *record, const struct study *study, int64_t id, int64_t since,
                      int64_t ids[RECORD_NEAR_STUDIES], size_t *count, struct error *error)
 {
-    char *problem = json_of(&study->problem);
+    char *problem = bindings_json_text(&study->problem);
     struct query query = query_begin(record, STATEMENT_FIND_NEAR);
     int status;
     *count = 0;

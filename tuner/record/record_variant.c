@@ -127,7 +127,7 @@ int record_variant_put(struct record *record, int64_t study_id, const struct res
     }
     if (status != 0)
         return status;
-    char *parameters = json_of(&result->parameters);
+    char *parameters = bindings_json_text(&result->parameters);
     char *samples = samples_text(result);
     sqlite3_set_last_insert_rowid(record->database, 0);
     status = put_variant(record, study_id, result, phase, parameters, samples, *next, error);

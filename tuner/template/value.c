@@ -1,6 +1,7 @@
 #include "template/value.h"
 
 #include "base/alloc.h"
+#include "base/json_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -194,20 +195,27 @@ void bindings_release(struct bindings *bindings)
     *bindings = (struct bindings){0};
 }
 
+/* Room for all names and values, with four letters of punctuation each, and two more. */
+static char *text_room(const struct bindings *bindings)
+{
+    enum { PUNCTUATION = 4, ENDS = 2 };
+    size_t bytes = ENDS + 1;
+    for (size_t i = 0; i < bindings->count; i++)
+        bytes += strlen(bindings->items[i].name) + VALUE_TEXT_BYTES + 2 + PUNCTUATION;
+    return alloc_zeroed(bytes, 1);
+}
+
 char *bindings_text(const struct bindings *bindings)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    if (stream == NULL)
-        abort();
+    char buffer[VALUE_TEXT_BYTES];
+    char *text = text_room(bindings);
+    char *end = text;
     for (size_t i = 0; i < bindings->count; i++) {
-        char buffer[VALUE_TEXT_BYTES];
-        fprintf(stream, "%s%s=%s", i > 0 ? " " : "", bindings->items[i].name,
-                value_text(bindings->items[i].value, buffer));
+        end = stpcpy(end, i > 0 ? " " : "");
+        end = stpcpy(end, bindings->items[i].name);
+        end = stpcpy(end, "=");
+        end = stpcpy(end, value_text(bindings->items[i].value, buffer));
     }
-    if (fclose(stream) != 0)
-        abort();
     return text;
 }
 
@@ -233,6 +241,43 @@ json_t *bindings_to_json(const struct bindings *bindings)
         json_object_set_new(object, bindings->items[i].name,
                             value_to_json(bindings->items[i].value));
     return object;
+}
+
+/* Whether JSON has the value as value_text() has it, but for a word's quotation marks. */
+static bool is_plain(struct value value)
+{
+    return value.kind == VALUE_WORD
+               ? strlen(value.as.word) < VALUE_TEXT_BYTES && json_text_is_plain(value.as.word)
+               : value.kind != VALUE_REAL;
+}
+
+static char *dump(const struct bindings *bindings)
+{
+    json_t *object = bindings_to_json(bindings);
+    char *text = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_decref(object);
+    if (text == NULL)
+        abort(); /* jansson's own way of saying out of memory */
+    return text;
+}
+
+char *bindings_json_text(const struct bindings *bindings)
+{
+    char buffer[VALUE_TEXT_BYTES];
+    char *text = text_room(bindings);
+    char *end = stpcpy(text, "{");
+    for (size_t i = 0; i < bindings->count; i++) {
+        const struct binding *item = &bindings->items[i];
+        const char *mark = item->value.kind == VALUE_WORD ? "\"" : "";
+        if (!is_plain(item->value) || !json_text_is_plain(item->name)) {
+            free(text);
+            return dump(bindings);
+        }
+        end = stpcpy(stpcpy(stpcpy(end, i > 0 ? ",\"" : "\""), item->name), "\":");
+        end = stpcpy(stpcpy(stpcpy(end, mark), value_text(item->value, buffer)), mark);
+    }
+    (void)stpcpy(end, "}");
+    return text;
 }
 
 int bindings_from_json(struct bindings *bindings, const json_t *object, struct error *error)

@@ -82,6 +82,10 @@ void bindings_release(struct bindings *bindings); /* leaves it empty */
 /* "block_size=256 num_load=4"; a new string. */
 char *bindings_text(const struct bindings *bindings);
 
+/* The text of the same object as bindings_to_json() makes, a new string. Usually made without the
+ * object, in a tenth of the time. */
+char *bindings_json_text(const struct bindings *bindings);
+
 /* A JSON object with the names in order, a new reference; and back (adds to `bindings`).
  * bindings_from_json returns 0 or ERROR_RECORD if a member is not a number, string or boolean. */
 json_t *bindings_to_json(const struct bindings *bindings);

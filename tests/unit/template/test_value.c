@@ -210,6 +210,40 @@ static void json_and_back(void **state)
     bindings_release(&b);
 }
 
+/* The text that is made without an object is the same: for the record, and for look-ups in older ones. */
+static void json_text_is_that_of_the_object(void **state)
+{
+    (void)state;
+    static const char long_word[] =
+        "a-word-that-is-longer-than-any-that-a-sweep-may-have-so-that-it-would-be-cut";
+    const struct value values[] = {value_integer(-7),
+                                   value_boolean(false),
+                                   value_word("two_pass"),
+                                   value_word("say \"no\""),
+                                   value_word("back\\slash"),
+                                   value_word("gr\xc3\xb6\xc3\x9f"
+                                              "e"),
+                                   value_word("a\nb"),
+                                   value_real(0.1),
+                                   value_word(long_word),
+                                   value_word("")};
+    struct bindings all = {0};
+    for (size_t i = 0; i <= sizeof values / sizeof *values; i++) {
+        json_t *object = bindings_to_json(&all);
+        char *expected = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER);
+        char *text = bindings_json_text(&all);
+        assert_string_equal(text, expected);
+        free(text);
+        free(expected);
+        json_decref(object);
+        bindings_release(&all);
+        if (i == sizeof values / sizeof *values)
+            break;
+        bindings_set(&all, "n", value_integer(1));
+        bindings_set(&all, i % 2 == 0 ? "value" : "a \"name\"", values[i]);
+    }
+}
+
 static void json_that_is_no_value(void **state)
 {
     (void)state;
@@ -242,6 +276,7 @@ int main(void)
         cmocka_unit_test(copying_and_appending),
         cmocka_unit_test(equality_of_bindings_heeds_the_order),
         cmocka_unit_test(json_and_back),
+        cmocka_unit_test(json_text_is_that_of_the_object),
         cmocka_unit_test(json_that_is_no_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
