@@ -36,6 +36,20 @@ static ssize_t write_some(int out, const char *bytes, size_t count)
     return written < 0 && errno == ENOTSOCK ? write(out, bytes, count) : written;
 }
 
+int channel_write(const struct channel *channel, const char *bytes, size_t count,
+                  struct error *error)
+{
+    int status = 0;
+    for (size_t sent = 0; sent < count && status == 0;) {
+        ssize_t written = write_some(channel->out, bytes + sent, count - sent);
+        if (written >= 0)
+            sent += (size_t)written;
+        else if (errno != EINTR || interrupt_requested())
+            status = error_set_errno(error, ERROR_WORKER, "cannot write to the other process");
+    }
+    return status;
+}
+
 int channel_send(struct channel *channel, json_t *message, struct error *error)
 {
     char *line = json_dumps(message, JSON_COMPACT);
@@ -46,14 +60,7 @@ int channel_send(struct channel *channel, json_t *message, struct error *error)
     }
     size_t length = strlen(line);
     line[length++] = '\n'; /* replaces the terminating null */
-    int status = 0;
-    for (size_t sent = 0; sent < length && status == 0;) {
-        ssize_t written = write_some(channel->out, line + sent, length - sent);
-        if (written >= 0)
-            sent += (size_t)written;
-        else if (errno != EINTR || interrupt_requested())
-            status = error_set_errno(error, ERROR_WORKER, "cannot write to the other process");
-    }
+    int status = channel_write(channel, line, length, error);
     int number = errno;
     free(line);
     errno = number;

@@ -28,6 +28,10 @@ void channel_release(struct channel *channel);
  */
 int channel_send(struct channel *channel, json_t *message, struct error *error);
 
+/* Writes bytes that end with a newline: messages as text. Otherwise as channel_send(). */
+int channel_write(const struct channel *channel, const char *bytes, size_t count,
+                  struct error *error);
+
 /*
  * Reads the available bytes; blocks if there are none. Returns 1, 0 at the end of the stream, or
  * ERROR_WORKER. Then call channel_next() for the complete messages.

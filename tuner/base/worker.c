@@ -128,6 +128,13 @@ void worker_send(struct worker *worker, json_t *request)
         worker_kill(worker);
 }
 
+void worker_send_line(struct worker *worker, const char *line)
+{
+    if (line == NULL ||
+        (channel_write(&worker->channel, line, strlen(line), NULL) != 0 && errno != EAGAIN))
+        worker_kill(worker);
+}
+
 bool worker_is_running(const struct worker *worker)
 {
     return worker->pid > 0 || worker->remote != NULL;

@@ -69,6 +69,9 @@ void worker_dismiss(struct worker *worker);
  * left to its deadline. */
 void worker_send(struct worker *worker, json_t *request);
 
+/* The same of one that is a line already; NULL: its text is not UTF-8. */
+void worker_send_line(struct worker *worker, const char *line);
+
 /* Sends the signal that kills the worker and its child processes; worker_stop() then waits. */
 void worker_kill(const struct worker *worker);
 

@@ -178,7 +178,7 @@ static void forget_oldest(struct gpu_client *client)
     struct gpu_worker *worker = &client->worker;
     if (worker->request_count == 1)
         client->busy_ns += clock_ns() - client->busy_since_ns;
-    json_decref(worker->requests[0]);
+    gpu_request_release(&worker->requests[0]);
     worker->request_count--;
     memmove(worker->requests, worker->requests + 1,
             worker->request_count * sizeof *worker->requests);
@@ -231,7 +231,7 @@ static int check_reply(struct gpu_client *client, const json_t *reply,
     int status = message_error(reply, error);
     if (status != 0)
         return status;
-    const char *flaw = gpu_reply_read(&client->read, client->worker.requests[0], reply);
+    const char *flaw = gpu_reply_read(&client->read, &client->worker.requests[0], reply);
     if (flaw == NULL)
         return 1;
     (void)snprintf(reason, WORKER_REASON_BYTES, "sent an invalid reply: '%s'", flaw);
@@ -309,10 +309,9 @@ static bool gpu_has_failed(struct gpu_client *client, const json_t *reply, enum 
 
 /* A worker that replaces a killed one loads the variants before it gets the same request again, so a
  * load that succeeds does not show that the killing has ended. */
-static bool is_load(const json_t *request)
+static bool is_load(const struct gpu_request *request)
 {
-    const char *what = json_string_value(json_object_get(request, "do"));
-    return what != NULL && strcmp(what, "load") == 0;
+    return strcmp(request->what, "load") == 0;
 }
 
 /*
@@ -339,7 +338,7 @@ static int receive_reply(struct gpu_client *client, double timeout_s, double pat
         json_decref(message);
         return status < 0 ? status : take_loss(client, lost, reason, answer, error);
     }
-    if (!is_load(client->worker.requests[0]))
+    if (!is_load(&client->worker.requests[0]))
         client->kills = 0;
     forget_oldest(client);
     if (patience_s > 0 && !json_is_true(json_object_get(message, "lost")))
@@ -373,17 +372,20 @@ static void drop_spoilt(const struct gpu_client *client, json_t **reply,
     answer->again = true;
 }
 
-/* Queues a request about a variant. */
-static void send_request(struct gpu_client *client, json_t *request)
+/* Sends a request about a variant, and queues it. */
+static void queue_request(struct gpu_client *client, struct gpu_request request)
 {
     if (client->worker.request_count == 0)
         client->busy_since_ns = clock_ns();
     client->worker.requests[client->worker.request_count++] = request;
-    if (client->worker.standby.gone)
-        json_object_set_new(request, "recount", json_true());
     client->worker.standby.gone = false;
     hang_recovery_busy(&client->worker.hangs, clock_ns());
-    gpu_worker_send(&client->worker, json_incref(request));
+    gpu_worker_ask(&client->worker, &request);
+}
+
+static void send_request(struct gpu_client *client, json_t *object)
+{
+    queue_request(client, gpu_request_from(object, client->worker.standby.gone));
 }
 
 /* The oldest request runs a variant, which may take until its deadline. */
@@ -589,9 +591,8 @@ void gpu_client_measure_send(struct gpu_client *client, int64_t id,
 static double measure_timeout(const struct gpu_client *client)
 {
     enum { MOST_RUNS = 100 }; /* more than a batch has */
-    const json_t *request = client->worker.requests[0];
-    bool batched = json_is_true(json_object_get(request, "batched"));
-    double launches = (double)gpu_reply_integer(request, "samples") * (batched ? MOST_RUNS : 1);
+    const struct gpu_request *request = &client->worker.requests[0];
+    double launches = (double)request->samples * (request->batched ? MOST_RUNS : 1);
     return launch_timeout(client) + 2 * client->slowest_s * launches;
 }
 
@@ -623,22 +624,10 @@ int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error
 
 /* --- trials --- */
 
-static void add_limit(json_t *request, const char *name, double ns)
-{
-    if (ns > 0)
-        json_object_set_new(request, name, json_real(ns));
-}
-
 void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
                            const struct bindings *parameters, const struct gpu_client_trial *trial)
 {
-    json_t *request =
-        json_pack("{s:s, s:s, s:o, s:I}", "do", "trial", "cubin", cubin, "parameters",
-                  bindings_to_json(parameters), "samples", (json_int_t)trial->samples);
-    add_limit(request, "hopeless_ns", trial->hopeless_ns);
-    add_limit(request, "enough_ns", trial->enough_ns);
-    add_limit(request, "short_ns", trial->short_ns);
-    send_request(client, request);
+    queue_request(client, gpu_request_trial(cubin, parameters, trial, client->worker.standby.gone));
 }
 
 int gpu_client_trial_take(struct gpu_client *client, struct result *result,

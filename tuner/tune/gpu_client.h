@@ -27,6 +27,7 @@
 #include "template/template.h"
 #include "template/value.h"
 #include "tune/gpu_problem.h"
+#include "tune/gpu_request.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -137,15 +138,6 @@ int gpu_client_measure_take(struct gpu_client *client, double **samples_ns, size
                             int *runs, struct gpu_client_answer *answer, struct error *error);
 
 int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error);
-
-/* What a trial measures. */
-struct gpu_client_trial {
-    size_t samples;
-    /* if the verified run takes longer, its time is the only sample (0: never) */
-    double hopeless_ns;
-    double enough_ns; /* if the first sample is longer, it is the only one (0: never) */
-    double short_ns;  /* if the samples' median is shorter, batches take their place, if they can */
-};
 
 /* A trial loads, verifies, samples and unloads a variant in one request. If a trial costs the worker,
  * those behind it are sent again to its successor. */

@@ -40,11 +40,6 @@ static const struct kind {
      .samples = true},
 };
 
-static double number_of(const json_t *message, const char *key)
-{
-    return json_number_value(json_object_get(message, key));
-}
-
 int64_t gpu_reply_integer(const json_t *reply, const char *key)
 {
     return json_integer_value(json_object_get(reply, key));
@@ -143,21 +138,17 @@ static const char *read_stats(struct reader *reader, struct gpu_reply *read)
 }
 
 /* One sample is enough of a variant that is far too slow. */
-static size_t least_samples(const json_t *request, double single_ns)
+static size_t least_samples(const struct gpu_request *request, double single_ns)
 {
-    double enough_ns = number_of(request, "enough_ns");
-    bool too_slow = enough_ns > 0 && single_ns > enough_ns;
-    return too_slow ? 1 : (size_t)gpu_reply_integer(request, "samples");
+    bool too_slow = request->enough_ns > 0 && single_ns > request->enough_ns;
+    return too_slow ? 1 : request->samples;
 }
 
-static const char *read_samples(struct reader *reader, const json_t *request,
+static const char *read_samples(struct reader *reader, const struct gpu_request *request,
                                 struct gpu_reply *read)
 {
-    size_t most = (size_t)gpu_reply_integer(request, "samples");
-    bool may_be_batched =
-        json_is_true(json_object_get(request, "batched")) || number_of(request, "short_ns") > 0;
     double runs = take(reader);
-    if (!is_integer(runs, 1, may_be_batched ? MOST_RUNS : 1))
+    if (!is_integer(runs, 1, request->may_be_batched ? MOST_RUNS : 1))
         return "runs";
     read->runs = (int)runs;
     read->single_ns = take(reader);
@@ -171,13 +162,13 @@ static const char *read_samples(struct reader *reader, const json_t *request,
     for (size_t i = 0; i < read->sample_count; i++)
         if (!is_number(read->samples_ns[i]) || read->samples_ns[i] == 0)
             return "samples_ns";
-    bool fits =
-        read->sample_count >= least_samples(request, read->single_ns) && read->sample_count <= most;
+    bool fits = read->sample_count >= least_samples(request, read->single_ns) &&
+                read->sample_count <= request->samples;
     return fits ? NULL : "samples_ns";
 }
 
-static const char *read_kind(const struct kind *kind, const json_t *request, const json_t *reply,
-                             struct gpu_reply *read)
+static const char *read_kind(const struct kind *kind, const struct gpu_request *request,
+                             const json_t *reply, struct gpu_reply *read)
 {
     const char *flaw = NULL;
     if (strcmp(json_text_member(reply, "event"), kind->event) != 0)
@@ -196,13 +187,14 @@ static const char *read_kind(const struct kind *kind, const json_t *request, con
     return flaw;
 }
 
-const char *gpu_reply_read(struct gpu_reply *read, const json_t *request, const json_t *reply)
+const char *gpu_reply_read(struct gpu_reply *read, const struct gpu_request *request,
+                           const json_t *reply)
 {
     *read = (struct gpu_reply){.figures = read->figures};
     if (gpu_reply_failed(reply))
         return failure_flaw(reply);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(json_text_member(request, "do"), kinds[i].request) == 0)
+        if (strcmp(request->what, kinds[i].request) == 0)
             return read_kind(&kinds[i], request, reply, read);
     return "event";
 }

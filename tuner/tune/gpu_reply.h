@@ -8,6 +8,7 @@
 
 #include "base/figures.h"
 #include "record/study.h"
+#include "tune/gpu_request.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -39,7 +40,8 @@ struct gpu_reply {
 
 /* Reads a reply. Returns the name of what an answer to `request` cannot have as it is; NULL if there is
  * nothing. */
-const char *gpu_reply_read(struct gpu_reply *read, const json_t *request, const json_t *reply);
+const char *gpu_reply_read(struct gpu_reply *read, const struct gpu_request *request,
+                           const json_t *reply);
 
 /* Whether it says that the variant failed. */
 bool gpu_reply_failed(const json_t *reply);

@@ -71,10 +71,10 @@ static void forget_loaded(struct gpu_worker *worker)
 {
     size_t kept = 0;
     for (size_t i = 0; i < worker->request_count; i++)
-        if (json_object_get(worker->requests[i], "id") == NULL)
-            worker->requests[kept++] = worker->requests[i];
+        if (worker->requests[i].has_id)
+            gpu_request_release(&worker->requests[i]);
         else
-            json_decref(worker->requests[i]);
+            worker->requests[kept++] = worker->requests[i];
     worker->request_count = kept;
 }
 
@@ -92,7 +92,7 @@ static int succeed(struct gpu_worker *worker, struct worker *leaving, struct err
     if (worker->request_count == 0)
         hang_recovery_idle(&worker->hangs, clock_ns());
     for (size_t i = 0; i < worker->request_count && status == 0; i++)
-        gpu_worker_send(worker, json_incref(worker->requests[i]));
+        gpu_worker_ask(worker, &worker->requests[i]);
     return status;
 }
 

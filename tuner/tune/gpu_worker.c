@@ -29,6 +29,11 @@ void gpu_worker_send(struct gpu_worker *worker, json_t *request)
     worker_send(&worker->process, request);
 }
 
+void gpu_worker_ask(struct gpu_worker *worker, const struct gpu_request *request)
+{
+    worker_send_line(&worker->process, request->line);
+}
+
 json_t *gpu_worker_open_message(const struct gpu_worker *worker)
 {
     const struct gpu_problem *problem = &worker->problem;
@@ -211,7 +216,7 @@ int gpu_worker_restart(struct gpu_worker *worker, struct error *error)
 void gpu_worker_clear(struct gpu_worker *worker)
 {
     while (worker->request_count > 0)
-        json_decref(worker->requests[--worker->request_count]);
+        gpu_request_release(&worker->requests[--worker->request_count]);
     standby_worker_clear(&worker->standby);
 }
 

@@ -11,6 +11,7 @@
 #include "record/gpu.h"
 #include "record/study_gpu.h"
 #include "tune/gpu_problem.h"
+#include "tune/gpu_request.h"
 #include "tune/hang_recovery.h"
 #include "tune/standby_worker.h"
 
@@ -33,11 +34,12 @@ struct gpu_worker {
     bool by_number;            /* it was not found by its UUID */
     bool greeted;
     struct gpu gpu;
-    bool several;                 /* the driver shows others, too, and finds this one by its UUID */
-    struct gpu_problem problem;   /* the one that is open, to open it again */
-    int64_t opening_ns;           /* when it was asked to open it; 0: it is not doing that */
-    double opened_s;              /* how long that took the first time; 0: not known */
-    json_t *requests[GPU_TRIALS]; /* about variants, sent and not answered, the oldest first */
+    bool several;               /* the driver shows others, too, and finds this one by its UUID */
+    struct gpu_problem problem; /* the one that is open, to open it again */
+    int64_t opening_ns;         /* when it was asked to open it; 0: it is not doing that */
+    double opened_s;            /* how long that took the first time; 0: not known */
+    struct gpu_request
+        requests[GPU_TRIALS]; /* about variants, sent and not answered, the oldest first */
     size_t request_count;
     unsigned losses;     /* workers that died or were killed so far */
     bool killed;         /* the last of them was killed from outside */
@@ -90,6 +92,9 @@ int gpu_worker_restart(struct gpu_worker *worker, struct error *error);
 
 /* Sends a request and releases it. If the worker is gone, its reply shows that. */
 void gpu_worker_send(struct gpu_worker *worker, json_t *request);
+
+/* The same of a request about a variant, which stays the caller's. */
+void gpu_worker_ask(struct gpu_worker *worker, const struct gpu_request *request);
 
 /* The request that opens the worker's problem; NULL if a path is not UTF-8. */
 json_t *gpu_worker_open_message(const struct gpu_worker *worker);
