@@ -75,12 +75,15 @@ struct study_gpu *study_gpus_sort(const struct study_gpu *gpus, size_t count)
     return sorted;
 }
 
+static int compare_with_uuid(const void *uuid, const void *gpu)
+{
+    return strcmp(uuid, ((const struct study_gpu *)gpu)->uuid);
+}
+
 const struct study_gpu *study_gpus_search(const struct study_gpu *sorted, size_t count,
                                           const char *uuid)
 {
-    struct study_gpu wanted = {0};
-    (void)snprintf(wanted.uuid, sizeof wanted.uuid, "%s", uuid);
-    return bsearch(&wanted, sorted, count, sizeof *sorted, compare_uuids);
+    return bsearch(uuid, sorted, count, sizeof *sorted, compare_with_uuid);
 }
 
 void study_gpu_compare(struct study_gpu *gpu, const double *ratios, size_t count)

@@ -140,6 +140,8 @@ static bool still_holds(const struct tuning_job *job, const struct result *resul
 static void take_stored(struct tuning_job *job, struct stored_results *stored, size_t index)
 {
     struct result *result = &job->study.results[index];
+    if (stored->tree == NULL)
+        return;
     struct stored wanted = {.text = bindings_text(&result->parameters)};
     void *found = tfind(&wanted, &stored->tree, compare_stored);
     free(wanted.text);
