@@ -79,6 +79,30 @@ static double hopeless_run_ns(const struct screener *screener)
     return compares ? HOPELESS_RUN * screening->best_ns : 0;
 }
 
+void screener_activate(struct screener *screener, bool active)
+{
+    size_t *count = &screener->screening->active_with[screener->trial_count];
+    *count += active && !screener->active;
+    *count -= !active && screener->active;
+    screener->active = active;
+}
+
+/* One trial more, or one fewer. */
+static void count_trials(struct screener *screener, size_t count)
+{
+    const bool active = screener->active;
+    screener->screening->under_way += count - screener->trial_count;
+    screener_activate(screener, false);
+    screener->trial_count = count;
+    screener_activate(screener, active);
+}
+
+static void add_trial(struct screener *screener, struct trial trial)
+{
+    screener->trials[screener->trial_count] = trial;
+    count_trials(screener, screener->trial_count + 1);
+}
+
 int screener_begin(struct screener *screener, size_t index, struct error *error)
 {
     struct screening *screening = screener->screening;
@@ -97,8 +121,7 @@ int screener_begin(struct screener *screener, size_t index, struct error *error)
                                            .hopeless_ns = hopeless_run_ns(screener),
                                            .enough_ns = HOPELESS * screening->best_ns,
                                            .short_ns = screening->short_ns};
-    screener->trials[screener->trial_count++] = (struct trial){.index = index};
-    screening->under_way++;
+    add_trial(screener, (struct trial){.index = index});
     gpu_client_trial_send(screener->gpu->client, job->compile_jobs[index]->path,
                           &result->parameters, &trial);
     return 0;
@@ -124,8 +147,7 @@ static void learn(struct screening *screening, const struct result *result,
 static struct trial forget_trial(struct screener *screener)
 {
     struct trial trial = screener->trials[0];
-    screener->screening->under_way--;
-    screener->trial_count--;
+    count_trials(screener, screener->trial_count - 1);
     memmove(screener->trials, screener->trials + 1,
             screener->trial_count * sizeof *screener->trials);
     event_loop_wake(screener->screening->tuning->loop);
@@ -187,9 +209,7 @@ int screener_begin_comparison(struct screener *screener, size_t slot, bool *begu
     const struct gpu_client_trial trial = {
         .samples = result->time.median_ns < SLOW_NS ? screening->samples : 1,
         .short_ns = result->runs > 1 ? 1e12 : 0}; /* as it was measured */
-    screener->trials[screener->trial_count++] =
-        (struct trial){.index = index, .compares = true, .slot = slot};
-    screening->under_way++;
+    add_trial(screener, (struct trial){.index = index, .compares = true, .slot = slot});
     gpu_client_trial_send(screener->gpu->client, job->compile_jobs[index]->path,
                           &result->parameters, &trial);
     return 0;

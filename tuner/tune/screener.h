@@ -31,9 +31,10 @@ struct screening {
     struct screening_queue queue;
     struct screener *screeners; /* one for each GPU */
     size_t screener_count;
-    size_t under_way; /* trials, on all GPUs */
-    bool failed;      /* on one of them: the others begin nothing any more */
-    double best_ns;   /* median of single samples so far; 0: none yet */
+    size_t under_way;                   /* trials, on all GPUs */
+    size_t active_with[GPU_TRIALS + 1]; /* so many active GPUs have so many trials */
+    bool failed;                        /* on one of them: the others begin nothing any more */
+    double best_ns;                     /* median of single samples so far; 0: none yet */
 };
 
 struct trial {
@@ -47,7 +48,7 @@ struct screener {
     struct screening *screening;
     struct fleet_gpu *gpu;
     size_t place;                    /* of the GPU in the team */
-    bool active;                     /* it takes work */
+    bool active;                     /* it takes work; set by screener_activate() */
     bool joining;                    /* it is going to */
     bool finished;                   /* it found nothing left to do */
     bool ended;                      /* it does nothing any more */
@@ -66,6 +67,8 @@ bool screening_is_over(const struct screening *screening);
 
 /* Whether what this GPU measures should be measured by another one. */
 bool screener_is_disturbed(const struct screener *screener);
+
+void screener_activate(struct screener *screener, bool active);
 
 /* Sends the variant to the GPU, unless its outcome is known from compiling it, or it has a twin. Errors
  * as result_batch_add(). */

@@ -37,9 +37,8 @@ static bool is_its_turn(const struct screener *screener)
     size_t before = 0;
     if (screener->trial_count == 0 || ready >= screening->screener_count)
         return ready > 0;
-    for (size_t i = 0; i < screening->screener_count && before < ready; i++)
-        before += screening->screeners[i].active &&
-                  screening->screeners[i].trial_count < screener->trial_count;
+    for (size_t trials = 0; trials < screener->trial_count; trials++)
+        before += screening->active_with[trials];
     return ready > before;
 }
 
@@ -100,7 +99,8 @@ static bool only_compares(const struct screener *screener)
 static int lose(struct screener *screener, int status, struct error *error)
 {
     const struct tuning *tuning = screener->screening->tuning;
-    screener->active = screener->joining = false;
+    screener_activate(screener, false);
+    screener->joining = false;
     bool spared = all_is_done(screener->screening) &&
                   (only_compares(screener) || screening_is_over(screener->screening)) &&
                   status != ERROR_INTERRUPTED && status != ERROR_RECORD;
@@ -122,7 +122,7 @@ static void leave_if_disturbed(struct screener *screener)
     if (screener->trial_count > 0 || !screener_is_disturbed(screener) ||
         !others_go_on(screener, false))
         return;
-    screener->active = false;
+    screener_activate(screener, false);
     if (screener->gpu->pause_ns == 0)
         tuning_notice(tuning, screener->gpu, "pauses",
                       gpu_client_disturbance(screener->gpu->client),
@@ -145,7 +145,7 @@ static int stay_away(struct screener *screener, struct error *error)
         return status == ERROR_INTERRUPTED || status == ERROR_RECORD ? status : 0;
     if (broken)
         tuning_notice(tuning, gpu, "is back", "", "");
-    screener->active = true;
+    screener_activate(screener, true);
     return 0;
 }
 
@@ -186,7 +186,7 @@ static int join(struct screener *screener, struct error *error)
     if (status == 1)
         status = team_join(tuning->team, screener->gpu, error);
     screener->joining = false;
-    screener->active = status == 0 && !late;
+    screener_activate(screener, status == 0 && !late);
     if (late && !screener->screening->failed)
         tuning_notice(tuning, screener->gpu, "failed", "it did not open the problem in time",
                       "the others did its work");
@@ -233,7 +233,7 @@ static int screen_with(void *owner, struct error *error)
     screener->finished = screener->active && status == 0;
     if (screener->finished)
         dismiss(screening);
-    screener->active = false;
+    screener_activate(screener, false);
     screener->ended = true;
     screening->failed = screening->failed || status != 0;
     event_loop_wake(screening->tuning->loop);
