@@ -48,22 +48,36 @@ static int compare_levels(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* The value's level, looked for from `from` on: the results are in the order of the values. */
+static size_t find_level(const struct parameter_importance *parameter, const struct value *value,
+                         size_t from)
+{
+    const size_t count = parameter->level_count;
+    for (size_t i = 0; value != NULL && i < count; i++)
+        if (value_equal(parameter->levels[(from + i) % count].value, *value))
+            return (from + i) % count;
+    return count;
+}
+
+static size_t level_from(const struct parameter_importance *parameter, const struct result *result,
+                         size_t from)
+{
+    return find_level(parameter, bindings_find(&result->parameters, parameter->name), from);
+}
+
 size_t parameter_level_of(const struct parameter_importance *parameter, const struct result *result)
 {
-    const struct value *value = bindings_find(&result->parameters, parameter->name);
-    for (size_t i = 0; value != NULL && i < parameter->level_count; i++)
-        if (value_equal(parameter->levels[i].value, *value))
-            return i;
-    return parameter->level_count;
+    return level_from(parameter, result, 0);
 }
 
 static void collect_levels(const struct study *study, struct parameter_importance *parameter)
 {
     bool numbers = true;
+    size_t level = 0;
     for (size_t i = 0; i < study->result_count; i++) {
         const struct value *value = bindings_find(&study->results[i].parameters, parameter->name);
-        if (value == NULL ||
-            parameter_level_of(parameter, &study->results[i]) < parameter->level_count)
+        level = find_level(parameter, value, level);
+        if (value == NULL || level < parameter->level_count)
             continue;
         ARRAY_APPEND(parameter->levels, parameter->level_count)->value = *value;
         numbers = numbers && is_number(*value);
@@ -75,9 +89,10 @@ static void collect_levels(const struct study *study, struct parameter_importanc
 static void count_levels(const struct study *study, const struct importance *importance,
                          struct parameter_importance *parameter)
 {
+    size_t index = 0;
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
-        size_t index = parameter_level_of(parameter, result);
+        index = level_from(parameter, result, index);
         if (index >= parameter->level_count)
             continue;
         struct parameter_level *level = &parameter->levels[index];
@@ -151,6 +166,7 @@ static struct sample take_sample(const struct study *study, const struct importa
     struct sample sample = {.parameters = importance->count};
     sample.numbers = alloc_zeroed(study->result_count, sizeof *sample.numbers);
     sample.levels = alloc_zeroed(study->result_count, importance->count * sizeof *sample.levels);
+    const size_t *before = sample.levels; /* of the last variant; the first one's are 0 */
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
         if (!importance_usable(importance, result))
@@ -160,7 +176,8 @@ static struct sample take_sample(const struct study *study, const struct importa
         sample.numbers[sample.count++] = importance->of_time ? log(number) : number;
         for (size_t p = 0; p < importance->count; p++)
             /* cppcheck-suppress objectIndex; an address in the array, not of `levels` */
-            levels[p] = parameter_level_of(&importance->items[p], result);
+            levels[p] = level_from(&importance->items[p], result, before[p]);
+        before = levels;
     }
     return sample;
 }
