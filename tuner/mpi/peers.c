@@ -212,11 +212,11 @@ void peers_send(struct peers *peers, int rank, enum packet_kind kind, uint32_t i
 void peers_send_object(struct peers *peers, int rank, enum packet_kind kind, uint32_t id,
                        json_t *object)
 {
-    char *text = json_dumps(object, JSON_COMPACT);
-    json_decref(object);
-    if (text != NULL)
-        peers_send(peers, rank, kind, id, text, strlen(text));
-    free(text);
+    struct bytes text = {0};
+    bytes_append_object(&text, object);
+    if (text.used > 0)
+        peers_send(peers, rank, kind, id, text.data, text.used);
+    bytes_release(&text);
 }
 
 size_t peers_unsent(const struct peers *peers, int rank)
