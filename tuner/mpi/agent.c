@@ -63,19 +63,26 @@ static bool serve_workers(struct agent *agent)
 
 /* --- the hub --- */
 
+/* Whoever waits for the file hears why it cannot be written. Whoever needs it later asks again: the disk may
+ * have room by then. */
+static void fail_file(const struct agent *agent, const char *path, const struct error *error)
+{
+    for (size_t i = 0; i < agent->worker_count; i++)
+        agent_worker_refuse(&agent->post, agent->workers[i], path, error);
+    (void)json_object_del(agent->post.asked, path);
+}
+
 static void take_file_end(struct agent *agent, const struct packet *packet)
 {
     json_t *message = json_loadb(packet->bytes, packet->count, 0, NULL);
     const char *asked = json_string_value(json_object_get(message, "asked"));
     bool good = json_is_true(json_object_get(message, "good"));
     struct error error;
-    if (file_arrival_end(&agent->arrival, good, &error) != 0) {
-        good = false;
-        if (agent->post.failure.code == 0)
-            agent->post.failure = error;
-    }
+    int status = file_arrival_end(&agent->arrival, good, &error);
     agent->post.arrivals++;
-    if (asked != NULL && (!good || asked[strlen(asked) - 1] == '/'))
+    if (asked != NULL && status != 0)
+        fail_file(agent, asked, &error);
+    else if (asked != NULL && (!good || asked[strlen(asked) - 1] == '/'))
         mirror_note(&agent->post.mirror, asked);
     json_decref(message);
 }

@@ -80,26 +80,35 @@ static void hand_on(const struct agent_post *post, struct agent_worker *worker, 
     free(worker->output);
     worker->output = request_output(&post->mirror, request);
     request_move(&post->mirror, request);
-    char *line = json_dumps(request, JSON_COMPACT);
     (void)worker_starved_ns(&worker->process); /* counts from here */
-    bytes_append(&worker->unsent, line, strlen(line));
-    bytes_append(&worker->unsent, "\n", 1);
-    free(line);
-    json_decref(request);
+    bytes_append_line(&worker->unsent, request);
 }
 
-/* Answers in place of the worker, which would say that files are missing. */
-static void refuse(const struct agent_post *post, const struct agent_worker *worker,
-                   json_t *request)
+static bool names_file(const struct agent_post *post, const json_t *request, const char *path)
 {
-    json_t *reply = message_from_error(&post->failure);
-    char *line = json_dumps(reply, JSON_COMPACT);
-    char *text = alloc_format("%s\n", line);
-    peers_send(post->peers, 0, PACKET_DATA, worker->id, text, strlen(text));
-    free(text);
-    free(line);
-    json_decref(reply);
-    json_decref(request);
+    json_t *files = request_files(&post->mirror, request);
+    bool found = false;
+    size_t index;
+    json_t *item;
+    json_array_foreach(files, index, item)
+    {
+        found = found || strcmp(json_string_value(item), path) == 0;
+    }
+    json_decref(files);
+    return found;
+}
+
+void agent_worker_refuse(const struct agent_post *post, struct agent_worker *worker,
+                         const char *path, const struct error *error)
+{
+    struct bytes line = {0};
+    if (worker->waiting == NULL || !names_file(post, worker->waiting, path))
+        return;
+    bytes_append_line(&line, message_from_error(error));
+    peers_send(post->peers, 0, PACKET_DATA, worker->id, line.data, line.used);
+    bytes_release(&line);
+    json_decref(worker->waiting);
+    worker->waiting = NULL;
 }
 
 /* Hands on what can be handed on, in order. What is not a request is left to the worker to refuse. */
@@ -111,9 +120,7 @@ static void take_requests(const struct agent_post *post, struct agent_worker *wo
         worker->arrivals = post->arrivals;
         if (looked || (worker->waiting != NULL && !has_files(post, worker->waiting)))
             return;
-        if (worker->waiting != NULL && post->failure.code != 0)
-            refuse(post, worker, worker->waiting);
-        else if (worker->waiting != NULL)
+        if (worker->waiting != NULL)
             hand_on(post, worker, worker->waiting);
         worker->waiting = NULL;
         if (!bytes_line(&worker->requests, &length))

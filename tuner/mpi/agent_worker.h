@@ -18,9 +18,8 @@ struct agent_post {
     struct peers *peers;
     struct worker_program program;
     struct mirror mirror;
-    json_t *asked;        /* files that were asked for: an object, as a set */
-    size_t arrivals;      /* of files, so far */
-    struct error failure; /* the first file that could not be written here; code 0: none */
+    json_t *asked;   /* files that were asked for: an object, as a set */
+    size_t arrivals; /* of files, so far */
 };
 
 struct agent_worker {
@@ -46,6 +45,14 @@ void agent_worker_free(struct agent_worker *worker);
 /* Moves what can be moved without waiting; returns whether anything was. Once the worker is gone and
  * the hub has been told, sets `*gone`. */
 bool agent_worker_serve(const struct agent_post *post, struct agent_worker *worker, bool *gone);
+
+/*
+ * That file could not be written here: the request that waits for it, if there is one, is answered with the
+ * error, because the worker would say that the file is missing. The answer may overtake those to earlier
+ * requests. That does no harm: it ends the run, and what was under way is done again by the next one.
+ */
+void agent_worker_refuse(const struct agent_post *post, struct agent_worker *worker,
+                         const char *path, const struct error *error);
 
 /* Tells the hub if the worker is stopped, or waits for a processor. */
 void agent_worker_report(const struct agent_post *post, struct agent_worker *worker);
