@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* {"autotune_cubin":3,"line_hash":"32 digits",… */
+/* "autotune_cubin 4 ", the digits of the header's hash, " BYTES\n", and the header, which begins with those of the
+ * cubin's hash. */
 #define ENTRY "entry"
-enum { HASH_AT = 33, DIGITS = HASH_BYTES - 1 };
+enum { HASH_AT = 17, DIGITS = HASH_BYTES - 1, REST_AT = HASH_AT + DIGITS };
 
 static void put_hash(char *at, const char *name, const void *bytes, size_t size)
 {
@@ -26,15 +27,15 @@ static void put_hash(char *at, const char *name, const void *bytes, size_t size)
 
 static void repair(char *bytes, size_t size)
 {
-    static const char key[] = "\"cubin_hash\":\"";
-    const char *end = memchr(bytes, '\n', size);
-    if (end == NULL || end - bytes <= HASH_AT + DIGITS)
+    const char *newline = size > REST_AT ? memchr(bytes + REST_AT, '\n', size - REST_AT) : NULL;
+    if (newline == NULL)
         return;
-    size_t line = (size_t)(end - bytes);
-    char *found = memmem(bytes, line, key, sizeof key - 1);
-    if (found != NULL && (size_t)(end - found) > sizeof key + DIGITS)
-        put_hash(found + sizeof key - 1, NULL, end + 1, size - line - 1);
-    put_hash(bytes + HASH_AT, ENTRY, bytes + HASH_AT + DIGITS, line - HASH_AT - DIGITS);
+    size_t header_at = (size_t)(newline + 1 - bytes);
+    unsigned long long count = strtoull(bytes + REST_AT, NULL, 10); /* ends at the newline */
+    if (count < DIGITS || count > size - header_at)
+        return;
+    put_hash(bytes + header_at, NULL, bytes + header_at + count, size - header_at - count);
+    put_hash(bytes + HASH_AT, ENTRY, bytes + REST_AT, header_at + count - REST_AT);
 }
 
 static bool is_accepted(const char *bytes, size_t size)

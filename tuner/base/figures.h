@@ -1,7 +1,7 @@
 /*
- * The numbers of a device worker's reply about a variant, and of a kernel in the cubin cache. The
- * coordinator reads thousands of these objects a second, so an object has its numbers as one text,
- * "figures", which takes a fifth of the time that lists take to read.
+ * The numbers of a device worker's reply about a variant. The coordinator of a cluster reads thousands of
+ * replies a second, so a reply has its numbers as one text, "figures", which takes a fifth of the time
+ * that lists take to read.
  */
 #ifndef AUTOTUNE_FIGURES_H
 #define AUTOTUNE_FIGURES_H

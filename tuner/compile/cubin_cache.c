@@ -1,7 +1,6 @@
 #include "compile/cubin_cache.h"
 
 #include "base/alloc.h"
-#include "base/figures.h"
 #include "base/json_text.h"
 #include "base/write_file.h"
 #include "record/instruction_kinds.h"
@@ -19,18 +18,19 @@
 #include <unistd.h>
 
 /*
- * An entry begins with these bytes; the digits of the hash of its file's name and the rest of the line
- * follow, then the rest, which completes a JSON object. Change the number whenever the meaning of an entry changes.
+ * An entry begins with these bytes; the digits of the hash of its file's name and the rest of the header, and that
+ * header, follow. It is not JSON, because the coordinator of a cluster reads thousands of entries a second. Change
+ * the number whenever the meaning of an entry changes.
  */
-#define FORMAT "3"
-static const char line_start[] = "{\"autotune_cubin\":" FORMAT ",\"line_hash\":\"";
-enum { LINE_START_BYTES = sizeof line_start - 1, HASH_DIGITS = HASH_BYTES - 1 };
+#define FORMAT "4"
+static const char start[] = "autotune_cubin " FORMAT " ";
+enum { START_BYTES = sizeof start - 1, HASH_DIGITS = HASH_BYTES - 1 };
 
 enum { USE_RESOLUTION_S = 60 * 60, ENTRY_BYTES_MAX = 512 << 20 };
 
 #define MOST_BYTES (1L << 53) /* exact as a double, like all below it */
 
-/* X(member of struct compiled_kernel, its type, its most), in the order of a kernel's "figures" */
+/* X(member of struct compiled_kernel, its type, its most), in the order of a kernel's figures */
 #define KERNEL_FIGURES(X)                                                                          \
     X(registers, int, INT_MAX)                                                                     \
     X(spill_store_bytes, long, MOST_BYTES)                                                         \
@@ -44,7 +44,7 @@ enum { KERNEL_FIGURE_COUNT = 0 KERNEL_FIGURES(X) };
 #undef X
 
 /* An entry that lies under another's name is damaged, too. */
-static void hash_line(const char *path, const char *rest, size_t length, char digits[HASH_BYTES])
+static void hash_header(const char *path, const char *rest, size_t length, char digits[HASH_BYTES])
 {
     const char *slash = strrchr(path, '/');
     struct hash *hash = hash_new();
@@ -131,95 +131,121 @@ static int read_entry(struct entry *entry)
     return 0;
 }
 
-/* The header without its first two members, as an object: a new reference; NULL if a byte of the line is
- * not as written. Overwrites a byte of the line. */
-static json_t *parse_line(const char *path, char *line, size_t length)
+/* What is left of a header. */
+struct header {
+    char *at, *end;
+};
+
+/* The next line, without its end; NULL if there is none. */
+static char *take_line(struct header *header)
 {
-    const size_t rest_at = LINE_START_BYTES + HASH_DIGITS;
-    if (length <= rest_at + 1 || memcmp(line, line_start, LINE_START_BYTES) != 0)
+    char *line = header->at;
+    char *newline = memchr(line, '\n', (size_t)(header->end - line));
+    if (newline == NULL)
         return NULL;
-    char digits[HASH_BYTES];
-    hash_line(path, line + rest_at, length - rest_at, digits);
-    if (memcmp(line + LINE_START_BYTES, digits, HASH_DIGITS) != 0)
-        return NULL;
-    line[rest_at + 1] = '{'; /* a comma, after the digits' quotation mark */
-    return json_loadb(line + rest_at + 1, length - rest_at - 1, 0, NULL);
+    *newline = '\0';
+    header->at = newline + 1;
+    return line;
 }
 
-static bool read_integer(const json_t *object, const char *member, long long most, long long *value)
+/* Takes a number, and a blank behind it. */
+static bool take_number(const char **text, long long most, long long *number)
 {
-    const json_t *integer = json_object_get(object, member);
-    *value = json_integer_value(integer);
-    return json_is_integer(integer) && *value >= 0 && *value <= most;
+    char *end;
+    *number = -1;
+    if (*text == NULL || **text < '0' || **text > '9')
+        return false;
+    *number = strtoll(*text, &end, 10);
+    *text = end + (*end == ' ');
+    return *number <= most;
+}
+
+/* Finds the header behind its hash: " BYTES\n" and so many bytes. False if one of them is not as written. */
+static bool find_header(const struct entry *entry, struct header *header)
+{
+    char digits[HASH_BYTES];
+    const size_t rest_at = START_BYTES + HASH_DIGITS;
+    long long bytes;
+    if (entry->count <= rest_at || memcmp(entry->bytes, start, START_BYTES) != 0)
+        return false;
+    char *rest = entry->bytes + rest_at;
+    const char *text = rest + 1;
+    const char *newline = memchr(rest, '\n', entry->count - rest_at);
+    const char *end = entry->bytes + entry->count;
+    if (newline == NULL || *rest != ' ' || !take_number(&text, end - newline - 1, &bytes) ||
+        text != newline)
+        return false;
+    header->at = rest + (newline + 1 - rest);
+    header->end = header->at + bytes;
+    hash_header(entry->path, rest, (size_t)(header->end - rest), digits);
+    return memcmp(entry->bytes + START_BYTES, digits, HASH_DIGITS) == 0;
 }
 
 /* The numbers of instructions; NULL if they are not in the entry, or an older autotune counted. */
-static size_t *read_instructions(const json_t *object)
+static size_t *read_instructions(const char *text)
 {
-    const json_t *numbers = json_object_get(object, "instructions");
-    long long version = 0;
-    if (!read_integer(object, "instruction_kinds", INT_MAX, &version) ||
-        version != SASS_KINDS_VERSION || json_array_size(numbers) != SASS_KIND_COUNT)
+    long long number;
+    if (!take_number(&text, INT_MAX, &number) || number != SASS_KINDS_VERSION)
         return NULL;
     size_t *counts = alloc_zeroed(SASS_KIND_COUNT, sizeof *counts);
-    for (size_t i = 0; i < SASS_KIND_COUNT; i++)
-        counts[i] = (size_t)json_integer_value(json_array_get(numbers, i));
+    for (size_t i = 0; i < SASS_KIND_COUNT; i++) {
+        (void)take_number(&text, MOST_BYTES, &number);
+        counts[i] = number > 0 ? (size_t)number : 0;
+    }
     return counts;
 }
 
-static bool read_kernel(const json_t *object, struct compiled_kernel *kernel)
+/* Three lines. */
+static bool read_kernel(struct header *header, struct compiled_kernel *kernel)
 {
-    const char *entry = json_string_value(json_object_get(object, "entry"));
-    const char *symbol = json_string_value(json_object_get(object, "symbol"));
+    const char *entry = take_line(header);
+    const char *symbol = take_line(header);
+    const char *figures = take_line(header);
+    bool good = figures != NULL;
+    long long number;
     kernel->entry = alloc_string(entry);
-    kernel->symbol = alloc_string(symbol);
-    struct figures figures = {0};
-    size_t next = 0;
-    figures_read(&figures, object);
-    bool good = entry != NULL && figures.count == KERNEL_FIGURE_COUNT;
+    kernel->symbol = symbol != NULL && symbol[0] != '\0' ? alloc_string(symbol) : NULL;
 #define X(member, type, most)                                                                      \
-    good = good && figures.numbers[next] >= 0 && figures.numbers[next] <= (double)(most);          \
-    kernel->member = good ? (type)figures.numbers[next++] : 0;
+    good = take_number(&figures, most, &number) && good;                                           \
+    kernel->member = good ? (type)number : 0;
     KERNEL_FIGURES(X)
 #undef X
-    figures_release(&figures);
-    kernel->instructions = read_instructions(object);
+    kernel->instructions = read_instructions(figures);
     return good;
+}
+
+/* "HASH BYTES KERNELS", of the cubin behind the header. */
+static bool check_cubin(const struct entry *entry, struct header *header,
+                        struct compilation *compilation, long long *kernels)
+{
+    const char *image = header->end;
+    size_t image_bytes = entry->count - (size_t)(image - entry->bytes);
+    const char *line = take_line(header);
+    const char *text = line != NULL && strlen(line) > HASH_DIGITS ? line + HASH_DIGITS + 1 : NULL;
+    long long bytes;
+    hash_of(image, image_bytes, compilation->cubin_hash);
+    compilation->cubin_bytes = image_bytes;
+    return take_number(&text, LLONG_MAX, &bytes) && (size_t)bytes == image_bytes &&
+           take_number(&text, INT_MAX, kernels) &&
+           memcmp(line, compilation->cubin_hash, HASH_DIGITS) == 0;
 }
 
 /* Fills `compilation` from an entry, with the cubin if `whole`; false if it is damaged. */
 static bool parse_entry(const struct entry *entry, bool whole, struct compilation *compilation)
 {
-    const char *end = entry->count > 0 ? memchr(entry->bytes, '\n', entry->count) : NULL;
-    if (end == NULL)
+    struct header header;
+    long long kernels = 0;
+    bool good = find_header(entry, &header) && check_cubin(entry, &header, compilation, &kernels);
+    for (long long i = 0; good && i < kernels; i++)
+        good = read_kernel(&header, ARRAY_APPEND(compilation->kernels, compilation->kernel_count));
+    if (!good)
         return false;
-    const char *image = end + 1;
-    size_t image_bytes = entry->count - (size_t)(image - entry->bytes);
-    json_t *header = parse_line(entry->path, entry->bytes, (size_t)(end - entry->bytes));
-    const json_t *kernels = json_object_get(header, "kernels");
-    const char *log = json_string_value(json_object_get(header, "log"));
-    const char *checksum = json_string_value(json_object_get(header, "cubin_hash"));
-    char digits[HASH_BYTES];
-    long long bytes = 0;
-    hash_of(image, image_bytes, digits);
-    bool good = log != NULL && checksum != NULL && json_is_array(kernels) &&
-                read_integer(header, "cubin_bytes", LLONG_MAX, &bytes) &&
-                (size_t)bytes == image_bytes && strcmp(digits, checksum) == 0;
-    if (good) {
-        compilation->log = alloc_string(log);
-        memcpy(compilation->cubin_hash, digits, sizeof digits);
+    compilation->log = alloc_string_n(header.at, (size_t)(header.end - header.at));
+    if (whole && compilation->cubin_bytes > 0) {
+        compilation->cubin = alloc_zeroed(compilation->cubin_bytes, 1);
+        memcpy(compilation->cubin, header.end, compilation->cubin_bytes);
     }
-    for (size_t i = 0; good && i < json_array_size(kernels); i++)
-        good = read_kernel(json_array_get(kernels, i),
-                           ARRAY_APPEND(compilation->kernels, compilation->kernel_count));
-    if (good)
-        compilation->cubin_bytes = image_bytes;
-    if (good && whole && image_bytes > 0) {
-        compilation->cubin = alloc_zeroed(image_bytes, 1);
-        memcpy(compilation->cubin, image, image_bytes);
-    }
-    json_decref(header);
-    return good;
+    return true;
 }
 
 /* Sets the entry's modification time to now, but only once per hour, so that it costs next to
@@ -313,57 +339,55 @@ int cubin_cache_check(const char *path, struct compilation *compilation, bool *f
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static json_t *kernel_to_json(const struct compiled_kernel *kernel)
+static void write_kernel(FILE *stream, const struct compiled_kernel *kernel)
 {
-    json_t *object = json_object();
-    json_object_set_new(object, "entry", json_text(kernel->entry));
-    if (kernel->symbol != NULL)
-        json_object_set_new(object, "symbol", json_text(kernel->symbol));
-#define X(member, type, most) (double)kernel->member,
-    const double figures[] = {KERNEL_FIGURES(X)};
+    fprintf(stream, "%s\n%s", kernel->entry, kernel->symbol != NULL ? kernel->symbol : "");
+    char blank = '\n';
+#define X(member, type, most)                                                                      \
+    fprintf(stream, "%c%lld", blank, (long long)kernel->member);                                   \
+    blank = ' ';
+    KERNEL_FIGURES(X)
 #undef X
-    json_object_set_new(object, "figures", figures_text(figures, KERNEL_FIGURE_COUNT));
-    if (kernel->instructions == NULL)
-        return object;
-    json_t *numbers = json_array();
-    for (size_t i = 0; i < SASS_KIND_COUNT; i++)
-        json_array_append_new(numbers, json_integer((json_int_t)kernel->instructions[i]));
-    json_object_set_new(object, "instruction_kinds", json_integer(SASS_KINDS_VERSION));
-    json_object_set_new(object, "instructions", numbers);
-    return object;
+    if (kernel->instructions != NULL)
+        fprintf(stream, " %d", SASS_KINDS_VERSION);
+    for (size_t i = 0; kernel->instructions != NULL && i < SASS_KIND_COUNT; i++)
+        fprintf(stream, " %zu", kernel->instructions[i]);
+    fputc('\n', stream);
 }
 
-/* The header line without its start and its newline, a new string. */
-static char *line_rest(const struct compilation *compilation)
+/* The header behind its first line, a new string. */
+static char *header_lines(const struct compilation *compilation, size_t bytes)
 {
-    json_t *kernels = json_array();
-    for (size_t i = 0; i < compilation->kernel_count; i++)
-        json_array_append_new(kernels, kernel_to_json(&compilation->kernels[i]));
-    size_t bytes = compilation->cubin != NULL ? compilation->cubin_bytes : 0;
+    char *text = NULL;
+    size_t size = 0;
     char digits[HASH_BYTES];
+    json_t *log = json_text(compilation->log);
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        abort();
     hash_of(compilation->cubin, bytes, digits);
-
-    json_t *header = json_object();
-    json_object_set_new(header, "cubin_bytes", json_integer((json_int_t)bytes));
-    json_object_set_new(header, "cubin_hash", json_string(digits));
-    json_object_set_new(header, "kernels", kernels);
-    json_object_set_new(header, "log", json_text(compilation->log));
-    char *object = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
-    char *rest = alloc_format("\",%s", object != NULL ? object + 1 : "}");
-    free(object);
-    json_decref(header);
-    return rest;
+    fprintf(stream, "%s %zu %zu\n", digits, bytes, compilation->kernel_count);
+    for (size_t i = 0; i < compilation->kernel_count; i++)
+        write_kernel(stream, &compilation->kernels[i]);
+    fputs(json_string_length(log) > 0 ? json_string_value(log) : "", stream); /* it is UTF-8 */
+    if (fclose(stream) != 0)
+        abort();
+    json_decref(log);
+    return text;
 }
 
 static void print_entry(FILE *stream, const char *path, const struct compilation *compilation)
 {
-    char *rest = line_rest(compilation);
+    size_t bytes = compilation->cubin != NULL ? compilation->cubin_bytes : 0;
+    char *lines = header_lines(compilation, bytes);
+    char *rest = alloc_format(" %zu\n%s", strlen(lines), lines);
     char digits[HASH_BYTES];
-    hash_line(path, rest, strlen(rest), digits);
-    fprintf(stream, "%s%s%s\n", line_start, digits, rest);
+    hash_header(path, rest, strlen(rest), digits);
+    fprintf(stream, "%s%s%s", start, digits, rest);
+    if (bytes > 0)
+        (void)fwrite(compilation->cubin, 1, bytes, stream);
     free(rest);
-    if (compilation->cubin != NULL)
-        (void)fwrite(compilation->cubin, 1, compilation->cubin_bytes, stream);
+    free(lines);
 }
 
 int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error)
