@@ -246,10 +246,11 @@ bool node_worker_is_stopped(const struct node_worker *worker)
 
 void node_worker_kill(struct node_worker *worker)
 {
-    if (!worker->ended)
+    if (!worker->ended && !worker->leaving)
         (void)send_packet(worker->node->nodes,
                           json_pack("{s:s, s:I}", "do", "kill", "worker", (json_int_t)worker->id),
                           -1);
+    worker->leaving = true;
 }
 
 bool node_worker_await_end(struct node_worker *worker, int timeout_ms)

@@ -55,6 +55,7 @@ struct node_worker {
     uint32_t id;
     int64_t starved_ns; /* since its last request */
     bool stopped;       /* by a signal */
+    bool leaving;       /* it is being killed */
     bool ended;
     bool killed; /* from outside */
     char reason[NODE_REASON_BYTES];

@@ -42,14 +42,6 @@ int fleet_start(struct fleet *fleet, const struct device_list *devices, struct n
     return status;
 }
 
-static void release_lock(struct fleet_gpu *gpu)
-{
-    if (node_is_here(gpu->node))
-        gpu_lock_release(&gpu->lock);
-    else
-        worker_end(&gpu->holder);
-}
-
 void fleet_end_begin(const struct fleet *fleet)
 {
     for (size_t i = 0; i < fleet->count; i++)
@@ -63,7 +55,11 @@ void fleet_release(struct fleet *fleet)
     for (size_t i = 0; i < fleet->count; i++)
         gpu_client_free(fleet->gpus[i].client);
     for (size_t i = 0; i < fleet->count; i++) /* when no worker uses a GPU */
-        release_lock(&fleet->gpus[i]);
+        worker_end_begin(&fleet->gpus[i].holder);
+    for (size_t i = 0; i < fleet->count; i++) {
+        worker_end(&fleet->gpus[i].holder);
+        gpu_lock_release(&fleet->gpus[i].lock);
+    }
     free(fleet->gpus);
     *fleet = (struct fleet){0};
 }
@@ -139,8 +135,7 @@ static int leave_gpus(const struct fleet *fleet, struct error *error)
 static int try_lock(struct fleet_gpu *gpu, bool *held, struct error *error)
 {
     return node_is_here(gpu->node) ? gpu_lock_try(&gpu->lock, gpu->gpu.uuid, held, error)
-                                   : lock_worker_start(&gpu->holder, gpu->node, gpu->gpu.uuid, held,
-                                                       &gpu->lock.owner, error);
+                                   : lock_worker_take(&gpu->holder, held, &gpu->lock.owner, error);
 }
 
 static int wait_for_lock(struct fleet_gpu *gpu, struct error *error)
@@ -149,15 +144,12 @@ static int wait_for_lock(struct fleet_gpu *gpu, struct error *error)
                                    : lock_worker_wait(&gpu->holder, error);
 }
 
-static int lock(const struct fleet *fleet, struct fleet_gpu *gpu, bool no_wait,
+/* Another run has the lock. */
+static int wait(const struct fleet *fleet, struct fleet_gpu *gpu, bool no_wait,
                 const struct fleet_notice *notice, struct error *error)
 {
     struct error text;
     char place[NODE_SUFFIX_BYTES];
-    bool held;
-    int status = try_lock(gpu, &held, error);
-    if (status != 0 || held)
-        return status;
     if (no_wait)
         return error_set(error, ERROR_DEVICE,
                          "'%s'%s is being used by another run, process %ld; leave out --no-wait to "
@@ -166,8 +158,45 @@ static int lock(const struct fleet *fleet, struct fleet_gpu *gpu, bool no_wait,
     (void)error_set(&text, ERROR_OK, "waiting for process %ld, which is using '%s'%s",
                     gpu->lock.owner, gpu->gpu.name, node_suffix(gpu->node, place));
     notice->notice(notice->user, &text);
-    status = leave_gpus(fleet, error);
+    int status = leave_gpus(fleet, error);
     return status != 0 ? status : wait_for_lock(gpu, error);
+}
+
+/* Other machines' locks are tried for at the same time: a thousand, one after the other, take long. */
+static int begin_locks(struct fleet_gpu **gpus, size_t count, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++)
+        if (!node_is_here(gpus[i]->node))
+            status = lock_worker_begin(&gpus[i]->holder, gpus[i]->node, gpus[i]->gpu.uuid, error);
+    return status;
+}
+
+static void end_locks(struct fleet_gpu **gpus, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        worker_end_begin(&gpus[i]->holder);
+    for (size_t i = 0; i < count; i++)
+        worker_end(&gpus[i]->holder);
+}
+
+/* Waits for one lock at a time, without one that comes later in the order. */
+static int take_locks(const struct fleet *fleet, struct fleet_gpu **gpus, bool no_wait,
+                      const struct fleet_notice *notice, struct error *error)
+{
+    int status = begin_locks(gpus, fleet->count, error);
+    for (size_t i = 0; i < fleet->count && status == 0; i++) {
+        const size_t later = fleet->count - i - 1;
+        bool held;
+        status = try_lock(gpus[i], &held, error);
+        if (status != 0 || held)
+            continue;
+        end_locks(&gpus[i + 1], later);
+        status = wait(fleet, gpus[i], no_wait, notice, error);
+        if (status == 0)
+            status = begin_locks(&gpus[i + 1], later, error);
+    }
+    return status;
 }
 
 static int compare_uuids(const void *left, const void *right)
@@ -188,12 +217,12 @@ int fleet_lock(struct fleet *fleet, bool no_wait, const struct fleet_notice *not
     for (size_t i = 0; i < fleet->count; i++)
         gpus[i] = &fleet->gpus[i];
     qsort(gpus, fleet->count, sizeof *gpus, compare_uuids);
-    for (size_t i = 0; i < fleet->count && status == 0; i++) {
-        bool again = i > 0 && strcmp(gpus[i - 1]->gpu.uuid, gpus[i]->gpu.uuid) == 0;
-        status = again ? error_set(error, ERROR_DEVICE, "devices %d and %d have one UUID, %s",
-                                   gpus[i - 1]->ordinal, gpus[i]->ordinal, gpus[i]->gpu.uuid)
-                       : lock(fleet, gpus[i], no_wait, notice, error);
-    }
+    for (size_t i = 1; i < fleet->count && status == 0; i++)
+        if (strcmp(gpus[i - 1]->gpu.uuid, gpus[i]->gpu.uuid) == 0)
+            status = error_set(error, ERROR_DEVICE, "devices %d and %d have one UUID, %s",
+                               gpus[i - 1]->ordinal, gpus[i]->ordinal, gpus[i]->gpu.uuid);
+    if (status == 0)
+        status = take_locks(fleet, gpus, no_wait, notice, error);
     free(gpus);
     *waited_ns = clock_ns() - since_ns;
     return status;

@@ -55,13 +55,12 @@ int gpu_list_take(struct worker *worker, struct gpu **gpus, size_t *count, bool 
         status = take_devices(message, gpus, count, error);
         json_decref(message);
     }
-    worker_end(worker);
     return status;
 }
 
 int gpu_list(struct gpu **gpus, size_t *count, struct error *error)
 {
-    struct worker worker;
+    struct worker worker = {0};
     bool died = true;
     int status = 0;
     *gpus = NULL;
@@ -71,6 +70,7 @@ int gpu_list(struct gpu **gpus, size_t *count, struct error *error)
         died = false;
         if (status == 0)
             status = gpu_list_take(&worker, gpus, count, &died, error);
+        worker_end(&worker);
     }
     return status;
 }

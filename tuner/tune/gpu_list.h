@@ -13,8 +13,8 @@
  * or ERROR_INTERRUPTED. */
 int gpu_list(struct gpu **gpus, size_t *count, struct error *error);
 
-/* The same in two steps, so that several machines are asked at once. gpu_list_take() ends the
- * worker; if that has died by itself, `*died` is set. */
+/* The same in two steps, so that several machines are asked at once; then end the worker. If it has died
+ * by itself, `*died` is set. */
 int gpu_list_begin(struct worker *worker, struct node *node, struct error *error);
 int gpu_list_take(struct worker *worker, struct gpu **gpus, size_t *count, bool *died,
                   struct error *error);

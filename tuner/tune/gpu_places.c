@@ -99,6 +99,10 @@ static int ask_nodes(struct search *search, struct nodes *nodes, struct error *e
             first = own;
         free(gpus);
     }
+    for (size_t i = 0; i < count; i++) /* all at the same time */
+        worker_end_begin(&workers[i]);
+    for (size_t i = 0; i < count; i++)
+        worker_end(&workers[i]);
     free(workers);
     if (interrupt_requested())
         return error_set(error, ERROR_INTERRUPTED, "interrupted");

@@ -73,12 +73,16 @@ static int receive(struct worker *worker, int64_t until_ns, bool *held, long *ow
     return status;
 }
 
-int lock_worker_start(struct worker *worker, struct node *node, const char *uuid, bool *held,
-                      long *owner, struct error *error)
+int lock_worker_begin(struct worker *worker, struct node *node, const char *uuid,
+                      struct error *error)
+{
+    return worker_start(worker, node, "lock", uuid, error);
+}
+
+int lock_worker_take(struct worker *worker, bool *held, long *owner, struct error *error)
 {
     int64_t until_ns = clock_ns() + (int64_t)(worker_timeout_s(ANSWER_TIMEOUT_S) * 1e9);
-    int status = worker_start(worker, node, "lock", uuid, error);
-    return status != 0 ? status : receive(worker, until_ns, held, owner, error);
+    return receive(worker, until_ns, held, owner, error);
 }
 
 int lock_worker_wait(struct worker *worker, struct error *error)

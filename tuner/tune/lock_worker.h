@@ -15,12 +15,15 @@
 /* What the worker does, until the channel closes. */
 int lock_worker_run(struct channel *channel, const char *uuid, struct error *error);
 
-/* Starts one. Sets `*held`; if somebody else has the lock, `*owner` is the process. Returns 0,
- * ERROR_RECORD, ERROR_WORKER or ERROR_INTERRUPTED; the worker is then gone. */
-int lock_worker_start(struct worker *worker, struct node *node, const char *uuid, bool *held,
-                      long *owner, struct error *error);
+/* Starts one, which takes the lock if it can. Returns 0 or ERROR_WORKER. */
+int lock_worker_begin(struct worker *worker, struct node *node, const char *uuid,
+                      struct error *error);
 
-/* Waits until it has the lock. Returns 0 or an error of lock_worker_start(); with one, the worker is
+/* Sets `*held`; if somebody else has the lock, `*owner` is the process. Returns 0, ERROR_RECORD,
+ * ERROR_WORKER or ERROR_INTERRUPTED; the worker is then gone. */
+int lock_worker_take(struct worker *worker, bool *held, long *owner, struct error *error);
+
+/* Waits until it has the lock. Returns 0 or an error of lock_worker_take(); with one, the worker is
  * gone. */
 int lock_worker_wait(struct worker *worker, struct error *error);
 
