@@ -50,17 +50,31 @@ int channel_write(const struct channel *channel, const char *bytes, size_t count
     return status;
 }
 
+/* The message as a line, a new string; NULL: its text is not UTF-8. */
+static char *line_of(json_t *message)
+{
+    json_t *figures = json_incref(json_object_get(message, "figures"));
+    const char *text = json_string_value(figures);
+    if (text != NULL)
+        (void)json_object_del(message, "figures");
+    char *object = json_dumps(message, JSON_COMPACT);
+    char *line = object == NULL ? NULL
+                 : text == NULL ? alloc_format("%s\n", object)
+                                : alloc_format("%s\t%s\n", object, text);
+    free(object);
+    json_decref(figures);
+    return line;
+}
+
 int channel_send(struct channel *channel, json_t *message, struct error *error)
 {
-    char *line = json_dumps(message, JSON_COMPACT);
+    char *line = line_of(message);
     json_decref(message);
     if (line == NULL) {
         errno = EILSEQ;
         return error_set(error, ERROR_WORKER, "cannot send a message: its text is not UTF-8");
     }
-    size_t length = strlen(line);
-    line[length++] = '\n'; /* replaces the terminating null */
-    int status = channel_write(channel, line, length, error);
+    int status = channel_write(channel, line, strlen(line), error);
     int number = errno;
     free(line);
     errno = number;
@@ -89,6 +103,18 @@ int channel_fill(struct channel *channel, struct error *error)
     }
 }
 
+/* Reads a line without its end; NULL with the reason if it is not JSON, but for the figures behind it. */
+static json_t *read_line(const char *line, size_t length, json_error_t *reason)
+{
+    const char *tab = memchr(line, '\t', length);
+    bool figures = tab != NULL && tab > line && tab[-1] == '}';
+    json_t *message = json_loadb(line, figures ? (size_t)(tab - line) : length, 0, reason);
+    if (figures && json_is_object(message))
+        (void)json_object_set_new(message, "figures",
+                                  json_stringn(tab + 1, length - (size_t)(tab + 1 - line)));
+    return message;
+}
+
 int channel_next(struct channel *channel, json_t **message, struct error *error)
 {
     *message = NULL;
@@ -101,7 +127,7 @@ int channel_next(struct channel *channel, json_t **message, struct error *error)
     if (length > LINE_LIMIT)
         return error_set(error, ERROR_WORKER, "a message is longer than 64 MiB");
     json_error_t reason;
-    *message = json_loadb(channel->buffer, length, 0, &reason);
+    *message = read_line(channel->buffer, length, &reason);
     channel->used -= length + 1;
     memmove(channel->buffer, newline + 1, channel->used);
     if (*message == NULL)

@@ -1,6 +1,7 @@
 /*
  * Messages between the coordinator and a worker: one JSON object per line, in both directions over
- * one file descriptor (or two, if a person runs the worker by hand).
+ * one file descriptor (or two, if a person runs the worker by hand). The text of a member "figures"
+ * follows the object, after a tab: JSON would read and write it letter by letter (base/figures.h).
  */
 #ifndef AUTOTUNE_CHANNEL_H
 #define AUTOTUNE_CHANNEL_H

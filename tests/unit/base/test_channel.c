@@ -203,6 +203,29 @@ static void text_that_is_no_utf8_is_refused(void **state)
     assert_string_equal(error.message, "cannot send a message: its text is not UTF-8");
 }
 
+static void figures_follow_their_object(void **state)
+{
+    static const char tried[] = "{\"event\":\"tried\"}\t1 2.5 3\n";
+    struct pair *pair = *state;
+    struct error error;
+    json_t *message;
+    char line[sizeof tried] = "";
+    json_t *reply = json_pack("{s:s, s:s}", "event", "tried", "figures", "1 2.5 3");
+    assert_int_equal(channel_send(&pair->a, reply, &error), 0);
+    assert_int_equal(read(pair->b.in, line, sizeof line - 1), sizeof line - 1);
+    assert_string_equal(line, tried);
+    write_raw(&pair->a, tried);
+    write_raw(&pair->a, "{\"figures\":\"1\"}\n{\"do\":\t{\"by\":\t\"hand\"} }\t\n{}\t\xff\n");
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"event\":\"tried\",\"figures\":\"1 2.5 3\"}");
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"figures\":\"1\"}");
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"do\":{\"by\":\"hand\"}}");
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_message(message, "{}"); /* not UTF-8 */
+}
+
 /* A person may run a worker with its input and output in pipes. */
 static void pipes_will_do(void **state)
 {
@@ -283,6 +306,7 @@ int main(void)
         TEST(messages_larger_than_the_socket_holds),
         TEST(messages_end_at_64_mib),
         TEST(text_that_is_no_utf8_is_refused),
+        TEST(figures_follow_their_object),
         cmocka_unit_test(pipes_will_do),
         TEST(errors_travel),
         cmocka_unit_test(errors_that_are_no_utf8_travel_too),
