@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,13 +67,30 @@ static void append(struct figures *figures, double number)
     figures->numbers[figures->count++] = number;
 }
 
+/* As strtod(), but faster for a whole number, as most are. */
+static double read_number(const char *text, const char **end)
+{
+    enum { DIGITS = 15 }; /* always exact */
+    char *after;
+    int64_t whole = 0;
+    const char *at = text;
+    while (*at >= '0' && *at <= '9' && at - text < DIGITS)
+        whole = 10 * whole + (*at++ - '0');
+    *end = at;
+    if (at > text && (*at == ' ' || *at == '\0'))
+        return (double)whole;
+    double number = strtod(text, &after);
+    *end = after;
+    return number;
+}
+
 void figures_read(struct figures *figures, const json_t *reply)
 {
     const char *text = json_string_value(json_object_get(reply, "figures"));
     figures->count = 0;
     while (text != NULL && *text != '\0') {
-        char *end;
-        double number = strtod(text, &end);
+        const char *end;
+        double number = read_number(text, &end);
         bool good = end != text && (*end == ' ' || *end == '\0');
         append(figures, good ? number : NAN);
         text = strchr(good ? end : text, ' ');

@@ -3,6 +3,9 @@
 #include "base/alloc.h"
 #include "base/json_text.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,10 +27,16 @@ struct gpu_request gpu_request_from(json_t *object, bool recount)
 }
 
 /* `,"name":ns`, or nothing for 0. Returns where the text ends. */
-static char *add_limit(char *end, const char *name, double ns)
+static char *add_limit(char *end, const char *name, int64_t ns)
 {
     enum { LIMIT_BYTES = 64 };
-    return ns > 0 ? end + snprintf(end, LIMIT_BYTES, ",\"%s\":%.17g", name, ns) : end;
+    return ns > 0 ? end + snprintf(end, LIMIT_BYTES, ",\"%s\":%" PRId64, name, ns) : end;
+}
+
+/* Real numbers take long to write. */
+static int64_t whole_ns(double ns)
+{
+    return (int64_t)fmin(ceil(ns), 1e18);
 }
 
 struct gpu_request gpu_request_trial(const char *cubin, const struct bindings *parameters,
@@ -35,9 +44,9 @@ struct gpu_request gpu_request_trial(const char *cubin, const struct bindings *p
 {
     enum { LIMITS_BYTES = 256 };
     char limits[LIMITS_BYTES] = "";
-    char *end = add_limit(limits, "hopeless_ns", trial->hopeless_ns);
-    end = add_limit(end, "enough_ns", trial->enough_ns);
-    (void)add_limit(end, "short_ns", trial->short_ns);
+    char *end = add_limit(limits, "hopeless_ns", whole_ns(trial->hopeless_ns));
+    end = add_limit(end, "enough_ns", whole_ns(trial->enough_ns));
+    (void)add_limit(end, "short_ns", whole_ns(trial->short_ns));
     char *path = json_text_quoted(cubin);
     char *values = bindings_json_text(parameters);
     char *line =
@@ -49,7 +58,7 @@ struct gpu_request gpu_request_trial(const char *cubin, const struct bindings *p
                                 .line = line,
                                 .samples = trial->samples,
                                 .may_be_batched = trial->short_ns > 0,
-                                .enough_ns = trial->enough_ns};
+                                .enough_ns = (double)whole_ns(trial->enough_ns)};
 }
 
 void gpu_request_release(struct gpu_request *request)
