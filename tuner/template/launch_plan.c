@@ -219,6 +219,16 @@ static void step_release(struct step *step)
     *step = (struct step){0};
 }
 
+/* Binds the launch's name with `what` behind it. */
+static void bind_extent(struct launch_plan *launch_plan, const struct launch *launch,
+                        const char *what, int64_t extent)
+{
+    char *name = alloc_zeroed(strlen(launch->name) + strlen(what) + 1, 1);
+    (void)stpcpy(stpcpy(name, launch->name), what);
+    bindings_set(&launch_plan->names, name, value_integer(extent));
+    free(name);
+}
+
 /* Adds one launch to the plan, unless it has nothing to do. */
 static int add_step(struct evaluation *evaluation, const struct launch *launch,
                     const struct kernel_info *info, bool first)
@@ -238,12 +248,8 @@ static int add_step(struct evaluation *evaluation, const struct launch *launch,
         return status;
     }
     if (first) {
-        char *name = alloc_format("%s_grid", launch->name);
-        bindings_set(&launch_plan->names, name, value_integer(step_blocks(&step)));
-        free(name);
-        name = alloc_format("%s_block", launch->name);
-        bindings_set(&launch_plan->names, name, value_integer(step_threads(&step)));
-        free(name);
+        bind_extent(launch_plan, launch, "_grid", step_blocks(&step));
+        bind_extent(launch_plan, launch, "_block", step_threads(&step));
     }
     if (step_blocks(&step) == 0 || step_threads(&step) == 0) {
         step_release(&step);
@@ -307,12 +313,8 @@ static void end(struct evaluation *evaluation)
 static void bind_inactive(struct launch_plan *launch_plan, const struct template *template)
 {
     for (size_t i = 0; i < template->launch_count; i++) {
-        for (int j = 0; j < 2; j++) {
-            char *name =
-                alloc_format("%s_%s", template->launches[i].name, j == 0 ? "grid" : "block");
-            bindings_set(&launch_plan->names, name, value_integer(0));
-            free(name);
-        }
+        bind_extent(launch_plan, &template->launches[i], "_grid", 0);
+        bind_extent(launch_plan, &template->launches[i], "_block", 0);
     }
 }
 
