@@ -55,7 +55,7 @@ static json_t *gpu_of(size_t node)
     (void)snprintf(gpu.name, sizeof gpu.name, "Played GPU");
     (void)snprintf(gpu.uuid, sizeof gpu.uuid, "GPU-%zu", node);
     (void)snprintf(gpu.driver, sizeof gpu.driver, "13.0");
-    return gpu_to_json(&gpu);
+    return gpu_to_message(&gpu);
 }
 
 static json_t *compile(struct play *play, const json_t *request)
