@@ -16,7 +16,7 @@
 static const char start[] = "autotune_cubin " CUBIN_ENTRY_FORMAT " ";
 enum { START_BYTES = sizeof start - 1, HASH_DIGITS = HASH_BYTES - 1 };
 
-#define MOST_BYTES (1L << 53) /* exact as a double, like all below it */
+#define MOST_BYTES (1L << 53)
 
 /* X(member of struct compiled_kernel, its type, its most), in the order of a kernel's figures */
 #define KERNEL_FIGURES(X)                                                                          \
@@ -27,6 +27,7 @@ enum { START_BYTES = sizeof start - 1, HASH_DIGITS = HASH_BYTES - 1 };
     X(shared_bytes, long, MOST_BYTES)                                                              \
     X(barriers, int, INT_MAX)                                                                      \
     X(max_threads_per_block, int, INT_MAX)
+
 /* An entry that lies under another's name is damaged, too. */
 static void hash_header(const char *name, const char *rest, size_t length, char digits[HASH_BYTES])
 {
@@ -148,9 +149,10 @@ static bool check_cubin(const struct text *entry, struct header *header,
 bool cubin_entry_parse(const char *name, char *bytes, size_t count, bool whole,
                        struct compilation *compilation)
 {
-    const struct text entry = {name, bytes, count};
+    struct text entry = {.name = name, .count = count};
     struct header header;
     long long kernels = 0;
+    entry.bytes = bytes;
     *compilation = (struct compilation){0};
     bool good = find_header(&entry, &header) && check_cubin(&entry, &header, compilation, &kernels);
     for (long long i = 0; good && i < kernels; i++)
