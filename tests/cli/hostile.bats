@@ -284,6 +284,15 @@ waits_not() {
     exits 0
 }
 
+@test "a limit on the size of files does not limit what emit and check compile for a pipe" {
+    project
+    code=0
+    (ulimit -f 1 && "$AUTOTUNE" emit --kernel own --templates p --arch sm_90 --ptx 2>&1 &&
+        "$AUTOTUNE" check --config p/sweep.ini --compile 2>&1) | cat >out || code=$?
+    has out ".entry " " registers, "
+    lacks out "the compiler "
+}
+
 @test "a record whose path is too long for SQLite is refused with that reason" {
     local long
     long=$scratch/$(printf 'x%.0s' {1..250})/$(printf 'y%.0s' {1..250})

@@ -12,23 +12,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the child writes first into `results`, an in-memory file; an entry of the cubin cache or the PTX
- * follows. `status` and `error` are those of the compiler's call. */
+/* What the child writes first; an entry of the cubin cache or the PTX follows. `status` and `error` are
+ * those of the compiler's call. */
 struct answer {
     int status;
     struct error error;
     size_t bytes; /* of what follows */
 };
 
-/* The child has the other end of the pipe open, and never writes to it. */
+/* It writes to a pipe, because files, also in memory, are subject to `ulimit -f`. */
 struct child {
     pid_t process;
-    int results;
-    int ended;
+    int results; /* the end to read from */
 };
 
 /* --- in the child --- */
@@ -68,66 +66,64 @@ static _Noreturn void compile(const struct child_compile_request *request, bool 
 static int start(struct child *child, const struct child_compile_request *request, bool ptx,
                  struct error *error)
 {
-    int pipe_ends[2];
-    *child = (struct child){.process = -1, .results = memfd_create("compiled", MFD_CLOEXEC)};
-    if (child->results < 0 || pipe2(pipe_ends, O_CLOEXEC) != 0) {
-        (void)error_set_errno(error, ERROR_RECORD, "cannot start the compiler");
-        if (child->results >= 0)
-            (void)close(child->results);
-        return ERROR_RECORD;
-    }
-    child->ended = pipe_ends[0];
-    child->process = fork();
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return error_set_errno(error, ERROR_RECORD, "cannot start the compiler");
+    *child = (struct child){.process = fork(), .results = ends[0]};
     if (child->process == 0)
-        compile(request, ptx, child->results);
+        compile(request, ptx, ends[1]);
     int number = errno;
-    (void)close(pipe_ends[1]);
+    (void)close(ends[1]);
     if (child->process > 0)
         return 0;
-    (void)close(pipe_ends[0]);
-    (void)close(child->results);
+    (void)close(ends[0]);
     errno = number;
     return error_set_errno(error, ERROR_RECORD, "cannot start the compiler");
 }
 
-/* Waits for the child, and kills it if a signal arrives. Returns the status from waitpid(). */
-static int await(const struct child *child)
+/* Appends what the child writes to `*text`, of `*count` bytes. Returns false at its end, or if a signal
+ * arrives. */
+static bool read_more(int results, char **text, size_t *count)
 {
-    struct pollfd end = {.fd = child->ended, .events = POLLIN};
-    int status = 0;
-    while (interrupt_poll(&end, 1, -1) < 0 && !interrupt_requested())
+    enum { READ_BYTES = 65536 };
+    struct pollfd source = {.fd = results, .events = POLLIN};
+    *text = alloc_resize(*text, *count + READ_BYTES, 1);
+    ssize_t got = interrupt_poll(&source, 1, -1);
+    if (got > 0)
+        got = read(results, *text + *count, READ_BYTES);
+    if (got < 0)
+        return errno == EINTR && !interrupt_requested();
+    *count += (size_t)got;
+    return got > 0;
+}
+
+/* Reads what the child writes, a new string of `*count` bytes, and waits for its end; kills it if a signal
+ * arrives. `*status` is that from waitpid(). */
+static char *await(const struct child *child, size_t *count, int *status)
+{
+    char *text = NULL;
+    *count = 0;
+    while (read_more(child->results, &text, count))
         ;
     if (interrupt_requested())
         (void)kill(child->process, SIGKILL);
-    while (waitpid(child->process, &status, 0) < 0 && errno == EINTR)
+    (void)close(child->results);
+    while (waitpid(child->process, status, 0) < 0 && errno == EINTR)
         ;
-    (void)close(child->ended);
-    return status;
+    text[*count] = '\0'; /* there is room: the last reading found the end */
+    return text;
 }
 
-static bool read_bytes(int file, void *bytes, size_t count, off_t offset)
+/* Takes the answer off the text that the child wrote; false if it did not write all of it. */
+static bool take_answer(char *text, size_t count, struct answer *answer)
 {
-    ssize_t got = 0;
-    for (size_t done = 0; done < count; done += (size_t)got) {
-        got = pread(file, (char *)bytes + done, count - done, offset + (off_t)done);
-        if (got < 0 && errno == EINTR)
-            got = 0;
-        else if (got <= 0)
-            return false;
-    }
+    if (count < sizeof *answer)
+        return false;
+    memcpy(answer, text, sizeof *answer);
+    if (count - sizeof *answer != answer->bytes)
+        return false;
+    memmove(text, text + sizeof *answer, answer->bytes + 1);
     return true;
-}
-
-/* What follows the answer, a new string; NULL if the child did not write all of it. */
-static char *read_answer(int results, struct answer *answer)
-{
-    if (!read_bytes(results, answer, sizeof *answer, 0))
-        return NULL;
-    char *bytes = alloc_zeroed(answer->bytes + 1, 1);
-    if (read_bytes(results, bytes, answer->bytes, sizeof *answer))
-        return bytes;
-    free(bytes);
-    return NULL;
 }
 
 static int lost(int status, struct error *error)
@@ -142,23 +138,23 @@ static int lost(int status, struct error *error)
 int child_compile(const struct child_compile_request *request, struct compilation *compilation,
                   char **ptx, struct error *error)
 {
-    struct child child;
+    struct child child = {0};
     struct answer answer = {0};
+    size_t count;
+    int ended = 0;
     int status = start(&child, request, ptx != NULL, error);
     if (status != 0)
         return status;
-    int ended = await(&child);
-    char *bytes = read_answer(child.results, &answer);
-    (void)close(child.results);
-    if (bytes == NULL)
-        return lost(ended, error);
-    if (answer.status != 0 && error != NULL)
+    char *bytes = await(&child, &count, &ended);
+    bool whole = take_answer(bytes, count, &answer);
+    if (whole && answer.status != 0 && error != NULL)
         *error = answer.error;
-    if (ptx != NULL && answer.status == 0) {
+    if (whole && ptx != NULL && answer.status == 0) {
         *ptx = bytes;
         return 0;
     }
-    bool whole = ptx != NULL || cubin_cache_parse(request->name, bytes, answer.bytes, compilation);
+    if (ptx == NULL)
+        whole = whole && cubin_cache_parse(request->name, bytes, answer.bytes, compilation);
     free(bytes);
     return whole ? answer.status : lost(ended, error);
 }
