@@ -547,6 +547,14 @@ static void workers_that_never_start_end_the_run(void **state)
                 "the tuner's own kernels does not compile: error: no");
 }
 
+static void a_compiler_that_is_killed_from_outside_is_not_the_sources_fault(void **state)
+{
+    (void)state;
+    assert_ends(
+        "compile * signal 9\n", ERROR_WORKER,
+        "the tuner's own kernels could not be compiled: the compiler was killed by signal 9");
+}
+
 static void results_that_cannot_be_kept_end_the_run(void **state)
 {
     (void)state;
@@ -656,6 +664,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_higher_limit_tries_again_what_timed_out),
         SCRATCH_TEST(a_higher_limit_compiles_again_what_took_too_long),
         SCRATCH_TEST(what_was_killed_from_outside_is_tried_again_by_the_next_run),
+        SCRATCH_TEST(a_compiler_that_is_killed_from_outside_is_not_the_sources_fault),
         SCRATCH_TEST(the_tuned_ini_gains_each_study_as_it_is_done),
         SCRATCH_TEST(if_nothing_is_valid_there_is_no_tuned_ini),
         SCRATCH_TEST(static_mode_needs_no_gpu),
