@@ -315,22 +315,27 @@ two_entries() {
     has err "'only.ini' has nothing but covers"
 }
 
-@test "merge into a file that another process is changing loses none of its entries" {
+@test "merge into a file that another process is changing loses none of its entries, even through a link" {
     mkdir shared
-    tuned shared/tuned.ini 00000001 Alpha 80 1024 1000
+    ln -s shared/tuned.ini link.ini
     tuned mine.ini 00000002 Alpha 80 2048 1000
-    exec 9<shared
-    flock -x 9 # as a run does that has read the file, and is about to replace it
-    cp shared/tuned.ini theirs.ini
-    "$AUTOTUNE" merge shared/tuned.ini mine.ini --output shared/tuned.ini >out 2>err 9>&- &
-    run=$!
-    sleep 0.2
-    tuned theirs.ini 00000003 Alpha 80 4096 1000
-    mv theirs.ini shared/tuned.ini
-    flock -u 9
-    exec 9<&-
-    wait "$run"
-    equal "$(grep '^problem.n' shared/tuned.ini | sort | tr '\n' ' ')" "problem.n = 1024 problem.n = 2048 problem.n = 4096 "
+    for output in shared/tuned.ini link.ini; do
+        rm -f shared/tuned.ini
+        tuned shared/tuned.ini 00000001 Alpha 80 1024 1000
+        exec 9<shared
+        flock -x 9 # as a run does that has read the file, and is about to replace it
+        "$AUTOTUNE" merge "$output" mine.ini --output "$output" >out 2>err 9>&- &
+        run=$!
+        sleep 0.2
+        tuned theirs.ini 00000001 Alpha 80 1024 1000
+        tuned theirs.ini 00000003 Alpha 80 4096 1000
+        mv theirs.ini shared/tuned.ini
+        flock -u 9
+        exec 9<&-
+        wait "$run"
+        equal "$(grep '^problem.n' shared/tuned.ini | sort | tr '\n' ' ')" \
+            "problem.n = 1024 problem.n = 2048 problem.n = 4096 "
+    done
 }
 
 @test "merge refuses what it cannot read, and writes nothing" {

@@ -120,10 +120,10 @@ void tuned_file_drop_skipped(struct tuned_file *tuned);
 int tuned_file_write(const char *path, const struct tuned_file *tuned, struct error *error);
 
 /*
- * Locks the folder of the file `path`, for as long as `*lock` is open: other processes that update the
- * file wait. `*lock` is -1 if the folder cannot be opened; without locks on the file system, the last
- * writer wins. Returns 0, ERROR_RECORD if another process holds the lock for ten seconds, or
- * ERROR_INTERRUPTED.
+ * Locks the folder of the file `path`, or of the file that it links to, for as long as `*lock` is open:
+ * other processes that update the file wait. `*lock` is -1 if the folder cannot be opened; without locks
+ * on the file system, the last writer wins. Returns 0, ERROR_RECORD if another process holds the lock for
+ * ten seconds, or ERROR_INTERRUPTED.
  */
 int tuned_file_lock(const char *path, int *lock, struct error *error);
 

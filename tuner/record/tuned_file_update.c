@@ -15,7 +15,8 @@ enum { LOCK_TIMEOUT_MS = 10000 };
 
 int tuned_file_lock(const char *path, int *lock, struct error *error)
 {
-    char *folder = path_folder(path);
+    char *target = realpath(path, NULL); /* writing replaces the file that a link names */
+    char *folder = path_folder(target != NULL ? target : path);
     int status = 0;
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*lock >= 0 && !file_lock_take(*lock, LOCK_EX, LOCK_TIMEOUT_MS))
@@ -28,6 +29,7 @@ int tuned_file_lock(const char *path, int *lock, struct error *error)
                             "%d s; `lslocks` names it",
                             path, LOCK_TIMEOUT_MS / 1000);
     free(folder);
+    free(target);
     return status;
 }
 
