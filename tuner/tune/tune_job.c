@@ -35,11 +35,11 @@ static int wait_for(struct tuning *tuning, const struct tuning_job *job,
     if (launch_check_refusal(&job->kernel->template, compile->compilation.log, error) != 0)
         return ERROR_CONFIG;
     static_check_compile_reason(compile, reason, sizeof reason);
-    if (compile->killed)
-        return error_set(error, ERROR_WORKER, "%s could not be compiled: %s; run again", what,
-                         reason);
-    return error_set_at(error, ERROR_CONFIG, job->kernel->template.source.path, 0,
-                        "%s does not compile: %s", what, reason);
+    const char *path = compile == job->reference ? job->kernel->template.source.path : "";
+    return compile->killed ? error_set_at(error, ERROR_WORKER, path, 0,
+                                          "%s could not be compiled: %s; run again", what, reason)
+                           : error_set_at(error, ERROR_CONFIG, path, 0, "%s does not compile: %s",
+                                          what, reason);
 }
 
 /* Waits for what the problem cannot be opened without. `*ready` is false if the job's time ended

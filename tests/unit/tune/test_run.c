@@ -530,6 +530,7 @@ static void assert_ends(const char *script, enum error_code code, const char *me
     assert_int_equal(end.status, code);
     if (strstr(observed.error.message, message) == NULL)
         fail_msg("'%s' is not in '%s'", message, observed.error.message);
+    assert_string_equal(observed.error.file, "");
     assert_int_equal(count_tuned_entries(), 0);
     release(&end);
     clear_folder();
