@@ -38,7 +38,7 @@ static int wait_for(struct tuning *tuning, const struct tuning_job *job,
     const char *path = compile == job->reference ? job->kernel->template.source.path : "";
     return compile->killed ? error_set_at(error, ERROR_WORKER, path, 0,
                                           "%s could not be compiled: %s; run again", what, reason)
-                           : error_set_at(error, ERROR_CONFIG, path, 0, "%s does not compile: %s",
+                           : error_set_at(error, ERROR_CONFIG, path, 0, "%s cannot be compiled: %s",
                                           what, reason);
 }
 

@@ -545,7 +545,7 @@ static void workers_that_never_start_end_the_run(void **state)
     assert_ends("compiler * error -4\n", ERROR_DEVICE, "scripted");
     assert_ends("open * die 3\n", ERROR_WORKER, "while it prepared the problem");
     assert_ends("compile * refuse error: no\n", ERROR_CONFIG,
-                "the tuner's own kernels does not compile: error: no");
+                "the tuner's own kernels cannot be compiled: error: no");
 }
 
 static void a_compiler_that_is_killed_from_outside_is_not_the_sources_fault(void **state)
