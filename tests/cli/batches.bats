@@ -121,6 +121,15 @@ calls() {
     equal "$(count outcome fault) $(count outcome measured)" "1 8"
 }
 
+@test "a short variant has all its batches, whatever its first sample was" {
+    # single runs take up to three times as long as the best one's, but less than 10 us
+    stand_in noise=0 base_ns=3000 steepness=0.05
+    autotune --config "$sweeps/scale.ini" --format csv
+    exits 0
+    equal "$(count runs 32)" 9
+    equal "$(count samples 1)" 0
+}
+
 @test "a long kernel's hopeless variants are measured by the run that verifies them, and have no interval" {
     local cache waits=()
     # the first trial takes a while, so that the others wait behind one

@@ -73,8 +73,8 @@ int sampling_take(struct sampling *sampling, struct device_problem *problem, con
     if (status != 0 || samples->count > 0)
         return status;
     status = take_single(sampling, problem, variant, count, enough_ns, samples, error);
-    if (status == 0 && samples->single_ns < short_ns)
-        status = take_batches(sampling, problem, variant, samples->count, samples, error);
+    if (status == 0 && samples->single_ns < short_ns) /* one sample may have been disturbed */
+        status = take_batches(sampling, problem, variant, count, samples, error);
     return status;
 }
 
