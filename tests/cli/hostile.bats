@@ -192,6 +192,17 @@ project() {
     has err UTF-8
 }
 
+@test "a cubin cache in a folder whose name is not UTF-8 is refused by its name" {
+    AUTOTUNE_CACHE=$(printf '%s/caf\351' "$scratch")
+    for arguments in "--config $sweeps/scale.ini" "--config $sweeps/scale.ini --arch sm_90" \
+        "run --template $sweeps/templates/scale.ini"; do
+        # shellcheck disable=SC2086 # words
+        autotune $arguments
+        exits 2
+        has err "is not UTF-8; rename it, or set AUTOTUNE_CACHE"
+    done
+}
+
 # waits_not ARGUMENTS: autotune, which must not wait for the writer of a pipe
 waits_not() {
     code=0

@@ -1,6 +1,7 @@
 #include "compile/cubin_cache.h"
 
 #include "base/alloc.h"
+#include "base/json_text.h"
 #include "base/write_file.h"
 #include "compile/cubin_entry.h"
 
@@ -52,6 +53,16 @@ char *cubin_cache_default_folder(void)
     if (user != NULL)
         home = user->pw_dir;
     return alloc_format("%s/.cache/autotune", home != NULL ? home : ".");
+}
+
+int cubin_cache_check_folder(const char *folder, struct error *error)
+{
+    if (json_text_is_utf8(folder))
+        return 0;
+    return error_set(error, ERROR_CONFIG,
+                     "the cubin cache's folder '%s' is not UTF-8; rename it, or set "
+                     "AUTOTUNE_CACHE to another",
+                     folder);
 }
 
 char *cubin_cache_path(const char *folder, const char *key)

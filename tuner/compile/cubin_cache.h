@@ -26,6 +26,9 @@ void cubin_cache_key(const char *source_hash, const char *const *options, size_t
 /* $AUTOTUNE_CACHE, else $XDG_CACHE_HOME/autotune, else ~/.cache/autotune; a new string. */
 char *cubin_cache_default_folder(void);
 
+/* Returns 0, or ERROR_CONFIG for a name that workers cannot be told, because messages are UTF-8. */
+int cubin_cache_check_folder(const char *folder, struct error *error);
+
 /* The file of an entry, FOLDER/cubin/ab/abcd…; a new string. */
 char *cubin_cache_path(const char *folder, const char *key);
 

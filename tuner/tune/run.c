@@ -84,7 +84,9 @@ static const struct device_list *chosen_devices(const struct run *run)
 static int check_storage(struct run *run, struct error *error)
 {
     run->cache = cubin_cache_default_folder();
-    int status = storage_check_record(run->results, run->options.record_on_network, error);
+    int status = cubin_cache_check_folder(run->cache, error);
+    if (status == 0)
+        status = storage_check_record(run->results, run->options.record_on_network, error);
     if (status == 0 && !run->options.part)
         storage_notice(run->results, run->cache, run->options.notice, run->options.user);
     return status;

@@ -300,9 +300,9 @@ int single_run_perform(struct single_run *run, const struct single_run_request *
 {
     struct steps steps = {.run = run, .request = request, .error = error};
     run->cache = cubin_cache_default_folder();
-    int status = cubin_cache_use_begin(&run->cache_use, run->cache)
-                     ? 0
-                     : cubin_cache_use_wait(&run->cache_use, error);
+    int status = cubin_cache_check_folder(run->cache, error);
+    if (status == 0 && !cubin_cache_use_begin(&run->cache_use, run->cache))
+        status = cubin_cache_use_wait(&run->cache_use, error);
     if (status == 0)
         status = prepare(&steps);
     if (status == 0 && run->result.outcome == OUTCOME_COMPILED)
