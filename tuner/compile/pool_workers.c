@@ -76,12 +76,16 @@ int pool_workers_name_node(const struct pool_worker *worker, struct error *error
 static int refuse_version(const struct pool_workers *workers, const struct pool_worker *worker,
                           const char *version, struct error *error)
 {
-    const char *host = worker->place->node != NULL ? worker->place->node->host : "this machine";
+    if (worker->place->node == NULL)
+        return error_set(error, ERROR_DEVICE,
+                         "NVRTC was exchanged during the run: it was %s, and is %s; run the same "
+                         "command again",
+                         workers->nvrtc, version);
     return error_set(
         error, ERROR_DEVICE,
         "node '%s' has NVRTC %s, and others have %s; install the same on all, or choose "
         "it with AUTOTUNE_NVRTC",
-        host, version, workers->nvrtc);
+        worker->place->node->host, version, workers->nvrtc);
 }
 
 int pool_workers_greet(struct pool_workers *workers, struct pool_worker *worker,

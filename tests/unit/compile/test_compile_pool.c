@@ -355,6 +355,26 @@ static void one_that_dies_at_its_greeting_is_replaced(void **state)
     end(&fixture);
 }
 
+/* The toolkit was updated while the run was under way. */
+static void a_compiler_that_is_exchanged_during_the_run_is_named_as_such(void **state)
+{
+    struct fixture fixture;
+    const char *version;
+    int status = 0;
+    (void)state;
+    start(&fixture,
+          "compiler 2- say {\"event\":\"ready\",\"nvrtc\":\"12.8\",\"architectures\":[90]}\n", 2,
+          10);
+    assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error), 0);
+    assert_int_equal(compile_pool_start(fixture.pool, &fixture.error), 0);
+    while (status == 0)
+        status = event_loop_step(&fixture.loop, EVENT_NEVER, &fixture.error);
+    assert_int_equal(status, ERROR_DEVICE);
+    assert_string_equal(fixture.error.message, "NVRTC was exchanged during the run: it was 13.0, "
+                                               "and is 12.8; run the same command again");
+    end(&fixture);
+}
+
 /* Waits for a compiler that never comes. */
 static void assert_no_compiler(const char *script)
 {
@@ -779,6 +799,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(one_that_dies_at_its_greeting_is_replaced),
         SCRATCH_TEST(three_that_never_greet_end_the_run),
         SCRATCH_TEST(a_greeting_that_says_nothing_is_not_waited_on_for_ever),
+        SCRATCH_TEST(a_compiler_that_is_exchanged_during_the_run_is_named_as_such),
         SCRATCH_TEST(a_compiler_that_is_missing_ends_the_run),
         SCRATCH_TEST(a_job_that_costs_its_worker_fails_alone),
         SCRATCH_TEST(a_job_that_is_answered_with_nonsense_fails_alone),
