@@ -192,6 +192,12 @@ project() {
     has err UTF-8
 }
 
+@test "a record that may not grow says so, not that its disk is broken" {
+    (ulimit -f 8 && exec "$AUTOTUNE" --config "$sweeps/scale.ini") >out 2>err </dev/null || code=$?
+    exits 4
+    has err "record.sqlite: the record cannot be used: File too large"
+}
+
 @test "a cubin cache in a folder whose name is not UTF-8 is refused by its name" {
     AUTOTUNE_CACHE=$(printf '%s/caf\351' "$scratch")
     for arguments in "--config $sweeps/scale.ini" "--config $sweeps/scale.ini --arch sm_90" \

@@ -14,6 +14,15 @@ static const char *const statement_sql[] = {
 #undef X
 };
 
+/* The system's number of the last failure; 0 if SQLite has none. It forgets that of a commit. */
+static int system_number(const struct record *record)
+{
+    int number = sqlite3_system_errno(record->database);
+    if (number == 0)
+        (void)sqlite3_file_control(record->database, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
+    return number;
+}
+
 int record_failed(struct record *record, struct error *error)
 {
     record->failure = sqlite3_errcode(record->database);
@@ -22,7 +31,7 @@ int record_failed(struct record *record, struct error *error)
     if (waited && interrupt_requested())
         return error_set(error, ERROR_INTERRUPTED, "interrupted");
     const char *message = sqlite3_errmsg(record->database);
-    int number = sqlite3_system_errno(record->database);
+    int number = system_number(record);
     if (record->failure == SQLITE_CANTOPEN && error_is_file_limit(number))
         return error_set_at(error, ERROR_RECORD, record->path, 0, "the record cannot be used: %s",
                             error_reason(number));
