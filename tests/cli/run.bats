@@ -21,6 +21,10 @@ load helper
     autotune run --kernel scael --templates "$sweeps/templates"
     exits 2
     has err "no template 'scael'; did you mean 'scale'?"
+    echo "[scale]" >scale.ini # a sweep is no template, nor the name that was meant
+    autotune run --kernel scale
+    exits 2
+    has err "no template 'scale.ini'" "name its folder with --templates"
     autotune run
     exits 2
     has err "name one template"
