@@ -72,6 +72,17 @@ unprivileged() {
     grep -qx "cmake --build --preset default --target shipped" "$machine/calls"
 }
 
+@test "an mpicc without the headers of its MPI is no MPI, and does not stop the build" {
+    stand_in mpicc '[[ $1 == -show* ]] && echo "gcc -I/nowhere/include -lmpi" && exit 0
+        exec gcc -I/nowhere/include "$@"'
+    run /usr/bin/cmake -S "$BATS_TEST_DIRNAME/../.." -B "$scratch/build" -G Ninja -DBUILD_TESTING=OFF \
+        -DAUTOTUNE_CUDA_ROOT="$(sed -n 's/^AUTOTUNE_CUDA_ROOT:[A-Z]*=//p' "$BUILD_DIR/CMakeCache.txt")"
+    [ "$status" -eq 0 ]
+    [[ $output == *"mpicc finds no mpi.h; install the MPI's -dev package for autotune-mpi"* ]]
+    run grep "autotune-mpi:" "$scratch/build/build.ninja"
+    [ "$status" -eq 1 ]
+}
+
 @test "another toolkit, and another bootstrap.sh, set up again" {
     "$tree/bootstrap.sh" build
     make_toolkit "$scratch/other" 12080
