@@ -310,10 +310,6 @@ char *single_compile_find_template(const char *folder, const char *name, struct 
     }
     for (size_t i = 0; folders[i] != NULL && found == NULL && nearest == NULL; i++)
         nearest = template_nearest(folders[i], name);
-    if (nearest != NULL && strcmp(nearest, name) == 0) { /* a sweep of that name */
-        free(nearest);
-        nearest = NULL;
-    }
     free(installed);
     if (found != NULL)
         return found;

@@ -99,9 +99,13 @@ char *template_nearest(const char *folder, const char *name)
     struct dirent **files = NULL;
     int count = scandir(folder, &files, is_ini, alphasort);
     const char **names = alloc_zeroed(count > 0 ? (size_t)count + 1 : 1, sizeof *names);
+    size_t found = 0;
     for (int i = 0; i < count; i++) {
+        char *path = alloc_format("%s/%s", folder, files[i]->d_name);
         files[i]->d_name[strlen(files[i]->d_name) - 4] = '\0';
-        names[i] = files[i]->d_name;
+        if (template_is_one(path))
+            names[found++] = files[i]->d_name;
+        free(path);
     }
     char *nearest = alloc_string(suggestion_nearest(name, names));
     for (int i = 0; i < count; i++)
