@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/environment_number.h"
 #include "base/read_file.h"
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { DEFAULT_MEMORY_MB = 4096 };
+enum { DEFAULT_MEMORY_MB = 4096, MOST_MEMORY_MB = (1 << 30) - 1 };
 
 struct job {
     const char *name;
@@ -177,30 +178,16 @@ static int send_ready(struct channel *channel, const struct nvrtc *nvrtc, struct
                         error);
 }
 
-/* False if the limit is stated, and is none. */
-static bool read_memory(int *megabytes)
-{
-    const char *text = getenv("AUTOTUNE_COMPILE_MEMORY_MB");
-    char *end;
-    *megabytes = DEFAULT_MEMORY_MB;
-    if (text == NULL || text[0] == '\0')
-        return true;
-    long stated = strtol(text, &end, 10);
-    if (*end != '\0' || stated < 1 || stated >= 1 << 30)
-        return false;
-    *megabytes = (int)stated;
-    return true;
-}
+static const char memory_variable[] = "AUTOTUNE_COMPILE_MEMORY_MB";
 
 int compile_worker_check_memory(struct error *error)
 {
-    int megabytes;
-    return read_memory(&megabytes)
+    int64_t megabytes = 0;
+    return environment_number(memory_variable, MOST_MEMORY_MB, &megabytes)
                ? 0
                : error_set(error, ERROR_USAGE,
-                           "AUTOTUNE_COMPILE_MEMORY_MB is '%s'; give the address space of a "
-                           "compile worker in MiB, from 1",
-                           getenv("AUTOTUNE_COMPILE_MEMORY_MB"));
+                           "%s is '%s'; give the address space of a compile worker in MiB, from 1",
+                           memory_variable, getenv(memory_variable));
 }
 
 int compile_worker_memory_mb(void)
@@ -208,9 +195,9 @@ int compile_worker_memory_mb(void)
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
     return 0;
 #else
-    int megabytes;
-    (void)read_memory(&megabytes);
-    return megabytes;
+    int64_t megabytes = DEFAULT_MEMORY_MB;
+    (void)environment_number(memory_variable, MOST_MEMORY_MB, &megabytes);
+    return (int)megabytes;
 #endif
 }
 

@@ -1,6 +1,7 @@
 #include "compile/cubin_cache_limit.h"
 
 #include "base/alloc.h"
+#include "base/environment_number.h"
 #include "base/file_lock.h"
 #include "base/write_file.h"
 #include "compile/compile_worker.h"
@@ -29,19 +30,14 @@ enum {
 
 int cubin_cache_limit(uint64_t *bytes, struct error *error)
 {
-    const char *text = getenv("AUTOTUNE_CACHE_MB");
-    *bytes = (uint64_t)DEFAULT_LIMIT_MB << 20;
-    if (text == NULL || text[0] == '\0')
-        return 0;
-    char *end;
-    errno = 0;
-    long long megabytes = strtoll(text, &end, 10);
-    if (*end != '\0' || errno != 0 || megabytes < 1 || megabytes > INT64_MAX >> 20)
-        return error_set(error, ERROR_USAGE,
-                         "AUTOTUNE_CACHE_MB is '%s'; give the cubin cache's limit in MiB, from 1",
-                         text);
+    static const char variable[] = "AUTOTUNE_CACHE_MB";
+    int64_t megabytes = DEFAULT_LIMIT_MB;
+    bool good = environment_number(variable, INT64_MAX >> 20, &megabytes);
     *bytes = (uint64_t)megabytes << 20;
-    return 0;
+    return good ? 0
+                : error_set(error, ERROR_USAGE,
+                            "%s is '%s'; give the cubin cache's limit in MiB, from 1", variable,
+                            getenv(variable));
 }
 
 /* --- scanning --- */
