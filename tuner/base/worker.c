@@ -122,17 +122,24 @@ int worker_start(struct worker *worker, struct node *node, const char *role, con
                               : start_elsewhere(worker, node, role, argument, error);
 }
 
+/* `status` and errno are those of the call that sent something. */
+static void kill_unless_sent(const struct worker *worker, int status)
+{
+    if (status != 0 && errno != EAGAIN)
+        worker_kill(worker);
+}
+
 void worker_send(struct worker *worker, json_t *request)
 {
-    if (channel_send(&worker->channel, request, NULL) != 0 && errno != EAGAIN)
-        worker_kill(worker);
+    kill_unless_sent(worker, channel_send(&worker->channel, request, NULL));
 }
 
 void worker_send_line(struct worker *worker, const char *line)
 {
-    if (line == NULL ||
-        (channel_write(&worker->channel, line, strlen(line), NULL) != 0 && errno != EAGAIN))
+    if (line == NULL)
         worker_kill(worker);
+    else
+        kill_unless_sent(worker, channel_write(&worker->channel, line, strlen(line), NULL));
 }
 
 bool worker_is_running(const struct worker *worker)
