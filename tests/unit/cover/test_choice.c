@@ -151,33 +151,32 @@ static void test_the_choice_is_near_the_best_of_all_sets(void **state)
     }
 }
 
-/* 0 is best but for the last size; 1 is never bad. */
+static double bad_from;
+
+/* 0 is best up to a size, and bad from there on; 1 is never bad. */
 static double bad_at_the_end(size_t configuration, double n)
 {
-    bool last = n > 1024 * pow(2, 18.5);
-    return n * (configuration == 1 ? (last ? 1 : 1.06) : last ? 1.5 : 1);
+    bool bad = n > bad_from;
+    return n * (configuration == 1 ? (bad ? 1 : 1.06) : bad ? 1.5 : 1);
 }
 
-/* 0 is bad at a fifth of the sizes. */
-static double bad_at_some(size_t configuration, double n)
+/* Of these two, at 20 sizes: 1024, 2048, … */
+static void assert_chosen_alone(double from, size_t expected)
 {
-    bool bad = n > 1024 * pow(2, 15.5);
-    return n * (configuration == 1 ? (bad ? 1 : 1.06) : bad ? 1.5 : 1);
+    struct invented invented;
+    size_t chosen[1];
+    bad_from = from;
+    invented_init(&invented, bad_at_the_end, 2, 20, 2);
+    assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
+    assert_int_equal(chosen[0], expected);
+    invented_release(&invented);
 }
 
 static void test_a_single_bad_size_does_not_decide_but_several_do(void **state)
 {
-    struct invented invented;
-    size_t chosen[1];
     (void)state;
-    invented_init(&invented, bad_at_the_end, 2, 20, 2);
-    assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
-    assert_int_equal(chosen[0], 0);
-    invented_release(&invented);
-    invented_init(&invented, bad_at_some, 2, 20, 2);
-    assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
-    assert_int_equal(chosen[0], 1);
-    invented_release(&invented);
+    assert_chosen_alone(1024 * pow(2, 18.5), 0); /* the last size is bad */
+    assert_chosen_alone(1024 * pow(2, 15.5), 1); /* a fifth of them are */
 }
 
 int main(void)

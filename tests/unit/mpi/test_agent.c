@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "mpi/peers.h"
+#include "unit/scratch.h"
 
 #include <glob.h>
 #include <setjmp.h>
@@ -16,7 +17,7 @@
 
 #include <cmocka.h>
 
-/* --- the hub, in place of peers.c: it has packets for the agent, and reacts to those that come --- */
+/* --- the hub, in place of peers.c: it gives the agent packets, and reacts to the agent's --- */
 
 enum { PACKETS = 64, TEXT_BYTES = 512 };
 
@@ -105,7 +106,7 @@ size_t peers_unsent(const struct peers *peers, int rank)
 
 /* --- the agent's disk --- */
 
-static char *scratch;
+static const char *scratch;
 
 /* In the way of the folder "/a" of the coordinator's machine. */
 static void obstruct(bool obstructed)
@@ -123,21 +124,18 @@ static void obstruct(bool obstructed)
 
 static int make_scratch(void **state)
 {
-    char name[] = "/tmp/test_agent-XXXXXX";
-    (void)state;
-    scratch = alloc_string(mkdtemp(name));
-    return setenv("TMPDIR", scratch, 1);
+    int status = scratch_enter(state);
+    scratch = *state;
+    return status != 0 || setenv("TMPDIR", scratch, 1) != 0;
 }
 
 static int remove_scratch(void **state)
 {
-    (void)state;
     char *worker = alloc_format("%s/worker", scratch);
     (void)unlink(worker);
     free(worker);
     int left = rmdir(scratch); /* the agent leaves nothing */
-    free(scratch);
-    return left;
+    return scratch_leave(state) != 0 || left != 0;
 }
 
 /* An agent whose workers send back what they are asked. */
