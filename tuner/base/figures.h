@@ -21,8 +21,8 @@ void figures_release(struct figures *figures);
 /* `count` numbers as one text, separated by blanks; whole ones are exact up to 2^53. A new object. */
 json_t *figures_text(const double *numbers, size_t count);
 
-/* Replaces the lists "took_ns", "stats", "sampled" and "samples_ns" of an object, or those that it has,
- * by "figures": their numbers in this order, separated by blanks. */
+/* Replaces the lists "took_ns", "stats", "sampled" and "samples_ns" of an object, each of which may be
+ * missing, by "figures": their numbers in this order, separated by blanks. */
 void figures_fold(json_t *reply);
 
 /* Reads the numbers of an object, which may have none, in place of those read before. */

@@ -19,7 +19,7 @@ enum { PASSES = 2 };
 
 /*
  * One configuration's terms at the sizes where it was measured, each over the time measured there: their
- * sum has to be 1 everywhere. Columns are made orthogonal to those that were chosen (modified
+ * sum has to be 1 everywhere. Each column that is chosen is taken out of all others (modified
  * Gram-Schmidt), so that a further one changes no share of an earlier one.
  */
 struct fitting {
