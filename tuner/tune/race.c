@@ -10,9 +10,7 @@
 #define SCREENING_NOISE 0.02
 
 #define LOOK_GROWTH 1.4
-/* Of the tolerance: how much faster another may be when the finals end, and how much slower who wins by
- * the stated rule. */
-#define FASTER_SHARE 0.8
+/* Of the tolerance: how much slower than the leader who wins by the stated rule may be. */
 #define SLOWER_SHARE 0.5
 
 struct race_rules race_rules_complete(struct race_rules rules)
@@ -275,11 +273,11 @@ static void rule_out(struct contender *contenders, size_t count, size_t leader, 
             contenders[i].out = true;
 }
 
-/* True if nobody else still in can be faster than the leader by more than FASTER_SHARE. */
+/* True if nobody else still in can be faster than the leader by more than the tolerance. */
 static bool is_resolved(const struct contender *contenders, size_t count, size_t leader,
                         double resolution, const struct race_rules *rules)
 {
-    double least = 1.0 - FASTER_SHARE * rules->tie_tolerance + resolution;
+    double least = 1.0 - rules->tie_tolerance + resolution;
     for (size_t i = 0; i < count; i++)
         if (i != leader && is_in(&contenders[i]) &&
             compare_times(&contenders[i], &contenders[leader], tail_of(rules), rules).low < least)

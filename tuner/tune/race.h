@@ -107,9 +107,9 @@ struct verdict {
  * who are in, since the leader is the luckiest of all. At most 5 % of equally fast contenders are
  * ruled out (simulated in tests/unit/tune/test_race.c).
  *
- * The finals are decided once nobody who is in can be faster than the leader by more than 0.8 of the
- * tolerance, 1 - 0.8 t + s <= l, and at maximum_rounds in any case. Whoever is in then forms the tie
- * set. The stated rule picks the winner among the leader and those of the tie set that cannot be
+ * The finals are decided once nobody who is in can be faster than the leader by more than the
+ * tolerance, 1 - t + s <= l, and at maximum_rounds in any case. Whoever is in then forms the tie set.
+ * The stated rule picks the winner among the leader and those of the tie set that cannot be
  * slower by more than half the tolerance, h <= 1 + t / 2.
  *
  * Where nobody is in, the verdict is undecided and its winner means nothing.

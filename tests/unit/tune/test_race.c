@@ -364,8 +364,8 @@ static bool is_decided_at_once(double share)
 static void test_ends_when_nobody_can_be_much_faster(void **state)
 {
     (void)state;
-    assert_true(is_decided_at_once(0.0035));
-    assert_false(is_decided_at_once(0.0045));
+    assert_true(is_decided_at_once(0.0045));
+    assert_false(is_decided_at_once(0.0055));
 }
 
 /* At the round limit whoever is not separated is tied, but the rule only picks who cannot be slower by
