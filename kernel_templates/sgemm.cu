@@ -176,13 +176,14 @@ __device__ __forceinline__ void find_thread(int &row, int &column)
 }
 
 // Where tile after tile of A or B along k begins for a thread, in groups of four neighbours. Rows and columns of C
-// outside the matrix are never stored, so any values will do for them: those of the last row or the first column of A
-// or B are used, without looking further.
+// outside the matrix are never stored, so any values will do for them. The pointers of groups outside point to the last
+// row or the first column of A or B, so that they may be read.
 template <int ROWS, int COLUMNS> struct Groups {
     static_assert(ROWS * COLUMNS % (4 * THREADS) == 0, "every thread moves as many");
     static constexpr int COUNT = ROWS * COLUMNS / 4 / THREADS;
     const float *next[COUNT];
-    int inside[COUNT]; // elements from there to the end of the row
+    int inside[COUNT];  // elements from there to the end of the row
+    bool within[COUNT]; // whether the group's first element is in the matrix
 
     __device__ __forceinline__ void start(const float *matrix, int rows, int columns, int row,
                                           int column)
@@ -190,11 +191,12 @@ template <int ROWS, int COLUMNS> struct Groups {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             const int group = i * THREADS + threadIdx.x;
-            const int y = min(row + group / (COLUMNS / 4), rows - 1);
+            const int y = row + group / (COLUMNS / 4);
             const int x = column + group % (COLUMNS / 4) * 4;
             const int from = x < columns ? x : 0;
-            next[i] = matrix + (int64)y * columns + from;
+            next[i] = matrix + (int64)min(y, rows - 1) * columns + from;
             inside[i] = columns - from;
+            within[i] = y < rows && x < columns;
         }
     }
 };

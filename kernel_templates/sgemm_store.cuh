@@ -29,9 +29,11 @@ __device__ __forceinline__ void prefetch_tile(const TileOfC &to)
 #pragma unroll 4
     for (int i = 0; i < THREAD_M * THREAD_N / 8; i++) {
         const int at = i * THREADS + threadIdx.x;
-        const int y = min(to.row + at / (TILE_N / 8), to.m - 1);
-        const int x = min(to.column + at % (TILE_N / 8) * 8, to.n - 1);
-        asm volatile("prefetch.global.L2 [%0];" : : "l"(to.c + (int64)y * to.n + x));
+        const int y = to.row + at / (TILE_N / 8);
+        const int x = to.column + at % (TILE_N / 8) * 8;
+        if (y < to.m && x < to.n) {
+            asm volatile("prefetch.global.L2 [%0];" : : "l"(to.c + (int64)y * to.n + x));
+        }
     }
 }
 
