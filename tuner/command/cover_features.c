@@ -168,6 +168,17 @@ static void add_term(const struct draft *draft, struct features *terms, const ch
     free(text);
 }
 
+/* What it takes to add up the parts of a tile: something at all, more for each part, and more for each
+ * block. */
+static void add_parts(const struct draft *draft, struct factors *factors)
+{
+    if (!cover_entry_has_figure(draft->entry.cover, cover_parts))
+        return;
+    factors_add(factors, alloc_string("blocks"));
+    factors_add(factors, alloc_string(cover_parts));
+    factors_add(factors, alloc_format("min(%s, 1)", cover_parts));
+}
+
 /* Work that is padded to whole tiles. */
 static void add_tiles(const struct draft *draft, struct factors *factors)
 {
@@ -186,6 +197,7 @@ static void add_terms(const struct draft *draft, struct features *terms)
     add_products(draft->session, &work);
     add_work_of_blocks(draft, &work);
     add_tiles(draft, &work);
+    add_parts(draft, &work);
     add_alignments(draft->session, &alignments);
     for (size_t candidate = 0; candidate < draft->session->candidates.count; candidate++)
         for (size_t i = 0; i < alignments.count; i++)
@@ -205,7 +217,7 @@ void cover_features_fill(struct cover_session *session)
             for (size_t i = 0; i < COVER_RULE_FIGURES; i++)
                 add_feature(&draft, &session->features, cover_figures[i], candidate);
         session->basis =
-            (struct time_basis){.times_ns = session->times_ns, .sizes = session->sizes.count};
+            (struct time_basis){.times_ns = session->work_ns, .sizes = session->sizes.count};
         add_terms(&draft, &session->basis.terms);
     }
     draft_release(&draft);

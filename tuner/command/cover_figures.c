@@ -10,6 +10,7 @@
 const char *const cover_figures[COVER_RULE_FIGURES] = {"waves", "tail", "elements_per_thread"};
 const char *const cover_queues[COVER_QUEUES] = {"busiest_sm", "whole_waves", "filled_waves"};
 const char cover_share[] = "tile_share";
+const char cover_parts[] = "further_parts";
 
 /* --- which launches take place --- */
 
@@ -346,8 +347,10 @@ void cover_figures_add(struct cover_entry *cover, const struct cover_session *se
     char *threads = add_extents(cover, template, when, false, tiles);
     char *elements = alloc_format("%s / blocks", axes);
     add_own_figure(cover, "blocks", blocks);
-    if (tiles != NULL && session->sizes.axes > 1)
+    if (tiles != NULL && session->sizes.axes > 1) {
         add_own_figure(cover, cover_share, "tiles / blocks");
+        add_own_figure(cover, cover_parts, "max(blocks / tiles - 1, 0)");
+    }
     add_own_figure(cover, "threads", threads);
     add_own_figure(cover, cover_figures[0], "blocks / (sm_count * blocks_per_sm)");
     add_own_figure(cover, cover_figures[1], "ceil(waves) - waves");

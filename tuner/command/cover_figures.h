@@ -18,8 +18,10 @@ extern const char *const cover_figures[COVER_RULE_FIGURES];
 enum { COVER_QUEUES = 3 };
 extern const char *const cover_queues[COVER_QUEUES];
 
-/* How much of a tile a block computes. Only kernels that cut several values into tiles have it. */
+/* How much of a tile a block computes, and how many blocks share it beside the first, whose parts have to be
+ * added up. Only kernels that cut several values into tiles have these. */
 extern const char cover_share[];
+extern const char cover_parts[];
 
 /* Adds these and what they are computed from, `elements` per block among it, for `count` candidates
  * (`chosen` are their indices; NULL: all). A reader of the tuned INI may refuse them:

@@ -216,6 +216,7 @@ static void take_candidates(struct cover_session *session, const double *weights
         memcpy(session->times_ns + i * sizes, times_ns + selected[i] * sizes,
                sizes * sizeof *times_ns);
     }
+    session->work_ns = nominees_work(&session->candidates, session->rounds, sizes);
     memset(kept, true, sizes * sizeof *kept);
     losses_select(&session->losses, &all, selected, count, kept);
     losses_release(&all);

@@ -80,7 +80,8 @@ void cover_session_forget(struct cover_session *session)
     nominees_release(&session->candidates);
     losses_release(&session->losses);
     free(session->times_ns);
-    session->times_ns = NULL;
+    free(session->work_ns);
+    session->times_ns = session->work_ns = NULL;
 }
 
 void cover_session_release(struct cover_session *session)

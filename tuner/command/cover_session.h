@@ -51,6 +51,7 @@ struct cover_session {
 
     struct nominees candidates; /* the best of the nominees; what follows is about these */
     double *times_ns;           /* [candidate * sizes + size], from the rounds */
+    double *work_ns;            /* of these, without what an empty kernel takes */
     struct losses losses;       /* from the fastest nominee at each size */
     struct features features;
     struct time_basis basis; /* without terms: times are not estimated */
