@@ -27,13 +27,14 @@ def run(command, **options):
 
 
 def read_tuned(path, gpu):
-    """The tuned entries for `gpu`, each a flat dictionary."""
+    """The tuned entries for `gpu`, each a flat dictionary. Covers are for no problem in particular."""
     parser = configparser.ConfigParser(
         interpolation=None, strict=True, comment_prefixes=(";", "#"), delimiters=("=",)
     )
     with open(path, encoding="utf-8") as stream:
         parser.read_file(stream)
-    return [dict(parser[section]) for section in parser.sections() if parser[section]["gpu"] == gpu]
+    return [dict(parser[section]) for section in parser.sections()
+            if parser[section]["gpu"] == gpu and "cover" not in parser[section]]
 
 
 def number(entry, name):
