@@ -27,7 +27,7 @@ enum { SMS = 132, THREADS_PER_SM = 2048, VARIANTS = 64 };
 /* --- the invented GPU --- */
 
 /* In microseconds; 0: the variant fails there. */
-typedef double time_formula(const struct bindings *parameters, double n);
+typedef double time_formula(const struct bindings *parameters, const struct bindings *problem);
 
 static struct {
     time_formula *formula;
@@ -42,56 +42,75 @@ static struct {
     size_t measured; /* sizes that the cover names */
 } machine;
 
-static double parameter(const struct bindings *parameters, const char *name)
+static double value_of(const struct bindings *bindings, const char *name)
 {
-    return (double)bindings_find(parameters, name)->as.integer;
+    return (double)bindings_find(bindings, name)->as.integer;
 }
 
 static double blocks_of(const struct bindings *parameters, double n)
 {
-    return ceil(n / (parameter(parameters, "block_size") * parameter(parameters, "num_load")));
+    return ceil(n / (value_of(parameters, "block_size") * value_of(parameters, "num_load")));
 }
 
 static double waves_of(const struct bindings *parameters, double n)
 {
-    return ceil(blocks_of(parameters, n) * parameter(parameters, "block_size") /
+    return ceil(blocks_of(parameters, n) * value_of(parameters, "block_size") /
                 (SMS * (double)THREADS_PER_SM));
 }
 
 /* Waves of blocks, as fast as memory allows: more loads per thread have more bytes in flight, but leave
  * SMs without work if there is little. */
-static double in_waves(const struct bindings *parameters, double n)
+static double in_waves(const struct bindings *parameters, const struct bindings *problem)
 {
-    double loads = parameter(parameters, "num_load");
-    double latency = 0.6 + 0.1 * loads + 0.0005 * parameter(parameters, "block_size");
+    double n = value_of(problem, "n");
+    double loads = value_of(parameters, "num_load");
+    double latency = 0.6 + 0.1 * loads + 0.0005 * value_of(parameters, "block_size");
     double memory = 4 * n / 4.5e6 * (1 + 0.12 / loads);
     return 2.2 + fmax(waves_of(parameters, n) * latency, memory);
 }
 
 /* The most loads are the best everywhere; the block size makes no difference. */
-static double one_is_best(const struct bindings *parameters, double n)
+static double one_is_best(const struct bindings *parameters, const struct bindings *problem)
 {
-    return 2 + n * 1e-6 * (2 - 0.1 * parameter(parameters, "num_load"));
+    double n = value_of(problem, "n");
+    return 2 + n * 1e-6 * (2 - 0.1 * value_of(parameters, "num_load"));
 }
 
 /* All are the same. */
-static double all_tie(const struct bindings *parameters, double n)
+static double all_tie(const struct bindings *parameters, const struct bindings *problem)
 {
+    double n = value_of(problem, "n");
     (void)parameters;
     return 2 + n * 1e-6;
 }
 
 /* As in_waves(), but what is the fastest for large sizes fails for small ones. */
-static double some_fail(const struct bindings *parameters, double n)
+static double some_fail(const struct bindings *parameters, const struct bindings *problem)
 {
-    bool fails = parameter(parameters, "num_load") > 4 && n < 1 << 18;
-    return fails ? 0 : in_waves(parameters, n);
+    double n = value_of(problem, "n");
+    bool fails = value_of(parameters, "num_load") > 4 && n < 1 << 18;
+    return fails ? 0 : in_waves(parameters, problem);
 }
 
 /* Large problems do not fit in memory. */
-static double large_fail(const struct bindings *parameters, double n)
+static double large_fail(const struct bindings *parameters, const struct bindings *problem)
 {
-    return n > 1 << 20 ? 0 : in_waves(parameters, n);
+    double n = value_of(problem, "n");
+    return n > 1 << 20 ? 0 : in_waves(parameters, problem);
+}
+
+/* Products of matrices. Small tiles occupy the GPU better, large ones take less work. If there are few
+ * tiles, blocks share them, each with a part of k, and parts have to be added up. */
+static double shared_tiles(const struct bindings *parameters, const struct bindings *problem)
+{
+    double tile = value_of(parameters, "tile");
+    double k = value_of(problem, "k");
+    double slots = SMS * floor(THREADS_PER_SM / value_of(parameters, "block_size"));
+    double tiles = ceil(value_of(problem, "m") / tile) * ceil(value_of(problem, "n") / tile);
+    double parts = fmax(1, fmin(floor(k / 64), floor(slots / tiles)));
+    double work = tile * tile * ceil(k / parts) * (1 + 32 / tile) * 1e-6;
+    double adding_up = parts > 1 ? 3 + 0.004 * tile * parts : 0;
+    return 2 + ceil(tiles * parts / slots) * work + adding_up;
 }
 
 /* --- its runs, in place of cover_runs.c --- */
@@ -99,18 +118,17 @@ static double large_fail(const struct bindings *parameters, double n)
 static void put_result(struct study *study, const struct bindings *parameters, double noise)
 {
     struct result *result = ARRAY_APPEND(study->results, study->result_count);
-    double n = parameter(&study->problem, "n");
-    double us = machine.formula(parameters, n);
+    double us = machine.formula(parameters, &study->problem);
     double random = (double)(statistics_random(&machine.seed) >> 11) * 0x1p-53;
     bindings_copy(&result->parameters, parameters);
     result->outcome = us > 0 ? OUTCOME_MEASURED : OUTCOME_LAUNCH_ERROR;
     result->runs = 1;
     result->time.count = 3;
     result->time.median_ns = us > 0 ? 1e3 * us * (1 + noise * (2 * random - 1)) : 0;
-    result->stats = (struct kernel_stats){
-        .known = true,
-        .registers = 32,
-        .blocks_per_sm = THREADS_PER_SM / (int)parameter(parameters, "block_size")};
+    result->stats = (struct kernel_stats){.known = true,
+                                          .registers = 32,
+                                          .blocks_per_sm = THREADS_PER_SM /
+                                                           (int)value_of(parameters, "block_size")};
 }
 
 static void begin_study(const struct cover_session *session, const int64_t *size,
@@ -118,7 +136,7 @@ static void begin_study(const struct cover_session *session, const int64_t *size
 {
     *study = (struct study){.points = machine.count,
                             .kernel = alloc_string(session->kernel),
-                            .template_name = alloc_string("sum"),
+                            .template_name = alloc_string(session->kernel),
                             .template_hash = alloc_string("0123456789abcdef0123456789abcdef"),
                             .description = alloc_string(""),
                             .cache = "cold",
@@ -203,7 +221,30 @@ static void put_file(const char *path, const char *text)
     assert_int_equal(fclose(stream), 0);
 }
 
-static void put_sweep(void)
+static void put_product(void)
+{
+    put_file("product.cu", "__global__ void product(const float *a, float *c, unsigned n)\n"
+                           "{\n    float tile[TILE * TILE * BLOCK_SIZE];\n}\n");
+    put_file(
+        "product.ini",
+        "[kernel]\nsource = product.cu\n"
+        "[parameters]\nblock_size = 256\ntile = 32\n"
+        "[problem]\nm = 64\nn = 256\nk = 64\n"
+        "[figures]\nslots = sm_count * blocks_per_sm\n"
+        "tiles = ceil_div(m, tile) * ceil_div(n, tile)\n"
+        "parts = max(1, min(k // 64, slots // tiles))\n"
+        "elements = tile * tile * ceil_div(k, parts)\n"
+        "[buffer.a]\ntype = float\nlength = m * k\naccess = read\nfill = constant(1)\n"
+        "[launch.product]\nentry = product\ngrid = ceil_div(n, tile), ceil_div(m, tile), parts\n"
+        "block = block_size\narguments = a, c, uint32 n\n"
+        "[buffer.c]\ntype = float\nlength = m * n\naccess = write\n"
+        "[expect.c]\nreference = constant(0)\ncompare = exact\n");
+    put_file("sweep.ini", "[sweep]\ntemplates = .\n[product]\ncover = m, k = 64 .. 4096\n"
+                          "cover_configurations = 4\nblock_size = 128, 256, 512\n"
+                          "tile = 32, 64, 96, 128\n");
+}
+
+static void put_sum(void)
 {
     put_file("sum.cu", "__global__ void sum(const float *in, float *out, unsigned n)\n"
                        "{\n    float loads[NUM_LOAD * BLOCK_SIZE];\n}\n");
@@ -244,17 +285,34 @@ struct quality {
     size_t failures;
 };
 
-static double best_us(double n)
+static double best_us(const struct bindings *problem)
 {
     double best = INFINITY;
     for (size_t i = 0; i < machine.count; i++) {
-        double us = machine.formula(&machine.variants[i], n);
+        double us = machine.formula(&machine.variants[i], problem);
         best = us > 0 ? fmin(best, us) : best;
     }
     return best;
 }
 
-static struct quality judge(const struct tuned_entry *entry)
+/* A size between those that were measured: the `index`-th of `count`. */
+static void bind_size(const struct problem_range *range, size_t index, size_t count,
+                      struct bindings *problem)
+{
+    static const double steps[] = {1, 0.618034, 0.414214}; /* irrational ones spread evenly */
+    int64_t size[SWEEP_COVER_AXES];
+    const struct sweep_cover *cover = &range->kernel->cover;
+    for (size_t i = 0; i < cover->axis_count; i++) {
+        double low = log2((double)cover->axes[i].low);
+        double high = log2((double)cover->axes[i].high);
+        double place = i == 0 ? ((double)index + 0.5) / (double)count
+                              : fmod(((double)index + 0.5) * steps[i], 1);
+        size[i] = (int64_t)round(exp2(low + (high - low) * place));
+    }
+    problem_range_bind(range, size, problem);
+}
+
+static struct quality judge(const struct problem_range *range, const struct tuned_entry *entry)
 {
     enum { SIZES = 97 };
     struct quality quality = {.worst = 1};
@@ -262,13 +320,13 @@ static struct quality judge(const struct tuned_entry *entry)
         struct bindings problem = {0};
         size_t line;
         size_t configuration;
-        double n = round(exp2(16 + 8 * ((double)i + 0.5) / SIZES));
-        bindings_set(&problem, "n", value_integer((int64_t)n));
+        bind_size(range, i, SIZES, &problem);
         assert_int_equal(cover_entry_choose(entry, &problem, 0, &line, &configuration, NULL), 1);
-        double us = machine.formula(&entry->cover->configurations[configuration].parameters, n);
+        double us =
+            machine.formula(&entry->cover->configurations[configuration].parameters, &problem);
         quality.failures += us <= 0;
-        quality.mean += us > 0 ? log(best_us(n) / us) / SIZES : 0;
-        quality.worst = us > 0 ? fmin(quality.worst, best_us(n) / us) : 0;
+        quality.mean += us > 0 ? log(best_us(&problem) / us) / SIZES : 0;
+        quality.worst = us > 0 ? fmin(quality.worst, best_us(&problem) / us) : 0;
         bindings_release(&problem);
     }
     quality.mean = exp(quality.mean);
@@ -292,7 +350,10 @@ static struct quality make_cover(time_formula *formula, double noise, uint64_t s
     machine.formula = formula;
     machine.noise = noise;
     machine.seed = seed;
-    put_sweep();
+    if (formula == shared_tiles)
+        put_product();
+    else
+        put_sum();
     if (sweep_open(&sweep, &request, &error) != 0)
         fail_msg("%s", error.message);
     list_variants(&sweep.kernels[0]);
@@ -306,7 +367,7 @@ static struct quality make_cover(time_formula *formula, double noise, uint64_t s
     *configurations = tuned.entries[0].cover->configuration_count;
     machine.measured = tuned.entries[0].cover->size_count;
     machine.left_out = session.left_out.count;
-    const struct quality quality = judge(&tuned.entries[0]);
+    const struct quality quality = judge(&session.range, &tuned.entries[0]);
     tuned_file_release(&tuned);
     cover_session_release(&session);
     sweep_release(&sweep);
@@ -323,6 +384,14 @@ static void sizes_that_nobody_measured_lose_little(void **state)
     size_t count;
     struct quality quality = make_cover(in_waves, 0.01, 1, 0, &count);
     assert_true(count <= 4 && quality.mean > 0.993 && quality.worst > 0.93);
+}
+
+static void sizes_at_which_blocks_share_tiles_lose_little(void **state)
+{
+    (void)state;
+    size_t count;
+    struct quality quality = make_cover(shared_tiles, 0.01, 1, 0, &count);
+    assert_true(count <= 4 && quality.mean > 0.998 && quality.worst > 0.95);
 }
 
 static void one_that_is_best_everywhere_is_shipped_alone(void **state)
@@ -396,6 +465,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(sizes_that_nobody_measured_lose_little),
+        SCRATCH_TEST(sizes_at_which_blocks_share_tiles_lose_little),
         SCRATCH_TEST(one_that_is_best_everywhere_is_shipped_alone),
         SCRATCH_TEST(of_ties_one_is_shipped),
         SCRATCH_TEST(what_fails_at_some_sizes_is_not_chosen_there),
