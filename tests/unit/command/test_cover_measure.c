@@ -239,7 +239,7 @@ static void put_product(void)
         "block = block_size\narguments = a, c, uint32 n\n"
         "[buffer.c]\ntype = float\nlength = m * n\naccess = write\n"
         "[expect.c]\nreference = constant(0)\ncompare = exact\n");
-    put_file("sweep.ini", "[sweep]\ntemplates = .\n[product]\ncover = m, k = 64 .. 4096\n"
+    put_file("sweep.ini", "[sweep]\ntemplates = .\n[product]\ncover = m, k = 128 .. 2048\n"
                           "cover_configurations = 4\nblock_size = 128, 256, 512\n"
                           "tile = 32, 64, 96, 128\n");
 }
