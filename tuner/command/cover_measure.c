@@ -210,12 +210,9 @@ static void take_candidates(struct cover_session *session, const double *weights
     double *times_ns = nominees_times(&session->nominees, session->rounds, sizes);
     losses_init(&all, times_ns, session->nominees.count, sizes, weights);
     size_t count = nominees_select(&all, most_candidates(session), selected);
-    session->times_ns = alloc_zeroed(count * sizes, sizeof *session->times_ns);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         (void)nominees_add(&session->candidates, &session->nominees.items[selected[i]]);
-        memcpy(session->times_ns + i * sizes, times_ns + selected[i] * sizes,
-               sizes * sizeof *times_ns);
-    }
+    session->times_ns = nominees_times(&session->candidates, session->rounds, sizes);
     session->work_ns = nominees_work(&session->candidates, session->rounds, sizes);
     memset(kept, true, sizes * sizeof *kept);
     losses_select(&session->losses, &all, selected, count, kept);

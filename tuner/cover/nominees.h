@@ -33,8 +33,8 @@ void nominees_release(struct nominees *nominees);
 double *nominees_times(const struct nominees *nominees, const struct study *studies, size_t count);
 
 /* The same without what an empty kernel takes, measured in the same way. A single run takes some
- * microseconds to start, and a run in a batch takes none, so times of small and of large sizes do not
- * compare before. */
+ * microseconds to start, and a run in a batch takes none, so the times of small sizes cannot be compared
+ * with those of large ones. */
 double *nominees_work(const struct nominees *nominees, const struct study *studies, size_t count);
 
 /*
