@@ -50,8 +50,7 @@ int channel_write(const struct channel *channel, const char *bytes, size_t count
     return status;
 }
 
-/* The message as a line, a new string; NULL: its text is not UTF-8. */
-static char *line_of(json_t *message)
+char *channel_line(json_t *message)
 {
     json_t *figures = json_incref(json_object_get(message, "figures"));
     const char *text = json_string_value(figures);
@@ -63,13 +62,13 @@ static char *line_of(json_t *message)
                                 : alloc_format("%s\t%s\n", object, text);
     free(object);
     json_decref(figures);
+    json_decref(message);
     return line;
 }
 
 int channel_send(struct channel *channel, json_t *message, struct error *error)
 {
-    char *line = line_of(message);
-    json_decref(message);
+    char *line = channel_line(message);
     if (line == NULL) {
         errno = EILSEQ;
         return error_set(error, ERROR_WORKER, "cannot send a message: its text is not UTF-8");

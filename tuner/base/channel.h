@@ -29,6 +29,10 @@ void channel_release(struct channel *channel);
  */
 int channel_send(struct channel *channel, json_t *message, struct error *error);
 
+/* The line that channel_send() would write, a new string; drops the reference to the message. NULL: its
+ * text is not UTF-8. */
+char *channel_line(json_t *message);
+
 /* Writes bytes that end with a newline: messages as text. Otherwise as channel_send(). */
 int channel_write(const struct channel *channel, const char *bytes, size_t count,
                   struct error *error);

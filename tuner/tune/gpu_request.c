@@ -1,6 +1,7 @@
 #include "tune/gpu_request.h"
 
 #include "base/alloc.h"
+#include "base/channel.h"
 #include "base/json_text.h"
 
 #include <inttypes.h>
@@ -19,10 +20,7 @@ struct gpu_request gpu_request_from(json_t *object, bool recount)
     (void)snprintf(request.what, sizeof request.what, "%s", json_text_member(object, "do"));
     if (recount)
         json_object_set_new(object, "recount", json_true());
-    char *text = json_dumps(object, JSON_COMPACT);
-    request.line = text != NULL ? alloc_format("%s\n", text) : NULL;
-    free(text);
-    json_decref(object);
+    request.line = channel_line(object);
     return request;
 }
 
