@@ -295,18 +295,19 @@ static double best_us(const struct bindings *problem)
     return best;
 }
 
-/* A size between those that were measured: the `index`-th of `count`. */
-static void bind_size(const struct problem_range *range, size_t index, size_t count,
-                      struct bindings *problem)
+enum { SIZES = 97 }; /* that the rule is judged at */
+
+/* They are spread evenly over the range. */
+static void bind_size(const struct problem_range *range, size_t index, struct bindings *problem)
 {
-    static const double steps[] = {1, 0.618034, 0.414214}; /* irrational ones spread evenly */
+    static const double steps[] = {1.0 / SIZES, 0.618034};
     int64_t size[SWEEP_COVER_AXES];
     const struct sweep_cover *cover = &range->kernel->cover;
+    assert_in_range(cover->axis_count, 1, sizeof steps / sizeof *steps);
     for (size_t i = 0; i < cover->axis_count; i++) {
         double low = log2((double)cover->axes[i].low);
         double high = log2((double)cover->axes[i].high);
-        double place = i == 0 ? ((double)index + 0.5) / (double)count
-                              : fmod(((double)index + 0.5) * steps[i], 1);
+        double place = fmod(((double)index + 0.5) * steps[i], 1);
         size[i] = (int64_t)round(exp2(low + (high - low) * place));
     }
     problem_range_bind(range, size, problem);
@@ -314,13 +315,12 @@ static void bind_size(const struct problem_range *range, size_t index, size_t co
 
 static struct quality judge(const struct problem_range *range, const struct tuned_entry *entry)
 {
-    enum { SIZES = 97 };
     struct quality quality = {.worst = 1};
     for (size_t i = 0; i < SIZES; i++) {
         struct bindings problem = {0};
         size_t line;
         size_t configuration;
-        bind_size(range, i, SIZES, &problem);
+        bind_size(range, i, &problem);
         assert_int_equal(cover_entry_choose(entry, &problem, 0, &line, &configuration, NULL), 1);
         double us =
             machine.formula(&entry->cover->configurations[configuration].parameters, &problem);
@@ -333,7 +333,7 @@ static struct quality judge(const struct problem_range *range, const struct tune
     return quality;
 }
 
-/* Makes a cover on a GPU with this formula; `configurations` becomes how many it ships. */
+/* Makes the cover of the sweep on a GPU with this formula; `configurations` becomes how many it ships. */
 static struct quality make_cover(time_formula *formula, double noise, uint64_t seed,
                                  double budget_s, size_t *configurations)
 {
@@ -350,10 +350,6 @@ static struct quality make_cover(time_formula *formula, double noise, uint64_t s
     machine.formula = formula;
     machine.noise = noise;
     machine.seed = seed;
-    if (formula == shared_tiles)
-        put_product();
-    else
-        put_sum();
     if (sweep_open(&sweep, &request, &error) != 0)
         fail_msg("%s", error.message);
     list_variants(&sweep.kernels[0]);
@@ -390,6 +386,7 @@ static void sizes_at_which_blocks_share_tiles_lose_little(void **state)
 {
     (void)state;
     size_t count;
+    put_product();
     struct quality quality = make_cover(shared_tiles, 0.01, 1, 0, &count);
     assert_true(count <= 4 && quality.mean > 0.998 && quality.worst > 0.95);
 }
@@ -461,18 +458,29 @@ static void if_time_is_short_all_sizes_are_measured_in_fewer_rounds(void **state
     assert_true(quality.mean > 0.99);
 }
 
+/* A folder with the sums; a test of other kernels overwrites the sweep. */
+static int enter_with_sum(void **state)
+{
+    int status = scratch_enter(state);
+    put_sum();
+    return status;
+}
+
+#define COVER_TEST(function)                                                                       \
+    cmocka_unit_test_setup_teardown(function, enter_with_sum, scratch_leave)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(sizes_that_nobody_measured_lose_little),
-        SCRATCH_TEST(sizes_at_which_blocks_share_tiles_lose_little),
-        SCRATCH_TEST(one_that_is_best_everywhere_is_shipped_alone),
-        SCRATCH_TEST(of_ties_one_is_shipped),
-        SCRATCH_TEST(what_fails_at_some_sizes_is_not_chosen_there),
-        SCRATCH_TEST(where_everything_fails_it_is_not_tried_for_ever),
-        SCRATCH_TEST(where_there_was_no_time_to_tune_the_cover_is_measured),
-        SCRATCH_TEST(a_budget_is_kept),
-        SCRATCH_TEST(if_time_is_short_all_sizes_are_measured_in_fewer_rounds),
+        COVER_TEST(sizes_that_nobody_measured_lose_little),
+        COVER_TEST(sizes_at_which_blocks_share_tiles_lose_little),
+        COVER_TEST(one_that_is_best_everywhere_is_shipped_alone),
+        COVER_TEST(of_ties_one_is_shipped),
+        COVER_TEST(what_fails_at_some_sizes_is_not_chosen_there),
+        COVER_TEST(where_everything_fails_it_is_not_tried_for_ever),
+        COVER_TEST(where_there_was_no_time_to_tune_the_cover_is_measured),
+        COVER_TEST(a_budget_is_kept),
+        COVER_TEST(if_time_is_short_all_sizes_are_measured_in_fewer_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

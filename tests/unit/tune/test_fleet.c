@@ -38,7 +38,7 @@ static void every_gpu_takes_its_share(void **state)
     screen(&fixture);
     for (int us = 20; us < 40; us++)
         fixture_assert_measured(&fixture, us);
-    assert_true(scripted_worker_count("trial") >= 20); /* and those that compare the GPUs */
+    assert_true(scripted_worker_count("trial") >= 20); /* more, to compare the GPUs */
     assert_true(scripted_worker_count("trial@0") > 0);
     assert_true(scripted_worker_count("trial@1") > 0);
     assert_true(scripted_worker_count("trial@2") > 0);
