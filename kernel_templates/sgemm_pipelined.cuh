@@ -33,46 +33,29 @@ struct __align__(4 * VECTOR_K) Depth {
     float at[VECTOR_K];
 };
 
-// Starts copying BYTES bytes to shared memory. Those after the first `inside` become 0.
+// Starts copying BYTES bytes to shared memory. Those after the first `inside` become 0. Unless it is `wanted`, nothing is
+// copied, and shared memory stays as it is; a branch around it would take up to 50 registers more.
 template <int BYTES>
-__device__ __forceinline__ void copy_async(float *to, const float *from, int inside)
-{
-    const uint32 shared = (uint32)__cvta_generic_to_shared(to);
-    if (BYTES == 16) {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                     :
-                     : "r"(shared), "l"(from), "r"(inside)
-                     : "memory");
-    } else {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
-                     :
-                     : "r"(shared), "l"(from), "r"(inside)
-                     : "memory");
-    }
-}
-
-// The same for all BYTES, or for none: then shared memory stays as it is.
-template <int BYTES>
-__device__ __forceinline__ void copy_async_if(bool wanted, float *to, const float *from)
+__device__ __forceinline__ void copy_async(bool wanted, float *to, const float *from, int inside)
 {
     const uint32 shared = (uint32)__cvta_generic_to_shared(to);
     if (BYTES == 16) {
         asm volatile("{\n"
                      ".reg .pred wanted;\n"
                      "setp.ne.s32 wanted, %2, 0;\n"
-                     "@wanted cp.async.cg.shared.global [%0], [%1], 16;\n"
+                     "@wanted cp.async.cg.shared.global [%0], [%1], 16, %3;\n"
                      "}"
                      :
-                     : "r"(shared), "l"(from), "r"((int)wanted)
+                     : "r"(shared), "l"(from), "r"((int)wanted), "r"(inside)
                      : "memory");
     } else {
         asm volatile("{\n"
                      ".reg .pred wanted;\n"
                      "setp.ne.s32 wanted, %2, 0;\n"
-                     "@wanted cp.async.ca.shared.global [%0], [%1], 4;\n"
+                     "@wanted cp.async.ca.shared.global [%0], [%1], 4, %3;\n"
                      "}"
                      :
-                     : "r"(shared), "l"(from), "r"((int)wanted)
+                     : "r"(shared), "l"(from), "r"((int)wanted), "r"(inside)
                      : "memory");
     }
 }
@@ -105,11 +88,11 @@ __device__ __forceinline__ void copy_tile(float *tile, const float *matrix, int 
         const float *from = inside > 0 ? matrix + (int64)(row + y) * columns + column + x : matrix;
         float *to = tile + y * STRIDE + x;
         if (aligned) {
-            copy_async<16>(to, from, 4 * inside);
+            copy_async<16>(true, to, from, 4 * inside);
         } else {
 #pragma unroll
             for (int j = 0; j < 4; j++) {
-                copy_async<4>(to + j, j < inside ? from + j : matrix, j < inside ? 4 : 0);
+                copy_async<4>(true, to + j, j < inside ? from + j : matrix, j < inside ? 4 : 0);
             }
         }
     }
@@ -198,9 +181,9 @@ template <int ROWS, int COLUMNS, int STRIDE> struct Copies {
 #pragma unroll
             for (int i = 0; i < groups.COUNT; i++) {
                 const int group = i * THREADS + threadIdx.x;
-                copy_async_if<16>(groups.within[i],
-                                  tile + group / (COLUMNS / 4) * STRIDE + group % (COLUMNS / 4) * 4,
-                                  groups.next[i]);
+                copy_async<16>(groups.within[i],
+                               tile + group / (COLUMNS / 4) * STRIDE + group % (COLUMNS / 4) * 4,
+                               groups.next[i], 16);
                 groups.next[i] += step;
             }
         } else {
@@ -208,8 +191,8 @@ template <int ROWS, int COLUMNS, int STRIDE> struct Copies {
             for (int i = 0; i < 4 * groups.COUNT; i++) {
                 const int y = row_of(i);
                 const int x = column_of(i);
-                copy_async_if<4>(y <= last_row && x <= last_column, tile + y * STRIDE + x,
-                                 next + (int64)y * columns + x);
+                copy_async<4>(y <= last_row && x <= last_column, tile + y * STRIDE + x,
+                              next + (int64)y * columns + x, 4);
             }
             next += step;
         }
