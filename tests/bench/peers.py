@@ -248,14 +248,15 @@ def main():
 
     program = os.path.join(options.build, "peers")
     peers.compile(program)
-    output = run_peers(program, peers.lines)
-    rows = [line.split(",") for line in output.splitlines()]
+    rows = [line.split(",") for line in run_peers(program, peers.lines).splitlines()]
+    commit = run([os.path.join(SOURCE, "tests", "bench", "commit.sh"), SOURCE], capture_output=True).stdout.strip()
 
     folder = os.path.join(options.results, re.sub("[^a-z0-9]", "-", gpu.lower()), "bench")
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "peers.csv")
     with open(path, "w", encoding="utf-8") as stream:
-        stream.write("benchmark,type,n,ours_us,peer,peer_us,ratio\n" + output)
+        stream.write("benchmark,type,n,ours_us,peer,peer_us,ratio,commit\n")
+        stream.writelines(",".join([*row, commit]) + "\n" for row in rows)
     version = run([options.nvcc, "--version"], capture_output=True).stdout
     print(f"{gpu}, driver {driver}, CUDA {re.search('release ([0-9.]+)', version).group(1)}; "
           f"`{shlex.join(sys.argv)}`\n\n{table(rows)}\n\nwritten to {path}")

@@ -1,7 +1,7 @@
 """Writes the tables of tests/bench/tuner_bench.sh.
 
     tuner_bench.py header               the header of tuner_bench.csv
-    tuner_bench.py line JOBS CACHE WALL_NS TUNED_NS TIMINGS
+    tuner_bench.py line JOBS CACHE WALL_NS TUNED_NS TIMINGS COMMIT
                                         one line of tuner_bench.csv; TIMINGS is the output of --timings
     tuner_bench.py pool STUDIES…        merges studies: one study with the samples of all
     tuner_bench.py regret TRUTH SWEEP…  one line per sweep: its winner's true time over the best true time
@@ -34,12 +34,12 @@ def stage_times(path):
     return times
 
 
-def line(jobs, cache, wall_ns, tuned_ns, path):
+def line(jobs, cache, wall_ns, tuned_ns, path, commit):
     wall_s = int(wall_ns) * 1e-9
     tuned_s = int(tuned_ns) * 1e-9
     times = stage_times(path)
     print(",".join([jobs, cache, f"{wall_s:.3f}", f"{tuned_s:.3f}", f"{VARIANTS / tuned_s:.0f}"] +
-                   [f"{times[name]:.3f}" for name in NAMES]))
+                   [f"{times[name]:.3f}" for name in NAMES] + [commit]))
 
 
 def key(variant):
@@ -111,6 +111,6 @@ def peer(truth_path):
 
 if __name__ == "__main__":
     if sys.argv[1] == "header":
-        print(",".join(["jobs", "cache", "wall_s", "tuned_s", "variants_per_s"] + NAMES))
+        print(",".join(["jobs", "cache", "wall_s", "tuned_s", "variants_per_s"] + NAMES + ["commit"]))
     else:
         {"line": line, "pool": pool, "regret": regret, "summary": summary, "peer": peer}[sys.argv[1]](*sys.argv[2:])
