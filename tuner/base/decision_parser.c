@@ -71,7 +71,7 @@ static bool fold_one(struct decision_program *program)
     enum decision_operation operation = program->steps[program->count - 1].operation;
     const struct decision_step *second = &program->steps[program->count - 2];
     if ((operation != DECISION_MULTIPLY && operation != DECISION_DIVIDE) ||
-        second->operation != DECISION_PUSH || second->number < 1 || second->number > 1)
+        second->operation != DECISION_PUSH || !(second->number >= 1 && second->number <= 1))
         return false;
     program->count -= 2;
     return true;
