@@ -18,11 +18,15 @@
 
 #include <stddef.h>
 
-/* Two operations in one instruction: X(instruction, values that it takes, its value) */
+/* Two operations in one instruction, the inner one first: X(instruction, values that it takes, its value) */
 #define DECISION_PAIRS(X)                                                                          \
     X(MULTIPLY_ADD, 3, a *b + c)                                                                   \
     X(MULTIPLY_MULTIPLY, 3, a *b *c)                                                               \
-    X(ADD_ADD, 3, a + b + c)
+    X(ADD_ADD, 3, a + b + c)                                                                       \
+    X(MIN_MIN, 3, (a < b ? a : b) < c ? (a < b ? a : b) : c)                                       \
+    X(MULTIPLY_MAX, 3, c > a * b ? c : a * b)                                                      \
+    X(MULTIPLY_CEIL_DIV, 3, ceil(c / (a * b)))                                                     \
+    X(CEIL_DIV_MULTIPLY, 3, ceil(a / b) * c)
 
 enum {
     DECISION_LAST_OPERATION = DECISION_SELECT,
@@ -31,9 +35,11 @@ enum {
 #undef X
 };
 
-/* `operation` is an enum decision_operation, or one of these pairs; the operands are places. */
+/* `operation` is an enum decision_operation, or one of these pairs; the operands are places. In the finished
+ * code, `run` is how many instructions with this operation follow each other from here on, 1 or more. */
 struct decision_instruction {
-    unsigned short operation, a, b, c;
+    unsigned char operation, run;
+    unsigned short a, b, c;
 };
 
 /* An instruction before decision_code_finish(). */

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { STEPS = 300 };
+enum { STEPS = 1500 };
 
 /* n is 1000 and not known when compiling, `word` is "naive"; `size` is 8 for configuration 1
  * and 3 for 2; `work` is a figure. */
@@ -242,6 +242,12 @@ static void what_expressions_have_in_common_a_look_up_computes_once(void **state
         {{"min(n * 2, 2 * n)"}, 1, 2, 2000}, /* in either order */
         {{"2 * n * n * 3"}, 1, 2, 6e6},
         {{"n % 7 + n + (n % 3 + 5)"}, 1, 4, 1012}, /* sums, too */
+        {{"min(n % 7, n % 11, n % 13)"}, 1, 4, 6},
+        {{"max(n % 7, 3 * n)"}, 1, 2, 3000},
+        {{"max(3 * n, n % 7)"}, 1, 3, 3000}, /* which of the two it is counts if one is not known */
+        {{"ceil_div(n, n % 7 * 3)"}, 1, 2, 56},
+        {{"16 * ceil_div(n, 7) - ceil_div(n, 7) * n"}, 1, 4, -140712},
+        {{"16 * ceil_div(n, 7) - ceil_div(n, 9) * n"}, 1, 3, -109712},
         /* what a known alternative leaves out, unless something else needs it */
         {{"(size == 8 ? n : work % 9) + 1"}, 1, 1, 1001},
         {{"(size == 8 ? n : work % 9) + 1", "work % 9"}, 2, 3, 8},
@@ -252,6 +258,22 @@ static void what_expressions_have_in_common_a_look_up_computes_once(void **state
                          cases[i].instructions);
         assert_true(fabs(value - cases[i].value) <= 0);
     }
+}
+
+/* More than a look-up does at a time. */
+static void the_same_operation_may_follow_itself_hundreds_of_times(void **state)
+{
+    (void)state;
+    enum { QUOTIENTS = 300 };
+    static char text[16 * QUOTIENTS];
+    double sum = 0;
+    for (size_t i = 1; i <= QUOTIENTS; i++) {
+        char term[32];
+        (void)snprintf(term, sizeof term, "%sn // %zu", i > 1 ? " + " : "", i);
+        (void)strncat(text, term, sizeof text - strlen(text) - 1);
+        sum += floor(1000. / (double)i);
+    }
+    assert_true(fabs(value_of(text, DECISION_NUMBER) - sum) <= 0);
 }
 
 static void figures_are_those_of_a_configuration(void **state)
@@ -277,6 +299,11 @@ static void what_cannot_be_computed_is_never_less_or_greater(void **state)
     assert_true(value_of("(n - n) / (n - n) >= 1", DECISION_CONDITION) <= 0);
     assert_true(value_of("0 / 0 == 0 / 0", DECISION_CONDITION) <= 0);
     assert_true(value_of("0 / 0 != 1", DECISION_CONDITION) > 0);
+    assert_true(isnan(value_of("n * (0 / 0)", DECISION_NUMBER)));
+    assert_true(isnan(value_of("max(1, n * (0 / 0))", DECISION_NUMBER)));
+    assert_true(fabs(value_of("max(n * (0 / 0), 1)", DECISION_NUMBER) - 1) <= 0);
+    assert_true(fabs(value_of("min(n, 0 / 0, 1)", DECISION_NUMBER) - 1) <= 0);
+    assert_true(isnan(value_of("min(n, 1, 0 / 0)", DECISION_NUMBER)));
 }
 
 static void what_is_wrong_is_said(void **state)
@@ -327,7 +354,7 @@ static void lengths_are_limited(void **state)
     assert_false(compile(&program, text, DECISION_NUMBER, message));
     assert_string_equal(message, "it is nested too deeply");
     text[0] = '\0';
-    for (size_t i = 0; i < 400; i++)
+    for (size_t i = 0; i < STEPS; i++)
         (void)strncat(text, "n+", sizeof text - strlen(text) - 1);
     (void)strncat(text, "n", sizeof text - strlen(text) - 1);
     assert_false(compile(&program, text, DECISION_NUMBER, message));
@@ -342,6 +369,7 @@ int main(void)
         cmocka_unit_test(of_alternatives_that_are_known_one_is_left),
         cmocka_unit_test(a_figure_is_computed_once),
         cmocka_unit_test(what_expressions_have_in_common_a_look_up_computes_once),
+        cmocka_unit_test(the_same_operation_may_follow_itself_hundreds_of_times),
         cmocka_unit_test(what_is_known_is_computed_once),
         cmocka_unit_test(what_cannot_be_computed_is_never_less_or_greater),
         cmocka_unit_test(what_is_wrong_is_said),
