@@ -125,6 +125,9 @@ launches() {
     autotune cover --config sweep.ini
     exits 0
     has out "the rule knows nothing of the launches: the cover of 'scale' cannot be written:" "has more than 196 bytes; make it shorter"
+    # also while there is time to stop
+    has err "the rule will know nothing of the launches of 'scale': " "has more than 196 bytes; make it shorter"
+    [ "$(grep -c 'will know nothing' err)" = 1 ]
     has results/tuned.ini "cover = 1"
 }
 

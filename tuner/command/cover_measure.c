@@ -229,6 +229,19 @@ static void nominate(struct cover_session *session, const double *weights)
                             least_of(most, cover_runs_most_nominees(session)));
 }
 
+/* Early: the user may rather mend the template than wait for such a cover. */
+static void notice_figures(struct cover_session *session)
+{
+    struct error notice;
+    if (session->no_figures.message[0] == '\0' || session->noticed_figures)
+        return;
+    (void)error_set(&notice, session->no_figures.code,
+                    "the rule will know nothing of the launches of '%s': %s", session->kernel,
+                    session->no_figures.message);
+    session->run.notice(session->run.user, &notice);
+    session->noticed_figures = true;
+}
+
 /* Nominates configurations, measures them at every size, and computes the cover. */
 static int compute(struct cover_session *session, struct error *error)
 {
@@ -244,6 +257,7 @@ static int compute(struct cover_session *session, struct error *error)
     if (status == 0) {
         take_candidates(session, weights);
         cover_features_fill(session);
+        notice_figures(session);
         cover_compute(&session->cover, &session->losses, &session->features,
                       session->basis.terms.count > 0 ? &session->basis : NULL,
                       session->configurations);
