@@ -343,8 +343,8 @@ evaluate(const struct decision_code *code, const struct decision_code_part *part
 }
 
 #if defined(__x86_64__)
-/* Such processors, all since 2008, can do floor(), ceil() and SELECT in one instruction. With it, and with one dispatch
- * for each run and seven pairs of operations instead of three, a look-up in the cover of sgemm takes 0.82 times as long. */
+/* Such processors, all since 2008, do floor(), ceil() and SELECT in one instruction. This, runs of instructions and seven
+ * pairs instead of three let a look-up in the cover of sgemm take 0.86 instead of 1.00 us on an H200's host. */
 __attribute__((target("sse4.1"))) static double
 evaluate_with_sse41(const struct decision_code *code, const struct decision_code_part *part,
                     double *places)
