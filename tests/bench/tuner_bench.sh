@@ -58,7 +58,7 @@ for jobs in ${JOBS:-16 8 4 2 1}; do
 done
 column -s, -t "$bench" 2>/dev/null || cat "$bench"
 
-"$here/compile_bench.sh" "$build" >"$results/$gpu/bench/compile_bench.csv"
+SOURCE=$source COMMIT=$commit "$here/compile_bench.sh" "$build" >"$results/$gpu/bench/compile_bench.csv"
 cat "$results/$gpu/bench/compile_bench.csv"
 
 [ "$sweeps" -gt 0 ] || exit 0

@@ -84,7 +84,7 @@ def main(runs, folder, old_commit, new_commit):
         if not tables[name]:
             continue
         with open(os.path.join(folder, f"{name}.csv"), "w", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, columns, lineterminator="\n")
+            writer = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
             writer.writeheader()
             writer.writerows(tables[name])
     print(f"\n{'median':50} {old_commit:>10} {new_commit:>10} {'new/old':>8}")

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Compares two commits on this machine's GPU: how fast the tuner and its compilation are, and the kernels beside their peers.
+# Compares two commits on this machine's GPU: the speed of the tuner and the compiler, and of the kernels against their peers.
 #     tests/bench/versions.sh BUILD RESULTS OLD_BUILD [OLD_SOURCE]
 # OLD_BUILD is a build of the older commit, and OLD_SOURCE its project, by default the one that OLD_BUILD/CMakeCache.txt names.
 # Each binary gets the sweeps, kernel templates and tuned INI of its own project, and its kernels are compared with their peers
 # by its own peers.py. The tuner and the compiler are timed by this project's tuner_bench.sh, the two commits in turn.
-# Writes RESULTS/<gpu>/bench/{tuner_bench,compile_bench,peers}.csv with the rows of both commits, which are medians where there
+# Writes RESULTS/<gpu>/bench/{tuner_bench,compile_bench,peers}.csv with the rows of both commits, medians if there
 # are several runs, and prints the ratios. Needs nvcc. Exit status: 77 without a GPU, 1 if a part failed.
 # Environment: JOBS ("16 16 16 16 16 1"), the compile workers of each pair of runs of the tuner; COMMIT and OLD_COMMIT, the
 # names of the commits if git does not know them (see commit.sh).

@@ -229,14 +229,14 @@ static void nominate(struct cover_session *session, const double *weights)
                             least_of(most, cover_runs_most_nominees(session)));
 }
 
-/* Early: the user may rather mend the template than wait for such a cover. */
+/* Early, so that the user can stop and fix the template. */
 static void notice_figures(struct cover_session *session)
 {
     struct error notice;
     if (session->no_figures.message[0] == '\0' || session->noticed_figures)
         return;
     (void)error_set(&notice, session->no_figures.code,
-                    "the rule will know nothing of the launches of '%s': %s", session->kernel,
+                    "so far, the rule of '%s' cannot use its launches: %s", session->kernel,
                     session->no_figures.message);
     session->run.notice(session->run.user, &notice);
     session->noticed_figures = true;
