@@ -230,16 +230,13 @@ static void nominate(struct cover_session *session, const double *weights)
 }
 
 /* Early, so that the user can stop and fix the template. */
-static void notice_figures(struct cover_session *session)
+static void notice_no_figures(const struct cover_session *session)
 {
     struct error notice;
-    if (session->no_figures.message[0] == '\0' || session->noticed_figures)
-        return;
     (void)error_set(&notice, session->no_figures.code,
                     "so far, the rule of '%s' cannot use its launches: %s", session->kernel,
                     session->no_figures.message);
     session->run.notice(session->run.user, &notice);
-    session->noticed_figures = true;
 }
 
 /* Nominates configurations, measures them at every size, and computes the cover. */
@@ -256,8 +253,10 @@ static int compute(struct cover_session *session, struct error *error)
         status = size_plan_weights(&session->range, &session->sizes, weights, error);
     if (status == 0) {
         take_candidates(session, weights);
+        const bool was_noticed = session->no_figures.message[0] != '\0';
         cover_features_fill(session);
-        notice_figures(session);
+        if (session->no_figures.message[0] != '\0' && !was_noticed)
+            notice_no_figures(session);
         cover_compute(&session->cover, &session->losses, &session->features,
                       session->basis.terms.count > 0 ? &session->basis : NULL,
                       session->configurations);

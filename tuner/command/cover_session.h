@@ -56,7 +56,6 @@ struct cover_session {
     struct features features;
     struct time_basis basis; /* without terms: times are not estimated */
     struct error no_figures; /* why there are no figures of launches, and so no terms */
-    bool noticed_figures;    /* the user was told early */
     struct cover cover;
     struct error no_room; /* why a better cover does not fit into the tuned INI; empty: none */
 };
