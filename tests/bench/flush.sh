@@ -8,7 +8,7 @@ set -eu
 build=$(realpath "${1:?usage: tests/bench/flush.sh BUILD RESULTS}")
 results=${2:?usage: tests/bench/flush.sh BUILD RESULTS}
 here=$(realpath "$(dirname "$0")")
-gpu=$("$build/autotune" devices | sed -n '1s/^device 0: \([^,]*\),.*/\1/p' | tr 'A-Z ' 'a-z-')
+gpu=$("$here/gpu_folder.sh" "$build")
 [ -n "$gpu" ]
 "$build/tests/flush" "$results/$gpu/bench" \
     "$here/../../kernel_templates/reduce_sum.ini" block_size=1024 num_load=2 finish=last_block n=2^24 \

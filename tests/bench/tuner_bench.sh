@@ -27,7 +27,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$source"
 
-gpu=$(timeout 60 "$build/autotune" devices | sed -n '1s/^device 0: \([^,]*\),.*/\1/p' | tr 'A-Z ' 'a-z-')
+gpu=$("$here/gpu_folder.sh" "$build")
 mkdir -p "$results/$gpu/bench"
 export AUTOTUNE_CACHE=$scratch/cache
 

@@ -8,8 +8,8 @@ precedes that of the new one. A table that neither has is left as it is.
 """
 import csv
 import glob
-import math
 import os
+import statistics
 import sys
 
 # What a row is about, by the name of the table; the other columns are measured.
@@ -70,11 +70,11 @@ def print_peers(rows, old_commit):
     groups = {}
     for about, old, new in pairs("peers", rows, old_commit):
         groups.setdefault((about[0], about[3]), []).append(
-            [math.log(float(new[column]) / float(old[column])) for column in ("ours_us", "peer_us")])
+            [float(new[column]) / float(old[column]) for column in ("ours_us", "peer_us")])
     print(f"\n{'new / old, geometric mean':60} {'rows':>5} {'ours':>7} {'peer':>7}")
     for about, ratios in groups.items():
-        means = [math.exp(sum(column) / len(column)) for column in zip(*ratios)]
-        print(f"{' '.join(about):60} {len(ratios):5} {means[0]:7.3f} {means[1]:7.3f}")
+        ours, peer = (statistics.geometric_mean(column) for column in zip(*ratios))
+        print(f"{' '.join(about):60} {len(ratios):5} {ours:7.3f} {peer:7.3f}")
 
 
 def main(runs, folder, old_commit, new_commit):

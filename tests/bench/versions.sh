@@ -23,7 +23,7 @@ if [ "$commit" = "$old_commit" ]; then
     echo "versions.sh: both commits are '$commit'; set COMMIT and OLD_COMMIT" >&2
     exit 2
 fi
-gpu=$(timeout 60 "$build/autotune" devices | sed -n '1s/^device 0: \([^,]*\),.*/\1/p' | tr 'A-Z ' 'a-z-')
+gpu=$("$here/gpu_folder.sh" "$build")
 [ -n "$gpu" ] || exit 77
 mkdir -p "$results/$gpu/bench"
 results=$(realpath "$results")

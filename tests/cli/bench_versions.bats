@@ -61,7 +61,7 @@ PYTHON
 @test "two commits are compared in one run" {
     project old
     project new
-    cp "$SOURCE_DIR"/tests/bench/{commit.sh,compile_bench.sh,tuner_bench.*,versions.*} new/tests/bench
+    cp "$SOURCE_DIR"/tests/bench/{commit.sh,compile_bench.sh,gpu_folder.sh,tuner_bench.*,versions.*} new/tests/bench
     export GIT_CEILING_DIRECTORIES=$scratch JOBS="1 1"
     run new/tests/bench/versions.sh "$BUILD_DIR" results "$BUILD_DIR" old
     equal "$status" 2
