@@ -356,7 +356,7 @@ const struct kernel kernels[] = {
     KERNEL(own, autotune_border),
     KERNEL(own, autotune_compare),
     KERNEL(own, autotune_checksum),
-    KERNEL(own, autotune_checksum_ordered),
+    KERNEL(own, autotune_fingerprint),
     KERNEL(own, autotune_check_guards),
     KERNEL(scale, scale_good),
     KERNEL(scale, scale_wrong),

@@ -24,6 +24,14 @@ static uint64_t stride_of(const struct device_buffer *buffer)
     return (buffer->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* Whether each run has a copy of its own of buffer `index`. */
+static bool is_copied(const struct device_problem *problem, size_t index)
+{
+    const struct buffer *buffer = &problem->template.buffers[index];
+    return buffer->symbol == NULL &&
+           (problem->cold || buffer->access == ACCESS_WRITE || buffer_is_work(buffer));
+}
+
 /* Sets `*fits` if the copies of `buffers` take at most an eighth of the free memory. */
 static int check_memory(struct device_problem *problem, const struct device_buffer *buffers,
                         bool *fits, struct error *error)
@@ -33,20 +41,18 @@ static int check_memory(struct device_problem *problem, const struct device_buff
     size_t all_bytes = 0;
     uint64_t bytes = 0;
     for (size_t i = 0; i < problem->template.buffer_count; i++)
-        bytes += COPIES * stride_of(&buffers[i]);
+        bytes += is_copied(problem, i) ? COPIES * stride_of(&buffers[i]) : 0;
     int status = CUDA(device, cuMemGetInfo, &free_bytes, &all_bytes);
     *fits = bytes <= free_bytes / 8;
     return status;
 }
 
-/* Copies one buffer's current contents COPIES times. */
-static int copy_buffer(struct device_problem *problem, const struct device_buffer *own,
-                       struct device_arena *arena, struct device_buffer *copies,
-                       struct error *error)
+/* Fills the copies with a buffer's current contents. */
+static int fill_copies(struct device_context *device, const struct device_buffer *own,
+                       const struct device_buffer *copies, struct error *error)
 {
-    struct device_context *device = problem->device;
     uint64_t stride = stride_of(own);
-    int status = device_buffer_new(device, copies, arena, ELEMENT_UINT8, COPIES * stride, error);
+    int status = 0;
     for (size_t run = 0; run < COPIES && status == 0; run++)
         status = CUDA(device, cuMemcpyDtoDAsync, copies->data + run * stride, own->data, own->bytes,
                       device->stream);
@@ -66,18 +72,24 @@ static int copy_buffers(struct device_problem *problem, const struct device_buff
                         struct error *error)
 {
     bool fits;
+    struct device_context *device = problem->device;
     int status = check_memory(problem, buffers, &fits, error);
     if (status != 0 || !fits)
         return status;
     struct device_buffer *made = alloc_zeroed(problem->template.buffer_count, sizeof *made);
-    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
-        if (buffers[i].bytes > 0 && problem->template.buffers[i].symbol == NULL)
-            status = copy_buffer(problem, &buffers[i], arena, &made[i], error);
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++) {
+        if (buffers[i].bytes == 0 || !is_copied(problem, i))
+            continue;
+        status = device_buffer_new(device, &made[i], arena, ELEMENT_UINT8,
+                                   COPIES * stride_of(&buffers[i]), error);
+        if (status == 0)
+            status = fill_copies(device, &buffers[i], &made[i], error);
+    }
     if (status == 0)
         *copies = made;
     else
         free_copies(problem, made);
-    return status == ERROR_DEVICE && problem->device->last == CUDA_ERROR_OUT_OF_MEMORY ? 0 : status;
+    return status == ERROR_DEVICE && device->last == CUDA_ERROR_OUT_OF_MEMORY ? 0 : status;
 }
 
 /* --- the graph --- */
@@ -167,22 +179,68 @@ static bool has_read_write(const struct template *template)
     return any;
 }
 
-/* Makes the copies that all batches share, on the first call. */
+/* Fills the copies with the problem's buffers as they are now, and notes what no variant may change. */
+static int renew_copies(struct batches *batches, struct error *error)
+{
+    struct device_problem *problem = batches->problem;
+    struct device_context *device = problem->device;
+    int status = 0;
+    batches->data_set = problem->store.data_set;
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++) {
+        if (batches_constant(batches, i, NULL) == NULL)
+            continue;
+        status = CUDA(device, cuMemsetD8Async, batches->copies[i].data, 0, batches->copies[i].bytes,
+                      device->stream);
+        if (status == 0)
+            status = fill_copies(device, &problem->data.buffers[i], &batches->copies[i], error);
+        if (status == 0)
+            status =
+                CUDA(device, cuMemsetD8Async, batches->sum, 0, sizeof(uint64_t), device->stream);
+        if (status == 0)
+            status = inspect_fingerprint(device, &batches->copies[i], batches->sum, error);
+        if (status == 0)
+            status = CUDA(device, cuMemcpyDtoHAsync, &batches->fingerprints[i], batches->sum,
+                          sizeof(uint64_t), device->stream);
+        if (status == 0)
+            status = device_synchronise(device, error);
+    }
+    return status;
+}
+
+/* Makes the copies that all batches share, on the first call, and renews them if the data are others. */
 static int share_copies(struct batches *batches, struct device_problem *problem,
                         struct error *error)
 {
+    struct device_context *device = problem->device;
     if (batches->problem != NULL)
-        return 0;
+        return batches->copies == NULL || batches->data_set == problem->store.data_set
+                   ? 0
+                   : renew_copies(batches, error);
     batches->problem = problem;
     batches->impossible = (!problem->cold && has_read_write(&problem->template)) ||
                           device_symbols_change(&problem->template) ||
-                          (problem->cold && device_arguments_are_fixed(&problem->template)) ||
-                          (problem->cold && template_has_dependent_buffers(&problem->template));
-    if (!problem->cold || batches->impossible)
+                          device_arguments_are_fixed(&problem->template) ||
+                          template_has_dependent_buffers(&problem->template);
+    if (batches->impossible)
         return 0;
-    int status = copy_buffers(problem, problem->data.buffers, NULL, &batches->copies, error);
+    batches->fingerprints =
+        alloc_zeroed(problem->template.buffer_count, sizeof *batches->fingerprints);
+    int status = CUDA(device, cuMemAlloc, &batches->sum, sizeof(uint64_t));
+    if (status == 0)
+        status = copy_buffers(problem, problem->data.buffers, NULL, &batches->copies, error);
     batches->impossible = batches->copies == NULL;
-    return status;
+    return status != 0 || batches->impossible ? status : renew_copies(batches, error);
+}
+
+const struct device_buffer *batches_constant(const struct batches *batches, size_t buffer,
+                                             uint64_t *fingerprint)
+{
+    if (batches->copies == NULL || batches->copies[buffer].base == 0 ||
+        batches->problem->template.buffers[buffer].access != ACCESS_READ)
+        return NULL;
+    if (fingerprint != NULL)
+        *fingerprint = batches->fingerprints[buffer];
+    return &batches->copies[buffer];
 }
 
 /* Makes a batch without graphs, with its copies of the variant's scratch buffers. */
@@ -193,7 +251,7 @@ static int make(const struct batches *batches, const struct device_variant *vari
     struct batch *made = alloc_zeroed(1, sizeof *made);
     int status = 0;
     *batch = made;
-    if (variant == NULL || !problem->cold)
+    if (variant == NULL)
         return 0;
     status = copy_buffers(problem, variant->scratch, &problem->arena, &made->scratch, error);
     made->out_of_memory = made->scratch == NULL;
@@ -207,16 +265,17 @@ static int run_first(struct device_problem *problem, const struct device_variant
 {
     if (variant == NULL)
         return device_launch_single(problem->device, SUPPORT_empty, NULL, error);
-    int status = device_variant_restore(variant, problem, error);
+    int status = device_variant_reset(variant, problem, error);
     return status != 0 ? status : device_variant_run(variant, problem, error);
 }
 
 /* Runs the current graph once, because the first launch of a graph costs extra. Destroys the graph
  * if the driver refuses to launch it (out of memory). */
-static int run_graph(const struct batches *batches, struct batch *batch, struct error *error)
+static int run_graph(const struct batches *batches, struct batch *batch,
+                     const struct device_variant *variant, struct error *error)
 {
     struct device_context *device = batches->problem->device;
-    int status = batches_restore(batches, error);
+    int status = batch_reset(batches, batch, variant, error);
     if (status != 0)
         return status;
     status = batch_run(batches, batch, error);
@@ -237,7 +296,7 @@ static int add_graph(const struct batches *batches, struct batch *batch,
         status = capture(batches, batch, variant, &batch->graphs[batch->current], error);
     if (status != 0 || batch->graphs[batch->current] == NULL)
         return status;
-    return run_graph(batches, batch, error);
+    return run_graph(batches, batch, variant, error);
 }
 
 int batch_prepare(struct batches *batches, struct device_problem *problem,
@@ -263,30 +322,60 @@ int batch_run(const struct batches *batches, const struct batch *batch, struct e
     return CUDA(device, cuGraphLaunch, batch->graphs[batch->current], device->stream);
 }
 
-int batches_restore(const struct batches *batches, struct error *error)
+/* Of the copies: the same as device_variant_reset() of one run. */
+static int reset_copies(const struct batches *batches, const struct batch *batch,
+                        const struct device_variant *variant, size_t index, struct error *error)
 {
     struct device_problem *problem = batches->problem;
     struct device_context *device = problem->device;
-    int status = device_problem_restore(problem, error);
-    for (size_t i = 0; i < problem->template.buffer_count; i++) {
-        const struct device_buffer *pristine = &problem->data.pristine[i];
-        uint64_t stride = stride_of(pristine);
-        if (pristine->base == 0 || pristine->bytes == 0)
-            continue;
-        for (size_t run = 0; run < COPIES && status == 0; run++)
-            status = CUDA(device, cuMemcpyDtoDAsync, batches->copies[i].data + run * stride,
-                          pristine->data, pristine->bytes, device->stream);
-    }
+    const struct buffer *buffer = &problem->template.buffers[index];
+    bool scratch = buffer->access == ACCESS_SCRATCH;
+    const struct device_buffer *own =
+        scratch ? &variant->scratch[index] : &variant->data.buffers[index];
+    const struct device_buffer *copies = scratch ? &batch->scratch[index] : &batches->copies[index];
+    if (copies->base == 0)
+        return 0;
+    if (buffer->access == ACCESS_READ_WRITE)
+        return fill_copies(device, &problem->data.pristine[index], copies, error);
+    if (buffer->access == ACCESS_WRITE || buffer_is_work(buffer))
+        return CUDA(device, cuMemsetD8Async, copies->data, element_poison(own->type), copies->bytes,
+                    device->stream);
+    return 0;
+}
+
+int batch_reset(const struct batches *batches, const struct batch *batch,
+                const struct device_variant *variant, struct error *error)
+{
+    int status = variant != NULL ? device_variant_reset(variant, batches->problem, error) : 0;
+    for (size_t i = 0; i < batches->problem->template.buffer_count && status == 0; i++)
+        if (variant != NULL)
+            status = reset_copies(batches, batch, variant, i, error);
     return status;
 }
 
-size_t batches_restore_calls(const struct batches *batches)
+size_t batch_reset_calls(const struct batches *batches)
 {
     const struct device_problem *problem = batches->problem;
-    size_t calls = 0;
+    size_t calls = device_variant_reset_calls(problem);
     for (size_t i = 0; i < problem->template.buffer_count; i++)
-        calls += problem->data.pristine[i].base != 0 ? BATCH_RUNS : 0;
+        calls += problem->template.buffers[i].access == ACCESS_READ_WRITE ? COPIES : 1;
     return calls;
+}
+
+int batch_show(const struct batches *batches, const struct device_variant *variant, size_t run,
+               struct error *error)
+{
+    struct device_problem *problem = batches->problem;
+    struct device_context *device = problem->device;
+    int status = 0;
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0 && run < COPIES; i++) {
+        const struct device_buffer *own = &variant->data.buffers[i];
+        const struct device_buffer *copies = &batches->copies[i];
+        if (copies->base != 0 && problem->template.buffers[i].access != ACCESS_READ)
+            status = CUDA(device, cuMemcpyDtoDAsync, own->data, copies->data + run * stride_of(own),
+                          own->bytes, device->stream);
+    }
+    return status;
 }
 
 void batch_free(const struct batches *batches, struct batch *batch)
@@ -304,5 +393,8 @@ void batches_release(struct batches *batches)
 {
     if (batches->problem != NULL)
         free_copies(batches->problem, batches->copies);
+    if (batches->sum != 0)
+        (void)batches->problem->device->driver.cuMemFree(batches->sum);
+    free(batches->fingerprints);
     *batches = (struct batches){0};
 }

@@ -8,25 +8,26 @@
  * between runs would add to the measured time, so each run has its own buffers, prepared before the
  * batch starts:
  *
- * - Cold cache: each run has its own copy of every buffer, scratch included. One flush before the
- *   batch makes all copies cold, and no run touches another's. (Only the code stays warm from one
- *   run to the next.) Read_write buffers are restored for every run before the flush.
+ * - Each run has its own copy of every output and of every scratch buffer that is work space, poisoned
+ *   before the batch: no run finds what another has left there.
+ * - Cold cache: the same is true of every other buffer. One flush before the batch makes all copies
+ *   cold, and no run touches another's. (Only the code stays warm from one run to the next.)
+ *   Read_write buffers are restored for every run before the flush.
+ * - Warm cache: the runs share all other buffers. A problem with read_write buffers is not batched,
+ *   because the first run would change the input of the second.
  * - A variable of the source that is a buffer belongs to the code, so the runs share it. A problem
  *   with a read_write one is not batched.
- * - Textures, tensor maps and arrays of pointers hold addresses: with a cold cache, a problem with
- *   one is not batched.
- * - With a cold cache, a problem with buffers that depend on a parameter is not batched either: the
- *   copies are made once per problem.
- * - Warm cache: the runs share all buffers. A problem with read_write buffers is not batched,
- *   because the first run would change the input of the second.
+ * - Textures, tensor maps and arrays of pointers hold addresses, and the copies are made once per
+ *   problem: a problem with one of the former, or with buffers that depend on a parameter, is not
+ *   batched.
  *
  * The finals do not move the buffers of batches (data_places.h). With a cold cache, the runs of a
  * batch have them in 32 places anyway.
  *
- * A copy of a scratch buffer keeps its contents from batch to batch, as the variant's own scratch
- * buffer does from run to run. It starts as a copy of that buffer, taken when the batch is made.
- * The last run uses the problem's and the variant's own buffers, so the check after the samples
- * sees the result of a timed run.
+ * A copy of a scratch buffer that is state keeps its contents from batch to batch, as the variant's own
+ * one does from run to run. It starts as a copy of that buffer, taken when the batch is made. The last
+ * run uses the problem's and the variant's own buffers; batch_show() puts the results of any other run
+ * there, to be checked.
  *
  * A variant is not batched if the copies need more than an eighth of the free memory, or if the
  * driver cannot capture the launches in a graph. Its single samples are reported instead.
@@ -43,7 +44,10 @@ enum { BATCH_RUNS = 32 };
 /* What the batches of a problem share. Initialise to zero. */
 struct batches {
     struct device_problem *problem; /* NULL: not set up yet */
-    struct device_buffer *copies;   /* of each buffer, for all runs but the last; NULL: warm */
+    struct device_buffer *copies;   /* of each buffer, for all runs but the last */
+    uint64_t *fingerprints;         /* of the copies of read buffers */
+    CUdeviceptr sum;                /* one number, for a fingerprint */
+    uint64_t data_set;              /* of their contents */
     bool impossible;
 };
 
@@ -62,11 +66,23 @@ int batch_prepare(struct batches *batches, struct device_problem *problem,
 /* Queues the batch that batch_prepare() made last. */
 int batch_run(const struct batches *batches, const struct batch *batch, struct error *error);
 
-/* Queues device_problem_restore() for each run. */
-int batches_restore(const struct batches *batches, struct error *error);
+/* Queues what must precede a batch: device_variant_reset() for each of its runs; `variant` is NULL
+ * for an empty kernel. */
+int batch_reset(const struct batches *batches, const struct batch *batch,
+                const struct device_variant *variant, struct error *error);
 
-/* About how many driver calls batches_restore() makes. */
-size_t batches_restore_calls(const struct batches *batches);
+/* About how many driver calls that makes. */
+size_t batch_reset_calls(const struct batches *batches);
+
+/* Queues copying the results of run `run` of the last batch, 0 to BATCH_RUNS - 1, to the variant's own
+ * buffers, unless they are there. */
+int batch_show(const struct batches *batches, const struct device_variant *variant, size_t run,
+               struct error *error);
+
+/* The copies of a read buffer, which no variant may change, and their fingerprint (inspect.h; NULL: not
+ * wanted); NULL if there are none. */
+const struct device_buffer *batches_constant(const struct batches *batches, size_t buffer,
+                                             uint64_t *fingerprint);
 
 void batch_free(const struct batches *batches, struct batch *batch); /* NULL is allowed */
 

@@ -70,6 +70,21 @@ struct data_item *data_items_find(const struct data_items *items, size_t member,
     return NULL;
 }
 
+const struct device_buffer *data_item_constant(const struct data_items *items,
+                                               const struct data_item *item)
+{
+    if (item->member >= items->template->buffer_count)
+        return &item->buffer;
+    switch (items->template->buffers[item->member].access) {
+    case ACCESS_READ:
+        return &item->buffer;
+    case ACCESS_READ_WRITE:
+        return &item->pristine;
+    default:
+        return NULL;
+    }
+}
+
 struct data_item *data_items_add(struct data_items *items, size_t member, struct bindings *key)
 {
     struct data_item *item = alloc_zeroed(1, sizeof *item);

@@ -23,7 +23,10 @@ struct data_item {
     struct data_places places;     /* of `buffer` */
     struct device_buffer pristine; /* initial contents of a read_write buffer */
     uint64_t sums[SUMS];
-    uint64_t used; /* when last */
+    uint64_t fingerprint; /* of what no variant may change: see data_item_constant() */
+    bool stale;           /* its contents are to be made again, in the same memory */
+    uint64_t used;        /* when last */
+    uint64_t intact; /* when its contents were last known to be those that were made; 0: never */
 };
 
 struct data_items {
@@ -52,6 +55,11 @@ struct bindings data_items_key(const struct data_items *items, size_t member,
 /* NULL if there is none. */
 struct data_item *data_items_find(const struct data_items *items, size_t member,
                                   const struct bindings *key);
+
+/* What no variant may change: a read buffer, the initial contents of a read_write one, or an expected
+ * result; NULL for a write buffer. */
+const struct device_buffer *data_item_constant(const struct data_items *items,
+                                               const struct data_item *item);
 
 /* Adds an item, in use and without buffers. Takes over the key. */
 struct data_item *data_items_add(struct data_items *items, size_t member, struct bindings *key);

@@ -43,12 +43,12 @@ static int allocate(const struct making *making, const struct data_item *item,
     return status;
 }
 
-/* Fetches what was queued for store->sums, and waits for it. */
-static int fetch_sums(const struct making *making, uint64_t sums[SUMS])
+/* Fetches `count` numbers that were queued for store->sums, and waits for them. */
+static int fetch_sums(const struct making *making, uint64_t *sums, size_t count)
 {
     struct device_context *device = making->store->device;
     struct error *error = making->error;
-    int status = CUDA(device, cuMemcpyDtoHAsync, sums, making->store->sums, SUMS * sizeof *sums,
+    int status = CUDA(device, cuMemcpyDtoHAsync, sums, making->store->sums, count * sizeof *sums,
                       device->stream);
     return status != 0 ? status : device_synchronise(device, error);
 }
@@ -57,17 +57,29 @@ static int clear_sums(const struct making *making)
 {
     struct device_context *device = making->store->device;
     struct error *error = making->error;
-    return CUDA(device, cuMemsetD8Async, making->store->sums, 0, SUMS * sizeof(uint64_t),
+    return CUDA(device, cuMemsetD8Async, making->store->sums, 0, (SUMS + 1) * sizeof(uint64_t),
                 device->stream);
 }
 
+/* The sums of the item's buffer, and the fingerprint of what no variant may change. */
 static int sum_item(const struct making *making, struct data_item *item)
 {
+    const struct data_store *store = making->store;
+    const struct device_buffer *constant = data_item_constant(&store->items, item);
+    uint64_t sums[SUMS + 1];
     int status = clear_sums(making);
     if (status == 0)
-        status =
-            inspect_sums(making->store->device, &item->buffer, making->store->sums, making->error);
-    return status != 0 ? status : fetch_sums(making, item->sums);
+        status = inspect_sums(store->device, &item->buffer, store->sums, making->error);
+    if (status == 0 && constant != NULL)
+        status = inspect_fingerprint(store->device, constant, store->sums + SUMS * sizeof *sums,
+                                     making->error);
+    if (status == 0)
+        status = fetch_sums(making, sums, SUMS + 1);
+    if (status != 0)
+        return status;
+    memcpy(item->sums, sums, sizeof item->sums);
+    item->fingerprint = sums[SUMS];
+    return 0;
 }
 
 /* Variants may have run on the data before. A helper finds it as every variant does, and leaves it
@@ -90,13 +102,13 @@ static int check_kernel_fill(const struct making *making, const struct data_item
     const struct data_store *store = making->store;
     const struct launch *kernel = store->template->buffers[item->member].fill.kernel;
     const struct inspect_guard guard = {&item->buffer, store->sums};
-    uint64_t damaged[SUMS];
+    uint64_t damaged;
     int status = clear_sums(making);
     if (status == 0)
         status = inspect_guards(store->device, &guard, 1, making->error);
     if (status == 0)
-        status = fetch_sums(making, damaged);
-    if (status == 0 && damaged[0] != 0)
+        status = fetch_sums(making, &damaged, 1);
+    if (status == 0 && damaged != 0)
         status = error_set_at(making->error, ERROR_CONFIG, store->template->path, kernel->line,
                               "fill '%s' writes outside the buffer", kernel->entry);
     return status;
@@ -122,7 +134,26 @@ static int fill_by_kernel(const struct making *making, struct data_item *item)
     return status;
 }
 
-static int make_buffer(const struct making *making, struct data_item *item)
+/* The contents of a buffer that has its memory. */
+static int fill_buffer(const struct making *making, struct data_item *item)
+{
+    const struct data_store *store = making->store;
+    const struct buffer *buffer = &store->template->buffers[item->member];
+    int status = buffer->fill.kind == FILL_KERNEL
+                     ? fill_by_kernel(making, item)
+                     : device_buffer_fill(store->device, &item->buffer, &buffer->fill,
+                                          &making->scope, making->error);
+    if (status == 0)
+        status = device_buffer_clear_border(store->device, &item->buffer, &buffer->fill,
+                                            &making->scope, making->error);
+    if (status == 0 && buffer->access == ACCESS_READ_WRITE)
+        status = device_buffer_copy(store->device, &item->pristine, &item->buffer, making->error);
+    if (status == 0 && buffer->access != ACCESS_WRITE)
+        status = sum_item(making, item);
+    return template_in_buffer(store->template, item->member, status, making->error);
+}
+
+static int allocate_buffer(const struct making *making, struct data_item *item)
 {
     const struct data_store *store = making->store;
     const struct buffer *buffer = &store->template->buffers[item->member];
@@ -131,20 +162,8 @@ static int make_buffer(const struct making *making, struct data_item *item)
     int status = device_buffer_describe(buffer, &making->scope, &type, &length, making->error);
     if (status == 0)
         status = allocate(making, item, type, length, &item->buffer);
-    if (status == 0)
-        status = buffer->fill.kind == FILL_KERNEL
-                     ? fill_by_kernel(making, item)
-                     : device_buffer_fill(store->device, &item->buffer, &buffer->fill,
-                                          &making->scope, making->error);
-    if (status == 0)
-        status = device_buffer_clear_border(store->device, &item->buffer, &buffer->fill,
-                                            &making->scope, making->error);
     if (status == 0 && buffer->access == ACCESS_READ_WRITE)
         status = allocate(making, item, type, length, &item->pristine);
-    if (status == 0 && buffer->access == ACCESS_READ_WRITE)
-        status = device_buffer_copy(store->device, &item->pristine, &item->buffer, making->error);
-    if (status == 0 && buffer->access == ACCESS_READ)
-        status = sum_item(making, item);
     return template_in_buffer(store->template, item->member, status, making->error);
 }
 
@@ -177,21 +196,23 @@ static int expected_type(const struct making *making, const struct expectation *
     return status;
 }
 
-static int make_expectation(const struct making *making, struct data_item *item)
+static const struct expectation *expectation_of(const struct data_store *store,
+                                                const struct data_item *item)
+{
+    return &store->template->expectations[item->member - store->template->buffer_count];
+}
+
+/* The contents of an expected result that has its memory. */
+static int compute_expectation(const struct making *making, struct data_item *item)
 {
     const struct data_store *store = making->store;
-    const struct expectation *expectation =
-        &store->template->expectations[item->member - store->template->buffer_count];
-    uint64_t length = making->data->buffers[expectation->buffer].length;
+    const struct expectation *expectation = expectation_of(store, item);
     struct helper_run run = {.launch = &expectation->reference,
                              .what = "reference",
                              .data = making->data,
                              .reference = &item->buffer};
-    enum element_type type;
-    int status = expected_type(making, expectation, &type);
-    if (status == 0)
-        status = allocate(making, item, type, length, &item->buffer);
-    if (status == 0 && expectation->kind == EXPECT_REFERENCE)
+    int status = 0;
+    if (expectation->kind == EXPECT_REFERENCE)
         status = device_buffer_poison(store->device, &item->buffer, making->error);
     if (status == 0)
         status = expectation->kind == EXPECT_REFERENCE
@@ -201,6 +222,31 @@ static int make_expectation(const struct making *making, struct data_item *item)
     if (status == 0)
         status = sum_item(making, item);
     return status != 0 ? status : check_reference(making, expectation, item);
+}
+
+static int allocate_expectation(const struct making *making, struct data_item *item)
+{
+    const struct expectation *expectation = expectation_of(making->store, item);
+    enum element_type type;
+    int status = expected_type(making, expectation, &type);
+    return status != 0 ? status
+                       : allocate(making, item, type,
+                                  making->data->buffers[expectation->buffer].length, &item->buffer);
+}
+
+static bool is_buffer(const struct data_store *store, size_t member)
+{
+    return member < store->template->buffer_count;
+}
+
+/* The contents of an item that has its memory. */
+static int fill(const struct making *making, struct data_item *item)
+{
+    int status = is_buffer(making->store, item->member) ? fill_buffer(making, item)
+                                                        : compute_expectation(making, item);
+    item->stale = status != 0;
+    item->intact = 0;
+    return status;
 }
 
 /* --- serving a variant --- */
@@ -213,9 +259,10 @@ static void give(const struct data_store *store, const struct data_item *item,
     if (item->member < buffers) {
         data->buffers[index] = item->buffer;
         data->pristine[index] = item->pristine;
-        data->checksums[index] = item->sums[SUM_ORDERED];
+        data->fingerprints[index] = item->fingerprint;
     } else {
         data->expected[index] = item->buffer;
+        data->expected_fingerprints[index] = item->fingerprint;
         memcpy(data->expected_sums[index], item->sums, sizeof item->sums);
     }
 }
@@ -230,39 +277,97 @@ static int move(const struct making *making, struct data_item *item, size_t plac
                                      &store->items.place_bytes, making->error);
 }
 
-static int make(const struct making *making, size_t member, struct bindings *key)
+/* `*item` becomes a new one. */
+static int make(const struct making *making, size_t member, struct bindings *key,
+                struct data_item **item)
 {
     struct data_store *store = making->store;
-    struct data_item *item = data_items_add(&store->items, member, key);
-    int status = member < store->template->buffer_count ? make_buffer(making, item)
-                                                        : make_expectation(making, item);
-    if (status == 0) {
+    *item = data_items_add(&store->items, member, key);
+    int status = is_buffer(store, member) ? allocate_buffer(making, *item)
+                                          : allocate_expectation(making, *item);
+    if (status == 0)
+        status = fill(making, *item);
+    if (status != 0)
+        data_items_remove(&store->items, *item);
+    return status;
+}
+
+/* Gives the variant one buffer or expected result. */
+static int take(const struct making *making, size_t member, const struct bindings *parameters,
+                size_t place, bool *refilled)
+{
+    struct data_store *store = making->store;
+    struct bindings key = data_items_key(&store->items, member, parameters);
+    struct data_item *item = data_items_find(&store->items, member, &key);
+    bool stale = item != NULL && item->stale;
+    int status = item != NULL ? move(making, item, place) : make(making, member, &key, &item);
+    if (status == 0 && stale)
+        status = fill(making, item);
+    if (status == 0)
         give(store, item, making->data);
-        return 0;
-    }
-    data_items_remove(&store->items, item);
+    *refilled = *refilled || stale;
+    bindings_release(&key);
     return status;
 }
 
 int data_store_take(struct data_store *store, const struct bindings *parameters, size_t place,
-                    struct device_data *data, struct error *error)
+                    struct device_data *data, bool *refilled, struct error *error)
 {
     static const struct bindings none = {0};
     struct making making = {.store = store, .data = data, .error = error};
     int status = 0;
     making.outer = (struct scope){store->fixed, NULL};
     making.scope = (struct scope){parameters != NULL ? parameters : &none, &making.outer};
+    *refilled = false;
     device_data_clear(data);
     data_items_serve(&store->items, parameters);
+    for (size_t i = 0; i < data_items_members(&store->items) && status == 0; i++)
+        if (!data_items_is_scratch(&store->items, i) &&
+            (parameters != NULL || !data_items_is_dependent(&store->items, i)))
+            status = take(&making, i, parameters, place, refilled);
+    return status;
+}
+
+void data_store_draw(struct data_store *store, uint64_t data_set)
+{
+    store->data_set = data_set;
+    for (size_t i = 0; i < store->items.count; i++)
+        store->items.list[i]->stale = true;
+}
+
+void data_store_trust(struct data_store *store)
+{
+    for (size_t i = 0; i < store->items.count; i++)
+        if (store->items.list[i]->used == store->items.time)
+            store->items.list[i]->intact = store->items.time;
+}
+
+/* Marks an item whose contents are not what was made. */
+static int check_item(struct data_store *store, struct data_item *item, struct error *error)
+{
+    const struct making making = {.store = store, .error = error};
+    const struct device_buffer *constant = data_item_constant(&store->items, item);
+    uint64_t fingerprint;
+    if (constant == NULL || item->stale || item->intact == store->items.time)
+        return 0;
+    int status = clear_sums(&making);
+    if (status == 0)
+        status = inspect_fingerprint(store->device, constant, store->sums, error);
+    if (status == 0)
+        status = fetch_sums(&making, &fingerprint, 1);
+    item->stale = status == 0 && fingerprint != item->fingerprint;
+    return status;
+}
+
+int data_store_check(struct data_store *store, const struct bindings *parameters,
+                     struct error *error)
+{
+    int status = 0;
     for (size_t i = 0; i < data_items_members(&store->items) && status == 0; i++) {
-        if (data_items_is_scratch(&store->items, i) ||
-            (parameters == NULL && data_items_is_dependent(&store->items, i)))
-            continue;
         struct bindings key = data_items_key(&store->items, i, parameters);
         struct data_item *item = data_items_find(&store->items, i, &key);
-        status = item != NULL ? move(&making, item, place) : make(&making, i, &key);
-        if (status == 0 && item != NULL)
-            give(store, item, data);
+        if (item != NULL)
+            status = check_item(store, item, error);
         bindings_release(&key);
     }
     return status;
@@ -273,8 +378,8 @@ bool data_store_has(const struct data_store *store, const struct bindings *param
     bool has = true;
     for (size_t i = 0; i < data_items_members(&store->items) && has; i++) {
         struct bindings key = data_items_key(&store->items, i, parameters);
-        has = data_items_is_scratch(&store->items, i) ||
-              data_items_find(&store->items, i, &key) != NULL;
+        const struct data_item *item = data_items_find(&store->items, i, &key);
+        has = data_items_is_scratch(&store->items, i) || (item != NULL && !item->stale);
         bindings_release(&key);
     }
     return has;
@@ -292,7 +397,7 @@ int data_store_init(struct data_store *store, struct device_context *device,
                                  .helpers = helpers,
                                  .limit_bytes = UINT64_MAX};
     data_items_init(&store->items, device, template);
-    return CUDA(device, cuMemAlloc, &store->sums, SUMS * sizeof(uint64_t));
+    return CUDA(device, cuMemAlloc, &store->sums, (SUMS + 1) * sizeof(uint64_t));
 }
 
 void data_store_release(struct data_store *store)

@@ -25,7 +25,7 @@
     X(border)                                                                                      \
     X(compare)                                                                                     \
     X(checksum)                                                                                    \
-    X(checksum_ordered)                                                                            \
+    X(fingerprint)                                                                                 \
     X(check_guards)
 
 enum support_kernel {

@@ -9,16 +9,19 @@ void device_data_init(struct device_data *data, const struct template *template)
     data->template = template;
     data->buffers = alloc_zeroed(template->buffer_count, sizeof *data->buffers);
     data->pristine = alloc_zeroed(template->buffer_count, sizeof *data->pristine);
-    data->checksums = alloc_zeroed(template->buffer_count, sizeof *data->checksums);
+    data->fingerprints = alloc_zeroed(template->buffer_count, sizeof *data->fingerprints);
     data->expected = alloc_zeroed(template->expectation_count, sizeof *data->expected);
     data->expected_sums = alloc_zeroed(template->expectation_count, sizeof *data->expected_sums);
+    data->expected_fingerprints =
+        alloc_zeroed(template->expectation_count, sizeof *data->expected_fingerprints);
 }
 
 void device_data_release(struct device_data *data)
 {
     free(data->buffers);
     free(data->pristine);
-    free(data->checksums);
+    free(data->fingerprints);
+    free(data->expected_fingerprints);
     free(data->expected);
     free(data->expected_sums);
     *data = (struct device_data){0};

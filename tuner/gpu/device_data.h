@@ -18,9 +18,11 @@ struct device_data {
     const struct template *template;
     struct device_buffer *buffers;  /* one per template->buffers[i]; none for scratch */
     struct device_buffer *pristine; /* initial contents of read_write buffers */
-    uint64_t *checksums;            /* of read buffers, which must not change */
     struct device_buffer *expected; /* one per template->expectations[i] */
     uint64_t (*expected_sums)[SUMS];
+    /* inspect_fingerprint() of what no variant may change: of read buffers and of pristine ones */
+    uint64_t *fingerprints;
+    uint64_t *expected_fingerprints;
 };
 
 /* Makes it empty; its addresses then stay the same, because launches' arguments point into it. */

@@ -315,19 +315,11 @@ extern "C" __global__ void autotune_compare(const void *out, int type, const voi
     }
 }
 
-/* Hashes an element and its index. Whichever one element changes, a sum of these changes. */
-__device__ static u64 hash_at(u64 bits, u64 i)
-{
-    return mix(bits + i * 0xd1342543de82ef95ull);
-}
-
 /*
- * Adds four checksums of a buffer to `sums`. Addition commutes, so the order of threads does not
- * matter.
- *   sums[0]: hash of each element and its index; detects any change
- *   sums[1]: hash of each element; the same for the same elements in any order
- *   sums[2]: number of poisoned elements
- *   sums[3]: hash of the indices of poisoned elements
+ * Adds three checksums of a buffer's elements to `sums`. Addition commutes, so the order of threads does not matter.
+ *   sums[0]: hash of each element; the same for the same elements in any order
+ *   sums[1]: number of poisoned elements
+ *   sums[2]: hash of the indices of poisoned elements
  */
 extern "C" __global__ void autotune_checksum(const void *buffer, int bytes, u64 count, int poison,
                                              u64 *sums)
@@ -335,31 +327,41 @@ extern "C" __global__ void autotune_checksum(const void *buffer, int bytes, u64 
     u64 pattern = 0x0101010101010101ull * (u64)poison;
     if (bytes < 8)
         pattern &= (1ull << 8 * bytes) - 1;
-    u64 ordered = 0, unordered = 0, poisoned = 0, places = 0;
+    u64 unordered = 0, poisoned = 0, places = 0;
     GRID_STRIDE(i, count)
     {
         u64 bits = element_bits(buffer, i, bytes);
         unordered += mix(bits);
-        ordered += hash_at(bits, i);
         poisoned += bits == pattern;
         places += bits == pattern ? mix(i) : 0;
     }
-    add_by_warp(&sums[0], ordered);
-    add_by_warp(&sums[1], unordered);
-    add_by_warp(&sums[2], poisoned);
-    add_by_warp(&sums[3], places);
+    add_by_warp(&sums[0], unordered);
+    add_by_warp(&sums[1], poisoned);
+    add_by_warp(&sums[2], places);
 }
 
-/* Adds the first of these checksums alone, which is less to compute. */
-extern "C" __global__ void autotune_checksum_ordered(const void *buffer, int bytes, u64 count,
-                                                     u64 *sum)
+/* Hashes 8 bytes and their index. Whichever one byte changes, a sum of these changes. */
+__device__ static u64 hash_at(u64 bits, u64 i)
 {
-    u64 ordered = 0;
-    GRID_STRIDE(i, count)
+    return mix(bits + i * 0xd1342543de82ef95ull);
+}
+
+/* Adds the checksum of `bytes` bytes, whatever they are, to *sum. `data` is aligned to 16 bytes. */
+extern "C" __global__ void autotune_fingerprint(const void *data, u64 bytes, u64 *sum)
+{
+    const uint4 *quads = (const uint4 *)data;
+    u64 hash = 0;
+    GRID_STRIDE(i, bytes / 16)
     {
-        ordered += hash_at(element_bits(buffer, i, bytes), i);
+        uint4 quad = quads[i];
+        hash += hash_at((u64)quad.y << 32 | quad.x, 2 * i) + hash_at((u64)quad.w << 32 | quad.z, 2 * i + 1);
     }
-    add_by_warp(sum, ordered);
+    GRID_STRIDE(i, bytes % 16)
+    {
+        u64 place = bytes / 16 * 16 + i;
+        hash += hash_at(((const u8 *)data)[place], place);
+    }
+    add_by_warp(sum, hash);
 }
 
 /* Counts the bytes of each of `count` guards that are not `pattern`, with one block per guard. */

@@ -59,7 +59,10 @@ static int make_data(struct device_problem *problem, const struct problem_reques
     if (status == 0)
         status = data_store_init(&problem->store, device, template, &problem->fixed,
                                  &problem->helpers, error);
-    return status != 0 ? status : data_store_take(&problem->store, NULL, 0, &problem->data, error);
+    bool refilled;
+    return status != 0
+               ? status
+               : data_store_take(&problem->store, NULL, 0, &problem->data, &refilled, error);
 }
 
 /* Once the files are read: what is measured is recorded as measured with the data that the coordinator
@@ -136,9 +139,4 @@ void device_problem_close(struct device_problem *problem)
     bindings_release(&problem->fixed);
     template_release(&problem->template);
     *problem = (struct device_problem){0};
-}
-
-int device_problem_restore(struct device_problem *problem, struct error *error)
-{
-    return device_data_restore(&problem->data, problem->device, error);
 }

@@ -50,8 +50,4 @@ int device_problem_open(struct device_problem *problem, struct device_context *d
                         const struct problem_request *request, struct error *error);
 void device_problem_close(struct device_problem *problem);
 
-/* Queues the copies that restore read_write buffers, except those that depend on a parameter, to
- * their initial contents. */
-int device_problem_restore(struct device_problem *problem, struct error *error);
-
 #endif

@@ -41,7 +41,7 @@ static int do_load(struct device_session *session, const json_t *request, struct
     int status =
         bindings_from_json(&variant->parameters, json_object_get(request, "parameters"), error);
     if (status == 0)
-        status = trial_prepare(session, variant, 0, answer, error);
+        status = trial_prepare(session, variant, 0, false, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = trial_load(session, variant, path, answer, error);
     if ((status != 0 || answer->outcome != OUTCOME_MEASURED) && !answer->lost)
@@ -87,6 +87,32 @@ static int list_differences(struct device_session *session, const json_t *reques
     return 0;
 }
 
+/* Whether variants do not share the blame: everything is found intact before this one runs, and is
+ * checked after it. */
+static bool is_careful(const json_t *request)
+{
+    return json_is_true(json_object_get(request, "careful"));
+}
+
+/* Several variants use the same buffers. Unless they are checked carefully, any may have done this. */
+static void note_damage(const struct device_session *session, const json_t *request,
+                        struct answer *answer)
+{
+    if (!session->damaged)
+        return;
+    answer->lost = true;
+    answer->doubtful = !is_careful(request);
+}
+
+/* Switches to the random numbers that the request wants. */
+static void draw_data(struct device_session *session, const json_t *request)
+{
+    const json_t *data_set = json_object_get(request, "data_set");
+    uint64_t wanted = (uint64_t)json_integer_value(data_set);
+    if (data_set != NULL && wanted != session->problem.store.data_set)
+        data_store_draw(&session->problem.store, wanted);
+}
+
 static int do_verify(struct device_session *session, const json_t *request, struct answer *answer,
                      struct error *error)
 {
@@ -95,17 +121,18 @@ static int do_verify(struct device_session *session, const json_t *request, stru
     int64_t start = clock_ns();
     int status = need_variant(session, request, &variant, error);
     if (status == 0)
-        status = trial_prepare(session, variant, 0, answer, error);
+        draw_data(session, request);
+    if (status == 0)
+        status = trial_prepare(session, variant, 0, is_careful(request), answer, error);
     for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
          i++)
-        status = trial_verify(session, variant, VERIFY_RUN, NULL, answer, error);
+        status = trial_verify(session, variant, NULL, i + 1 >= runs, NULL, answer, error);
     if (status == 0)
         status = list_differences(session, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         answer->reply = json_pack("{s:s, s:[I]}", "event", "verified", "took_ns",
                                   (json_int_t)(clock_ns() - start));
-    if (session->damaged)
-        answer->lost = true; /* other loaded variants use the same buffers */
+    note_damage(session, request, answer);
     return status;
 }
 
@@ -127,7 +154,8 @@ static int prepare_copy(struct device_session *session, const json_t *request,
     if (number < 0)
         return error_set(error, ERROR_WORKER, "'copy' is negative");
     size_t copy = (size_t)number;
-    int status = trial_prepare(session, variant, place_of(session, request, copy), answer, error);
+    int status = trial_prepare(session, variant, place_of(session, request, copy),
+                               is_careful(request), answer, error);
     if (status != 0 || answer->outcome != OUTCOME_MEASURED)
         return status;
     return answer_driver_error(answer, session,
@@ -139,11 +167,15 @@ static int do_measure(struct device_session *session, const json_t *request, str
                       struct error *error)
 {
     struct device_variant *variant;
+    bool batched;
     int status = need_variant(session, request, &variant, error);
     if (status == 0)
         status = prepare_copy(session, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = trial_measure(session, request, variant, &answer->reply, answer, error);
+        status = trial_measure(session, request, variant, &answer->reply, &batched, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED && is_careful(request))
+        status = trial_check(session, variant, batched, true, answer, error);
+    note_damage(session, request, answer);
     if (answer->reply != NULL) {
         json_object_set_new(answer->reply, "event", json_string("measured"));
         json_object_set_new(answer->reply, "late_samples",

@@ -33,6 +33,7 @@ struct device_session {
     bool open;
     bool damaged;         /* a variant wrote out of bounds: the problem must be opened again */
     json_t *open_request; /* of the open problem */
+    uint64_t random;      /* decides which run of a batch is checked */
     struct device_variant *variants;
     size_t variant_count;
     struct ahead ahead;

@@ -52,18 +52,30 @@ int device_symbols_fill(struct symbol_buffers buffers, CUmodule module, struct e
     return 0;
 }
 
-int device_symbols_push(const struct device_code *code, struct symbol_buffers buffers, bool outputs,
-                        struct error *error)
+/* The variables of read buffers, or those of all others. */
+static int push(const struct device_code *code, struct symbol_buffers buffers, bool read,
+                struct error *error)
 {
     int status = 0;
     for (size_t i = 0; i < buffers.template->buffer_count && status == 0; i++) {
-        enum buffer_access access = buffers.template->buffers[i].access;
+        bool wanted = (buffers.template->buffers[i].access == ACCESS_READ) == read;
         const struct device_buffer *own = &buffers.buffers[i];
-        bool wanted = access == ACCESS_READ_WRITE || (outputs && access == ACCESS_WRITE);
         if (code->symbols[i] != 0 && wanted)
             status = copy(buffers, code->symbols[i], own->data, own->bytes, error);
     }
     return status;
+}
+
+int device_symbols_renew(const struct device_code *code, struct symbol_buffers buffers,
+                         struct error *error)
+{
+    return push(code, buffers, true, error);
+}
+
+int device_symbols_push(const struct device_code *code, struct symbol_buffers buffers,
+                        struct error *error)
+{
+    return push(code, buffers, false, error);
 }
 
 int device_symbols_pull(const struct device_code *code, struct symbol_buffers buffers,

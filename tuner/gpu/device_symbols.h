@@ -28,9 +28,12 @@ int device_symbols_resolve(struct device_code *code, struct symbol_buffers buffe
  * defaults, on which a length may depend. Buffers that it lacks are left out. */
 int device_symbols_fill(struct symbol_buffers buffers, CUmodule module, struct error *error);
 
-/* Queues the copies to read_write variables and, with `outputs`, to write variables; from all
- * variables. */
-int device_symbols_push(const struct device_code *code, struct symbol_buffers buffers, bool outputs,
+/* Queues the copies to read variables, whose buffers have new contents. */
+int device_symbols_renew(const struct device_code *code, struct symbol_buffers buffers,
+                         struct error *error);
+
+/* Queues the copies to read_write and write variables; from all variables. */
+int device_symbols_push(const struct device_code *code, struct symbol_buffers buffers,
                         struct error *error);
 int device_symbols_pull(const struct device_code *code, struct symbol_buffers buffers,
                         struct error *error);

@@ -17,13 +17,6 @@ static struct symbol_buffers symbols_of(const struct device_variant *variant,
     return (struct symbol_buffers){problem->device, &problem->template, variant->data.buffers};
 }
 
-int device_variant_push(const struct device_variant *variant, struct device_problem *problem,
-                        bool outputs, struct error *error)
-{
-    return device_symbols_push(&variant->copies[variant->copy], symbols_of(variant, problem),
-                               outputs, error);
-}
-
 int device_variant_pull(const struct device_variant *variant, struct device_problem *problem,
                         struct error *error)
 {
@@ -31,11 +24,39 @@ int device_variant_pull(const struct device_variant *variant, struct device_prob
                                error);
 }
 
-int device_variant_restore(const struct device_variant *variant, struct device_problem *problem,
-                           struct error *error)
+static int poison_work(const struct device_variant *variant, struct device_problem *problem,
+                       struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
+        if (buffer_is_work(&problem->template.buffers[i]))
+            status = device_buffer_poison(problem->device, &variant->scratch[i], error);
+    return status;
+}
+
+int device_variant_reset(const struct device_variant *variant, struct device_problem *problem,
+                         struct error *error)
 {
     int status = device_data_restore(&variant->data, problem->device, error);
-    return status != 0 ? status : device_variant_push(variant, problem, false, error);
+    if (status == 0)
+        status = device_data_poison(&variant->data, problem->device, error);
+    if (status == 0)
+        status = poison_work(variant, problem, error);
+    if (status == 0)
+        status = device_symbols_push(&variant->copies[variant->copy], symbols_of(variant, problem),
+                                     error);
+    return status;
+}
+
+size_t device_variant_reset_calls(const struct device_problem *problem)
+{
+    size_t calls = 0;
+    for (size_t i = 0; i < problem->template.buffer_count; i++) {
+        const struct buffer *buffer = &problem->template.buffers[i];
+        calls += buffer->access != ACCESS_READ;
+        calls += buffer->symbol != NULL;
+    }
+    return calls;
 }
 
 /* --- loading a variant --- */
@@ -136,14 +157,15 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
 {
     size_t count = problem->template.buffer_count;
     CUdeviceptr *before = alloc_zeroed(count, sizeof *before);
+    bool refilled;
     *moved = false;
     if (variant->data.template == NULL)
         device_data_init(&variant->data, &problem->template);
     for (size_t i = 0; i < count; i++)
         before[i] = variant->data.buffers[i].data;
     problem->device->last = CUDA_SUCCESS;
-    int status =
-        data_store_take(&problem->store, &variant->parameters, place, &variant->data, error);
+    int status = data_store_take(&problem->store, &variant->parameters, place, &variant->data,
+                                 &refilled, error);
     for (size_t i = 0; i < count && status == 0; i++)
         *moved = *moved || before[i] != variant->data.buffers[i].data;
     free(before);
@@ -151,6 +173,9 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
         return out_of_memory(variant, problem, error);
     if (status == 0)
         status = move_scratch(variant, problem, place, moved, error);
+    for (size_t i = 0; i < variant->copy_count && status == 0 && refilled; i++)
+        if (variant->copies[i].symbols != NULL)
+            status = device_symbols_renew(&variant->copies[i], symbols_of(variant, problem), error);
     return status == 0 && *moved ? make_arguments(variant, problem, error) : status;
 }
 

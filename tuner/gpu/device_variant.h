@@ -33,8 +33,9 @@ struct device_variant {
 /*
  * Gives the variant its data, makes whatever is missing (data_store.h), and moves all buffers to
  * `place`; 0 is where they were made. Call it before loading the variant and before each use,
- * because other variants may have taken its memory. `*moved` says whether a buffer has moved.
- * Returns what data_store_take() does; if memory is short, the message names the parameters.
+ * because other variants may have taken its memory. `*moved` says whether a buffer has moved. A
+ * variant that is loaded gets contents that were made again in its variables, too. Returns what
+ * data_store_take() does; if memory is short, the message names the parameters.
  */
 int device_variant_prepare(struct device_variant *variant, struct device_problem *problem,
                            size_t place, bool *moved, struct error *error);
@@ -61,10 +62,8 @@ void device_variant_unload(struct device_variant *variant, struct device_problem
 int device_variant_choose_copy(struct device_variant *variant, struct device_problem *problem,
                                size_t number, struct error *error);
 
-/* Queues the copies from the problem's buffers to the variables of the current copy of the code,
- * and from all variables back; see device_symbols.h. */
-int device_variant_push(const struct device_variant *variant, struct device_problem *problem,
-                        bool outputs, struct error *error);
+/* Queues the copies from the variables of the current copy of the code to the problem's buffers; see
+ * device_symbols.h. */
 int device_variant_pull(const struct device_variant *variant, struct device_problem *problem,
                         struct error *error);
 
@@ -73,9 +72,15 @@ int device_variant_pull(const struct device_variant *variant, struct device_prob
 int device_variant_run(const struct device_variant *variant, struct device_problem *problem,
                        struct error *error);
 
-/* Queues the copies that restore read_write buffers to their initial contents, with those that are
- * variables of the current copy of the code; needed before each run. */
-int device_variant_restore(const struct device_variant *variant, struct device_problem *problem,
-                           struct error *error);
+/*
+ * Queues what must precede every run, timed or not: restores read_write buffers to their initial
+ * contents, poisons outputs, so that no run finds an earlier one's results there, and poisons the
+ * scratch buffers that are work space.
+ */
+int device_variant_reset(const struct device_variant *variant, struct device_problem *problem,
+                         struct error *error);
+
+/* About how many driver calls that makes. */
+size_t device_variant_reset_calls(const struct device_problem *problem);
 
 #endif

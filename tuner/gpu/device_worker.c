@@ -1,5 +1,6 @@
 #include "gpu/device_worker.h"
 
+#include "base/clock.h"
 #include "gpu/device_requests.h"
 
 #include <stdlib.h>
@@ -106,7 +107,7 @@ static void limit_connections(void)
 
 int device_worker_run(struct channel *channel, const char *which, struct error *error)
 {
-    struct device_session session = {.channel = channel};
+    struct device_session session = {.channel = channel, .random = (uint64_t)clock_ns() | 1};
     bool lists = strcmp(which, "-1") == 0;
     limit_connections();
     if (is_uuid(which))

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { EXPECTATION_SLOTS = SUMS, BUFFER_SLOTS = SUMS + 1, VERIFIER_SLOTS = SUMS + 1 };
+enum { EXPECTATION_SLOTS = SUMS + 1, BUFFER_SLOTS = FOUND_OF_BUFFER, VERIFIER_SLOTS = SUMS + 1 };
 
 /* --- slots --- */
 
@@ -135,30 +135,47 @@ static int queue_guards(struct device_problem *problem, const struct device_vari
     return status;
 }
 
-static int queue_inputs(struct device_problem *problem, const struct device_variant *variant,
-                        struct error *error)
-{
-    int status = 0;
-    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
-        if (problem->template.buffers[i].access == ACCESS_READ)
-            status =
-                inspect_order(problem->device, &variant->data.buffers[i],
-                              slot_pointer(problem, buffer_slot(problem, i) + SUM_ORDERED), error);
-    return status;
-}
-
 int findings_queue(struct device_problem *problem, const struct device_variant *variant,
-                   bool inputs, struct error *error)
+                   struct error *error)
 {
     int status = findings_clear(problem, error);
     if (status == 0)
         status = device_variant_pull(variant, problem, error);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
         status = queue_expectation(problem, variant, i, error);
-    if (status == 0)
-        status = queue_guards(problem, variant, error);
-    if (status == 0 && inputs)
-        status = queue_inputs(problem, variant, error);
+    return status != 0 ? status : queue_guards(problem, variant, error);
+}
+
+/* Of a read buffer itself, of the initial contents of a read_write one, and of their copies. */
+static int queue_buffer(struct device_problem *problem, const struct device_variant *variant,
+                        const struct batches *batches, size_t index, struct error *error)
+{
+    enum buffer_access access = problem->template.buffers[index].access;
+    const struct device_buffer *constant =
+        access == ACCESS_READ ? &variant->data.buffers[index] : &variant->data.pristine[index];
+    const struct device_buffer *copies =
+        batches != NULL ? batches_constant(batches, index, NULL) : NULL;
+    size_t slot = buffer_slot(problem, index);
+    int status = 0;
+    if (constant->base != 0)
+        status = inspect_fingerprint(problem->device, constant,
+                                     slot_pointer(problem, slot + FOUND_CONSTANT), error);
+    if (status == 0 && copies != NULL)
+        status = inspect_fingerprint(problem->device, copies,
+                                     slot_pointer(problem, slot + FOUND_COPIES), error);
+    return status;
+}
+
+int findings_queue_constants(struct device_problem *problem, const struct device_variant *variant,
+                             const struct batches *batches, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
+        status = queue_buffer(problem, variant, batches, i, error);
+    for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
+        status =
+            inspect_fingerprint(problem->device, &variant->data.expected[i],
+                                slot_pointer(problem, expectation_slot(i) + FOUND_EXPECTED), error);
     return status;
 }
 

@@ -11,14 +11,13 @@ int inspect_sums(struct device_context *device, const struct device_buffer *buff
     return device_launch_support(device, SUPPORT_checksum, count, arguments, error);
 }
 
-int inspect_order(struct device_context *device, const struct device_buffer *buffer,
-                  CUdeviceptr sum, struct error *error)
+int inspect_fingerprint(struct device_context *device, const struct device_buffer *buffer,
+                        CUdeviceptr sum, struct error *error)
 {
     CUdeviceptr data = buffer->data;
-    int bytes = (int)element_bytes(buffer->type);
-    unsigned long long count = buffer->length;
-    void *arguments[] = {&data, &bytes, &count, &sum};
-    return device_launch_support(device, SUPPORT_checksum_ordered, count, arguments, error);
+    unsigned long long bytes = buffer->bytes;
+    void *arguments[] = {&data, &bytes, &sum};
+    return device_launch_support(device, SUPPORT_fingerprint, (bytes + 15) / 16, arguments, error);
 }
 
 /* Must match device_kernels.cu. */

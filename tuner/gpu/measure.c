@@ -49,12 +49,12 @@ struct subject {
     const struct batch *batch;
 };
 
-static int queue_restore(const struct subject *subject, struct error *error)
+static int queue_reset(const struct subject *subject, struct error *error)
 {
     if (subject->batch != NULL)
-        return batches_restore(subject->batches, error);
+        return batch_reset(subject->batches, subject->batch, subject->variant, error);
     return subject->variant != NULL
-               ? device_variant_restore(subject->variant, subject->problem, error)
+               ? device_variant_reset(subject->variant, subject->problem, error)
                : 0;
 }
 
@@ -89,7 +89,7 @@ static int queue_timed(struct measure *measure, const struct subject *subject, s
 static int queue_sample(struct measure *measure, const struct subject *subject, size_t index,
                         bool *late, struct error *error)
 {
-    int status = queue_restore(subject, error);
+    int status = queue_reset(subject, error);
     if (status == 0)
         status = measure_flush(subject->problem, error);
     return status != 0 ? status : queue_timed(measure, subject, index, late, error);
@@ -101,13 +101,10 @@ static size_t sample_calls(const struct subject *subject)
     enum { OWN = 4 };
     const struct device_problem *problem = subject->problem;
     if (subject->batch != NULL)
-        return OWN + BATCH_RUNS + batches_restore_calls(subject->batches);
-    size_t calls = OWN + (subject->variant != NULL ? subject->variant->launch_plan.step_count : 1);
-    for (size_t i = 0; i < problem->template.buffer_count; i++)
-        calls += problem->template.buffers[i].access == ACCESS_READ_WRITE
-                     ? 2
-                     : 0; /* its variable, too */
-    return calls;
+        return OWN + BATCH_RUNS + batch_reset_calls(subject->batches);
+    if (subject->variant == NULL)
+        return OWN + 1;
+    return OWN + subject->variant->launch_plan.step_count + device_variant_reset_calls(problem);
 }
 
 /* Appends the times, divided by `runs`, of the samples that were not late. */
@@ -196,11 +193,11 @@ int measure_samples(struct measure *measure, struct device_problem *problem,
 }
 
 int measure_batches(struct measure *measure, const struct batches *batches,
-                    const struct batch *batch, size_t count, double *samples_ns,
-                    struct error *error)
+                    const struct batch *batch, const struct device_variant *variant, size_t count,
+                    double *samples_ns, struct error *error)
 {
     const struct subject subject = {
-        .problem = batches->problem, .batches = batches, .batch = batch};
+        .problem = batches->problem, .variant = variant, .batches = batches, .batch = batch};
     return take_samples(measure, &subject, count, samples_ns, error);
 }
 

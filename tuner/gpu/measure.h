@@ -5,7 +5,8 @@
  * To keep that latency out, the host must queue everything up to a sample's end event before the
  * GPU reaches its begin event. The work in front of the begin event gives the host that time:
  *
- * - copies that restore read_write buffers;
+ * - device_variant_reset(): read_write buffers are restored, outputs and work space poisoned. What that
+ *   leaves in the L2 is gone after the flush;
  * - for a cold cache, a read of twice the size of the L2, which leaves it full of clean lines that
  *   are not the kernel's (a memset would leave dirty lines, and their write-back would slow the
  *   kernel; tests/bench/flush.c measures both);
@@ -73,11 +74,11 @@ int measure_samples(struct measure *measure, struct device_problem *problem,
                     struct error *error);
 
 /*
- * The same with batches: each sample is the time of a batch divided by its number of runs. The L2
+ * The same with batches of `variant` (NULL: of an empty kernel): each sample is the time of a batch divided by its number of runs. The L2
  * is flushed once before each batch, which is enough (see batch.h).
  */
 int measure_batches(struct measure *measure, const struct batches *batches,
-                    const struct batch *batch, size_t count, double *samples_ns,
-                    struct error *error);
+                    const struct batch *batch, const struct device_variant *variant, size_t count,
+                    double *samples_ns, struct error *error);
 
 #endif

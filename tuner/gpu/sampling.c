@@ -13,7 +13,7 @@ static int measure_empty_batch(struct sampling *sampling, struct device_problem 
         return 0;
     int status = batch_prepare(&sampling->batches, problem, NULL, &batch, &ready, error);
     if (status == 0 && ready) {
-        status = measure_batches(&sampling->measure, &sampling->batches, batch, EMPTY_SAMPLES,
+        status = measure_batches(&sampling->measure, &sampling->batches, batch, NULL, EMPTY_SAMPLES,
                                  empty_ns, error);
         if (status == 0)
             sampling->empty_batch_ns = statistics_median(empty_ns, EMPTY_SAMPLES);
@@ -36,7 +36,7 @@ static int take_batches(struct sampling *sampling, struct device_problem *proble
         return status;
     samples->count = count;
     samples->runs = BATCH_RUNS;
-    return measure_batches(&sampling->measure, &sampling->batches, variant->batch, count,
+    return measure_batches(&sampling->measure, &sampling->batches, variant->batch, variant, count,
                            samples->ns, error);
 }
 
@@ -62,9 +62,9 @@ static int take_single(struct sampling *sampling, struct device_problem *problem
 }
 
 int sampling_take(struct sampling *sampling, struct device_problem *problem, const json_t *request,
-                  struct device_variant *variant, struct samples *samples, struct error *error)
+                  struct device_variant *variant, size_t count, struct samples *samples,
+                  struct error *error)
 {
-    size_t count = (size_t)json_integer_value(json_object_get(request, "samples"));
     double enough_ns = json_number_value(json_object_get(request, "enough_ns"));
     double short_ns = json_number_value(json_object_get(request, "short_ns"));
     int status = 0;

@@ -29,10 +29,11 @@ struct samples {
     double single_ns; /* median of single samples; 0: none were taken */
 };
 
-/* Takes the samples that `samples`, `batched`, `enough_ns` and `short_ns` of the request ask for
- * (FORMATS.md). Returns 0, or the error of measuring. */
+/* Takes `count` samples, as `batched`, `enough_ns` and `short_ns` of the request say (FORMATS.md).
+ * Returns 0, or the error of measuring. */
 int sampling_take(struct sampling *sampling, struct device_problem *problem, const json_t *request,
-                  struct device_variant *variant, struct samples *samples, struct error *error);
+                  struct device_variant *variant, size_t count, struct samples *samples,
+                  struct error *error);
 
 /* The times as an array; the samples as an object with the keys of FORMATS.md. Both are new. */
 json_t *times_to_json(const double *times_ns, size_t count);

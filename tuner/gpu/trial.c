@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/statistics.h"
 #include "compile/cubin_cache.h"
 
 #include <stdlib.h>
@@ -39,14 +40,17 @@ static int tell(struct device_session *session, const char *event, struct error 
 }
 
 int trial_prepare(struct device_session *session, struct device_variant *variant, size_t place,
-                  struct answer *answer, struct error *error)
+                  bool checks, struct answer *answer, struct error *error)
 {
+    struct data_store *store = &session->problem.store;
     bool moved = false;
-    bool make = !data_store_has(&session->problem.store, &variant->parameters);
-    int told = make ? tell(session, "preparing", error) : 0;
+    int status = checks ? data_store_check(store, &variant->parameters, error) : 0;
+    bool make = !data_store_has(store, &variant->parameters);
+    int told = make && status == 0 ? tell(session, "preparing", error) : 0;
     if (told != 0)
         return told;
-    int status = device_variant_prepare(variant, &session->problem, place, &moved, error);
+    if (status == 0)
+        status = device_variant_prepare(variant, &session->problem, place, &moved, error);
     if (status == 0 && make)
         status = device_synchronise(&session->device, error);
     if (moved && variant->batch != NULL) { /* its graphs have the old addresses */
@@ -77,24 +81,59 @@ int trial_load(struct device_session *session, struct device_variant *variant, c
     return 0;
 }
 
-int trial_verify(struct device_session *session, struct device_variant *variant,
-                 enum verification how, const struct meanwhile *meanwhile, struct answer *answer,
-                 struct error *error)
+/* What a verification found becomes the variant's outcome. */
+static int conclude(struct device_session *session, const struct verify *verify, int status,
+                    struct answer *answer, struct error *error)
 {
-    char reason[VERIFY_REASON_BYTES] = "";
-    enum finding finding = FINDING_RIGHT;
-    struct measure *measure = how == VERIFY_TIMED_RUN ? &session->sampling.measure : NULL;
-    int status =
-        how == VERIFY_AGAIN
-            ? verify_again(&session->problem, variant, &finding, reason, error)
-            : verify_run(&session->problem, variant, measure, meanwhile, &finding, reason, error);
     status = answer_driver_error(answer, session, status, OUTCOME_LAUNCH_ERROR);
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED && finding != FINDING_RIGHT) {
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED && verify->finding != FINDING_RIGHT) {
         answer->outcome = OUTCOME_WRONG_RESULT;
-        session->damaged = finding == FINDING_DAMAGE;
-        (void)error_set(error, ERROR_OK, "%s", reason);
+        session->damaged = verify->finding == FINDING_DAMAGE;
+        (void)error_set(error, ERROR_OK, "%s", verify->reason);
     }
     return status;
+}
+
+static struct verify begin_verify(struct device_session *session, struct device_variant *variant,
+                                  const struct meanwhile *meanwhile)
+{
+    return (struct verify){.problem = &session->problem,
+                           .variant = variant,
+                           .batches = &session->sampling.batches,
+                           .meanwhile = meanwhile};
+}
+
+int trial_verify(struct device_session *session, struct device_variant *variant,
+                 struct measure *measure, bool everything, const struct meanwhile *meanwhile,
+                 struct answer *answer, struct error *error)
+{
+    struct verify verify = begin_verify(session, variant, meanwhile);
+    int status = verify_run(&verify, measure, everything, error);
+    return conclude(session, &verify, status, answer, error);
+}
+
+/* Two consecutive runs of the last batch: a variant may be wrong in every other one. The last run comes
+ * first, since its results are in the buffers where the others are shown. */
+static int verify_batch(struct device_session *session, struct verify *verify, bool everything,
+                        struct error *error)
+{
+    size_t first = (size_t)((statistics_random(&session->random) >> 8) % (BATCH_RUNS - 1));
+    int status = 0;
+    for (size_t back = 0; back < 2 && status == 0 && verify->finding == FINDING_RIGHT; back++) {
+        status = batch_show(&session->sampling.batches, verify->variant, first + 1 - back, error);
+        if (status == 0)
+            status = verify_last(verify, everything && back == 1, error);
+    }
+    return status;
+}
+
+int trial_check(struct device_session *session, struct device_variant *variant, bool batched,
+                bool everything, struct answer *answer, struct error *error)
+{
+    struct verify verify = begin_verify(session, variant, NULL);
+    int status = batched ? verify_batch(session, &verify, everything, error)
+                         : verify_last(&verify, everything, error);
+    return conclude(session, &verify, status, answer, error);
 }
 
 static void read_ahead(void *user)
@@ -103,22 +142,59 @@ static void read_ahead(void *user)
     ahead_read(&session->ahead, session->channel);
 }
 
-int trial_measure(struct device_session *session, const json_t *request,
-                  struct device_variant *variant, json_t **reply, struct answer *answer,
-                  struct error *error)
+/* Takes `count` more samples. */
+static int take_part(struct device_session *session, const json_t *request,
+                     struct device_variant *variant, size_t count, struct samples *samples,
+                     struct error *error)
 {
-    json_int_t count = json_integer_value(json_object_get(request, "samples"));
-    if (count < 1 || count > SAMPLE_LIMIT)
-        return error_set(error, ERROR_WORKER, "'samples' must be from 1 to 100000");
-    struct samples samples = {.ns = alloc_zeroed((size_t)count, sizeof(double))};
+    struct samples part = {.ns = samples->ns + samples->count};
     const struct meanwhile meanwhile = {read_ahead, session};
-    int64_t start = clock_ns();
     session->sampling.measure.meanwhile = &meanwhile;
     int status =
-        sampling_take(&session->sampling, &session->problem, request, variant, &samples, error);
+        sampling_take(&session->sampling, &session->problem, request, variant, count, &part, error);
     session->sampling.measure.meanwhile = NULL;
+    samples->count += part.count;
+    samples->runs = part.runs;
+    samples->single_ns = part.single_ns;
+    return status;
+}
+
+/* All samples, in parts: up to the first that is checked, the second, and the rest. */
+static int take_samples(struct device_session *session, const json_t *request,
+                        struct device_variant *variant, size_t count, size_t check_after,
+                        struct samples *samples, struct answer *answer, struct error *error)
+{
+    const size_t checked = check_after > 0 ? 2 : 0;
+    const size_t parts[] = {check_after, checked / 2, count - check_after - checked / 2};
+    int status = 0;
+    for (size_t i = 0; i < 3 && status == 0 && answer->outcome == OUTCOME_MEASURED; i++) {
+        if (parts[i] == 0)
+            continue;
+        status = answer_driver_error(answer, session,
+                                     take_part(session, request, variant, parts[i], samples, error),
+                                     OUTCOME_LAUNCH_ERROR);
+        if (status == 0 && answer->outcome == OUTCOME_MEASURED && i < checked)
+            status = trial_check(session, variant, samples->runs > 1, false, answer, error);
+    }
+    return status;
+}
+
+int trial_measure(struct device_session *session, const json_t *request,
+                  struct device_variant *variant, json_t **reply, bool *batched,
+                  struct answer *answer, struct error *error)
+{
+    json_int_t count = json_integer_value(json_object_get(request, "samples"));
+    json_int_t check_after = json_integer_value(json_object_get(request, "check_after"));
+    if (count < 1 || count > SAMPLE_LIMIT)
+        return error_set(error, ERROR_WORKER, "'samples' must be from 1 to 100000");
+    if (check_after < 0 || check_after >= count)
+        return error_set(error, ERROR_WORKER, "'check_after' must be less than 'samples'");
+    struct samples samples = {.ns = alloc_zeroed((size_t)count, sizeof(double))};
+    int64_t start = clock_ns();
+    int status = take_samples(session, request, variant, (size_t)count, (size_t)check_after,
+                              &samples, answer, error);
     gpu_monitor_read(&session->monitor, start);
-    status = answer_driver_error(answer, session, status, OUTCOME_LAUNCH_ERROR);
+    *batched = samples.runs > 1;
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         *reply = samples_to_json(&samples, session->sampling.empty_batch_ns);
     free(samples.ns);
@@ -143,22 +219,22 @@ static int verify_first(struct device_session *session, const json_t *request,
                         struct error *error)
 {
     double hopeless_ns = json_number_value(json_object_get(request, "hopeless_ns"));
+    struct measure *measure = hopeless_ns > 0 ? &session->sampling.measure : NULL;
+    const struct meanwhile meanwhile = {load_ahead, session};
     double ns;
     int64_t start = clock_ns();
-    enum verification how = hopeless_ns > 0 ? VERIFY_TIMED_RUN : VERIFY_RUN;
-    const struct meanwhile meanwhile = {load_ahead, session};
-    int status = trial_verify(session, variant, how, &meanwhile, answer, error);
-    if (status != 0 || answer->outcome != OUTCOME_MEASURED || how == VERIFY_RUN)
+    int status = trial_verify(session, variant, measure, false, &meanwhile, answer, error);
+    if (status != 0 || answer->outcome != OUTCOME_MEASURED || measure == NULL)
         return status;
-    status = answer_driver_error(
-        answer, session, measure_take_run(&session->sampling.measure, &session->device, &ns, error),
-        OUTCOME_LAUNCH_ERROR);
+    status = answer_driver_error(answer, session,
+                                 measure_take_run(measure, &session->device, &ns, error),
+                                 OUTCOME_LAUNCH_ERROR);
     if (status != 0 || answer->outcome != OUTCOME_MEASURED || !(ns > hopeless_ns))
         return status;
     const struct samples samples = {.ns = &ns, .count = 1, .runs = 1, .single_ns = ns};
     gpu_monitor_read(&session->monitor, start);
     *reply = samples_to_json(&samples, session->sampling.empty_batch_ns);
-    return 0;
+    return trial_check(session, variant, false, true, answer, error);
 }
 
 /* Verifies the result of a run, and unless that is enough of the variant, takes samples and verifies
@@ -168,15 +244,16 @@ static int try_variant(struct device_session *session, const json_t *request,
                        struct error *error)
 {
     json_t *samples = NULL;
+    bool batched;
     int64_t start = clock_ns();
     int status = verify_first(session, request, variant, &samples, answer, error);
     bool enough = samples != NULL;
     int64_t run_end = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED && !enough)
-        status = trial_measure(session, request, variant, &samples, answer, error);
+        status = trial_measure(session, request, variant, &samples, &batched, answer, error);
     int64_t measure_end = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED && !enough)
-        status = trial_verify(session, variant, VERIFY_AGAIN, NULL, answer, error);
+        status = trial_check(session, variant, batched, true, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED) {
         json_t *reply = answer->reply;
         json_object_set_new(reply, "event", json_string("tried"));
@@ -201,7 +278,7 @@ int trial_run(struct device_session *session, const json_t *request, struct answ
     int status =
         bindings_from_json(&variant.parameters, json_object_get(request, "parameters"), error);
     if (status == 0)
-        status = trial_prepare(session, &variant, 0, answer, error);
+        status = trial_prepare(session, &variant, 0, true, answer, error);
     int64_t start = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = trial_load(session, &variant, path, answer, error);

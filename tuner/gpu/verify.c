@@ -58,22 +58,61 @@ static bool judge_unordered(const struct device_problem *problem,
     return false;
 }
 
-static bool judge_buffer(const struct device_problem *problem, const struct device_variant *variant,
-                         size_t index, bool inputs, char reason[VERIFY_REASON_BYTES])
+static bool judge_guards(const struct device_problem *problem, size_t index,
+                         char reason[VERIFY_REASON_BYTES])
 {
     const uint64_t *found = findings_of_buffer(problem, index);
-    const struct buffer *buffer = &problem->template.buffers[index];
-    if (found[FOUND_DAMAGED] != 0) {
-        (void)snprintf(reason, VERIFY_REASON_BYTES,
-                       "%" PRIu64 " bytes outside buffer '%s' were written", found[FOUND_DAMAGED],
-                       buffer->name);
-        return false;
-    }
-    if (inputs && buffer->access == ACCESS_READ &&
-        found[SUM_ORDERED] != variant->data.checksums[index]) {
+    if (found[FOUND_DAMAGED] == 0)
+        return true;
+    (void)snprintf(reason, VERIFY_REASON_BYTES,
+                   "%" PRIu64 " bytes outside buffer '%s' were written", found[FOUND_DAMAGED],
+                   problem->template.buffers[index].name);
+    return false;
+}
+
+/* Whether what no variant may change of a buffer is what it was. */
+static bool judge_constant(const struct verify *verify, size_t index,
+                           char reason[VERIFY_REASON_BYTES])
+{
+    const uint64_t *found = findings_of_buffer(verify->problem, index);
+    const struct buffer *buffer = &verify->problem->template.buffers[index];
+    uint64_t copies = 0;
+    bool changed = found[FOUND_CONSTANT] != verify->variant->data.fingerprints[index];
+    if (verify->batches != NULL && batches_constant(verify->batches, index, &copies) != NULL)
+        changed = changed || found[FOUND_COPIES] != copies;
+    if (!changed)
+        return true;
+    if (buffer->access == ACCESS_READ)
         (void)snprintf(reason, VERIFY_REASON_BYTES, "input '%s' was changed", buffer->name);
-        return false;
-    }
+    else
+        (void)snprintf(reason, VERIFY_REASON_BYTES,
+                       "the tuner's copy of the initial '%s' was changed, far outside all buffers",
+                       buffer->name);
+    return false;
+}
+
+static bool judge_expected(const struct verify *verify, size_t index,
+                           char reason[VERIFY_REASON_BYTES])
+{
+    const struct template *template = &verify->problem->template;
+    if (findings_of_expectation(verify->problem, index)[FOUND_EXPECTED] ==
+        verify->variant->data.expected_fingerprints[index])
+        return true;
+    (void)snprintf(reason, VERIFY_REASON_BYTES,
+                   "the expected result of '%s' was changed, far outside all buffers",
+                   template->buffers[template->expectations[index].buffer].name);
+    return false;
+}
+
+/* Whether what no variant may change is intact. */
+static bool judge_constants(const struct verify *verify, char reason[VERIFY_REASON_BYTES])
+{
+    for (size_t i = 0; i < verify->problem->template.buffer_count; i++)
+        if (!judge_constant(verify, i, reason))
+            return false;
+    for (size_t i = 0; i < verify->problem->template.expectation_count; i++)
+        if (!judge_expected(verify, i, reason))
+            return false;
     return true;
 }
 
@@ -116,14 +155,13 @@ static bool judge_expectation(struct device_problem *problem, const struct devic
                : judge_comparison(problem, variant, index, reason);
 }
 
-static enum finding judge(struct device_problem *problem, const struct device_variant *variant,
-                          bool inputs, char reason[VERIFY_REASON_BYTES])
+static enum finding judge(const struct verify *verify, char reason[VERIFY_REASON_BYTES])
 {
-    for (size_t i = 0; i < problem->template.buffer_count; i++)
-        if (!judge_buffer(problem, variant, i, inputs, reason))
+    for (size_t i = 0; i < verify->problem->template.buffer_count; i++)
+        if (!judge_guards(verify->problem, i, reason))
             return FINDING_DAMAGE;
-    for (size_t i = 0; i < problem->template.expectation_count; i++)
-        if (!judge_expectation(problem, variant, i, reason))
+    for (size_t i = 0; i < verify->problem->template.expectation_count; i++)
+        if (!judge_expectation(verify->problem, verify->variant, i, reason))
             return FINDING_WRONG;
     return FINDING_RIGHT;
 }
@@ -135,53 +173,60 @@ int verify_prepare(struct device_problem *problem, struct error *error)
     return findings_init(problem, error);
 }
 
-/* Restores the inputs, poisons the outputs, runs once. */
-static int queue_run(struct device_problem *problem, struct device_variant *variant,
-                     struct measure *measure, struct error *error)
+/* Where they are not what they were, an output that differs says nothing. */
+static int check_constants(struct verify *verify, struct error *error)
 {
-    int status = device_data_restore(&variant->data, problem->device, error);
+    int status = findings_clear(verify->problem, error);
     if (status == 0)
-        status = device_data_poison(&variant->data, problem->device, error);
+        status = findings_queue_constants(verify->problem, verify->variant, verify->batches, error);
     if (status == 0)
-        status = device_variant_push(variant, problem, true, error);
-    if (status != 0)
-        return status;
-    return measure != NULL ? measure_queue_run(measure, problem, variant, error)
-                           : device_variant_run(variant, problem, error);
+        status = findings_fetch(verify->problem, error);
+    if (status == 0 && !judge_constants(verify, verify->reason))
+        verify->finding = FINDING_DAMAGE;
+    return status;
 }
 
 /* Verifiers run last, and only on inputs that are what they were: they may read them. */
-static int check(struct device_problem *problem, struct device_variant *variant, bool inputs,
-                 const struct meanwhile *meanwhile, enum finding *finding,
-                 char reason[VERIFY_REASON_BYTES], struct error *error)
+static int run_verifiers(struct verify *verify, struct error *error)
 {
-    inputs = inputs || problem->template.verifier_count > 0;
-    int status = findings_queue(problem, variant, inputs, error);
-    if (status == 0 && meanwhile != NULL)
-        meanwhile->act(meanwhile->user);
+    if (verify->finding != FINDING_RIGHT || verify->problem->template.verifier_count == 0)
+        return 0;
+    int status = findings_verify(verify->problem, verify->variant, error);
+    if (status == 0)
+        verify->finding = judge_verifiers(verify->problem, verify->variant, verify->reason);
+    return status;
+}
+
+int verify_last(struct verify *verify, bool everything, struct error *error)
+{
+    struct device_problem *problem = verify->problem;
+    everything = everything || problem->template.verifier_count > 0;
+    int status = findings_queue(problem, verify->variant, error);
+    if (status == 0 && everything)
+        status = findings_queue_constants(problem, verify->variant, verify->batches, error);
+    if (status == 0 && verify->meanwhile != NULL)
+        verify->meanwhile->act(verify->meanwhile->user);
     if (status == 0)
         status = findings_fetch(problem, error);
     if (status != 0)
         return status;
-    *finding = judge(problem, variant, inputs, reason);
-    if (*finding != FINDING_RIGHT || problem->template.verifier_count == 0)
-        return 0;
-    status = findings_verify(problem, variant, error);
+    verify->finding = judge(verify, verify->reason);
+    if (everything && verify->finding != FINDING_DAMAGE && !judge_constants(verify, verify->reason))
+        verify->finding = FINDING_DAMAGE;
+    else if (!everything && verify->finding == FINDING_WRONG)
+        status = check_constants(verify, error);
+    if (status == 0 && verify->finding != FINDING_DAMAGE &&
+        (everything || verify->finding == FINDING_WRONG))
+        data_store_trust(&problem->store);
+    return status != 0 ? status : run_verifiers(verify, error);
+}
+
+int verify_run(struct verify *verify, struct measure *measure, bool everything, struct error *error)
+{
+    struct device_problem *problem = verify->problem;
+    int status = device_variant_reset(verify->variant, problem, error);
     if (status == 0)
-        *finding = judge_verifiers(problem, variant, reason);
-    return status;
-}
-
-int verify_run(struct device_problem *problem, struct device_variant *variant,
-               struct measure *measure, const struct meanwhile *meanwhile, enum finding *finding,
-               char reason[VERIFY_REASON_BYTES], struct error *error)
-{
-    int status = queue_run(problem, variant, measure, error);
-    return status != 0 ? status : check(problem, variant, true, meanwhile, finding, reason, error);
-}
-
-int verify_again(struct device_problem *problem, struct device_variant *variant,
-                 enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error)
-{
-    return check(problem, variant, false, NULL, finding, reason, error);
+        status = measure != NULL ? measure_queue_run(measure, problem, verify->variant, error)
+                                 : device_variant_run(verify->variant, problem, error);
+    return status != 0 ? status : verify_last(verify, everything, error);
 }

@@ -1,13 +1,16 @@
 /*
- * Checks that a variant's result is right: restores the inputs, poisons the outputs, runs the
- * variant once, and compares the outputs with the expected results on the GPU. Then checks that the
- * variant changed neither its inputs nor the guard regions around the buffers. The template's
- * verifiers run after that. The variant must have its data: device_variant_prepare().
+ * Checks that a variant's result is right. Every run, timed or not, begins with
+ * device_variant_reset(), so that it cannot find an earlier run's results; any of them can be checked.
+ * A check compares the outputs with the expected results, on the GPU, and looks at the guards around
+ * the buffers. A check of everything also looks at what no variant may change: the inputs, their
+ * initial contents and copies, and the expected results. The template's verifiers run last. The variant
+ * must have its data: device_variant_prepare().
  */
 #ifndef AUTOTUNE_VERIFY_H
 #define AUTOTUNE_VERIFY_H
 
 #include "base/error.h"
+#include "gpu/batch.h"
 #include "gpu/device_problem.h"
 #include "gpu/device_variant.h"
 #include "gpu/measure.h"
@@ -17,7 +20,17 @@ enum { VERIFY_REASON_BYTES = 256 };
 enum finding {
     FINDING_RIGHT,
     FINDING_WRONG,
-    FINDING_DAMAGE /* changed an input or wrote out of bounds: the problem must be opened again */
+    FINDING_DAMAGE /* something was written that may not be: the problem must be opened again */
+};
+
+/* One verification; set the first three. */
+struct verify {
+    struct device_problem *problem;
+    struct device_variant *variant;
+    const struct batches *batches;     /* whose copies a check of everything looks at; NULL: none */
+    const struct meanwhile *meanwhile; /* what to do before waiting for the GPU; NULL: nothing */
+    enum finding finding;
+    char reason[VERIFY_REASON_BYTES]; /* unless it is FINDING_RIGHT */
 };
 
 /* Prepares the verification of this problem's variants: allocates the slots for findings. */
@@ -25,20 +38,16 @@ int verify_prepare(struct device_problem *problem, struct error *error);
 
 /*
  * Runs the variant, between the events of measure_queue_run() unless `measure` is NULL, and checks the
- * result. Calls `meanwhile` (NULL: there is none) before it waits. Unless `*finding` is FINDING_RIGHT,
- * `reason` says what is wrong. Returns ERROR_DEVICE if the driver refused the launch or the kernel
+ * result, as verify_last() does. Returns ERROR_DEVICE if the driver refused the launch or the kernel
  * crashed.
  */
-int verify_run(struct device_problem *problem, struct device_variant *variant,
-               struct measure *measure, const struct meanwhile *meanwhile, enum finding *finding,
-               char reason[VERIFY_REASON_BYTES], struct error *error);
+int verify_run(struct verify *verify, struct measure *measure, bool everything,
+               struct error *error);
 
 /*
- * Checks the result of the last run, timed or not, without running again. This catches a variant
- * that fails only when run repeatedly, because it does not reset a counter or a flag. It also
- * catches some races. Does not check the inputs again.
+ * Checks the results of the last run. If they are wrong, or with `everything`, also checks what no
+ * variant may change; if that is intact, data_store_trust() knows. Returns 0 or ERROR_DEVICE.
  */
-int verify_again(struct device_problem *problem, struct device_variant *variant,
-                 enum finding *finding, char reason[VERIFY_REASON_BYTES], struct error *error);
+int verify_last(struct verify *verify, bool everything, struct error *error);
 
 #endif

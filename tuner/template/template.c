@@ -294,3 +294,25 @@ void template_release(struct template *template)
     free(template->path);
     *template = (struct template){0};
 }
+
+static bool is_random(const struct buffer *buffer)
+{
+    enum fill_kind kind = buffer->fill.kind;
+    return buffer->access != ACCESS_SCRATCH &&
+           (kind == FILL_UNIFORM || kind == FILL_INTEGERS || kind == FILL_NORMAL);
+}
+
+bool template_draws_data(const struct template *template)
+{
+    bool any = false;
+    for (size_t i = 0; i < template->buffer_count; i++) {
+        any = any || is_random(&template->buffers[i]);
+        if (template->buffers[i].fill.kind == FILL_FILE)
+            return false;
+    }
+    for (size_t i = 0; i < template->expectation_count; i++)
+        if (template->expectations[i].compare != COMPARE_NONE &&
+            template->expectations[i].kind != EXPECT_REFERENCE)
+            return false;
+    return any;
+}

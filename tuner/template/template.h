@@ -65,6 +65,14 @@ struct buffer {
     int line;
 };
 
+/* Whether a scratch buffer is work space, without contents that a run may rely on. With a fill it is
+ * state, such as counters and flags, which one run leaves for the next. */
+static inline bool buffer_is_work(const struct buffer *buffer)
+{
+    return buffer->access == ACCESS_SCRATCH && buffer->fill.kind == FILL_NONE &&
+           buffer->fill.border == NULL;
+}
+
 /* As CUaddress_mode numbers them. */
 enum texture_address { TEXTURE_WRAP, TEXTURE_CLAMP, TEXTURE_MIRROR, TEXTURE_BORDER };
 
@@ -279,5 +287,12 @@ int template_element_type(const char *type, const struct scope *scope, enum elem
 int template_expected_type(const struct template *template, const struct expectation *expectation,
                            const struct scope *scope, enum element_type *element,
                            struct error *error);
+
+/*
+ * Whether the template's random numbers can be drawn anew, for verifying on other data: buffers have
+ * some, and all expected results are computed from them, by references or verifiers. Files and constants
+ * may be results of just these numbers.
+ */
+bool template_draws_data(const struct template *template);
 
 #endif

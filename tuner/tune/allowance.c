@@ -62,8 +62,8 @@ static double finals_reserve_ns(const struct allowance *allowance)
 {
     if (allowance->fastest_ns <= 0)
         return 0;
-    return smaller(USUAL_FINALISTS * finalist_ns(allowance, USUAL_ROUNDS),
-                   finals_share * whole_ns(allowance));
+    return allowance->data_ns + smaller(USUAL_FINALISTS * finalist_ns(allowance, USUAL_ROUNDS),
+                                        finals_share * whole_ns(allowance));
 }
 
 static double look_reserve_ns(const struct allowance *allowance)
@@ -90,7 +90,7 @@ struct race_rules allowance_rules(const struct allowance *allowance, struct race
 {
     if (allowance->end_ns == 0 || allowance->fastest_ns <= 0 || rules.everyone)
         return rules;
-    double left_ns = (double)(allowance->end_ns - now_ns);
+    double left_ns = (double)(allowance->end_ns - now_ns) - allowance->data_ns;
     double each_ns = finalist_ns(allowance, rules.minimum_rounds);
     while (rules.finalists > 2 && rules.finalists * each_ns > left_ns)
         rules.finalists--;

@@ -25,6 +25,7 @@ struct allowance {
     double trial_ns;   /* what loading, verifying and sampling it took */
     double load_ns;    /* of that, loading it, which is done again for most rounds of the finals */
     double sample_ns;  /* and one sample */
+    double data_ns;    /* making the data that the finalists are verified on once more */
 };
 
 /* An allowance from `begin_ns` to `end_ns`; if nothing was measured by then, to `last_ns`. */

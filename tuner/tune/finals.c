@@ -1,5 +1,6 @@
 #include "tune/finals.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/statistics.h"
 #include "base/task.h"
@@ -9,11 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LEAST_CHECKS = 4 /* rounds of a check, however soon the finals are over */ };
+enum {
+    LEAST_CHECKS = 4,  /* rounds of a check, however soon the finals are over */
+    FINAL_DATA_SET = 1 /* other random numbers than in the screening */
+};
 
-/* The last word on correctness: a rare race may show only after many runs. */
-static int verify_finalists(struct finals *finals, struct error *error)
+/* Verifies those who are in, with two consecutive runs each. */
+static int verify_all(struct finals *finals, struct error *error)
 {
+    const struct gpu_client_check check = {
+        .runs = 2, .data_set = finals->data_set, .careful = finals->job->careful};
     struct gpu_client_answer answer;
     bool again = false;
     int status = 0;
@@ -23,12 +29,28 @@ static int verify_finalists(struct finals *finals, struct error *error)
         if (status != 0 || finals->contenders[i].out)
             continue;
         timings_stage(finals->tuning->timings, TIMING_VERIFY);
-        status =
-            gpu_client_verify(finals->gpu->client, (int64_t)finals->indices[i], 1, &answer, error);
+        status = gpu_client_verify(finals->gpu->client, (int64_t)finals->indices[i], &check,
+                                   &answer, error);
         again = status == 0 && answer.again;
-        if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+        if (status == 0 && !again && answer.outcome != OUTCOME_MEASURED)
             finals_disqualify(finals, i, &answer);
     }
+    return status;
+}
+
+/*
+ * Before the first round: a variant that remembers a result, wherever that may be, repeats it on other
+ * data. If one fails, others may have been given up in the screening because they were slower than it.
+ */
+static int verify_on_both(struct finals *finals, struct error *error)
+{
+    if (finals->rules.everyone || !template_draws_data(&finals->job->kernel->template))
+        return 0;
+    int status = verify_all(finals, error);
+    finals->data_set = FINAL_DATA_SET;
+    if (status == 0)
+        status = verify_all(finals, error);
+    finals->anew = finals->anew || finals->failed > 0;
     return status;
 }
 
@@ -43,30 +65,39 @@ static unsigned next_look(unsigned rounds, const struct race_rules *rules)
 
 static int run_rounds(struct finals *finals, struct verdict *verdict, struct error *error)
 {
-    struct tuning *tuning = finals->tuning;
+    struct race_rules *rules = &finals->rules;
     unsigned round = 0;
     int status = 0;
     *verdict = (struct verdict){0};
-    while (round < tuning->rules.maximum_rounds && !verdict->decided && finals_count(finals) > 0) {
-        status = finals_run_rounds(finals, &round, next_look(round, &tuning->rules), error);
+    while (round < rules->maximum_rounds && !verdict->decided && finals_count(finals) > 0 &&
+           !finals->anew) {
+        status = finals_run_rounds(finals, &round, next_look(round, rules), error);
         if (status != 0)
             return status;
-        if (round > 0 && clock_ns() >= allowance_end(&tuning->allowance))
-            tuning->rules.minimum_rounds = tuning->rules.maximum_rounds = round;
-        if (race_looks(round, &tuning->rules))
-            *verdict = race_judge(finals->contenders, finals->count, &tuning->rules);
+        if (round > 0 && clock_ns() >= allowance_end(&finals->tuning->allowance))
+            rules->minimum_rounds = rules->maximum_rounds = round;
+        if (round == 0 || !race_looks(round, rules))
+            continue;
+        *verdict = race_judge(finals->contenders, finals->count, rules);
+        finals->leader = verdict->leader;
     }
     return status;
 }
 
-/* The finals' samples take the place of the screening's in the results. */
+/* The finals' samples take the place of the screening's in the results; if they begin anew, only of those
+ * that failed. */
 static int store_finalists(struct finals *finals, struct error *error)
 {
     const struct tuning *tuning = finals->tuning;
     struct tuning_job *job = finals->job;
     timings_stage(tuning->timings, TIMING_RECORD);
+    size_t *stored = alloc_zeroed(finals->count, sizeof *stored);
+    size_t stored_count = 0;
     for (size_t i = 0; i < finals->count; i++) {
         struct result *result = &job->study.results[finals->indices[i]];
+        if (finals->anew && result->outcome == OUTCOME_MEASURED)
+            continue;
+        stored[stored_count++] = finals->indices[i];
         result->finalist = true;
         result->runs = finals->runs[i];
         (void)snprintf(result->gpu, sizeof result->gpu, "%s", finals->gpu->gpu.uuid);
@@ -77,8 +108,10 @@ static int store_finalists(struct finals *finals, struct error *error)
         finals->samples_ns[i] = NULL;
         tuning_summarise(result);
     }
-    return record_results(tuning->record, job->record_id, job->study.results, finals->indices,
-                          finals->count, "finals", error);
+    int status = record_results(tuning->record, job->record_id, job->study.results, stored,
+                                stored_count, "finals", error);
+    free(stored);
+    return status;
 }
 
 /* --- on one GPU, and checked on another --- */
@@ -95,9 +128,12 @@ static int run_finals(void *owner, struct error *error)
     struct held *held = owner;
     int status = team_join(held->finals.tuning->team, held->finals.gpu, error);
     if (status == 0)
-        status = run_rounds(&held->finals, &held->verdict, error);
+        status = verify_on_both(&held->finals, error);
     if (status == 0)
-        status = verify_finalists(&held->finals, error);
+        status = run_rounds(&held->finals, &held->verdict, error);
+    if (status == 0 &&
+        !held->finals.anew) /* the last word: a rare race may show only after many runs */
+        status = verify_all(&held->finals, error);
     held->finals.over = true;
     return status;
 }
@@ -116,7 +152,7 @@ static int run_check(void *owner, struct error *error)
     struct finals *check = &held->check;
     const struct tuning *tuning = check->tuning;
     int status = team_join(tuning->team, check->gpu, error);
-    for (unsigned round = 0; round < tuning->rules.minimum_rounds && status == 0;) {
+    for (unsigned round = 0; round < check->rules.minimum_rounds && status == 0;) {
         if (round >= LEAST_CHECKS)
             follow(check);
         if (finals_count(check) == 0 || (held->finals.over && round >= LEAST_CHECKS))
@@ -124,7 +160,7 @@ static int run_check(void *owner, struct error *error)
         status = finals_run_rounds(check, &round, round + 1, error);
     }
     if (status == 0)
-        status = verify_finalists(check, error);
+        status = verify_all(check, error);
     check->over = status == 0;
     if (status == 0 || status == ERROR_INTERRUPTED || status == ERROR_RECORD)
         return status;
@@ -201,29 +237,34 @@ static int end(struct held *held, struct error *error)
 int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     struct study *study = &job->study;
-    struct held held = {.finals = {.tuning = tuning,
-                                   .job = job,
-                                   .gpu = team_lead(tuning->team),
-                                   .random = 0x2545f4914f6cdd1du}};
-    held.check = held.finals;
+    struct finals *finals;
+    struct held held = {
+        .finals = {.tuning = tuning,
+                   .job = job,
+                   .rules = allowance_rules(&tuning->allowance, tuning->rules, clock_ns()),
+                   .gpu = team_lead(tuning->team),
+                   .leader = SIZE_MAX,
+                   .random = 0x2545f4914f6cdd1du}};
+    finals = &held.finals;
+    held.check = *finals;
     held.check.gpu = choose_checker(tuning);
-    held.check.checked = &held.finals;
+    held.check.checked = finals;
     study->has_winner = false;
     team_describe(tuning->team, study);
     int status = hold(&held, error);
-    if (status == 0 && finals_count(&held.finals) > 0) {
-        held.verdict = race_judge(held.finals.contenders, held.finals.count, &tuning->rules);
+    if (status == 0 && finals_count(finals) > 0 && !finals->anew) {
+        held.verdict = race_judge(finals->contenders, finals->count, &finals->rules);
         study->has_winner = true;
-        study->winner = held.finals.indices[held.verdict.winner];
+        study->winner = finals->indices[held.verdict.winner];
         store_check(&held, study);
     }
     if (status == 0)
-        status = store_finalists(&held.finals, error);
+        status = store_finalists(finals, error);
     if (status == 0)
         status = end(&held, error);
     else if (status != ERROR_INTERRUPTED && held.check.over) /* it may hold the finals next */
         (void)finals_unload(&held.check, NULL);
-    finals_release(&held.finals);
+    finals_release(finals);
     finals_release(&held.check);
     return status;
 }

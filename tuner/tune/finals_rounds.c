@@ -43,8 +43,7 @@ void finals_choose(struct finals *finals)
     size_t chosen_count;
     size_t contender_count = 0;
     size_t runs_count = 0;
-    bool *chosen =
-        tuning_choose(finals->tuning, study, finals->tuning->rules.finalists, &chosen_count);
+    bool *chosen = tuning_choose(finals->tuning, study, finals->rules.finalists, &chosen_count);
     for (size_t i = 0; i < study->result_count; i++) {
         if (!chosen[i])
             continue;
@@ -83,12 +82,16 @@ void finals_disqualify(struct finals *finals, size_t contender,
                        const struct gpu_client_answer *answer)
 {
     finals->contenders[contender].out = true;
-    if (finals->checked == NULL) {
-        tuning_job_take_answer(finals->job, finals->indices[contender], answer);
+    finals->failed++;
+    if (finals->checked != NULL) {
+        finals->sample_counts[contender] = 0;
         return;
     }
-    finals->sample_counts[contender] = 0;
-    finals->failed++;
+    finals->anew = finals->anew || answer->doubtful || contender == finals->leader;
+    if (answer->doubtful)
+        finals->job->careful = true;
+    else
+        tuning_job_take_answer(finals->job, finals->indices[contender], answer);
 }
 
 size_t finals_count(const struct finals *finals)
@@ -189,6 +192,7 @@ struct rounds {
     struct turn sent[GPU_TRIALS]; /* the oldest first */
     size_t sent_count;
     size_t next, end; /* rounds that have not begun */
+    size_t *checked;  /* of each contender, the round in which its results are checked */
     bool anew;        /* one cannot be batched: the finals begin anew */
 };
 
@@ -197,7 +201,7 @@ static void note_round(const struct finals *finals, size_t round)
     const struct tuning *tuning = finals->tuning;
     char text[96];
     (void)snprintf(text, sizeof text, "finals, round %zu of at most %u, %zu in", round + 1,
-                   tuning->rules.maximum_rounds, finals_count(finals));
+                   finals->rules.maximum_rounds, finals_count(finals));
     progress_note(tuning->progress, finals->job->study.kernel, text);
 }
 
@@ -217,11 +221,22 @@ static void begin_round(struct finals *finals, struct rounds *rounds)
     free(order);
 }
 
+/* Not always at the same place, since a variant may be wrong in every third run, say. */
+static size_t draw(struct finals *finals, size_t below)
+{
+    return (size_t)((statistics_random(&finals->random) >> 8) % below);
+}
+
 static void send_next(struct finals *finals, struct rounds *rounds)
 {
     const struct turn turn = rounds->waiting[--rounds->waiting_count];
+    bool checked = finals->checked == NULL && turn.round == rounds->checked[turn.contender];
     const struct gpu_client_sampling sampling = {
-        .count = FINAL_SAMPLES, .copy = turn.round, .batched = finals->runs[turn.contender] > 1};
+        .count = FINAL_SAMPLES,
+        .copy = turn.round,
+        .batched = finals->runs[turn.contender] > 1,
+        .check_after = checked ? 1 + draw(finals, FINAL_SAMPLES - 1) : 0,
+        .careful = finals->job->careful};
     if (finals->contenders[turn.contender].out)
         return;
     gpu_client_measure_send(finals->gpu->client, (int64_t)finals->indices[turn.contender],
@@ -256,7 +271,8 @@ static int take_oldest(struct finals *finals, struct rounds *rounds, struct erro
 /* One step: send a request ahead, if it can be sent, else take the oldest answer. */
 static int rounds_step(struct finals *finals, struct rounds *rounds, struct error *error)
 {
-    bool ready = rounds->waiting_count > 0 && rounds->sent_count < GPU_TRIALS && !rounds->anew;
+    bool ready = rounds->waiting_count > 0 && rounds->sent_count < GPU_TRIALS && !rounds->anew &&
+                 !finals->anew;
     if (note_losses(finals)) { /* what was sent is forgotten */
         while (rounds->sent_count > 0)
             *ARRAY_APPEND(rounds->waiting, rounds->waiting_count) =
@@ -275,6 +291,7 @@ static int rounds_step(struct finals *finals, struct rounds *rounds, struct erro
 static bool is_due(const struct finals *finals, const struct rounds *rounds, size_t first)
 {
     return rounds->waiting_count == 0 && rounds->next < rounds->end && !rounds->anew &&
+           !finals->anew &&
            (rounds->next == first || clock_ns() < allowance_end(&finals->tuning->allowance));
 }
 
@@ -282,16 +299,20 @@ int finals_run_rounds(struct finals *finals, unsigned *number, unsigned end, str
 {
     struct rounds rounds = {.next = *number, .end = end};
     int status = 0;
+    rounds.checked = alloc_zeroed(finals->count, sizeof *rounds.checked);
+    for (size_t i = 0; i < finals->count; i++)
+        rounds.checked[i] = *number + draw(finals, end - *number);
     while (status == 0) {
         if (is_due(finals, &rounds, *number))
             begin_round(finals, &rounds);
-        if ((rounds.waiting_count == 0 || rounds.anew) && rounds.sent_count == 0)
+        if ((rounds.waiting_count == 0 || rounds.anew || finals->anew) && rounds.sent_count == 0)
             break;
         status = rounds_step(finals, &rounds, error);
     }
     *number = rounds.anew ? 0 : (unsigned)rounds.next;
     if (rounds.anew)
         give_up_batches(finals);
+    free(rounds.checked);
     free(rounds.waiting);
     return status;
 }

@@ -18,10 +18,14 @@
 struct finals {
     struct tuning *tuning;
     struct tuning_job *job;
+    struct race_rules rules;      /* as the job's time allows */
     struct fleet_gpu *gpu;        /* that they are held on */
     const struct finals *checked; /* finals on another GPU, which these check: failures are not the
                                      variants' own; NULL: none */
-    size_t failed;                /* contenders, in a check */
+    unsigned data_set;            /* that the last word on correctness is spoken on */
+    size_t failed;                /* contenders that failed */
+    size_t leader;                /* by the last look; SIZE_MAX: there was none */
+    bool anew;                    /* what was measured does not hold */
     bool over;                    /* of a check: without an error */
     size_t *indices;              /* of the finalists, into the study's results */
     struct contender *contenders; /* samples_ns[i]: the mean of round i */
@@ -35,12 +39,15 @@ struct finals {
     uint64_t random;
 };
 
-/* Chooses the finalists of finals->job, by the rules of finals->tuning. */
+/* Chooses the finalists of finals->job, by finals->rules. */
 void finals_choose(struct finals *finals);
 void finals_release(struct finals *finals);
 
-/* A finalist that fails now, after passing the screening, is out with that outcome; in a check, it is
- * only counted. */
+/*
+ * A finalist that fails now, after passing the screening, is out with that outcome. If it led, others were
+ * ruled out by its times, and the finals begin anew. So do they, carefully (gpu/trial.h), if another one
+ * may be to blame: then it is only out of these. In a check, it is only counted.
+ */
 void finals_disqualify(struct finals *finals, size_t contender,
                        const struct gpu_client_answer *answer);
 
@@ -53,7 +60,8 @@ int finals_load(struct finals *finals, struct error *error);
 
 /*
  * Measures everyone who is in once a round, in the rounds from `*number` to before `end`, or until the
- * job's time is over. A round begins while the last answers of the one before are on their way, so that
+ * job's time is over. Of each, the results of two consecutive samples are checked at a random place. A
+ * round begins while the last answers of the one before are on their way, so that
  * the GPU does not wait in between. `*number` becomes that of the next round: 0 if the finals begin
  * anew, because one cannot be batched.
  */

@@ -168,6 +168,7 @@ static void set_answer(struct gpu_client_answer *answer, enum outcome outcome, c
     answer->outcome = outcome;
     answer->again = false;
     answer->passing = false;
+    answer->doubtful = false;
     answer->single_ns = 0;
     answer->entry[0] = '\0';
     (void)snprintf(answer->reason, sizeof answer->reason, "%s", reason);
@@ -212,6 +213,7 @@ static int take_failure(struct gpu_client *client, const json_t *reply,
     const char *reason = json_string_value(json_object_get(reply, "reason"));
     set_answer(answer, (enum outcome)outcome_from_name(outcome), reason != NULL ? reason : "");
     answer->passing = json_is_true(json_object_get(reply, "short"));
+    answer->doubtful = json_is_true(json_object_get(reply, "doubtful"));
     json_decref(client->differences);
     client->differences = json_incref(json_object_get(reply, "differences"));
     hang_recovery_failed(&client->worker.hangs);
@@ -441,17 +443,27 @@ static double launch_timeout(const struct gpu_client *client)
     return scaled > stated ? scaled : stated;
 }
 
-int gpu_client_verify(struct gpu_client *client, int64_t id, int runs,
-                      struct gpu_client_answer *answer, struct error *error)
+/* Takes over the request. */
+static int verify(struct gpu_client *client, json_t *request, struct gpu_client_answer *answer,
+                  struct error *error)
 {
     json_t *reply;
-    send_request(client,
-                 json_pack("{s:s, s:I, s:i}", "do", "verify", "id", (json_int_t)id, "runs", runs));
+    send_request(client, request);
     int status = take_running(client, launch_timeout(client), &reply, answer, error);
     if (reply != NULL)
         note_run(client);
     json_decref(reply);
     return status;
+}
+
+int gpu_client_verify(struct gpu_client *client, int64_t id, const struct gpu_client_check *check,
+                      struct gpu_client_answer *answer, struct error *error)
+{
+    return verify(client,
+                  json_pack("{s:s, s:I, s:i, s:i, s:b}", "do", "verify", "id", (json_int_t)id,
+                            "runs", check->runs, "data_set", (int)check->data_set, "careful",
+                            (int)check->careful),
+                  answer, error);
 }
 
 static void store_differences(const json_t *list, struct gpu_difference *differences, size_t *count)
@@ -478,19 +490,16 @@ static void store_differences(const json_t *list, struct gpu_difference *differe
     }
 }
 
-int gpu_client_verify_closely(struct gpu_client *client, int64_t id,
+int gpu_client_verify_closely(struct gpu_client *client, int64_t id, int runs,
                               struct gpu_difference *differences, size_t *count,
                               struct gpu_client_answer *answer, struct error *error)
 {
-    json_t *reply;
     json_decref(client->differences);
     client->differences = NULL;
-    send_request(client, json_pack("{s:s, s:I, s:i, s:I}", "do", "verify", "id", (json_int_t)id,
-                                   "runs", 1, "differences", (json_int_t)*count));
-    int status = take_running(client, launch_timeout(client), &reply, answer, error);
-    if (reply != NULL)
-        note_run(client);
-    json_decref(reply);
+    int status = verify(client,
+                        json_pack("{s:s, s:I, s:i, s:I}", "do", "verify", "id", (json_int_t)id,
+                                  "runs", runs, "differences", (json_int_t)*count),
+                        answer, error);
     store_differences(client->differences, differences, count);
     return status;
 }
@@ -583,9 +592,11 @@ double gpu_client_empty_batch_ns(const struct gpu_client *client)
 void gpu_client_measure_send(struct gpu_client *client, int64_t id,
                              const struct gpu_client_sampling *sampling)
 {
-    send_request(client, json_pack("{s:s, s:I, s:I, s:I, s:b}", "do", "measure", "id",
+    send_request(client, json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:b}", "do", "measure", "id",
                                    (json_int_t)id, "samples", (json_int_t)sampling->count, "copy",
-                                   (json_int_t)sampling->copy, "batched", (int)sampling->batched));
+                                   (json_int_t)sampling->copy, "batched", (int)sampling->batched,
+                                   "check_after", (json_int_t)sampling->check_after, "careful",
+                                   (int)sampling->careful));
 }
 
 static double measure_timeout(const struct gpu_client *client)

@@ -89,6 +89,7 @@ struct gpu_client_answer {
     bool passing;     /* the next run may do better: the worker was killed from outside, more than
                          once (OUTCOME_FAULT), the GPU failed as often, also while the expected
                          results were made (OUTCOME_INVALID), or others had taken the memory */
+    bool doubtful;    /* it failed, and another variant that is loaded may be to blame */
     bool again;       /* nothing came of it, because the worker was killed from outside, the GPU
                          failed or throttled, or a standby worker ran beside it: ask again */
 };
@@ -98,8 +99,14 @@ int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
                     const struct bindings *parameters, struct result *result,
                     struct gpu_client_answer *answer, struct error *error);
 
-/* Runs it `runs` times and checks each result. */
-int gpu_client_verify(struct gpu_client *client, int64_t id, int runs,
+/* How a loaded variant is verified. */
+struct gpu_client_check {
+    int runs; /* each result is checked, and after the last one everything (gpu/verify.h) */
+    unsigned data_set; /* of the fills' random numbers; 0: the usual one */
+    bool careful;      /* everything is checked before it runs, too: no other variant is to blame */
+};
+
+int gpu_client_verify(struct gpu_client *client, int64_t id, const struct gpu_client_check *check,
                       struct gpu_client_answer *answer, struct error *error);
 
 /* An element of a wrong result. */
@@ -109,9 +116,9 @@ struct gpu_difference {
     char got[32], expected[32];
 };
 
-/* The same once. If the result is wrong, stores the first of the at most `*count` elements that
+/* Runs it up to `runs` times, until a result is wrong. If one is, stores the first of the at most `*count` elements that
  * differ in `differences`, and how many those are; otherwise there are none. */
-int gpu_client_verify_closely(struct gpu_client *client, int64_t id,
+int gpu_client_verify_closely(struct gpu_client *client, int64_t id, int runs,
                               struct gpu_difference *differences, size_t *count,
                               struct gpu_client_answer *answer, struct error *error);
 
@@ -121,6 +128,9 @@ struct gpu_client_sampling {
     size_t copy; /* of the variant's code (device_code.h), and place of its buffers (data_places.h);
                     any number is one */
     bool batched;
+    size_t
+        check_after; /* the results of two consecutive samples behind so many are checked; 0: none */
+    bool careful;    /* as in struct gpu_client_check, after the last sample */
 };
 
 /* Sends a request for samples of a loaded variant. If the worker is lost before it comes to that,

@@ -325,7 +325,7 @@ struct verdict race_judge(struct contender *contenders, size_t count,
         return verdict;
     size_t leader = find_leader(contenders, count, rounds, &complete);
     double resolution = timer_resolution(contenders, count, leader);
-    verdict.winner = leader;
+    verdict.winner = verdict.leader = leader;
     if (race_looks(rounds, &complete)) {
         double level = level_of(contenders, count, false, &complete);
         rule_out(contenders, count, leader, resolution, level, &complete);

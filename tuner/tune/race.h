@@ -79,6 +79,7 @@ bool race_looks(size_t rounds, const struct race_rules *rules);
 struct verdict {
     bool decided;
     size_t winner;    /* index; valid where decided (the leader so far otherwise) */
+    size_t leader;    /* index of the one that all others were compared with */
     size_t tie_count; /* in the tie set, the winner included; 1: separated; 0: undecided */
 };
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum {
-    HOPELESS = 2, /* a first sample so many times the best median gets no further ones */
     LONG_NS = 100000,
     SLOW_NS = 10000000, /* one sample compares GPUs well enough */
 };
@@ -119,7 +118,7 @@ int screener_begin(struct screener *screener, size_t index, struct error *error)
     }
     const struct gpu_client_trial trial = {.samples = screening->samples,
                                            .hopeless_ns = hopeless_run_ns(screener),
-                                           .enough_ns = HOPELESS * screening->best_ns,
+                                           .enough_ns = SCREENER_HOPELESS * screening->best_ns,
                                            .short_ns = screening->short_ns};
     add_trial(screener, (struct trial){.index = index});
     gpu_client_trial_send(screener->gpu->client, job->compile_jobs[index]->path,

@@ -17,6 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A first sample so many times the best median gets no further ones. */
+enum { SCREENER_HOPELESS = 2 };
+
 struct screener;
 
 /* What the GPUs share. Set the first six, and add to the queue. */

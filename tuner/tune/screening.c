@@ -1,6 +1,7 @@
 #include "tune/screening.h"
 
 #include "tune/earlier_gpus.h"
+#include "tune/screener.h"
 #include "tune/screening_run.h"
 #include "tune/tuning.h"
 #include "tune/twins.h"
@@ -83,6 +84,44 @@ static int screen_earlier(struct tuning *tuning, struct tuning_job *job, struct 
     return status;
 }
 
+/* Whether the one sample that a variant has was enough only beside a faster one that has been disqualified
+ * since. Single runs take longer than those in batches. */
+static bool was_cut_short(const struct result *result, double best_ns)
+{
+    return result->outcome == OUTCOME_MEASURED && result->sample_count < SCREENING_SAMPLES &&
+           result->time.median_ns <= SCREENER_HOPELESS * best_ns;
+}
+
+static double best_of(const struct study *study)
+{
+    double best_ns = 0;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        double ns = result->time.median_ns + (result->runs > 1 ? TUNING_SHORT_NS : 0);
+        if (result->outcome == OUTCOME_MEASURED && (best_ns <= 0 || ns < best_ns))
+            best_ns = ns;
+    }
+    return best_ns;
+}
+
+/* After a disqualification: those that deserve all samples by the best that is left. */
+static int screen_cut_short(struct tuning *tuning, struct tuning_job *job,
+                            struct result_batch *batch, struct error *error)
+{
+    struct screening screening = {
+        .tuning = tuning, .job = job, .samples = SCREENING_SAMPLES, .batch = batch};
+    double best_ns = best_of(&job->study);
+    int status = 0;
+    screening.short_ns = has_batches(&job->study) ? TUNING_COMPARABLE_NS : TUNING_SHORT_NS;
+    for (size_t i = 0; i < job->study.result_count && status == 0; i++)
+        if (was_cut_short(&job->study.results[i], best_ns))
+            status = ask_again(&screening, i, error);
+    if (status == 0)
+        return screening_run(&screening, error);
+    screening_queue_release(&screening.queue);
+    return status;
+}
+
 /* Once one variant is batched: those that were sampled singly and could be compared with it. */
 static int screen_alike(struct tuning *tuning, struct tuning_job *job, struct result_batch *batch,
                         struct error *error)
@@ -129,6 +168,17 @@ static int screen_closer(struct tuning *tuning, struct tuning_job *job, struct r
     return status;
 }
 
+/* What the finals are chosen by. */
+static int screen_best(struct tuning *tuning, struct tuning_job *job, struct result_batch *batch,
+                       struct error *error)
+{
+    int status = job->disqualified ? screen_cut_short(tuning, job, batch, error) : 0;
+    job->disqualified = false;
+    if (status == 0)
+        status = screen_alike(tuning, job, batch, error);
+    return status != 0 ? status : screen_closer(tuning, job, batch, error);
+}
+
 int screening_hold(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     struct result_batch batch = {
@@ -136,9 +186,9 @@ int screening_hold(struct tuning *tuning, struct tuning_job *job, struct error *
     int status = screen_pending(tuning, job, &batch, error);
     if (status == 0)
         status = screen_earlier(tuning, job, &batch, error);
-    if (status == 0)
-        status = screen_alike(tuning, job, &batch, error);
-    if (status == 0)
-        status = screen_closer(tuning, job, &batch, error);
+    do {
+        if (status == 0)
+            status = screen_best(tuning, job, &batch, error);
+    } while (status == 0 && job->disqualified);
     return result_batch_end(&batch, status, error);
 }

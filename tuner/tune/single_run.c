@@ -253,8 +253,8 @@ static int list_differences(const struct steps *steps)
     if (status != 0 || answer.outcome != OUTCOME_MEASURED || answer.again)
         return status;
     run->difference_count = wanted < SINGLE_RUN_DIFFERENCES ? wanted : SINGLE_RUN_DIFFERENCES;
-    return gpu_client_verify_closely(run->client, 0, run->differences, &run->difference_count,
-                                     &answer, steps->error);
+    return gpu_client_verify_closely(run->client, 0, FIRST_SAMPLES + 1, run->differences,
+                                     &run->difference_count, &answer, steps->error);
 }
 
 /* More samples of the kind that it has; again if they were dropped, or their worker was. */

@@ -90,19 +90,10 @@ static void clear_marks(struct study *study)
         study->results[i].finalist = study->results[i].tied = false;
 }
 
-/* Finals in which everyone fails after all are held again among those left. */
 static int hold_finals(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
-    const struct race_rules rules = tuning->rules;
-    int status = 0;
-    do {
-        clear_marks(&job->study);
-        tuning->rules = allowance_rules(&tuning->allowance, rules, clock_ns());
-        status = finals_hold(tuning, job, error);
-    } while (status == 0 && !job->study.has_winner &&
-             study_count(&job->study, OUTCOME_MEASURED) > 0);
-    tuning->rules = rules;
-    return status;
+    clear_marks(&job->study);
+    return finals_hold(tuning, job, error);
 }
 
 /* Whether there is a GPU that can go on without `failed`: perhaps one that only pauses. */
@@ -131,10 +122,13 @@ static int do_on_team(struct tuning *tuning, struct tuning_job *job,
     }
 }
 
-/* Whether a search can go on, and there is time for it, after finals that began at `begin_ns`. */
+/* Whether finals that began at `begin_ns` ended without a winner, so that others are held among those
+ * left, or a search can go on, and there is time for it. */
 static bool goes_on(const struct tuning *tuning, const struct tuning_job *job, int64_t begin_ns)
 {
     int64_t now_ns = clock_ns();
+    if (!job->study.has_winner && study_count(&job->study, OUTCOME_MEASURED) > 0)
+        return true;
     return tuning_job_is_searching(job) &&
            allowance_has_more(&tuning->allowance, now_ns, now_ns - begin_ns);
 }
@@ -144,8 +138,11 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
     int64_t finals_ns;
     bool ready;
     int status = wait_for_sources(tuning, job, &ready, error);
+    int64_t open_ns = clock_ns();
     if (status == 0 && ready)
         status = open_problem(tuning, job, error);
+    if (template_draws_data(&job->kernel->template))
+        tuning->allowance.data_ns = (double)(clock_ns() - open_ns);
     job->not_prepared = status == ERROR_CONFIG || status == ERROR_DEVICE || status == ERROR_WORKER;
     if (status != 0 || !ready)
         return status;

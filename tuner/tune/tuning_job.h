@@ -47,6 +47,9 @@ struct tuning_job {
     int64_t record_id;
     bool refused;      /* it does not fit in the GPU's memory, or was not prepared */
     bool not_prepared; /* its reference fails, for example */
+    bool disqualified; /* a variant that others were measured against has failed after all */
+    bool
+        careful; /* a variant damaged what others use, unseen: the finals are to be checked carefully */
     const struct compile_watch *watch; /* NULL: nobody is told */
 };
 
