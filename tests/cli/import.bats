@@ -71,6 +71,11 @@ condition() {
     has err "hotspot.ini:$line: "
 }
 
+@test "random buffers are imported without their seed, which several may share" {
+    imports "$t1/gemm.json"
+    grep -qx 'fill = uniform(0, 2)' gemm.ini
+}
+
 @test "once its gaps are filled in, an imported kernel compiles" {
     imports "$t1/vector_add.json"
     equal "$(grep -c '^; TODO: ' vector_add.ini)" 1

@@ -117,17 +117,15 @@ static void print_length(FILE *stream, struct t1 *t1, const struct t1_argument *
     free(text);
 }
 
+/* Without their seed: two buffers may share it, and their generator is another one. */
 static void print_random(FILE *stream, struct t1 *t1, const struct t1_argument *argument,
                          const char *type, const char *section)
 {
     char *high = number_text(argument->json, "FillValue", type);
-    char *seed = number_text(argument->json, "RandomSeed", "int64");
     if (high == NULL)
         t1_print_gap(stream, t1, section, "fill: the range of its random numbers");
     else
-        fprintf(stream, "fill = %s(0, %s%s%s)\n", is_floating(type) ? "uniform" : "integers", high,
-                seed != NULL ? ", " : "", seed != NULL ? seed : "");
-    free(seed);
+        fprintf(stream, "fill = %s(0, %s)\n", is_floating(type) ? "uniform" : "integers", high);
     free(high);
 }
 

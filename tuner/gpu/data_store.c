@@ -142,7 +142,7 @@ static int fill_buffer(const struct making *making, struct data_item *item)
     int status = buffer->fill.kind == FILL_KERNEL
                      ? fill_by_kernel(making, item)
                      : device_buffer_fill(store->device, &item->buffer, &buffer->fill,
-                                          &making->scope, making->error);
+                                          store->data_set, &making->scope, making->error);
     if (status == 0)
         status = device_buffer_clear_border(store->device, &item->buffer, &buffer->fill,
                                             &making->scope, making->error);
@@ -218,7 +218,7 @@ static int compute_expectation(const struct making *making, struct data_item *it
         status = expectation->kind == EXPECT_REFERENCE
                      ? run_helper(making, &run)
                      : device_buffer_fill(store->device, &item->buffer, &expectation->fill,
-                                          &making->scope, making->error);
+                                          store->data_set, &making->scope, making->error);
     if (status == 0)
         status = sum_item(making, item);
     return status != 0 ? status : check_reference(making, expectation, item);

@@ -100,22 +100,24 @@ static int fill_from_file(struct device_context *device, const struct device_buf
 }
 
 int device_buffer_fill(struct device_context *device, const struct device_buffer *buffer,
-                       const struct fill *fill, const struct scope *scope, struct error *error)
+                       const struct fill *fill, uint64_t data_set, const struct scope *scope,
+                       struct error *error)
 {
     struct fill_numbers numbers;
     if (fill->kind == FILL_NONE)
         return device_buffer_poison(device, buffer, error);
     if (fill->kind == FILL_FILE)
         return fill_from_file(device, buffer, fill, error);
-    int status = fill_read_numbers(fill, scope, &numbers, error);
+    int status = fill_read_numbers(fill, buffer->type, data_set, scope, &numbers, error);
     if (status != 0 || buffer->length == 0)
         return status;
     CUdeviceptr data = buffer->data;
     unsigned long long count = buffer->length;
-    unsigned long long first = numbers.seed;
+    long long whole = numbers.whole;
+    unsigned long long key = numbers.key;
     int type = (int)buffer->type;
     int kind = (int)fill->kind;
-    void *arguments[] = {&data, &count, &type, &kind, &numbers.a, &numbers.b, &first};
+    void *arguments[] = {&data, &count, &type, &kind, &numbers.a, &numbers.b, &whole, &key};
     return device_launch_support(device, SUPPORT_fill, count, arguments, error);
 }
 

@@ -59,10 +59,12 @@ int device_buffer_clear_border(struct device_context *device, const struct devic
                                const struct fill *fill, const struct scope *scope,
                                struct error *error);
 
-/* Fills the buffer as the template says; FILL_NONE poisons it. A file must contain exactly
- * buffer->length elements of the buffer's type. The caller handles FILL_KERNEL and the border. */
+/* Fills the buffer as the template says, with the random numbers of `data_set` (fill.h); FILL_NONE
+ * poisons it. A file must contain exactly buffer->length elements of the buffer's type. The caller
+ * handles FILL_KERNEL and the border. */
 int device_buffer_fill(struct device_context *device, const struct device_buffer *buffer,
-                       const struct fill *fill, const struct scope *scope, struct error *error);
+                       const struct fill *fill, uint64_t data_set, const struct scope *scope,
+                       struct error *error);
 
 /* Sets every byte to element_poison(). */
 int device_buffer_poison(struct device_context *device, const struct device_buffer *buffer,

@@ -110,17 +110,15 @@ __device__ static u16 float_to_bfloat16(float x)
     return (u16)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-__device__ static void store(void *buffer, u64 i, int type, double x)
+/* Integers get `whole` added, which doubles cannot hold beyond 2^53. */
+__device__ static void store(void *buffer, u64 i, int type, double x, long long whole)
 {
+    u64 integer = (u64)whole + (type == UINT64 && x >= 0 ? (u64)x : (u64)(long long)x);
     switch (type) {
-    case INT8: ((signed char *)buffer)[i] = (signed char)(long long)x; break;
-    case INT16: ((short *)buffer)[i] = (short)(long long)x; break;
-    case INT32: ((int *)buffer)[i] = (int)(long long)x; break;
-    case INT64: ((long long *)buffer)[i] = (long long)x; break;
-    case UINT8: ((u8 *)buffer)[i] = (u8)(long long)x; break;
-    case UINT16: ((u16 *)buffer)[i] = (u16)(long long)x; break;
-    case UINT32: ((u32 *)buffer)[i] = (u32)(long long)x; break;
-    case UINT64: ((u64 *)buffer)[i] = x < 0 ? (u64)(long long)x : (u64)x; break;
+    case INT8: case UINT8: ((u8 *)buffer)[i] = (u8)integer; break;
+    case INT16: case UINT16: ((u16 *)buffer)[i] = (u16)integer; break;
+    case INT32: case UINT32: ((u32 *)buffer)[i] = (u32)integer; break;
+    case INT64: case UINT64: ((u64 *)buffer)[i] = integer; break;
     case HALF: ((u16 *)buffer)[i] = float_to_half((float)x); break;
     case BFLOAT16: ((u16 *)buffer)[i] = float_to_bfloat16((float)x); break;
     case FLOAT: ((float *)buffer)[i] = (float)x; break;
@@ -226,23 +224,29 @@ extern "C" __global__ void autotune_read(const uint4 *words, u64 count, u32 *sin
         *sink = sum;
 }
 
-/* Fills by `kind`: constant a; uniform in [a, b); uniform integers in [a, b]; counting, a + b * i;
- * normal with mean a and deviation b. */
+/*
+ * Fills by `kind`: constant a; uniform in [a, b); uniform integers in [a, b]; counting, a + b * i;
+ * normal with mean a and deviation b. The index is mixed before the key comes in, so that no two keys
+ * give shifted copies of the same numbers. A uniform number that its type rounds to b becomes a.
+ */
 extern "C" __global__ void autotune_fill(void *buffer, u64 count, int type, int kind, double a,
-                                         double b, u64 seed)
+                                         double b, long long whole, u64 key)
 {
     GRID_STRIDE(i, count)
     {
+        u64 state = key ^ mix(i);
         double x = a;
         if (kind == FILL_COUNTING)
             x = a + b * (double)i;
         else if (kind == FILL_NORMAL)
-            x = a + b * nearly_normal(seed + i);
+            x = a + b * nearly_normal(state);
         else if (kind != FILL_CONSTANT) {
-            double unit = (double)(mix(seed + i) >> 11) * 1.1102230246251565e-16; /* [0, 1) */
+            double unit = (double)(mix(state) >> 11) * 1.1102230246251565e-16; /* [0, 1) */
             x = kind == FILL_UNIFORM ? a + (b - a) * unit : a + floor((b - a + 1) * unit);
         }
-        store(buffer, i, type, x);
+        if (kind == FILL_UNIFORM && a < b && (type < HALF ? trunc(x) : rounded(x, type)) >= b)
+            x = a;
+        store(buffer, i, type, x, whole);
     }
 }
 

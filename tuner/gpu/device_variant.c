@@ -6,6 +6,7 @@
 #include "gpu/device_symbols.h"
 #include "gpu/module.h"
 #include "template/dependencies.h"
+#include "template/fill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ static int make_buffer(struct device_variant *variant, struct device_problem *pr
     while (status == ERROR_DEVICE && device->last == CUDA_ERROR_OUT_OF_MEMORY &&
            data_store_shrink(&problem->store));
     if (status == 0)
-        status = device_buffer_fill(device, scratch, &buffer->fill, scope, error);
+        status = device_buffer_fill(device, scratch, &buffer->fill, FILL_USUAL_DATA, scope, error);
     if (status == 0)
         status = device_buffer_clear_border(device, scratch, &buffer->fill, scope, error);
     return status;

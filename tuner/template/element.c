@@ -146,7 +146,7 @@ bool element_store(enum element_type type, long long integer, double real, void 
     }
 }
 
-static double real_of(enum element_type type, const void *slot)
+double element_real(enum element_type type, const void *slot)
 {
     double real;
     float single;
@@ -166,7 +166,7 @@ static double real_of(enum element_type type, const void *slot)
 
 bool element_is_finite(enum element_type type, const void *slot)
 {
-    return isfinite(real_of(type, slot));
+    return isfinite(element_real(type, slot));
 }
 
 static char *real_text(double number, int digits, char text[ELEMENT_TEXT_BYTES])
@@ -188,7 +188,7 @@ char *element_text(enum element_type type, const void *slot, int digits,
 {
     uint64_t integer = 0;
     if (element_is_floating(type))
-        return real_text(real_of(type, slot), digits, text);
+        return real_text(element_real(type, slot), digits, text);
     memcpy(&integer, slot, types[type].bytes); /* CUDA hosts are little-endian */
     int shift = 64 - 8 * (int)types[type].bytes;
     if (type <= ELEMENT_INT64)

@@ -53,6 +53,9 @@ enum { ELEMENT_POISON_BYTES = 4 };
  */
 bool element_store(enum element_type type, long long integer, double real, void *slot);
 
+/* The floating-point element at `slot`. */
+double element_real(enum element_type type, const void *slot);
+
 /* Whether the floating-point element at `slot` is neither an infinity nor NaN. */
 bool element_is_finite(enum element_type type, const void *slot);
 

@@ -152,6 +152,17 @@ static int compute_integers(const struct run *run, const struct step *step, stru
     return 0;
 }
 
+/* a to the power of b, by repeated squaring; false if it is not a whole number of 64 bits. */
+static bool raise_integer(int64_t a, int64_t b, int64_t *result)
+{
+    bool fits = b >= 0;
+    for (*result = 1; fits && b > 0; b /= 2) {
+        fits = b % 2 == 0 || !__builtin_mul_overflow(*result, a, result);
+        fits = fits && (b == 1 || !__builtin_mul_overflow(a, a, &a));
+    }
+    return fits;
+}
+
 static double floor_modulo_reals(double a, double b)
 {
     double rest = fmod(a, b);
@@ -182,8 +193,14 @@ static double compute_reals(enum operation operation, double a, double b)
 static int compute(const struct run *run, const struct step *step, struct value *left,
                    const struct value *right)
 {
-    bool real = step->operation == DO_DIVIDE || step->operation == DO_POWER;
-    if (left->kind == VALUE_INTEGER && right->kind == VALUE_INTEGER && !real)
+    bool integers = left->kind == VALUE_INTEGER && right->kind == VALUE_INTEGER;
+    if (integers && step->operation == DO_POWER) {
+        int64_t power;
+        if (raise_integer(left->as.integer, right->as.integer, &power)) {
+            *left = value_integer(power);
+            return 0;
+        }
+    } else if (integers && step->operation != DO_DIVIDE)
         return compute_integers(run, step, left, right->as.integer);
     if (!number_is(left))
         return not_a_number(run, step->left, left);

@@ -1,23 +1,58 @@
 #include "template/fill.h"
 
+#include "base/hash.h"
+
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The seed of every fill that does not state one: fixed, so that all runs use the same numbers. */
-enum { DEFAULT_SEED = 20250101 };
+static uint64_t key_of(const struct fill *fill, int64_t seed, uint64_t data_set)
+{
+    char digits[HASH_BYTES];
+    struct hash *hash = hash_new();
+    hash_add(hash, &data_set, sizeof data_set);
+    if (fill->argument_count > 2)
+        hash_add(hash, &seed, sizeof seed);
+    else
+        hash_add_text(hash, fill->buffer);
+    hash_finish(hash, digits);
+    digits[16] = '\0'; /* 64 bits */
+    return strtoull(digits, NULL, 16);
+}
 
-int fill_read_numbers(const struct fill *fill, const struct scope *scope,
+/* Integers beyond 2^53 stay exact: doubles only hold the differences from the first number. */
+static int take_whole(const struct fill *fill, const struct scope *scope,
                       struct fill_numbers *numbers, struct error *error)
 {
-    int64_t stated = DEFAULT_SEED;
+    struct value values[2] = {value_integer(0), value_integer(0)};
+    int status = 0;
+    for (size_t i = 0; i < 2 && i < fill->argument_count && status == 0; i++)
+        status = expression_value(fill->arguments[i], scope, &values[i], error);
+    if (status != 0 || values[0].kind != VALUE_INTEGER || values[1].kind != VALUE_INTEGER)
+        return status;
+    numbers->whole = values[0].as.integer;
+    numbers->a = 0;
+    if (fill->kind == FILL_INTEGERS)
+        numbers->b = (double)((long double)values[1].as.integer - (long double)numbers->whole);
+    return 0;
+}
+
+int fill_read_numbers(const struct fill *fill, enum element_type type, uint64_t data_set,
+                      const struct scope *scope, struct fill_numbers *numbers, struct error *error)
+{
+    bool converted =
+        fill->kind == FILL_UNIFORM || fill->kind == FILL_NORMAL; /* from real numbers */
+    int64_t seed = 0;
     *numbers = (struct fill_numbers){0};
     int status = expression_real(fill->arguments[0], scope, &numbers->a, error);
     if (status == 0 && fill->argument_count > 1)
         status = expression_real(fill->arguments[1], scope, &numbers->b, error);
     if (status == 0 && fill->argument_count > 2)
-        status = expression_integer(fill->arguments[2], scope, &stated, error);
-    numbers->seed = (uint64_t)stated << 20; /* element i adds i: keep neighbouring seeds apart */
+        status = expression_integer(fill->arguments[2], scope, &seed, error);
+    numbers->key = key_of(fill, seed, data_set);
+    if (status == 0 && !converted && !element_is_floating(type))
+        status = take_whole(fill, scope, numbers, error);
     return status;
 }
 
@@ -119,19 +154,38 @@ static double nearly_normal(uint64_t state)
     return (double)sum * 0x1p-21;
 }
 
-/* Element i. With fma(), because the GPU's compiler contracts multiplications and additions. */
-static double number_of(enum fill_kind kind, const struct fill_numbers *numbers, uint64_t i)
+/* half and bfloat16 are rounded to float first */
+static void store_real(enum element_type type, double x, unsigned char *slot)
 {
-    double unit = (double)(mix(numbers->seed + i) >> 11) * 0x1p-53; /* [0, 1) */
+    (void)element_store(type, 0, type == ELEMENT_DOUBLE ? x : (double)(float)x, slot);
+}
+
+/* What is left of x in an element of `type`. */
+static double kept(enum element_type type, double x)
+{
+    unsigned char slot[sizeof x];
+    if (!element_is_floating(type))
+        return trunc(x);
+    store_real(type, x, slot);
+    return element_real(type, slot);
+}
+
+/* Element i. With fma(), because the GPU's compiler contracts multiplications and additions. */
+static double number_of(enum fill_kind kind, enum element_type type,
+                        const struct fill_numbers *numbers, uint64_t i)
+{
+    uint64_t state = numbers->key ^ mix(i);
+    double unit = (double)(mix(state) >> 11) * 0x1p-53; /* [0, 1) */
     double a = numbers->a;
     double b = numbers->b;
+    double x = fma(b - a, unit, a);
     switch (kind) {
     case FILL_COUNTING:
         return fma(b, (double)i, a);
     case FILL_NORMAL:
-        return fma(b, nearly_normal(numbers->seed + i), a);
+        return fma(b, nearly_normal(state), a);
     case FILL_UNIFORM:
-        return fma(b - a, unit, a);
+        return a < b && kept(type, x) >= b ? a : x;
     case FILL_INTEGERS:
         return a + floor((b - a + 1) * unit);
     default:
@@ -148,14 +202,13 @@ static uint64_t to_integer(enum element_type type, double x)
     return (uint64_t)(x >= 0x1p63 ? INT64_MAX : x >= -0x1p63 ? (int64_t)x : INT64_MIN);
 }
 
-static void store(enum element_type type, double x, unsigned char *slot)
+static void store(enum element_type type, double x, int64_t whole, unsigned char *slot)
 {
-    if (element_is_floating(type)) /* half and bfloat16 are rounded to float first */
-        (void)element_store(type, 0, type == ELEMENT_DOUBLE ? x : (double)(float)x, slot);
-    else {
-        uint64_t integer = to_integer(type, x);
+    uint64_t integer = (uint64_t)whole + to_integer(type, x);
+    if (element_is_floating(type))
+        store_real(type, x, slot);
+    else
         memcpy(slot, &integer, element_bytes(type)); /* CUDA hosts are little-endian */
-    }
 }
 
 /* As in device_kernels.cu. */
@@ -199,9 +252,10 @@ static int fill_whole(const struct fill *fill, const struct scope *scope, enum e
         npy_release(&npy);
         return 0;
     }
-    int status = fill_read_numbers(fill, scope, &numbers, error);
+    int status = fill_read_numbers(fill, type, FILL_USUAL_DATA, scope, &numbers, error);
     for (uint64_t i = 0; i < length && status == 0; i++)
-        store(type, number_of(fill->kind, &numbers, i), (unsigned char *)elements + i * bytes);
+        store(type, number_of(fill->kind, type, &numbers, i), numbers.whole,
+              (unsigned char *)elements + i * bytes);
     return status;
 }
 

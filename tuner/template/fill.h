@@ -15,10 +15,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* To be raised whenever a fill gives other numbers: results on the old ones no longer count. */
+enum { FILL_GENERATOR = 2 };
+
+/* Variants are verified on the usual data, and finalists on further sets: each has random numbers of
+ * its own. */
+enum { FILL_USUAL_DATA };
+
 /* The evaluated arguments of a fill; missing ones are 0. */
 struct fill_numbers {
     double a, b;
-    uint64_t seed; /* of element 0; element i has seed + i */
+    int64_t whole; /* added to every element of an integer type: a double cannot hold all of them */
+    uint64_t key;  /* of the random numbers */
 };
 
 /* The evaluated border of a fill, and the shape whose edges it covers; unused extents are 1. */
@@ -35,9 +43,13 @@ int fill_read_border(const struct fill *fill, const struct scope *scope, uint64_
 /* Whether the fill computes each element from numbers. */
 bool fill_has_numbers(const struct fill *fill);
 
-/* Returns 0, or the expression's error. fill_has_numbers() must be true. */
-int fill_read_numbers(const struct fill *fill, const struct scope *scope,
-                      struct fill_numbers *numbers, struct error *error);
+/*
+ * The numbers that fill elements of `type`. The key is a hash of the data set and of the stated seed,
+ * or else the buffer's name: random numbers with different keys have nothing in common. Returns 0, or
+ * the expression's error. fill_has_numbers() must be true.
+ */
+int fill_read_numbers(const struct fill *fill, enum element_type type, uint64_t data_set,
+                      const struct scope *scope, struct fill_numbers *numbers, struct error *error);
 
 /* Reads the file of a FILL_FILE; release `npy`. Returns ERROR_CONFIG unless the file contains
  * exactly `length` elements of `type`. */
@@ -49,8 +61,8 @@ int fill_check_file(const struct fill *fill, enum element_type type, uint64_t le
                     struct error *error);
 
 /*
- * Fills `length` elements in host memory with the same bits as on the GPU: integers wrap at their
- * type's width, numbers beyond 64 bits saturate, FILL_NONE poisons. The fill must not be
+ * Fills `length` elements in host memory with the bits of the usual data on the GPU: integers wrap at
+ * their type's width, numbers beyond 64 bits saturate, FILL_NONE poisons. The fill must not be
  * FILL_KERNEL. Returns 0 or ERROR_CONFIG.
  */
 int fill_elements(const struct fill *fill, const struct scope *scope, enum element_type type,

@@ -67,12 +67,12 @@ static int add_scratch(struct hash *hash, const struct buffer *buffer, const str
     if (status == 0)
         status = expression_integer(buffer->length, scope, &length, error);
     if (status == 0 && fill_has_numbers(&buffer->fill))
-        status = fill_read_numbers(&buffer->fill, scope, &fill, error);
+        status = fill_read_numbers(&buffer->fill, type, FILL_USUAL_DATA, scope, &fill, error);
     if (status == 0)
         status = fill_read_border(&buffer->fill, scope, (uint64_t)length, &border, error);
     if (status != 0)
         return status;
-    const int64_t numbers[] = {(int64_t)type, length, (int64_t)fill.seed};
+    const int64_t numbers[] = {(int64_t)type, length, fill.whole, (int64_t)fill.key};
     hash_add(hash, &border.width, sizeof border.width);
     hash_add(hash, border.extents, sizeof border.extents);
     const double values[] = {fill.a, fill.b};

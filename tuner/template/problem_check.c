@@ -45,7 +45,7 @@ static int check_fill(const struct template *template, const struct fill *fill,
     else if (fill->kind == FILL_KERNEL)
         status = check_helper(template, fill->kernel, scope, error);
     else if (fill_has_numbers(fill))
-        status = fill_read_numbers(fill, scope, &numbers, error);
+        status = fill_read_numbers(fill, contents->type, FILL_USUAL_DATA, scope, &numbers, error);
     return status != 0 ? status
                        : fill_read_border(fill, scope, (uint64_t)contents->length, &border, error);
 }

@@ -45,6 +45,7 @@ enum fill_kind {
 
 struct fill {
     enum fill_kind kind;
+    const char *buffer; /* its name: the seed, if the arguments have none */
     struct expression *arguments[3];
     size_t argument_count;
     char *path;                  /* of FILL_FILE, absolute or relative to the current folder */

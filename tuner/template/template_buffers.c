@@ -161,6 +161,7 @@ int loader_read_buffer(struct loader *loader, const char *section, struct buffer
     status = loader_read_expression(loader, length->value, length->line, known, &buffer->length);
     const struct ini_entry *fill = loader_get(loader, section, "fill");
     buffer->fill.kind = FILL_NONE;
+    buffer->fill.buffer = buffer->name;
     bool takes_fill = buffer->access != ACCESS_WRITE;
     bool needs_fill = buffer->access == ACCESS_READ || buffer->access == ACCESS_READ_WRITE;
     if (status == 0 && fill == NULL && needs_fill)

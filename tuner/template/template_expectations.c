@@ -125,6 +125,7 @@ int loader_read_expectation(struct loader *loader, const char *section,
         expectation->reference_type = type->value;
         status = loader_check_type(loader, type->value, type->line);
     }
+    expectation->fill.buffer = loader->template->buffers[expectation->buffer].name;
     if (status == 0 && reference->value[strcspn(reference->value, "(<:")] == '(') {
         status = loader_read_fill(loader, reference->value, reference->line, &loader->base,
                                   &expectation->fill);

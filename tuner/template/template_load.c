@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/suggestion.h"
+#include "template/fill.h"
 #include "template/loader.h"
 #include "template/template_buffers.h"
 #include "template/template_definitions.h"
@@ -265,13 +266,15 @@ static void hash_section(struct hash *hash, const struct ini_entry *heading,
 
 /*
  * Two templates with the same hash give the same measurements: comments, the layout, the order of
- * keys, [precompiled_headers] and the description do not count.
+ * keys, [precompiled_headers] and the description do not count. What the fills stand for does.
  */
 static void hash_template(struct template *template)
 {
+    static const uint32_t generator = FILL_GENERATOR;
     struct hash *hash = hash_new();
     const struct ini_entry *entries = template->ini.entries;
     const struct ini_entry *end = entries + template->ini.count;
+    hash_add(hash, &generator, sizeof generator);
     hash_add_text(hash, template->source.hash);
     for (size_t i = 0; i < sizeof section_kinds / sizeof *section_kinds; i++)
         for (const struct ini_entry *entry = entries; entry < end; entry++)

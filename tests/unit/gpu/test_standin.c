@@ -1,6 +1,7 @@
 /* The stand-in driver does what the tests that stand on it take for granted. */
 #include "base/alloc.h"
 #include "gpu/driver.h"
+#include "template/fill.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -235,6 +236,62 @@ static void test_the_gpu_is_as_told(void **state)
     assert_int_equal(value, 4096);
     assert_int_equal(cuda->cuDeviceTotalMem(&bytes, 0), CUDA_SUCCESS);
     assert_int_equal(bytes, 1000000);
+    end(&fixture);
+}
+
+/* --- The tuner's own kernels --- */
+
+/* fill.c fills an application's scratch buffers, device_kernels.cu all others. The arguments are such
+ * that it does not matter whether a compiler contracts multiplications and additions. */
+static void test_fills_are_those_of_the_host(void **state)
+{
+    enum { LENGTH = 4096 };
+    static unsigned char here[8 * LENGTH], there[8 * LENGTH];
+    static const struct {
+        enum fill_kind kind;
+        const char *a, *b;
+    } cases[] = {{FILL_CONSTANT, "2^53 + 1", "0"},
+                 {FILL_UNIFORM, "-1", "1"},
+                 {FILL_UNIFORM, "-3", "-1"},
+                 {FILL_INTEGERS, "-8", "8"},
+                 {FILL_INTEGERS, "2^62", "2^62 + 2"},
+                 {FILL_COUNTING, "2^53 + 1", "3"},
+                 {FILL_NORMAL, "10", "2"}};
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, "devices=1");
+    CUfunction function = load(&fixture, "autotune_fill");
+    CUdeviceptr data = allocate(&fixture, sizeof there);
+    struct bindings none = {0};
+    const struct scope scope = {&none, NULL};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fill fill = {.kind = cases[i].kind, .buffer = "in", .argument_count = 2};
+        struct error error;
+        assert_int_equal(expression_new(&fill.arguments[0], cases[i].a, "x", 1, &error), 0);
+        assert_int_equal(expression_new(&fill.arguments[1], cases[i].b, "x", 1, &error), 0);
+        for (int type = 0; type < ELEMENT_TYPE_COUNT; type++) {
+            size_t bytes = LENGTH * element_bytes((enum element_type)type);
+            unsigned long long count = LENGTH;
+            int kind = (int)fill.kind;
+            struct fill_numbers numbers;
+            void *parameters[] = {&data,      &count,     &type,          &kind,
+                                  &numbers.a, &numbers.b, &numbers.whole, &numbers.key};
+            assert_int_equal(
+                fill_elements(&fill, &scope, (enum element_type)type, LENGTH, here, &error), 0);
+            assert_int_equal(fill_read_numbers(&fill, (enum element_type)type, FILL_USUAL_DATA,
+                                               &scope, &numbers, &error),
+                             0);
+            assert_int_equal(fixture.driver.cuLaunchKernel(function, 1, 1, 1, 256, 1, 1, 0,
+                                                           fixture.stream, parameters, NULL),
+                             CUDA_SUCCESS);
+            assert_int_equal(fixture.driver.cuStreamSynchronize(fixture.stream), CUDA_SUCCESS);
+            assert_int_equal(fixture.driver.cuMemcpyDtoH(there, data, bytes), CUDA_SUCCESS);
+            if (memcmp(here, there, bytes) != 0)
+                fail_msg("case %zu, %s", i, element_name((enum element_type)type));
+        }
+        expression_free(fill.arguments[0]);
+        expression_free(fill.arguments[1]);
+    }
     end(&fixture);
 }
 
@@ -670,6 +727,7 @@ int main(void)
         cmocka_unit_test(test_a_missing_entry_point_is_named),
         cmocka_unit_test(test_no_gpu),
         cmocka_unit_test(test_the_gpu_is_as_told),
+        cmocka_unit_test(test_fills_are_those_of_the_host),
         cmocka_unit_test(test_memory_is_limited_and_comes_back),
         cmocka_unit_test(test_copies_stay_within_allocations),
         cmocka_unit_test(test_images_are_told_apart),

@@ -145,9 +145,15 @@ static void operators(void **state)
     assert_integer("7 % 4", 3);
     assert_integer("- - 3", 3);
     assert_real("7 / 2", 3.5);
-    assert_real("2^10", 1024);
-    assert_real("2^3^2", 512);
-    assert_real("-2^2", -4);
+    assert_integer("2^10", 1024);
+    assert_integer("2^3^2", 512);
+    assert_integer("-2^2", -4);
+    assert_integer("2^53 + 1", 9007199254740993);
+    assert_integer("(-3)^39", -4052555153018976267);
+    assert_integer("(-1)^9223372036854775807", -1);
+    assert_real("2^-1", 0.5);
+    assert_real("2^63", 0x1p63); /* which does not fit in 64 bits */
+    assert_real("2.0^2", 4);
     assert_real("1e3 + .5", 1000.5);
     assert_real("2 * factor", 5);
     assert_boolean("1 < 2 and 2 <= 2", true);

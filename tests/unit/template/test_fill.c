@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -22,7 +23,7 @@ struct bytes {
 static struct bytes filled(enum fill_kind kind, const char *const arguments[3],
                            enum element_type type)
 {
-    struct fill fill = {.kind = kind};
+    struct fill fill = {.kind = kind, .buffer = "in"};
     struct bindings none = {0};
     const struct scope scope = {&none, NULL};
     struct error error;
@@ -52,12 +53,12 @@ static struct bytes filled(enum fill_kind kind, const char *const arguments[3],
 static void test_random_numbers_are_the_gpus(void **state)
 {
     (void)state;
-    static const double wide[COUNT] = {0x1.341c3dbf92b22p-1, -0x1.946fdc5d696dp-4,
-                                       -0x1.33cba7251b5dp-1, -0x1.d96e7cd353c32p-1};
-    static const uint16_t half[COUNT] = {0x38d0, 0xae52, 0xb8cf, 0xbb66};
-    static const uint16_t bfloat16[COUNT] = {0x3f1a, 0xbdca, 0xbf1a, 0xbf6d};
-    static const int32_t whole[COUNT] = {-3, 7, 7, 3};
-    static const float floating[COUNT] = {-3, 7, 7, 3};
+    static const double wide[COUNT] = {-0x1.1714036630d58p-3, -0x1.e3e84dbb54148p-2,
+                                       0x1.4a2741a66052p-3, 0x1.3529d93d23bep-4};
+    static const uint16_t half[COUNT] = {0xb05c, 0xb790, 0x3129, 0x2cd5};
+    static const uint16_t bfloat16[COUNT] = {0xbe0c, 0xbef2, 0x3e25, 0x3d9b};
+    static const int32_t whole[COUNT] = {-6, -3, 3, 2};
+    static const float floating[COUNT] = {-6, -3, 3, 2};
     FILLED(FILL_UNIFORM, ELEMENT_DOUBLE, wide, "-1", "1", "7");
     FILLED(FILL_UNIFORM, ELEMENT_HALF, half, "-1", "1", "7");
     FILLED(FILL_UNIFORM, ELEMENT_BFLOAT16, bfloat16, "-1", "1", "7");
@@ -68,8 +69,8 @@ static void test_random_numbers_are_the_gpus(void **state)
 static void test_normal_numbers_are_the_gpus(void **state)
 {
     (void)state;
-    static const double wide[COUNT] = {0x1.6265a00000000p+3, 0x1.39d9720000000p+3,
-                                       0x1.ac08640000000p+2, 0x1.30848a0000000p+3};
+    static const double wide[COUNT] = {0x1.e132120000000p+3, 0x1.accace0000000p+3,
+                                       0x1.35c5ec0000000p+3, 0x1.5a7c900000000p+3};
     FILLED(FILL_NORMAL, ELEMENT_DOUBLE, wide, "10", "2", "7");
 }
 
@@ -78,7 +79,7 @@ static void test_normal_numbers_have_their_mean_and_deviation(void **state)
     enum { MANY = 100000 };
     static double numbers[MANY];
     (void)state;
-    struct fill fill = {.kind = FILL_NORMAL, .argument_count = 2};
+    struct fill fill = {.kind = FILL_NORMAL, .buffer = "in", .argument_count = 2};
     struct bindings none = {0};
     const struct scope scope = {&none, NULL};
     struct error error;
@@ -101,15 +102,127 @@ static void test_normal_numbers_have_their_mean_and_deviation(void **state)
     expression_free(fill.arguments[1]);
 }
 
-/* The first number that splitmix64 draws from seed 0 is 0xe220a8397b1dcdaf. */
-static void test_the_generator_is_splitmix64(void **state)
+enum { MANY_MORE = (1 << 20) + 4096 };
+
+/* uniform(low, high [, seed]), of `length` elements */
+static void fill_uniform(const char *buffer, const char *const arguments[3], enum element_type type,
+                         size_t length, void *elements)
+{
+    struct fill fill = {.kind = FILL_UNIFORM, .buffer = buffer};
+    struct bindings none = {0};
+    const struct scope scope = {&none, NULL};
+    struct error error;
+    for (; fill.argument_count < 3 && arguments[fill.argument_count] != NULL; fill.argument_count++)
+        assert_int_equal(expression_new(&fill.arguments[fill.argument_count],
+                                        arguments[fill.argument_count], "x.ini", 1, &error),
+                         0);
+    assert_int_equal(fill_elements(&fill, &scope, type, length, elements, &error), 0);
+    while (fill.argument_count > 0)
+        expression_free(fill.arguments[--fill.argument_count]);
+}
+
+static int order_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* A kernel that reads one buffer in place of another, at whatever offset, must be found out. */
+static void test_no_two_buffers_have_numbers_in_common(void **state)
+{
+    static double sets[4][MANY_MORE];
+    static const char *const seeds[4] = {NULL, NULL, "1", "2"};
+    static const char *const buffers[4] = {"a", "b", "c", "c"};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        const char *const arguments[3] = {"-1", "1", seeds[i]};
+        fill_uniform(buffers[i], arguments, ELEMENT_DOUBLE, MANY_MORE, sets[i]);
+        qsort(sets[i], MANY_MORE, sizeof *sets[i], order_doubles);
+    }
+    for (size_t i = 0; i < 4; i++)
+        for (size_t j = 0; j < i; j++) {
+            size_t common = 0;
+            for (size_t k = 0; k < MANY_MORE; k++)
+                common += bsearch(&sets[i][k], sets[j], MANY_MORE, sizeof *sets[j],
+                                  order_doubles) != NULL;
+            if (common > 8) /* of 2^53 numbers, a million in each */
+                fail_msg("buffers %zu and %zu have %zu numbers in common", i, j, common);
+        }
+}
+
+static void test_a_stated_seed_gives_the_same_numbers_in_every_buffer(void **state)
 {
     (void)state;
-    const char *const arguments[3] = {"0", "1", "0"};
-    struct bytes bytes = filled(FILL_UNIFORM, arguments, ELEMENT_DOUBLE);
-    double first;
-    memcpy(&first, bytes.at, sizeof first);
-    assert_true(first >= 0 && (uint64_t)(first * 0x1p53) == 0xe220a8397b1dcdafu >> 11);
+    static const char *const arguments[3] = {"-1", "1", "7"};
+    double a[COUNT];
+    double b[COUNT];
+    fill_uniform("a", arguments, ELEMENT_DOUBLE, COUNT, a);
+    fill_uniform("b", arguments, ELEMENT_DOUBLE, COUNT, b);
+    assert_memory_equal(a, b, sizeof a);
+}
+
+static void test_every_data_set_has_numbers_of_its_own(void **state)
+{
+    (void)state;
+    struct fill fill = {.kind = FILL_UNIFORM, .buffer = "in", .argument_count = 2};
+    struct bindings none = {0};
+    const struct scope scope = {&none, NULL};
+    struct fill_numbers usual;
+    struct fill_numbers other;
+    struct error error;
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(expression_new(&fill.arguments[i], "1", "x.ini", 1, &error), 0);
+    for (uint64_t set = 0; set < 2; set++)
+        assert_int_equal(fill_read_numbers(&fill, ELEMENT_FLOAT, set, &scope,
+                                           set == FILL_USUAL_DATA ? &usual : &other, &error),
+                         0);
+    assert_true(usual.key != other.key);
+    expression_free(fill.arguments[0]);
+    expression_free(fill.arguments[1]);
+}
+
+/* Rounding to the type must not reach the end of the range. */
+static void test_uniform_never_yields_its_end(void **state)
+{
+    static uint16_t half[MANY_MORE];
+    static float single[MANY_MORE];
+    static int32_t whole[MANY_MORE];
+    static const char *const unit[3] = {"0", "1"};
+    static const char *const high[3] = {"1", "1 + 2.0^-20"}; /* eight steps of float */
+    static const char *const negative[3] = {"-3", "-1"};
+    (void)state;
+    fill_uniform("in", unit, ELEMENT_HALF, MANY_MORE, half);
+    for (size_t i = 0; i < MANY_MORE; i++)
+        assert_true(half[i] < 0x3c00);
+    fill_uniform("in", unit, ELEMENT_BFLOAT16, MANY_MORE, half);
+    for (size_t i = 0; i < MANY_MORE; i++)
+        assert_true(half[i] < 0x3f80);
+    fill_uniform("in", high, ELEMENT_FLOAT, MANY_MORE, single);
+    for (size_t i = 0; i < MANY_MORE; i++)
+        assert_true(single[i] >= 1 && single[i] < 1 + 0x1p-20F);
+    fill_uniform("in", negative, ELEMENT_INT32, MANY_MORE, whole);
+    for (size_t i = 0; i < MANY_MORE; i++)
+        assert_true(whole[i] >= -3 && whole[i] < -1);
+}
+
+/* A double cannot hold these. */
+static void test_integers_of_64_bits_are_exact(void **state)
+{
+    (void)state;
+    static const int64_t odd[COUNT] = {9007199254740993, 9007199254740993, 9007199254740993,
+                                       9007199254740993};
+    static const uint64_t counting[COUNT] = {9007199254740993, 9007199254740995, 9007199254740997,
+                                             9007199254740999};
+    const char *const range[3] = {"2^62 + 1", "2^62 + 3"};
+    FILLED(FILL_CONSTANT, ELEMENT_INT64, odd, "2^53 + 1");
+    FILLED(FILL_COUNTING, ELEMENT_UINT64, counting, "2^53 + 1", "2");
+    struct bytes bytes = filled(FILL_INTEGERS, range, ELEMENT_INT64);
+    for (size_t i = 0; i < COUNT; i++) {
+        int64_t number;
+        memcpy(&number, bytes.at + i * sizeof number, sizeof number);
+        assert_in_range(number, (INT64_C(1) << 62) + 1, (INT64_C(1) << 62) + 3);
+    }
 }
 
 static void test_whole_numbers_wrap(void **state)
@@ -180,7 +293,7 @@ static void test_borders_are_zero(void **state)
     struct bindings none = {0};
     const struct scope scope = {&none, NULL};
     for (size_t i = 0; i < 2; i++) {
-        struct fill fill = {.kind = FILL_CONSTANT, .argument_count = 1};
+        struct fill fill = {.kind = FILL_CONSTANT, .buffer = "in", .argument_count = 1};
         struct error error;
         float elements[COUNT];
         assert_int_equal(expression_new(&fill.arguments[0], "7", "x.ini", 1, &error), 0);
@@ -204,7 +317,11 @@ int main(void)
         cmocka_unit_test(test_random_numbers_are_the_gpus),
         cmocka_unit_test(test_normal_numbers_are_the_gpus),
         cmocka_unit_test(test_normal_numbers_have_their_mean_and_deviation),
-        cmocka_unit_test(test_the_generator_is_splitmix64),
+        cmocka_unit_test(test_no_two_buffers_have_numbers_in_common),
+        cmocka_unit_test(test_a_stated_seed_gives_the_same_numbers_in_every_buffer),
+        cmocka_unit_test(test_every_data_set_has_numbers_of_its_own),
+        cmocka_unit_test(test_uniform_never_yields_its_end),
+        cmocka_unit_test(test_integers_of_64_bits_are_exact),
         cmocka_unit_test(test_whole_numbers_wrap),
         cmocka_unit_test(test_without_a_fill_it_is_poison),
         cmocka_unit_test(test_borders_are_zero),

@@ -485,6 +485,18 @@ static void the_hash_is_of_content(void **state)
     assert_string_not_equal(scene->template.hash, first);
 }
 
+/* Results on other numbers do not count: a change of the generator is one of the hash. */
+static void the_hash_is_of_the_generator_of_fills(void **state)
+{
+    struct scene *scene = *state;
+    write_file(scene->source, "extern \"C\" __global__ void k(float *) {}\n");
+    load_well(scene, "[buffer.a]\ntype = float\nlength = 8\naccess = read_write\n"
+                     "fill = uniform(0, 1)\n[launch.k]\nentry = k\ngrid = 1\nblock = 1\n"
+                     "arguments = a\n[expect.a]\nreference = constant(0)\ncompare = exact\n");
+    /* of the generator that gave all buffers without a seed the same numbers */
+    assert_string_not_equal(scene->template.hash, "e011b78acd1b2448172b2bcee494f00f");
+}
+
 /* Writing the template otherwise is not another version: applications keep their configurations. */
 static void comments_descriptions_and_layout_keep_the_hash(void **state)
 {
@@ -1112,6 +1124,7 @@ int main(void)
         TEST(expectations_of_every_kind),
         TEST(buffers_may_take_turns),
         TEST(the_hash_is_of_content),
+        TEST(the_hash_is_of_the_generator_of_fills),
         TEST(comments_descriptions_and_layout_keep_the_hash),
         TEST(precompiled_headers),
         TEST(headers_that_cannot_be_precompiled),
