@@ -126,8 +126,7 @@ __device__ static void store(void *buffer, u64 i, int type, double x, long long 
     }
 }
 
-/* The element as a double. autotune_compare compares integers bit by bit instead where it can,
- * because a double cannot represent every integer above 2^53. */
+/* The element as a double, which cannot represent every integer above 2^53. */
 __device__ static double fetch(const void *buffer, u64 i, int type)
 {
     switch (type) {
@@ -155,6 +154,15 @@ __device__ static double rounded(double x, int type)
     case FLOAT: return (float)x;
     default: return x;
     }
+}
+
+/* The element as an integer of 64 bits, exactly; 0 if it is too large for one. */
+__device__ static u64 whole(const void *buffer, u64 i, int type)
+{
+    if (type == INT64 || type == UINT64)
+        return ((const u64 *)buffer)[i];
+    double x = fetch(buffer, i, type);
+    return x < 0 ? (u64)(long long)x : x < 18446744073709551616.0 ? (u64)x : 0; /* 2^64 */
 }
 
 __device__ static u64 element_bits(const void *buffer, u64 i, int bytes)
@@ -299,8 +307,6 @@ extern "C" __global__ void autotune_compare(const void *out, int type, const voi
         bool same;
         if (left_out && left_reference) {
             same = true;
-        } else if (exact && type == reference_type && type < HALF) {
-            same = out_bits == reference_bits;
         } else {
             double x = fetch(out, i, type);
             double y = fetch(reference, i, reference_type);
@@ -309,6 +315,8 @@ extern "C" __global__ void autotune_compare(const void *out, int type, const voi
             bool finite = y - y == 0;
             same = x == y || (finite && fabs(x - y) <= absolute + relative * fabs(y)) ||
                    (nan_equal && !left_out && x != x && y != y);
+            if (exact && type < HALF)
+                same = same && whole(out, i, type) == whole(reference, i, reference_type);
         }
         if (!same) {
             atomicAdd(&result->mismatches, 1ull);

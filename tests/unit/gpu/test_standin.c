@@ -295,6 +295,53 @@ static void test_fills_are_those_of_the_host(void **state)
     end(&fixture);
 }
 
+/* How many elements of `out` autotune_compare finds different from the reference's, exactly. */
+static uint64_t count_mismatches(const struct fixture *fixture, const void *out,
+                                 enum element_type out_type, const void *reference,
+                                 enum element_type reference_type, unsigned long long count)
+{
+    const struct driver *cuda = &fixture->driver;
+    CUfunction function = load(fixture, "autotune_compare");
+    CUdeviceptr a = allocate(fixture, count * element_bytes(out_type));
+    CUdeviceptr b = allocate(fixture, count * element_bytes(reference_type));
+    uint64_t found[3] = {0};
+    CUdeviceptr result = allocate(fixture, sizeof found);
+    int type = (int)out_type, type_of_reference = (int)reference_type;
+    int exact = 1, nan_equal = 0, poison = element_poison(out_type);
+    double absolute = 0, relative = 0;
+    void *parameters[] = {&a,         &type,   &b,        &type_of_reference,
+                          &count,     &exact,  &absolute, &relative,
+                          &nan_equal, &poison, &result};
+    assert_int_equal(cuda->cuMemcpyHtoD(a, out, count * element_bytes(out_type)), CUDA_SUCCESS);
+    assert_int_equal(cuda->cuMemcpyHtoD(b, reference, count * element_bytes(reference_type)),
+                     CUDA_SUCCESS);
+    assert_int_equal(cuda->cuMemcpyHtoD(result, found, sizeof found), CUDA_SUCCESS);
+    assert_int_equal(cuda->cuStreamSynchronize(NULL), CUDA_SUCCESS); /* the copies have arrived */
+    assert_int_equal(
+        cuda->cuLaunchKernel(function, 1, 1, 1, 256, 1, 1, 0, fixture->stream, parameters, NULL),
+        CUDA_SUCCESS);
+    assert_int_equal(cuda->cuStreamSynchronize(fixture->stream), CUDA_SUCCESS);
+    assert_int_equal(cuda->cuMemcpyDtoH(found, result, sizeof found), CUDA_SUCCESS);
+    return found[0];
+}
+
+static void test_exact_is_exact_for_integers_of_64_bits(void **state)
+{
+    static const uint64_t out[] = {7, 1ull << 60, (1ull << 60) + 100, UINT64_MAX, UINT64_MAX};
+    static const int64_t whole[] = {7, 1ll << 60, 1ll << 60, -1, INT64_MAX};
+    static const double real[] = {7, 0x1p60, 0x1p60, 0x1p64, 0x1p63};
+    static const int8_t narrow[] = {-1, 100};
+    static const int64_t wide[] = {-1, 356}; /* which wraps to 100 */
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, "devices=1");
+    assert_int_equal(count_mismatches(&fixture, out, ELEMENT_UINT64, whole, ELEMENT_INT64, 5), 3);
+    assert_int_equal(count_mismatches(&fixture, out, ELEMENT_UINT64, real, ELEMENT_DOUBLE, 5), 3);
+    assert_int_equal(count_mismatches(&fixture, out, ELEMENT_UINT64, out, ELEMENT_UINT64, 5), 0);
+    assert_int_equal(count_mismatches(&fixture, narrow, ELEMENT_INT8, wide, ELEMENT_INT64, 2), 1);
+    end(&fixture);
+}
+
 /* --- Memory --- */
 
 static void test_memory_is_limited_and_comes_back(void **state)
@@ -728,6 +775,7 @@ int main(void)
         cmocka_unit_test(test_no_gpu),
         cmocka_unit_test(test_the_gpu_is_as_told),
         cmocka_unit_test(test_fills_are_those_of_the_host),
+        cmocka_unit_test(test_exact_is_exact_for_integers_of_64_bits),
         cmocka_unit_test(test_memory_is_limited_and_comes_back),
         cmocka_unit_test(test_copies_stay_within_allocations),
         cmocka_unit_test(test_images_are_told_apart),
