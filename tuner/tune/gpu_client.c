@@ -443,12 +443,14 @@ static double launch_timeout(const struct gpu_client *client)
     return scaled > stated ? scaled : stated;
 }
 
-/* Takes over the request. */
-static int verify(struct gpu_client *client, json_t *request, struct gpu_client_answer *answer,
-                  struct error *error)
+static int verify(struct gpu_client *client, int64_t id, const struct gpu_client_check *check,
+                  size_t differences, struct gpu_client_answer *answer, struct error *error)
 {
     json_t *reply;
-    send_request(client, request);
+    send_request(client,
+                 json_pack("{s:s, s:I, s:i, s:i, s:b, s:I}", "do", "verify", "id", (json_int_t)id,
+                           "runs", check->runs, "data_set", (int)check->data_set, "careful",
+                           (int)check->careful, "differences", (json_int_t)differences));
     int status = take_running(client, launch_timeout(client), &reply, answer, error);
     if (reply != NULL)
         note_run(client);
@@ -459,11 +461,7 @@ static int verify(struct gpu_client *client, json_t *request, struct gpu_client_
 int gpu_client_verify(struct gpu_client *client, int64_t id, const struct gpu_client_check *check,
                       struct gpu_client_answer *answer, struct error *error)
 {
-    return verify(client,
-                  json_pack("{s:s, s:I, s:i, s:i, s:b}", "do", "verify", "id", (json_int_t)id,
-                            "runs", check->runs, "data_set", (int)check->data_set, "careful",
-                            (int)check->careful),
-                  answer, error);
+    return verify(client, id, check, 0, answer, error);
 }
 
 static void store_differences(const json_t *list, struct gpu_difference *differences, size_t *count)
@@ -490,16 +488,14 @@ static void store_differences(const json_t *list, struct gpu_difference *differe
     }
 }
 
-int gpu_client_verify_closely(struct gpu_client *client, int64_t id, int runs,
+int gpu_client_verify_closely(struct gpu_client *client, int64_t id,
+                              const struct gpu_client_check *check,
                               struct gpu_difference *differences, size_t *count,
                               struct gpu_client_answer *answer, struct error *error)
 {
     json_decref(client->differences);
     client->differences = NULL;
-    int status = verify(client,
-                        json_pack("{s:s, s:I, s:i, s:I}", "do", "verify", "id", (json_int_t)id,
-                                  "runs", runs, "differences", (json_int_t)*count),
-                        answer, error);
+    int status = verify(client, id, check, *count, answer, error);
     store_differences(client->differences, differences, count);
     return status;
 }

@@ -116,9 +116,10 @@ struct gpu_difference {
     char got[32], expected[32];
 };
 
-/* Runs it up to `runs` times, until a result is wrong. If one is, stores the first of the at most `*count` elements that
+/* The same until a result is wrong. If one is, stores the first of the at most `*count` elements that
  * differ in `differences`, and how many those are; otherwise there are none. */
-int gpu_client_verify_closely(struct gpu_client *client, int64_t id, int runs,
+int gpu_client_verify_closely(struct gpu_client *client, int64_t id,
+                              const struct gpu_client_check *check,
                               struct gpu_difference *differences, size_t *count,
                               struct gpu_client_answer *answer, struct error *error);
 

@@ -14,7 +14,7 @@
 
 enum {
     FIRST_SAMPLES = 3, /* with the verifications before and after */
-    MORE_SAMPLES = 27, /* of a variant that is fast enough */
+    MORE_SAMPLES = 27, /* of a variant that is fast enough, the last two of them verified */
     TRIES = 20,        /* of what is to be asked for again */
 };
 #define FAST_NS 10e6
@@ -244,31 +244,60 @@ static int load(const struct steps *steps, int64_t id, struct gpu_client_answer 
                            answer, steps->error);
 }
 
+/* On how many data sets it is verified: a variant that remembers a result repeats it on other data. */
+static unsigned data_sets(const struct steps *steps)
+{
+    return template_draws_data(steps->request->template) ? 2 : 1;
+}
+
+/* What differs in the first run that is wrong, as far as it is wrong again. */
 static int list_differences(const struct steps *steps)
 {
     struct single_run *run = steps->run;
     size_t wanted = steps->request->differences;
+    struct gpu_client_check check = {.runs = FIRST_SAMPLES + 1, .careful = true};
     struct gpu_client_answer answer;
     int status = load(steps, 0, &answer);
-    if (status != 0 || answer.outcome != OUTCOME_MEASURED || answer.again)
-        return status;
-    run->difference_count = wanted < SINGLE_RUN_DIFFERENCES ? wanted : SINGLE_RUN_DIFFERENCES;
-    return gpu_client_verify_closely(run->client, 0, FIRST_SAMPLES + 1, run->differences,
-                                     &run->difference_count, &answer, steps->error);
+    if (wanted > SINGLE_RUN_DIFFERENCES)
+        wanted = SINGLE_RUN_DIFFERENCES;
+    for (; check.data_set < data_sets(steps) && status == 0 && run->difference_count == 0 &&
+           answer.outcome == OUTCOME_MEASURED && !answer.again;
+         check.data_set++) {
+        run->difference_count = wanted;
+        status = gpu_client_verify_closely(run->client, 0, &check, run->differences,
+                                           &run->difference_count, &answer, steps->error);
+    }
+    return status;
 }
 
-/* More samples of the kind that it has; again if they were dropped, or their worker was. */
-static int sample(const struct steps *steps)
+/* Two consecutive runs of variant `id` on each data set. */
+static int verify(const struct steps *steps, int64_t id, struct gpu_client_answer *answer)
+{
+    struct gpu_client_check check = {.runs = 2, .careful = true};
+    int status = 0;
+    for (; check.data_set < data_sets(steps) && status == 0 && !answer->again &&
+           answer->outcome == OUTCOME_MEASURED;
+         check.data_set++)
+        status = gpu_client_verify(steps->run->client, id, &check, answer, steps->error);
+    return status;
+}
+
+/* Verifies it, and takes `count` more samples of the kind that it has; again if they were dropped, or
+ * their worker was. */
+static int verify_and_sample(const struct steps *steps, size_t count)
 {
     struct single_run *run = steps->run;
     struct result *result = &run->result;
-    struct gpu_client_sampling sampling = {.count = MORE_SAMPLES, .batched = result->runs > 1};
+    struct gpu_client_sampling sampling = {
+        .count = count, .batched = result->runs > 1, .check_after = count - 1, .careful = true};
     struct gpu_client_answer answer = {.again = true};
     int runs = 0;
     int status = 0;
     for (int i = 0; i < TRIES && answer.again && status == 0; i++) {
         status = load(steps, i, &answer);
-        if (status != 0 || answer.again || answer.outcome != OUTCOME_MEASURED)
+        if (status == 0 && !answer.again && answer.outcome == OUTCOME_MEASURED)
+            status = verify(steps, i, &answer);
+        if (status != 0 || answer.again || answer.outcome != OUTCOME_MEASURED || count == 0)
             continue;
         gpu_client_measure_send(run->client, i, &sampling);
         status = gpu_client_measure_take(run->client, &result->samples_ns, &result->sample_count,
@@ -284,11 +313,10 @@ static int measure(const struct steps *steps)
     if (status == 0)
         status = try_it(steps);
     tuning_summarise(&run->result);
+    if (status == 0 && run->result.outcome == OUTCOME_MEASURED)
+        status = verify_and_sample(steps, run->result.time.median_ns < FAST_NS ? MORE_SAMPLES : 0);
     if (status == 0 && run->result.outcome == OUTCOME_WRONG_RESULT)
         return list_differences(steps);
-    if (status == 0 && run->result.outcome == OUTCOME_MEASURED &&
-        run->result.time.median_ns < FAST_NS)
-        status = sample(steps);
     tuning_summarise(&run->result);
     if (run->result.runs > 1 && gpu_client_empty_batch_ns(run->client) > 0)
         run->empty_ns = gpu_client_empty_batch_ns(run->client);
