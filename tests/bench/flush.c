@@ -148,13 +148,13 @@ static int load_support(struct bench *bench, struct error *error)
 /* Runs the variant once and checks what it computes. */
 static int check_result(struct bench *bench, const char *path, struct error *error)
 {
-    enum finding finding = FINDING_RIGHT;
-    char reason[VERIFY_REASON_BYTES];
+    struct verify verify = {.problem = &bench->problem, .variant = &bench->variant};
     int status = verify_prepare(&bench->problem, error);
     if (status == 0)
-        status = verify_run(&bench->problem, &bench->variant, NULL, NULL, &finding, reason, error);
-    if (status == 0 && finding != FINDING_RIGHT)
-        status = error_set_at(error, ERROR_CONFIG, path, 0, "the result is wrong: %s", reason);
+        status = verify_run(&verify, NULL, true, error);
+    if (status == 0 && verify.finding != FINDING_RIGHT)
+        status =
+            error_set_at(error, ERROR_CONFIG, path, 0, "the result is wrong: %s", verify.reason);
     return status;
 }
 
@@ -294,7 +294,7 @@ static int queue_preparation(struct bench *bench, enum preparation preparation, 
     bool rests = preparation == PREPARE_read_rest || preparation == PREPARE_memset_rest;
     int status = queue_hold(bench, HOLD_NS, error);
     if (status == 0)
-        status = device_problem_restore(&bench->problem, error);
+        status = device_variant_reset(&bench->variant, &bench->problem, error);
     for (int i = 0; i < 2 && preparation == PREPARE_none && status == 0; i++)
         status = queue_run(bench, error);
     if (status == 0 && preparation == PREPARE_rotate)

@@ -198,6 +198,15 @@ namespace tensor
 {
 #include "templates/tensor.cu"
 }
+/* Of repeat.cu: the data of the next buffer, behind its guard. */
+char *next_buffer(void *data, uint64_t)
+{
+    return reinterpret_cast<char *>(memory_next(reinterpret_cast<CUdeviceptr>(data))) + 4096;
+}
+namespace repeat
+{
+#include "templates/repeat.cu"
+}
 namespace march
 {
 #include "templates/march.cu"
@@ -402,6 +411,20 @@ const struct kernel kernels[] = {
     KERNEL(tensor, tensor_plain),
     KERNEL(tensor, tensor_swizzled),
     KERNEL(tensor, tensor_reference),
+    KERNEL(repeat, repeat_count),
+    KERNEL(repeat, repeat_good),
+    KERNEL(repeat, repeat_slow),
+    KERNEL(repeat, repeat_until),
+    KERNEL(repeat, repeat_every),
+    KERNEL(repeat, repeat_spoil),
+    KERNEL(repeat, repeat_memo),
+    KERNEL(repeat, repeat_memo_done),
+    KERNEL(repeat, repeat_module),
+    KERNEL(repeat, repeat_module_done),
+    KERNEL(repeat, repeat_far),
+    KERNEL(repeat, repeat_alike),
+    KERNEL(repeat, repeat_ticket),
+    KERNEL(repeat, repeat_reference),
     KERNEL(march, march_run),
     KERNEL(march, march_fixed),
     KERNEL(march, march_fault),

@@ -49,6 +49,9 @@ uint64_t kernel_address(const struct kernel *kernel, void **parameters);
  * to be freed. NULL where memory is out. */
 void **kernel_copy_parameters(const struct kernel *kernel, void **parameters);
 
+/* The memory that was allocated next after that which holds an address (memory.c); 0 if there is none. */
+CUdeviceptr memory_next(CUdeviceptr address);
+
 /* What becomes of a launch. */
 enum kernel_end { KERNEL_DONE, KERNEL_FAULTED, KERNEL_NEVER };
 

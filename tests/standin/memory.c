@@ -2,6 +2,7 @@
  * Device memory: pages of the host, each allocation between pages that nothing may touch, so that a
  * kernel that leaves it faults.
  */
+#include "kernels.h"
 #include "standin.h"
 
 #include <stdlib.h>
@@ -100,6 +101,15 @@ bool memory_holds(CUdeviceptr address, size_t bytes)
         if (address >= a->address && address - a->address <= a->bytes)
             return bytes <= a->bytes - (size_t)(address - a->address);
     return false;
+}
+
+CUdeviceptr memory_next(CUdeviceptr address)
+{
+    uint64_t number = memory_number(address);
+    for (const struct allocation *a = allocations; a != NULL; a = a->next)
+        if (number > 0 && a->number == number + 1)
+            return a->address;
+    return 0;
 }
 
 uint64_t memory_number(CUdeviceptr address)

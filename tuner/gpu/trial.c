@@ -81,15 +81,16 @@ int trial_load(struct device_session *session, struct device_variant *variant, c
     return 0;
 }
 
-/* What a verification found becomes the variant's outcome. */
-static int conclude(struct device_session *session, const struct verify *verify, int status,
-                    struct answer *answer, struct error *error)
+/* What a verification found becomes the variant's outcome; `when` says in which runs, if that tells more
+ * than the finding. */
+static int conclude(struct device_session *session, const struct verify *verify, const char *when,
+                    int status, struct answer *answer, struct error *error)
 {
     status = answer_driver_error(answer, session, status, OUTCOME_LAUNCH_ERROR);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED && verify->finding != FINDING_RIGHT) {
         answer->outcome = OUTCOME_WRONG_RESULT;
         session->damaged = verify->finding == FINDING_DAMAGE;
-        (void)error_set(error, ERROR_OK, "%s", verify->reason);
+        (void)error_set(error, ERROR_OK, "%s%s", session->damaged ? "" : when, verify->reason);
     }
     return status;
 }
@@ -109,7 +110,8 @@ int trial_verify(struct device_session *session, struct device_variant *variant,
 {
     struct verify verify = begin_verify(session, variant, meanwhile);
     int status = verify_run(&verify, measure, everything, error);
-    return conclude(session, &verify, status, answer, error);
+    const char *when = session->problem.store.data_set > 0 ? "with other random numbers, " : "";
+    return conclude(session, &verify, when, status, answer, error);
 }
 
 /* Two consecutive runs of the last batch: a variant may be wrong in every other one. The last run comes
@@ -133,7 +135,7 @@ int trial_check(struct device_session *session, struct device_variant *variant, 
     struct verify verify = begin_verify(session, variant, NULL);
     int status = batched ? verify_batch(session, &verify, everything, error)
                          : verify_last(&verify, everything, error);
-    return conclude(session, &verify, status, answer, error);
+    return conclude(session, &verify, "right at first, but in a timed run ", status, answer, error);
 }
 
 static void read_ahead(void *user)

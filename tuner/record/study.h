@@ -145,6 +145,9 @@ bool study_is_partial(const struct study *study);
 /* The number of results with `outcome`. */
 size_t study_count(const struct study *study, enum outcome outcome);
 
+/* Whether inputs or expected results come from files, so that no variant was verified on other data. */
+bool study_has_given_data(const struct study *study);
+
 /* The time of an empty kernel measured like this result: single or in batches. */
 double study_empty_ns(const struct study *study, const struct result *result);
 

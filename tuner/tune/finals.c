@@ -244,7 +244,8 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
                    .rules = allowance_rules(&tuning->allowance, tuning->rules, clock_ns()),
                    .gpu = team_lead(tuning->team),
                    .leader = SIZE_MAX,
-                   .random = 0x2545f4914f6cdd1du}};
+                   .random = 0x2545f4914f6cdd1du,
+                   .random_checks = (uint64_t)clock_ns() | 1}};
     finals = &held.finals;
     held.check = *finals;
     held.check.gpu = choose_checker(tuning);

@@ -224,7 +224,7 @@ static void begin_round(struct finals *finals, struct rounds *rounds)
 /* Not always at the same place, since a variant may be wrong in every third run, say. */
 static size_t draw(struct finals *finals, size_t below)
 {
-    return (size_t)((statistics_random(&finals->random) >> 8) % below);
+    return (size_t)((statistics_random(&finals->random_checks) >> 8) % below);
 }
 
 static void send_next(struct finals *finals, struct rounds *rounds)

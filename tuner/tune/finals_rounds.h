@@ -36,7 +36,7 @@ struct finals {
     bool *loaded;    /* in the present worker */
     unsigned losses; /* of workers, when `loaded` was true */
     size_t count;
-    uint64_t random;
+    uint64_t random, random_checks; /* for the order of turns, and where results are checked */
 };
 
 /* Chooses the finalists of finals->job, by finals->rules. */

@@ -257,14 +257,14 @@ static int list_differences(const struct steps *steps)
     size_t wanted = steps->request->differences;
     struct gpu_client_check check = {.runs = FIRST_SAMPLES + 1, .careful = true};
     struct gpu_client_answer answer;
-    int status = load(steps, 0, &answer);
+    int status = load(steps, TRIES, &answer);
     if (wanted > SINGLE_RUN_DIFFERENCES)
         wanted = SINGLE_RUN_DIFFERENCES;
     for (; check.data_set < data_sets(steps) && status == 0 && run->difference_count == 0 &&
            answer.outcome == OUTCOME_MEASURED && !answer.again;
          check.data_set++) {
         run->difference_count = wanted;
-        status = gpu_client_verify_closely(run->client, 0, &check, run->differences,
+        status = gpu_client_verify_closely(run->client, TRIES, &check, run->differences,
                                            &run->difference_count, &answer, steps->error);
     }
     return status;

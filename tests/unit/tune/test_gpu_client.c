@@ -136,7 +136,8 @@ static int make_request(struct fixture *fixture, const char *request)
     if (strcmp(request, "load") == 0)
         status = load(fixture, 1, 20);
     else if (strcmp(request, "verify") == 0)
-        status = gpu_client_verify(fixture->client, 1, 1, &fixture->answer, &fixture->error);
+        status = gpu_client_verify(fixture->client, 1, &(struct gpu_client_check){.runs = 1},
+                                   &fixture->answer, &fixture->error);
     else if (strcmp(request, "measure") == 0)
         status = measure(fixture, 1, &samples_ns, &count);
     else
@@ -641,7 +642,9 @@ static void what_could_not_be_sent_is_asked_again(void **state)
     assert_int_equal(gpu_client_losses(fixture.client), 1);
     assert_int_equal(load(&fixture, 1, 20), 0);
     failing_sends = 1;
-    assert_int_equal(gpu_client_verify(fixture.client, 1, 1, &fixture.answer, &fixture.error), 0);
+    assert_int_equal(gpu_client_verify(fixture.client, 1, &(struct gpu_client_check){.runs = 1},
+                                       &fixture.answer, &fixture.error),
+                     0);
     assert_true(fixture.answer.again);
     assert_int_equal(gpu_client_losses(fixture.client), 2);
     end(&fixture);

@@ -1,0 +1,150 @@
+#!/usr/bin/env bats
+# A variant that is right in its first run and wrong later, or right on some data alone, does not win; whoever damages what
+# others use is found; and everyone else is measured. The kernels are those of standin/templates/repeat.cu.
+shared_cubins=yes
+load helper
+
+bad="once late alternate third spoil memo_state module far alike ticket"
+
+# sweep VALUES...: sweep.ini with these lines
+sweep() {
+    printf '%s\n' "[sweep]" "templates = ${templates:-$sweeps/templates}" "[repeat]" "$@" >sweep.ini
+}
+
+# fast_fakes [KEY=VALUE...]: on the GPU, what computes nothing takes no time; so here
+fast_fakes() {
+    stand_in noise=0.002 "base_ns=${base_ns:-40000}" time.repeat_until=2000 time.repeat_every=2000 time.repeat_module=2000 \
+        time.repeat_ticket=2000 time.repeat_alike=2000 time.repeat_spoil=2000 time.repeat_far=2000 \
+        time.repeat_count=100 time.repeat_memo_done=100 time.repeat_module_done=100 time.repeat_slow=900000 "$@"
+}
+
+# is MODE OUTCOME: so all its variants ended
+is() {
+    local got
+    got=$(paste -d: <(column mode) <(column outcome) | sed -n "s/^$1://p" | sort -u | tr '\n' ' ')
+    equal "$1 $got" "$1 $2 "
+}
+
+# all_found: in the CSV in out, every bad mode is wrong_result, and every other one measured
+all_found() {
+    local mode
+    for mode in $bad; do
+        is "$mode" wrong_result
+    done
+    is good measured
+    is slow measured
+    has results/tuned.ini "parameter.mode = good" "parameter.block_size = 256"
+}
+
+every() {
+    sweep "block_size = 128, 256, 512" "mode = good, slow, ${bad// /, }" 'constraint = block_size == 256 or mode == "good"' "$@"
+}
+
+@test "what is wrong after its first run, or on other data, does not win, and everyone else is measured" {
+    fast_fakes
+    every
+    autotune --config sweep.ini --format csv
+    exits 0
+    all_found
+    has out "input 'a' was changed" "right at first, but in a timed run out[0] is" "with other random numbers, out[0] is" \
+        "the expected result of 'out' was changed, far outside all buffers"
+}
+
+@test "the same in batches, whose runs each have their own outputs and scratch" {
+    base_ns=3000 fast_fakes time.repeat_slow=90000
+    every "n = 2^10"
+    autotune --config sweep.ini --format csv
+    exits 0
+    [ "$(column runs | sort -u | tail -n 1)" -eq 32 ]
+    all_found
+}
+
+@test "the same with a warm cache, where the runs of a batch share their inputs" {
+    templates=$scratch/templates
+    cp -r "$sweeps/templates" templates
+    sed -i 's/^\[kernel\]/&\ncache = warm/' templates/repeat.ini
+    for base_ns in 3000 40000; do
+        fast_fakes time.repeat_slow=900000
+        every "n = 2^10"
+        autotune --config sweep.ini --format csv --remeasure
+        exits 0
+        all_found
+    done
+}
+
+@test "a scratch buffer without a fill holds nothing from an earlier run: who looks for it there computes" {
+    fast_fakes time.repeat_memo=30000
+    sweep "mode = good, memo"
+    autotune --config sweep.ini --format csv
+    exits 0
+    is memo measured
+    is good measured
+}
+
+@test "run verifies consecutive runs on two data sets, and says what differs" {
+    fast_fakes
+    for mode in $bad; do
+        autotune run --template "$sweeps/templates/repeat.ini" --set mode=$mode
+        exits 1
+        has out wrong
+    done
+    autotune run --template "$sweeps/templates/repeat.ini" --set mode=once
+    has out "right at first, but in a timed run out[0] is" "not written"
+    autotune run --template "$sweeps/templates/repeat.ini" --set mode=module
+    has out "with other random numbers, out[0] is" "expected"
+    autotune run --template "$sweeps/templates/repeat.ini" --set mode=good
+    exits 0
+}
+
+@test "variants that were given up beside a fast one are measured again if that is wrong after all" {
+    # ten times as fast as the others until it is verified on other data; with it, the best is one of 30 with one sample
+    fast_fakes noise=0.03 time.repeat_module=3000
+    sweep "block_size = 64, 128, 256, 512, 1024" "copy = 0..5" "mode = good, module" \
+        'constraint = mode == "good" or block_size == 64 and copy == 0'
+    autotune --config sweep.ini --format csv
+    exits 0
+    is module wrong_result
+    is good measured
+    has results/tuned.ini "parameter.block_size = 256"
+    sqlite() { python3 -c 'import sqlite3,sys; print(*sqlite3.connect("results/record.sqlite").execute(sys.argv[1]).fetchone())' "$1"; }
+    equal "$(sqlite "SELECT count(*) FROM variant WHERE outcome = 'measured' AND json_array_length(screening_ns) < 3")" 0
+}
+
+@test "a run interrupted in the finals leaves no variant in the tuned INI that is wrong after its first run" {
+    fast_fakes "log=$scratch/calls" fault=cuModuleLoadData:20:hang
+    sweep "block_size = 128, 256, 512" "mode = good, slow, once, alternate, third, spoil, far, alike, ticket" \
+        'constraint = block_size == 256 or mode == "good"'
+    "$AUTOTUNE" --config sweep.ini --format csv >out 2>err </dev/null &
+    await " hang$" calls
+    kill -INT $!
+    code=0
+    wait $! || code=$?
+    exits 130
+    has results/tuned.ini "incomplete = yes" "parameter.mode = good"
+}
+
+@test "data that come from files cannot be drawn anew, and the report says so" {
+    python3 - <<'END'
+import struct
+def npy(name, values):
+    header = "{'descr': '<i4', 'fortran_order': False, 'shape': (%d,), }" % len(values)
+    header += " " * (63 - (10 + len(header)) % 64) + "\n"
+    with open(name, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        file.write(struct.pack("<%di" % len(values), *values))
+npy("a.npy", [7 * i % 1000 for i in range(1 << 10)])
+END
+    templates=$scratch
+    cp "$sweeps/templates/repeat.cu" .
+    awk '/^\[buffer.a\]/ { a = 1 } a && /^fill/ { $0 = "fill = file(a.npy)"; a = 0 } { print }' \
+        "$sweeps/templates/repeat.ini" >repeat.ini
+    fast_fakes
+    sweep "n = 2^10" "mode = good"
+    autotune --config sweep.ini
+    exits 0
+    has out "verified on one data set, since data come from files"
+    templates=$sweeps/templates
+    sweep "n = 2^10" "mode = good"
+    autotune --config sweep.ini --results drawn --tuned drawn.ini
+    fails grep "verified on one data set" out
+}
