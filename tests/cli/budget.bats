@@ -346,3 +346,34 @@ INI
     lacks out "searched:"
     lacks results/tuned.ini variants_tried
 }
+
+# long_constraint CONSTRAINT: a sweep of 10^20 points
+long_constraint() {
+    {
+        printf '[launch_parameters]\n'
+        printf 'p%s = 1\n' a b c d e f g h i j
+        sed -n '/^\[problem\]/,/^arguments/{/^when/d;s/block_size \* num_load/256/;s/= block_size/= 256/;p}' \
+            "$sweeps/templates/scale.ini"
+        printf '[expect.out]\nreference = scale_reference\narguments = in, reference, float factor, uint64 n\n'
+        printf 'compare = relative(1e-6)\n'
+    } | template long
+    {
+        printf '[sweep]\ntuned = results/tuned.ini\n[long]\nn = 2^10\nconstraint = %s\n' "$1"
+        printf 'p%s = 1..100\n' a b c d e f g h i j
+    } >sweep.ini
+}
+
+@test "a constraint of several conditions is searched as quickly as several constraints" {
+    long_constraint "pa * pb == 4000 and pb * pc == 4000 and pc * pd == 4000 and pd * pe == 4000 and pe * pf == 4000 and pf * pg == 4000 and pg * ph == 4000 and ph * pi == 4000 and pi * pj == 4000"
+    autotune --config sweep.ini --evaluations 3
+    exits 0
+    equal "$(tried)" 3
+}
+
+@test "a budget is kept where hardly any point is allowed" {
+    long_constraint "pa + pb + pc + pd + pe + pf + pg + ph + pi + pj == 1000"
+    timed --config sweep.ini --budget 2s
+    exits 1
+    [ "$tenths" -le 100 ]
+    has err "the budget ended before a valid variant of 'long' was found for n=1024 factor=1.5; 0 were tried"
+}

@@ -1,6 +1,7 @@
 #include "search/search_space.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "search/point_table.h"
 #include "search/random_number.h"
@@ -29,6 +30,7 @@ struct search_space {
     const struct bindings *fixed;
     struct space *bound;       /* for space_bind() */
     struct space *enumeration; /* NULL before its start */
+    int64_t end_ns;            /* search_space_limit() */
     uint64_t tried, accepted;  /* draws by rejection */
 
     struct point_table points;
@@ -49,6 +51,7 @@ static struct search_space *new_space(size_t dimensions, const struct value_list
 {
     struct search_space *space = alloc_zeroed(1, sizeof *space);
     space->dimensions = dimensions;
+    space->end_ns = INT64_MAX;
     space->parameters = alloc_zeroed(dimensions, sizeof *space->parameters);
     for (size_t i = 0; i < dimensions; i++) {
         space->parameters[i].values = &values[i];
@@ -107,6 +110,16 @@ void search_space_free(struct search_space *space)
     free(space);
 }
 
+void search_space_limit(struct search_space *space, int64_t end_ns)
+{
+    space->end_ns = end_ns;
+}
+
+bool search_space_is_over(const struct search_space *space)
+{
+    return space->end_ns < INT64_MAX && clock_ns() >= space->end_ns;
+}
+
 size_t search_space_dimensions(const struct search_space *space)
 {
     return space->dimensions;
@@ -149,7 +162,8 @@ static int try_combination(struct search_space *space, uint64_t *random, uint32_
 static int draw_by_rejection(struct search_space *space, uint64_t *random, uint32_t *point,
                              struct error *error)
 {
-    while (space->tried < REJECTION_TRIES || space->accepted > space->tried / REJECTION_RATE) {
+    while (!search_space_is_over(space) &&
+           (space->tried < REJECTION_TRIES || space->accepted > space->tried / REJECTION_RATE)) {
         int status = try_combination(space, random, point, error);
         space->tried++;
         space->accepted += status == 1 ? 1 : 0;
@@ -200,7 +214,8 @@ static int draw_by_probing(struct search_space *space, uint64_t *random, uint32_
     double sum = 0;
     int status = 0;
     int found = 0;
-    for (int i = 0; i < PROBE_TRIES && found < PROBES && status >= 0; i++) {
+    for (int i = 0;
+         i < PROBE_TRIES && found < PROBES && status >= 0 && !search_space_is_over(space); i++) {
         double weight;
         status = probe(space, random, candidate, &weight, error);
         if (status != 1)
@@ -214,15 +229,15 @@ static int draw_by_probing(struct search_space *space, uint64_t *random, uint32_
     return status < 0 ? status : found > 0;
 }
 
-/* Looks for a point depth first, from a random value of each parameter on: it finds one if there
- * is one, and 0 otherwise. */
+/* Looks for a point depth first, from a random value of each parameter on: given time, it finds one if
+ * there is one. */
 static int draw_by_backtracking(struct search_space *space, uint64_t *random, uint32_t *point,
                                 struct error *error)
 {
     size_t *tried = alloc_zeroed(space->dimensions, sizeof *tried); /* values, of each parameter */
     size_t level = 0;
     int status = 0;
-    while (status == 0) {
+    while (status == 0 && !search_space_is_over(space)) {
         size_t count = space->values[level].count;
         if (tried[level] == count && level == 0)
             break;
@@ -293,6 +308,7 @@ int search_space_next(struct search_space *space, uint32_t *point, struct error 
         return next_listed(space, point);
     if (space->enumeration == NULL)
         space->enumeration = start(space);
+    space_limit(space->enumeration, space->end_ns);
     int status = space_skip(space->enumeration, error);
     for (size_t i = 0; i < space->dimensions && status == 1; i++)
         point[i] = (uint32_t)space_index(space->enumeration, i);

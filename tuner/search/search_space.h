@@ -46,6 +46,11 @@ struct search_space *search_space_of_points(size_t dimensions, const char *const
 
 void search_space_free(struct search_space *space); /* NULL is allowed */
 
+/* From `end_ns` (on clock_ns()) on, no further points are drawn or enumerated; until it is set, at any
+ * time. A later `end_ns` continues. */
+void search_space_limit(struct search_space *space, int64_t end_ns);
+bool search_space_is_over(const struct search_space *space);
+
 size_t search_space_dimensions(const struct search_space *space);
 const struct search_parameter *search_space_parameter(const struct search_space *space,
                                                       size_t index);
@@ -56,13 +61,13 @@ int search_space_has(struct search_space *space, const uint32_t *point, struct e
 /*
  * Draws a point at random; `*random` is the state of statistics_random(). Every point is equally
  * likely, unless constraints reject nearly every combination; then nearly so. Returns 1; 0 if the
- * space is empty; ERROR_CONFIG as above, or ERROR_INTERRUPTED.
+ * space is empty or time is over; ERROR_CONFIG as above, or ERROR_INTERRUPTED.
  */
 int search_space_draw(struct search_space *space, uint64_t *random, uint32_t *point,
                       struct error *error);
 
 /* The next point of an enumeration of all; those of a sweep come in lexicographic order. Returns 1,
- * 0 after the last one, or an error as above. */
+ * 0 after the last one or when time is over, or an error as above. */
 int search_space_next(struct search_space *space, uint32_t *point, struct error *error);
 
 /* Begins the enumeration again, and forgets what draws have learnt about the space. */

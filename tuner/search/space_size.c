@@ -7,7 +7,8 @@
 
 enum {
     DRAWS = 20000,
-    ACCEPTED = 200, /* of them, for an estimate to 10 % or so */
+    DRAWS_LEAST = 1000, /* however little time there is */
+    ACCEPTED = 200,     /* of them, for an estimate to 10 % or so */
     PROBES = 2000,
     PROBED_VALUES = 1000000 /* by all probes together */
 };
@@ -53,7 +54,8 @@ static int estimate_by_probes(struct space *space, const struct value_list *valu
     size_t probes = 0;
     size_t probed = 0;
     *size = 0;
-    for (; probes < PROBES && probed < PROBED_VALUES; probes++) {
+    for (; probes < PROBES && probed < PROBED_VALUES && (probes == 0 || !space_is_over(space));
+         probes++) {
         double weight;
         int status = probe(space, values, dimensions, random, &weight, error);
         if (status < 0)
@@ -71,15 +73,16 @@ int space_size_estimate(struct space *space, const struct value_list *values, si
 {
     uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
     size_t accepted = 0;
-    for (int i = 0; i < DRAWS; i++) {
+    int drawn = 0;
+    for (; drawn < DRAWS && (drawn < DRAWS_LEAST || !space_is_over(space)); drawn++) {
         int status = interrupt_requested() ? error_set(error, ERROR_INTERRUPTED, "interrupted")
                                            : draw(space, values, dimensions, &random, error);
         if (status < 0)
             return status;
         accepted += status == 1;
     }
-    *size = (double)space_points(space) * (double)accepted / DRAWS;
-    if (accepted >= ACCEPTED)
+    *size = (double)space_points(space) * (double)accepted / drawn;
+    if (accepted >= ACCEPTED || space_is_over(space))
         return 0;
     return estimate_by_probes(space, values, dimensions, &random, size, error);
 }

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * Estimates the number of combinations of `space`, a new one, which satisfy its constraints.
- * Returns 0, or an error as space_next() does. Then only space_points() and space_free() may be
- * called.
+ * Estimates the number of combinations of `space` that satisfy its constraints, more roughly if
+ * space_limit() leaves little time; 0 if none was found. Returns 0, or an error as space_next() does.
+ * Then only space_points() and space_free() may be called.
  *
  * Combinations are drawn at random. Where nearly all are rejected, random ways down the tree of
  * partial combinations are weighted by the inverse of their probability instead: Knuth, Estimating

@@ -113,6 +113,44 @@ bool expression_reserves(const char *name)
            symbol_binary(name) != NULL || steps_truth(name, &truth);
 }
 
+/* Adds the condition from `begin` to `end` of the expression's text. */
+static void add_condition(const struct expression *expression, const char *begin, const char *end,
+                          struct expression ***conditions, size_t *count)
+{
+    char *text = alloc_string_n(begin, (size_t)(end - begin));
+    (void)expression_new(ARRAY_APPEND(*conditions, *count), text, expression->file,
+                         expression->line, NULL); /* which compiled as a part */
+    free(text);
+}
+
+size_t expression_conditions(const struct expression *expression, struct expression ***conditions)
+{
+    const char *next = expression_expanded(expression);
+    const char *begin = next;
+    bool joined = true;
+    size_t count = 0;
+    int depth = 0;
+    *conditions = NULL;
+    while (*next != '\0' && joined) {
+        const struct symbol *symbol = depth == 0 ? symbol_binary(next) : NULL;
+        size_t length = symbol_name_length(next);
+        if (symbol != NULL && symbol->operation == DO_AND) {
+            add_condition(expression, begin, next, conditions, &count);
+            begin = next + strlen(symbol->text);
+        }
+        joined = !(symbol != NULL && symbol->operation == DO_OR) && !(depth == 0 && *next == '?');
+        depth += (*next == '(') - (*next == ')');
+        if (*next == '"' || *next == '\'')
+            length = strcspn(next + 1, "\"'") + 2;
+        next += symbol != NULL ? strlen(symbol->text) : length > 0 ? length : 1;
+    }
+    if (count > 0 && joined)
+        add_condition(expression, begin, next, conditions, &count);
+    for (; count > 0 && !joined; count--)
+        expression_free((*conditions)[count - 1]);
+    return count;
+}
+
 static bool is_among(const char *name, const char *const *names)
 {
     for (; *names != NULL; names++)

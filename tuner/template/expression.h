@@ -42,6 +42,10 @@ size_t expression_name_count(const struct expression *expression);
 const char *expression_name(const struct expression *expression, size_t index);
 bool expression_uses(const struct expression *expression, const char *name);
 
+/* The conditions that `and` joins outside parentheses, as in `a and b`: new expressions, in a new array.
+ * Returns their number; 0 if it is of another form. */
+size_t expression_conditions(const struct expression *expression, struct expression ***conditions);
+
 /* Whether `name` is a function, an operator or a condition, and so never a value's name. */
 bool expression_reserves(const char *name);
 

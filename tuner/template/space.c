@@ -1,6 +1,7 @@
 #include "template/space.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 
 #include <stdlib.h>
@@ -16,17 +17,19 @@ struct factor {
     size_t stride;
 };
 
-/* A constraint with its names resolved to pointers to their values. */
+/* A constraint, or one of the conditions that `and` joins in it, with its names resolved to pointers to
+ * their values. */
 struct bound_constraint {
     const struct expression *expression;
-    const struct value **values; /* into space->current or the fixed bindings */
+    struct bound_constraint *whole; /* the constraint that it is, or is a part of */
+    const struct value **values;    /* into space->current or the fixed bindings */
     size_t level; /* evaluated when parameters 0 … level are bound; 0 if it names none */
     struct factor *factors;
     size_t factor_count;
     unsigned char *decisions; /* for each combination of the factors; NULL: too many to keep */
     size_t base;              /* index into decisions for the bound levels above `level` */
     size_t stride;            /* of `level` in that index */
-    uint64_t rejected;
+    uint64_t rejected;        /* by the whole */
 };
 
 /* The constraints evaluated at a level, in the order given. */
@@ -44,9 +47,13 @@ struct space {
     uint64_t *below;       /* number of combinations of the levels after each level */
     struct bound_constraint *constraints;
     size_t constraint_count;
+    struct bound_constraint **parts; /* of constraints; each owns its expression */
+    size_t part_count;
     struct level *levels;
     uint64_t points;
     uint64_t rejected;
+    int64_t end_ns; /* space_limit() */
+    size_t paused;  /* 1 + the level at which the enumeration goes on; 0: time has not ended it */
     bool started;
     bool ended;
 };
@@ -112,6 +119,50 @@ static void bind_constraint(const struct space *space, struct bound_constraint *
         constraint->decisions = alloc_zeroed(combinations, 1);
 }
 
+static void release_constraint(struct bound_constraint *constraint)
+{
+    free(constraint->values);
+    free(constraint->factors);
+    free(constraint->decisions);
+}
+
+static void add_to_level(struct space *space, struct bound_constraint *constraint)
+{
+    struct level *level = &space->levels[constraint->level];
+    *ARRAY_APPEND(level->constraints, level->count) = constraint;
+}
+
+/* Of `a and b`, each condition is evaluated as soon as its own names are bound. */
+static void add_parts(struct space *space, struct bound_constraint *whole,
+                      const struct expression *expression, const struct bindings *fixed)
+{
+    struct expression **conditions;
+    size_t count = expression_conditions(expression, &conditions);
+    for (size_t i = 0; i < count; i++) {
+        struct bound_constraint *part = alloc_zeroed(1, sizeof *part);
+        bind_constraint(space, part, conditions[i], fixed);
+        part->whole = whole;
+        *ARRAY_APPEND(space->parts, space->part_count) = part;
+        if (!constraint_needs_stats(conditions[i]) &&
+            (whole->expression == NULL || part->level < whole->level))
+            add_to_level(space, part);
+    }
+    free(conditions);
+}
+
+/* One that needs statistics of the compiled kernel is not evaluated here; its other conditions are. */
+static void add_constraint(struct space *space, struct bound_constraint *constraint,
+                           const struct expression *expression, const struct bindings *fixed)
+{
+    constraint->whole = constraint;
+    bool late = constraint_needs_stats(expression);
+    if (!late)
+        bind_constraint(space, constraint, expression, fixed);
+    add_parts(space, constraint, expression, fixed);
+    if (!late)
+        add_to_level(space, constraint);
+}
+
 struct space *space_new(const struct template *template, const struct value_list *values,
                         const struct expression *const *constraints, size_t constraint_count,
                         const struct bindings *fixed)
@@ -133,13 +184,9 @@ struct space *space_new(const struct template *template, const struct value_list
     space->constraint_count = constraint_count;
     space->constraints = alloc_zeroed(constraint_count, sizeof *space->constraints);
     space->levels = alloc_zeroed(levels + 1, sizeof *space->levels);
-    for (size_t i = 0; i < constraint_count; i++) {
-        if (constraint_needs_stats(constraints[i])) /* not evaluated here */
-            continue;
-        bind_constraint(space, &space->constraints[i], constraints[i], fixed);
-        struct level *level = &space->levels[space->constraints[i].level];
-        *ARRAY_APPEND(level->constraints, level->count) = &space->constraints[i];
-    }
+    space->end_ns = INT64_MAX;
+    for (size_t i = 0; i < constraint_count; i++)
+        add_constraint(space, &space->constraints[i], constraints[i], fixed);
     return space;
 }
 
@@ -147,11 +194,14 @@ void space_free(struct space *space)
 {
     if (space == NULL)
         return;
-    for (size_t i = 0; i < space->constraint_count; i++) {
-        free(space->constraints[i].values);
-        free(space->constraints[i].factors);
-        free(space->constraints[i].decisions);
+    for (size_t i = 0; i < space->constraint_count; i++)
+        release_constraint(&space->constraints[i]);
+    for (size_t i = 0; i < space->part_count; i++) {
+        expression_free((struct expression *)(uintptr_t)space->parts[i]->expression);
+        release_constraint(space->parts[i]);
+        free(space->parts[i]);
     }
+    free(space->parts);
     for (size_t i = 0; i <= space->level_count; i++)
         free(space->levels[i].constraints);
     free(space->levels);
@@ -160,6 +210,16 @@ void space_free(struct space *space)
     free(space->current);
     free(space->below);
     free(space);
+}
+
+void space_limit(struct space *space, int64_t end_ns)
+{
+    space->end_ns = end_ns;
+}
+
+bool space_is_over(const struct space *space)
+{
+    return space->end_ns < INT64_MAX && clock_ns() >= space->end_ns;
 }
 
 /* Advances the deepest level that has a next value and sets `*level` to it; false at the end. */
@@ -196,8 +256,10 @@ static int decide_one(struct bound_constraint *constraint, size_t index, struct 
     }
     bool holds;
     int status = expression_boolean_of(constraint->expression, constraint->values, &holds, error);
-    if (status != 0)
+    if (status != 0 && constraint == constraint->whole)
         return status;
+    if (status != 0) /* a condition before it may be false, and then it does not matter */
+        holds = true;
     if (decision != NULL)
         *decision = holds ? SATISFIED : REJECTED;
     return holds ? SATISFIED : REJECTED;
@@ -217,7 +279,8 @@ static int decide(struct space *space, size_t number, bool entered, struct error
         if (decision < 0)
             return decision;
         if (decision == REJECTED) {
-            constraint->rejected = add_saturated(constraint->rejected, space->below[number]);
+            uint64_t *rejected = &constraint->whole->rejected;
+            *rejected = add_saturated(*rejected, space->below[number]);
             space->rejected = add_saturated(space->rejected, space->below[number]);
             return 0;
         }
@@ -244,18 +307,23 @@ static int skip_empty(struct space *space, struct error *error)
 /* The next combination of the levels up to `last` that satisfies their constraints. */
 static int skip_to(struct space *space, size_t last, struct error *error)
 {
-    size_t level = last;
-    if (space->ended || (space->started && !advance(space, &level))) {
+    size_t level = space->paused > 0 ? space->paused - 1 : last;
+    bool entered = !space->started || space->paused > 0;
+    if (space->ended || (!entered && !advance(space, &level))) {
         space->ended = true;
         return 0;
     }
-    bool entered = !space->started;
     if (!space->started)
         level = 0;
     space->started = true;
+    space->paused = 0;
     for (;;) { /* the levels above `level` are bound and satisfy their constraints */
         if (interrupt_requested())
             return error_set(error, ERROR_INTERRUPTED, "interrupted");
+        if (space_is_over(space)) {
+            space->paused = level + 1;
+            return 0;
+        }
         space->current[level] = space->values[level].values[space->indices[level]];
         int status = decide(space, level, entered, error);
         if (status < 0)

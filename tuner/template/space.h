@@ -2,7 +2,8 @@
  * The search space of one kernel on one problem: every combination of parameter values that
  * satisfies the constraints. It is enumerated lazily, in constant memory. A constraint is evaluated
  * as soon as the parameters that it names are bound, so one rejection skips all combinations below
- * it. Constraints on the compiled kernel (its registers, say) are not evaluated here.
+ * it; of `a and b`, so is each condition by itself. Constraints on the compiled kernel (its registers,
+ * say) are not evaluated here, except for conditions that do not name it.
  */
 #ifndef AUTOTUNE_SPACE_H
 #define AUTOTUNE_SPACE_H
@@ -30,6 +31,11 @@ struct space *space_new(const struct template *template, const struct value_list
                         const struct bindings *fixed);
 void space_free(struct space *space);
 
+/* An enumeration stops at `end_ns` (on clock_ns()), where nothing was said at INT64_MAX: the functions
+ * below then say that it is at its end, and after another space_limit() they go on. */
+void space_limit(struct space *space, int64_t end_ns);
+bool space_is_over(const struct space *space); /* whether that time has come */
+
 /*
  * Releases `parameters` and binds the next combination to it; the last parameter varies fastest.
  * Returns 1, 0 at the end, or ERROR_CONFIG if a constraint cannot be evaluated.
@@ -48,7 +54,7 @@ const struct value *space_values(const struct space *space);
 /*
  * Counts the combinations of a new enumeration, without visiting those that differ only in
  * parameters below the last constraint. Stops when there are more than `limit`; `*count` is then
- * some number above `limit`. Returns 0 or ERROR_CONFIG. Then only space_points()
+ * some number above `limit`. Returns 0 or ERROR_CONFIG. Then only space_points(), space_bind()
  * and space_free() may be called.
  */
 int space_count(struct space *space, uint64_t limit, uint64_t *count, struct error *error);

@@ -314,30 +314,43 @@ static void tell_known(struct tuning_job *job)
     tuning_job_drop_untried(job, NULL); /* orphans; none has a compile job */
 }
 
-/* Counts the space if that is quick, and estimates it otherwise. */
-static int measure_space(struct tuning_job *job, struct error *error)
+static int estimate_space(struct tuning_job *job, struct space *space, struct error *error)
 {
     struct study *study = &job->study;
-    struct space *space = new_space(job);
     double size = 0;
-    uint64_t count = 0;
-    int status;
-    study->points = space_points(space);
-    study->rejected_estimated = study->points > COUNTED_POINTS;
-    if (study->rejected_estimated) {
-        status = space_size_estimate(space, job->kernel->values,
+    int status = space_size_estimate(space, job->kernel->values,
                                      job->kernel->template.parameter_count, &size, error);
-        study->rejected = study->points - (uint64_t)size;
-    } else {
+    study->points = space_points(space);
+    study->rejected_estimated = true;
+    /* above 2^53, a size of all points may be rounded up */
+    study->rejected = size < (double)study->points ? study->points - (uint64_t)size : 0;
+    return status;
+}
+
+/* Counts the space if that is quick, and estimates it otherwise. */
+static int measure_space(struct tuning_job *job, int64_t end_ns, struct error *error)
+{
+    struct space *space = new_space(job);
+    uint64_t count = 0;
+    int status = 0;
+    bool counted = space_points(space) <= COUNTED_POINTS;
+    space_limit(space, end_ns);
+    if (counted) {
         status = space_count(space, COUNTED_POINTS, &count, error);
+        counted = status != 0 || !space_is_over(space);
+    }
+    if (counted) {
         note_space(job, space);
         job->exhausted = status == 0 && job->known_count == count;
+    } else {
+        status = estimate_space(job, space, error);
     }
     space_free(space);
     return status;
 }
 
-int job_space_search(struct tuning_job *job, size_t evaluations, struct error *error)
+int job_space_search(struct tuning_job *job, size_t evaluations, int64_t end_ns,
+                     struct error *error)
 {
     struct stored_results stored;
     job->proposer = proposer_new(job->kernel, &job->fixed, evaluations);
@@ -346,7 +359,7 @@ int job_space_search(struct tuning_job *job, size_t evaluations, struct error *e
     int status = take_space(job, &stored, error);
     tell_known(job);
     if (status == 0)
-        status = measure_space(job, error);
+        status = measure_space(job, end_ns, error);
     if (!job->exhausted && (evaluations == 0 || job->known_count < evaluations))
         job->study.complete = false;
     keep_verdict(job, &stored);

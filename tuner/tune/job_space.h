@@ -11,6 +11,7 @@
 #include "tune/tuning_job.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Enumerates the space. Returns 0 or ERROR_CONFIG if a constraint fails or the space has more than
  * 10^7 variants after constraints. */
@@ -19,8 +20,10 @@ int job_space_enumerate(struct tuning_job *job, struct error *error);
 /* Adds the first `count` variants of the space, whatever the record has. Returns 0 or ERROR_CONFIG. */
 int job_space_begin(struct tuning_job *job, size_t count, struct error *error);
 
-/* Begins a search, of at most `evaluations` variants (0: any number) with those that are known.
+/* Begins a search, of at most `evaluations` variants (0: any number) with those that are known. The size
+ * of the space is estimated if it cannot be counted by `end_ns`, on clock_ns().
  * Returns 0 or ERROR_CONFIG if a constraint fails. */
-int job_space_search(struct tuning_job *job, size_t evaluations, struct error *error);
+int job_space_search(struct tuning_job *job, size_t evaluations, int64_t end_ns,
+                     struct error *error);
 
 #endif

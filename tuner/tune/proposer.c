@@ -128,8 +128,15 @@ void proposer_take_back(struct proposer *proposer, const struct bindings *parame
         bindings_copy(ARRAY_APPEND(proposer->untried, proposer->untried_count), parameters);
 }
 
-int proposer_next(struct proposer *proposer, struct bindings *parameters, struct error *error)
+void proposer_limit(struct proposer *proposer, int64_t end_ns)
 {
+    search_space_limit(proposer->space, end_ns);
+}
+
+int proposer_next(struct proposer *proposer, struct bindings *parameters, bool *late,
+                  struct error *error)
+{
+    *late = false;
     if (proposer->untried_count > 0) {
         bindings_release(parameters);
         *parameters = proposer->untried[--proposer->untried_count];
@@ -138,6 +145,7 @@ int proposer_next(struct proposer *proposer, struct bindings *parameters, struct
     int status = search_propose(proposer->search, 1, proposer->point, error);
     if (status == 1)
         search_space_bindings(proposer->space, proposer->point, parameters);
+    *late = status == 0 && search_space_is_over(proposer->space);
     return status;
 }
 

@@ -15,7 +15,9 @@
 #include "template/sweep.h"
 #include "template/value.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct proposer;
 
@@ -38,9 +40,13 @@ void proposer_prefer_compiled(struct proposer *proposer, struct compile_pool *po
 /* One that was proposed and not tried: it is proposed again, before anything else. */
 void proposer_take_back(struct proposer *proposer, const struct bindings *parameters);
 
-/* Sets `parameters` to the next variant to try. Returns 1, 0 if none is left, or an error as
- * search_propose() does. */
-int proposer_next(struct proposer *proposer, struct bindings *parameters, struct error *error);
+/* Proposals end at `end_ns`, on clock_ns(); until this is called, at any time. */
+void proposer_limit(struct proposer *proposer, int64_t end_ns);
+
+/* Sets `parameters` to the next variant to try. Returns 1; 0 if none is left, or none was found in time
+ * (`*late`); or an error as search_propose() does. */
+int proposer_next(struct proposer *proposer, struct bindings *parameters, bool *late,
+                  struct error *error);
 
 /* A variant's time; 0 or less: it failed. */
 void proposer_tell(struct proposer *proposer, const struct bindings *parameters, double time_ns);

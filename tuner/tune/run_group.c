@@ -14,6 +14,13 @@
 
 #include <stdlib.h>
 
+enum {
+    EARLY_NS = 100000000,  /* for proposals before the time of their job */
+    COUNTING_NS = 10000000 /* for the size of a problem's space, at least … */
+};
+
+static const double counting_share = 0.05; /* … and of a budget, for those of all problems */
+
 /* --- planning --- */
 
 /* A problem that does not fit in the GPU's memory, or whose reference fails, is left out. The user is
@@ -49,7 +56,7 @@ static int check_problem(struct run *run, struct tuning_job *job, struct error *
         return 0;
     if (job->proposer != NULL && job->study.result_count == 0) { /* one stands for all */
         size_t index;
-        status = tuning_job_propose(job, &index, error);
+        status = tuning_job_propose(job, clock_ns() + EARLY_NS, &index, error);
         job->exhausted = true;
         status = status < 0 ? status : 0;
     }
@@ -63,8 +70,16 @@ static int check_problem(struct run *run, struct tuning_job *job, struct error *
     return status;
 }
 
+/* When a problem's space has to be counted, of so many problems. */
+static int64_t counting_end_ns(double budget_s, size_t problems)
+{
+    int64_t share_ns = (int64_t)(counting_share * budget_s * 1e9) / (int64_t)problems;
+    return budget_s <= 0 ? INT64_MAX
+                         : clock_ns() + (share_ns > COUNTING_NS ? share_ns : COUNTING_NS);
+}
+
 static int make_job(struct run_group *group, const struct sweep_kernel *kernel,
-                    const struct bindings *problem, struct error *error)
+                    const struct bindings *problem, size_t problems, struct error *error)
 {
     struct run *run = group->run;
     struct tuning_job *job = &group->jobs[group->job_count++];
@@ -83,7 +98,8 @@ static int make_job(struct run_group *group, const struct sweep_kernel *kernel,
         limits = run_limits_of(&group->limits, kernel);
     if (limits.budget_s <= 0 && limits.evaluations == 0)
         return job_space_enumerate(job, error);
-    return job_space_search(job, limits.evaluations, error);
+    return job_space_search(job, limits.evaluations, counting_end_ns(limits.budget_s, problems),
+                            error);
 }
 
 /* Puts a job's variants in order, and adds to `*total` how many are to be done. */
@@ -106,11 +122,14 @@ static int plan_order(struct run *run, struct tuning_job *job, size_t *total, st
 static int make_jobs(struct run_group *group, struct error *error)
 {
     const struct sweep *sweep = group->run->sweep;
+    size_t problems = 0;
     int status = 0;
+    for (size_t i = 0; i < sweep->kernel_count; i++)
+        problems += sweep->kernels[i].problem_count;
     for (size_t i = 0; i < sweep->kernel_count && status == 0; i++) {
         const struct sweep_kernel *kernel = &sweep->kernels[i];
         for (size_t j = 0; j < kernel->problem_count && status == 0; j++)
-            status = make_job(group, kernel, &kernel->problems[j], error);
+            status = make_job(group, kernel, &kernel->problems[j], problems, error);
     }
     return status;
 }
@@ -244,8 +263,8 @@ static void tell_suggestions(const struct run *run, struct tuning_job *job)
     free(results);
 }
 
-/* Has the first proposals compiled of the next search from job `index` on. */
-static int prepare_from(struct run_group *group, size_t index, struct error *error)
+/* Has the first proposals, those by `end_ns`, compiled of the next search from job `index` on. */
+static int prepare_from(struct run_group *group, size_t index, int64_t end_ns, struct error *error)
 {
     while (index < group->job_count && !is_to_do(&group->jobs[index]))
         index++;
@@ -257,14 +276,14 @@ static int prepare_from(struct run_group *group, size_t index, struct error *err
         tell_suggestions(group->run, job);
         status = tell_near(group->run, job, error);
     }
-    return status != 0 ? status : tune_job_prepare(job, group->run->pool, error);
+    return status != 0 ? status : tune_job_prepare(job, group->run->pool, end_ns, error);
 }
 
-/* So that the compile workers are busy during a job's finals. */
+/* So that the compile workers are busy during a job's finals, which need not wait for long. */
 static int prepare_next(void *user, const struct tuning_job *job, struct error *error)
 {
     struct run_group *group = user;
-    return prepare_from(group, (size_t)(job - group->jobs) + 1, error);
+    return prepare_from(group, (size_t)(job - group->jobs) + 1, clock_ns() + EARLY_NS, error);
 }
 
 /* After the last job, the device workers end while its results are stored and reported; not while
@@ -290,7 +309,7 @@ static int tune_one(struct run_group *group, struct tuning *tuning, size_t index
         run_limits_end_ns(&group->limits, job->kernel, now_ns, (left + 1) / 2, (of_kernel + 1) / 2);
     allowance_begin(&tuning->allowance, now_ns, end_ns, last_ns);
     group->run->progress.end_ns = end_ns;
-    int status = prepare_from(group, index, error);
+    int status = prepare_from(group, index, allowance_search_end(&tuning->allowance), error);
     return status != 0 ? status : tune_job(tuning, job, error);
 }
 
@@ -307,7 +326,7 @@ static int begin(struct run_group *group, struct tuning *tuning, struct error *e
 {
     struct run *run = group->run;
     tuning->support = group->support;
-    int status = prepare_from(group, 0, error);
+    int status = prepare_from(group, 0, clock_ns() + EARLY_NS, error);
     timings_stage(&run->timings, TIMING_CONTEXT);
     return status != 0 ? status : team_confirm(&group->team, run->cache, error);
 }

@@ -65,7 +65,8 @@ static int propose(struct screening_queue *queue, struct error *error)
     while (queue->ready_count < READY_VARIANTS * gpus &&
            queue->waiting_count - queue->compiled < most) {
         size_t index;
-        int status = tuning_job_propose(job, &index, error);
+        int64_t end_ns = allowance_search_end(&tuning->allowance);
+        int status = tuning_job_propose(job, end_ns, &index, error);
         if (status != 1)
             return status;
         screening_queue_add(queue, index);

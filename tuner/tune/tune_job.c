@@ -165,7 +165,8 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
     return 0;
 }
 
-int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, struct error *error)
+int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, int64_t end_ns,
+                     struct error *error)
 {
     int status = 1;
     if (!job->prepared)
@@ -173,7 +174,7 @@ int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, struct e
     job->prepared = true;
     while (status == 1 && job->order_count < 2 * compile_pool_workers(pool)) {
         size_t index;
-        status = tuning_job_propose(job, &index, error);
+        status = tuning_job_propose(job, end_ns, &index, error);
         if (status != 1)
             return status;
         *ARRAY_APPEND(job->order, job->order_count) = index;

@@ -206,15 +206,17 @@ bool tuning_job_is_searching(const struct tuning_job *job)
            (job->evaluations == 0 || job->study.result_count < job->evaluations);
 }
 
-int tuning_job_propose(struct tuning_job *job, size_t *index, struct error *error)
+int tuning_job_propose(struct tuning_job *job, int64_t end_ns, size_t *index, struct error *error)
 {
     struct bindings parameters = {0};
+    bool late;
     if (!tuning_job_is_searching(job))
         return 0;
-    int status = proposer_next(job->proposer, &parameters, error);
+    proposer_limit(job->proposer, end_ns);
+    int status = proposer_next(job->proposer, &parameters, &late, error);
     if (status == 1)
         *index = tuning_job_add(job, &parameters);
-    job->exhausted = status == 0;
+    job->exhausted = status == 0 && !late;
     bindings_release(&parameters);
     return status;
 }

@@ -114,9 +114,9 @@ int tuning_job_check_references(const struct tuning_job *job, struct error *erro
 /* Adds a result, which is not known, with these parameters; returns its index. */
 size_t tuning_job_add(struct tuning_job *job, const struct bindings *parameters);
 
-/* Adds what the search proposes next. Returns 1 with its index, 0 if there is nothing left or
- * job->evaluations are reached, or an error. */
-int tuning_job_propose(struct tuning_job *job, size_t *index, struct error *error);
+/* Adds what the search proposes next, by `end_ns` (on clock_ns()). Returns 1 with its index; 0 if there
+ * is nothing left, nothing was found in time, or job->evaluations are reached; or an error. */
+int tuning_job_propose(struct tuning_job *job, int64_t end_ns, size_t *index, struct error *error);
 
 /* Whether there is a search that may try more variants. */
 bool tuning_job_is_searching(const struct tuning_job *job);

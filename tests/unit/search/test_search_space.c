@@ -1,6 +1,7 @@
 #include "search/search_space.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "search/point_table.h"
 
 #include <math.h>
@@ -186,6 +187,24 @@ static void a_space_without_points_is_empty(void **state)
     assert_int_equal(search_space_next(space, point, &error), 0);
 }
 
+/* Of 10^20 points one is allowed, and no condition can be tested before all are bound. */
+static void drawing_ends_in_time(void **state)
+{
+    struct field *field = *state;
+    for (int i = 0; i < 10; i++)
+        add_parameter(field, "1..100");
+    add_constraint(field, "pa + pb + pc + pd + pe + pf + pg + ph + pi + pj == 1000");
+    struct search_space *space = open_space(field);
+    uint64_t random = 1;
+    uint32_t point[PARAMETERS_MAX];
+    struct error error;
+    assert_false(search_space_is_over(space));
+    search_space_limit(space, clock_ns() + 50000000);
+    assert_int_equal(search_space_draw(space, &random, point, &error), 0);
+    assert_true(search_space_is_over(space));
+    assert_int_equal(search_space_next(space, point, &error), 0);
+}
+
 static void a_template_without_parameters_has_one_point(void **state)
 {
     struct field *field = *state;
@@ -302,6 +321,7 @@ int main(void)
         TEST(a_space_of_a_billion_points_is_not_enumerated),
         TEST(points_and_values_are_the_same),
         TEST(listed_points_are_the_space),
+        TEST(drawing_ends_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1131,6 +1131,41 @@ static void nothing_to_free(void **state)
     expression_free(NULL);
 }
 
+/* Of each text, its conditions with bars between them. */
+static void conditions_that_and_joins(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"n > 1 and finish == 'and' and (flag or n < 3)",
+         "n > 1 | finish == 'and' | (flag or n < 3)"},
+        {"not flag && max(n, 2 * (n + 1)) > 3", "not flag | max(n, 2 * (n + 1)) > 3"},
+        {"n > 1", ""},
+        {"(n > 1 and n < 9)", ""},
+        {"n > 1 and flag or n < 3", ""},
+        {"n > 1 and flag ? n < 3 : n > 4", ""},
+        {"command and orders", "command | orders"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct expression *expression = compile(cases[i][0]);
+        struct expression **conditions;
+        char text[128] = "";
+        size_t count = expression_conditions(expression, &conditions);
+        for (size_t j = 0; j < count; j++) {
+            const char *condition = expression_text(conditions[j]);
+            size_t length = strlen(condition);
+            condition += strspn(condition, " ");
+            strcat(text, j > 0 ? " | " : "");
+            strncat(text, condition, length);
+            while (text[strlen(text) - 1] == ' ')
+                text[strlen(text) - 1] = '\0';
+            expression_free(conditions[j]);
+        }
+        assert_string_equal(text, cases[i][1]);
+        free(conditions);
+        expression_free(expression);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test(name)
@@ -1172,6 +1207,7 @@ int main(void)
         TEST(threads_may_share_an_expression),
         TEST(reserved_names),
         TEST(nothing_to_free),
+        TEST(conditions_that_and_joins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

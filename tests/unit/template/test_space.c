@@ -277,6 +277,75 @@ static void points_saturate(void **state)
     space_free(NULL);
 }
 
+/* --- conditions that `and` joins --- */
+
+static void each_condition_is_tested_as_soon_as_its_names_are_bound(void **state)
+{
+    struct field *field = *state;
+    for (size_t i = 0; i < 8; i++)
+        add_parameter(field, "1..1000"); /* 10^24 points */
+    add_constraint(field, "aa + bb == 3 and cc == aa and dd == aa and ee == aa and ff == aa and gg "
+                          "== 1 and hh - aa == 998");
+    struct space *space = start(field);
+    struct error error;
+    int accepted = 0;
+    while (space_skip(space, &error) == 1)
+        accepted++;
+    assert_int_equal(accepted, 2); /* aa = 1 or 2 */
+    assert_true(space_rejected_by(space, 0) == space_rejected(space));
+    space_free(space);
+}
+
+static void a_condition_need_not_have_a_value_if_one_before_it_is_false(void **state)
+{
+    struct field *field = *state;
+    add_parameter(field, "0, 1, 2");
+    add_parameter(field, "1, 2");
+    add_constraint(field, "aa + bb > 2 and 4 // aa >= bb");
+    assert_all(field, "aa=1 bb=2; aa=2 bb=1; aa=2 bb=2; ");
+    drop_constraints(field);
+    add_constraint(field, "bb > 1 and 4 // aa >= 1");
+    struct space *space = start(field);
+    struct error error;
+    assert_int_equal(space_skip(space, &error), ERROR_CONFIG); /* aa=0 bb=2 */
+    assert_non_null(strstr(error.message, "'bb > 1 and 4 // aa >= 1'"));
+    space_free(space);
+}
+
+static void of_one_for_later_the_other_conditions_are_not(void **state)
+{
+    struct field *field = *state;
+    add_parameter(field, "1..4");
+    add_constraint(field, "registers <= 64 and aa > 1 and occupancy > aa");
+    assert_all(field, "aa=2; aa=3; aa=4; ");
+}
+
+/* --- time --- */
+
+static void an_enumeration_that_time_ends_goes_on(void **state)
+{
+    struct field *field = *state;
+    add_parameter(field, "1, 2, 3");
+    add_parameter(field, "1, 2, 3");
+    add_constraint(field, "aa + bb <= 4");
+    struct space *space = start(field);
+    struct error error;
+    int accepted = 0;
+    for (int i = 0; i < 100; i++) {
+        space_limit(space, 0);
+        assert_true(space_is_over(space));
+        assert_int_equal(space_skip(space, &error), 0);
+        space_limit(space, INT64_MAX);
+        assert_false(space_is_over(space));
+        if (space_skip(space, &error) != 1)
+            break;
+        accepted++;
+    }
+    assert_int_equal(accepted, 6);
+    assert_int_equal(space_rejected(space), 3);
+    space_free(space);
+}
+
 /* --- against brute force --- */
 
 static uint32_t random_below(uint64_t *random, uint32_t bound)
@@ -524,6 +593,10 @@ int main(void)
         TEST(large_spaces_are_counted_at_once),
         TEST(counting_agrees_with_visiting),
         TEST(ten_million_points_and_a_constraint_on_all),
+        TEST(each_condition_is_tested_as_soon_as_its_names_are_bound),
+        TEST(a_condition_need_not_have_a_value_if_one_before_it_is_false),
+        TEST(of_one_for_later_the_other_conditions_are_not),
+        TEST(an_enumeration_that_time_ends_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
