@@ -377,3 +377,17 @@ long_constraint() {
     [ "$tenths" -le 100 ]
     has err "the budget ended before a valid variant of 'long' was found for n=1024 factor=1.5; 0 were tried"
 }
+
+# 97^9 is no double, and its nearest one is larger; 100^10 is more than 2^63
+@test "of a huge space from which nothing is ruled out, nothing is reported as ruled out" {
+    for values in 97 100; do
+        long_constraint "n > 0"
+        sed -i "s/1\.\.100/1..$values/" sweep.ini
+        [ "$values" != 97 ] || sed -i 's/^pj = .*/pj = 1/' sweep.ini
+        autotune --config sweep.ini --evaluations 1 --format json
+        exits 0
+        has out '"rejected": 0,'
+        [ "$values" != 97 ] || has out '"points": 760231058654565217,'
+        lacks out '"points": -'
+    done
+}

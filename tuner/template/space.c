@@ -58,15 +58,18 @@ struct space {
     bool ended;
 };
 
+/* Numbers of points are signed in the record and in JSON, so none is larger. */
+static const uint64_t most_points = INT64_MAX;
+
 static uint64_t multiply_saturated(uint64_t a, uint64_t b)
 {
     uint64_t product;
-    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+    return __builtin_mul_overflow(a, b, &product) || product > most_points ? most_points : product;
 }
 
 static uint64_t add_saturated(uint64_t a, uint64_t b)
 {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+    return a > most_points - b ? most_points : a + b;
 }
 
 /* The level of parameter `name`, or the number of levels if there is no such parameter. */

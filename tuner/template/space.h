@@ -67,7 +67,7 @@ int space_count(struct space *space, uint64_t limit, uint64_t *count, struct err
  */
 int space_bind(struct space *space, size_t index, size_t value, struct error *error);
 
-/* The number of combinations without constraints (saturates at UINT64_MAX), and the number that
+/* The number of combinations without constraints (saturates at INT64_MAX), and the number that
  * constraints have rejected so far. */
 uint64_t space_points(const struct space *space);
 uint64_t space_rejected(const struct space *space);

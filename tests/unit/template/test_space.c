@@ -265,14 +265,14 @@ static void points_saturate(void **state)
     space_free(space);
     add_parameter(field, "1..4096");
     space = start(field);
-    assert_true(space_points(space) == UINT64_MAX);
+    assert_int_equal(space_points(space), INT64_MAX);
     struct error error;
     assert_int_equal(space_skip(space, &error), 1);
     space_free(space);
     add_constraint(field, "aa < 0");
     space = start(field);
     assert_int_equal(space_skip(space, &error), 0);
-    assert_true(space_rejected(space) == UINT64_MAX);
+    assert_int_equal(space_rejected(space), INT64_MAX);
     space_free(space);
     space_free(NULL);
 }
