@@ -77,6 +77,28 @@ CUDA
     has err "parameter 3 of kernel 'ns::scale_good<NUM_LOAD>' is 'float factor', but the argument is 'int32 1'"
 }
 
+@test "a value of the problem that does not compile is named, and costs its problems alone" {
+    own "ns::scale_good<NUM_LOAD>"
+    sed -i -e '1i [kernel]\ndefine = REAL = value_type' -e 's/scale_reference<double>/scale_reference<REAL>/' \
+        -e 's/^n = .*/&\nvalue_type = double | odd/' own.ini
+    for arch in "" "--arch sm_90"; do
+        rm -rf results
+        # shellcheck disable=SC2086
+        autotune --template own.ini --set value_type=odd,double --set n=1024,2048 --format csv $arch
+        exits 2
+        for n in 1024 2048; do
+            has err "own.ini:24: 'own' with n=$n value_type=odd factor=1.5 is left out: entry 'ns::scale_reference<REAL>': identifier \"odd\" is undefined"
+        done
+        has err "2 of 4 problems were left out, for the reasons above; the others are done"
+        equal "$(column value_type | sort | uniq -c | tr -s ' ')" " 2 double"
+        autotune report
+        has out "left out: own.ini:24: entry 'ns::scale_reference<REAL>': identifier \"odd\" is undefined"
+        lacks out "run the same command again"
+        autotune report --format html
+        has out "This problem was left out: own.ini:24: entry"
+    done
+}
+
 @test "an entry that does not exist is one message at the template's line" {
     own "ns::scale_god<NUM_LOAD>"
     for command in "check --compile" tune "tune --arch sm_90" run; do

@@ -356,6 +356,13 @@ constrained() {
     exits 0
     equal "$(count outcome invalid)" 1
     has out "scale.ini:8: constraint: cannot evaluate 'registers // (block_size - 256) > -9'"
+    # another one that cannot be evaluated is another decision
+    sed -i 's/^constraint = .*/constraint = registers % (block_size - 256) > -999/' scale.ini
+    autotune --config scale.ini --format csv
+    exits 0
+    has out "scale.ini:8: constraint: cannot evaluate 'registers % (block_size - 256) > -999'"
+    autotune --config scale.ini --format csv
+    has err "nothing to do"
     sed -i 's/^constraint = .*/constraint = registers > 9/' scale.ini
     autotune --config scale.ini --format csv
     exits 0

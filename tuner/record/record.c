@@ -185,6 +185,20 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
     return record_end(record, result, error);
 }
 
+int record_refuse(struct record *record, int64_t study_id, const char *reason, struct error *error)
+{
+    int result = record_start(record, error);
+    if (result != 0)
+        return result;
+    struct query query = query_begin(record, STATEMENT_REFUSE);
+    query_text(&query, reason);
+    query_integer(&query, study_id);
+    result = query_run(&query, NULL, error);
+    if (result == 0)
+        result = by_id(record, STATEMENT_SEAL_STUDY, study_id, error);
+    return record_end(record, result, error);
+}
+
 /* Takes the verdict back; the checksums are the caller's to put right. */
 static int withdraw(struct record *record, int64_t study_id, struct error *error)
 {
@@ -419,6 +433,7 @@ static int read_study(struct record *record, sqlite3_stmt *row, struct study *st
     row_string(row, 27, environment->tool, sizeof environment->tool);
     study->rejected_estimated = sqlite3_column_int(row, 28) != 0;
     read_gpus(row, 29, study);
+    study->refusal = alloc_string(row_text(row, 30));
     /* a verdict is shown with the variants that it is on */
     int status =
         read_results(record, id, study->complete, sqlite3_column_int64(row, 21), study, error);

@@ -75,6 +75,9 @@ int record_result(struct record *record, int64_t study_id, const struct result *
 int record_results(struct record *record, int64_t study_id, const struct result *results,
                    const size_t *indices, size_t count, const char *phase, struct error *error);
 
+/* Notes why this run leaves the study out; until record_begin() takes it up again. */
+int record_refuse(struct record *record, int64_t study_id, const char *reason, struct error *error);
+
 /* Withdraws the verdict of an earlier run, which judged other variants: the study is no longer
  * complete, and no variant is judged, a finalist or tied. What is stored from now on counts as judged. */
 int record_reopen(struct record *record, int64_t study_id, struct error *error);

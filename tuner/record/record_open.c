@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 12         /* to be raised whenever the tables or the checksums change */
+#define SCHEMA_VERSION 13         /* to be raised whenever the tables or the checksums change */
 #define CHECKED_PAGES 16384 /* 64 MiB: larger files' structure is not checked at every start */
 #define BUSY_MS 10000
 #define BUSY_PAUSE_MS 10
@@ -63,6 +63,7 @@ static const char schema[] =
     " complete INTEGER NOT NULL,"
     " winner INTEGER REFERENCES variant (id),"
     " gpus TEXT,"                       /* if several measured it: a JSON array */
+    " refusal TEXT,"                    /* why the latest run left it out */
     " turn INTEGER NOT NULL DEFAULT 0," /* the higher, the later it was tuned or imported */
     " checksum INTEGER);"
     "CREATE INDEX study_subject ON study (kernel, gpu, problem);"
@@ -72,6 +73,7 @@ static const char schema[] =
     " parameters TEXT NOT NULL,"
     " outcome TEXT NOT NULL,"
     " reason TEXT,"
+    " decided_by TEXT,"             /* the constraint that the outcome is of; NULL: of none */
     " limit_s REAL,"                /* that it missed; NULL: its outcome is final */
     " limit_mb INTEGER,"            /* that its compiler exceeded, perhaps; NULL: as above */
     " phase TEXT NOT NULL,"         /* of the times: screening or finals */

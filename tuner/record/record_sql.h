@@ -14,9 +14,10 @@
     "description,"                                                                                 \
     " driver, nvrtc, autotune, host, date, command, gpu_details, points, rejected,"                \
     " empty_kernel_ns, empty_batch_ns, dropped_samples, throttled_samples, sm_clock_mhz,"          \
-    " other_processes, complete, winner, tool, rejected_estimated, gpus, turn)"
+    " other_processes, complete, winner, tool, rejected_estimated, gpus, refusal, turn)"
 #define VARIANT_COLUMNS                                                                            \
-    "id, study, parameters, outcome, reason, limit_s, limit_mb, phase, gpu, screening_gpu,"        \
+    "id, study, parameters, outcome, reason, decided_by, limit_s, limit_mb, phase, gpu, "          \
+    "screening_gpu,"                                                                               \
     " median_ns, low_ns, high_ns, minimum_ns, relative_iqr, samples, runs, bytes, operations,"     \
     " registers, spill_bytes, stack_bytes, static_shared_bytes, dynamic_shared_bytes,"             \
     " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters, finalist, tied, run_hash,"   \
@@ -35,7 +36,9 @@
       " AND cache = ? AND template_hash = ? AND data_hash = ? AND driver = ? AND nvrtc = ?"        \
       " AND tool = ?"                                                                              \
       " ORDER BY id DESC")                                                                         \
-    X(TAKE_TURN, "UPDATE study SET turn = (SELECT max(turn) + 1 FROM study) WHERE id = ?")         \
+    X(TAKE_TURN, "UPDATE study SET turn = (SELECT max(turn) + 1 FROM study), refusal = NULL"       \
+                 " WHERE id = ?")                                                                  \
+    X(REFUSE, "UPDATE study SET refusal = ? WHERE id = ?")                                         \
     X(ADD_STUDY,                                                                                   \
       "INSERT INTO study (kernel, problem, gpu, arch, mode, cache, template_hash, data_hash,"      \
       " driver, nvrtc, tool, template, description, autotune, host, date, command,"                \
@@ -61,7 +64,7 @@
       " nvrtc, template, description, autotune, host, date, command,"                              \
       " gpu_details, points, rejected, empty_kernel_ns, complete, winner,"                         \
       " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, empty_batch_ns,"        \
-      " tool, rejected_estimated, gpus FROM study WHERE id IN"                                     \
+      " tool, rejected_estimated, gpus, refusal FROM study WHERE id IN"                            \
       " (SELECT id FROM (SELECT id, max(turn) FROM study"                                          \
       " GROUP BY kernel, problem, gpu, arch, mode, cache, tool))"                                  \
       " ORDER BY kernel, gpu, arch, mode, id")                                                     \
@@ -69,9 +72,10 @@
     X(PUT_VARIANT,                                                                                 \
       "INSERT INTO variant (" VARIANT_COLUMNS ", checksum)"                                        \
       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " \
-      "?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"                                                              \
+      "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"                                                           \
       " ON CONFLICT (study, parameters) DO UPDATE SET outcome = excluded.outcome,"                 \
-      " reason = excluded.reason, limit_s = excluded.limit_s, limit_mb = excluded.limit_mb,"       \
+      " reason = excluded.reason, decided_by = excluded.decided_by, limit_s = excluded.limit_s, "  \
+      "limit_mb = excluded.limit_mb,"                                                              \
       " phase = excluded.phase, gpu = excluded.gpu, screening_gpu = CASE excluded.phase"           \
       " WHEN 'screening' THEN excluded.gpu ELSE screening_gpu END,"                                \
       " median_ns = excluded.median_ns, low_ns = excluded.low_ns, high_ns = excluded.high_ns,"     \
@@ -92,7 +96,7 @@
       " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"   \
       " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
       " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s, gpu, limit_mb,"     \
-      " CASE phase WHEN 'finals' THEN finals_ns ELSE screening_ns END FROM variant"                \
+      " CASE phase WHEN 'finals' THEN finals_ns ELSE screening_ns END, decided_by FROM variant"    \
       " WHERE study = ? AND judged >= ? ORDER BY id")                                              \
     X(FIND_NEAR, "SELECT id FROM study WHERE (kernel = ?1 OR template = ?2) AND mode = 'measured'" \
                  " AND id <> ?3 AND id >= ?4 AND EXISTS"                                           \

@@ -56,6 +56,7 @@ static void put_outcome(struct query *query, const struct result *result)
 {
     query_text(query, outcome_name(result->outcome));
     query_text(query, result->reason);
+    query_text(query, result->decided_by);
     put_if_any(query, result->limit_s);
     if (result->limit_mb > 0)
         query_integer(query, result->limit_mb);
@@ -208,6 +209,7 @@ int record_variant_read(struct record *record, sqlite3_stmt *row, struct result 
     result->seen_s = sqlite3_column_double(row, 29);
     row_string(row, 30, result->gpu, sizeof result->gpu);
     result->limit_mb = sqlite3_column_int(row, 31);
+    result->decided_by = alloc_string(row_text(row, 33));
     return read_samples(row_text(row, 32), result) ? 0
                                                    : record_damaged(record, "samples", id, error);
 }

@@ -9,6 +9,7 @@ void result_release(struct result *result)
 {
     bindings_release(&result->parameters);
     free(result->reason);
+    free(result->decided_by);
     free(result->samples_ns);
     free(result->instructions);
     *result = (struct result){0};
@@ -25,6 +26,7 @@ void study_release(struct study *study)
     free(study->template_name);
     free(study->template_hash);
     free(study->description);
+    free(study->refusal);
     for (size_t i = 0; i < study->rejection_count; i++)
         free(study->rejections[i].constraint);
     free(study->rejections);

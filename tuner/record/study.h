@@ -52,7 +52,10 @@ struct kernel_stats {
 struct result {
     struct bindings parameters; /* in the template's order */
     enum outcome outcome;
-    char *reason;   /* why it failed, or a duplicate's twin; NULL: nothing to say */
+    char *reason; /* why it failed, or a duplicate's twin; NULL: nothing to say */
+    char *
+        decided_by; /* the constraint on the compiled kernel that ruled it out or cannot be evaluated;
+                         NULL: none does */
     double limit_s; /* the time limit that it missed: a run that allows more tries it again. 0: its
                        outcome is final */
     int limit_mb;   /* the same for the memory that the compiler could use when it crashed */
@@ -114,6 +117,7 @@ struct study {
     struct result *results;
     size_t result_count;
     bool complete; /* every variant has an outcome, and the finals are done */
+    char *refusal; /* from the record: why the latest run left it out; NULL: it did not */
     bool has_winner;
     size_t winner; /* index into results */
 };

@@ -189,8 +189,12 @@ void html_winner(FILE *stream, const struct study *study, const struct roofs *ro
     } else {
         fputs(study->complete ? "No winner: no variant was measured." : "No winner yet.", stream);
     }
-    if (!study->complete)
+    if (!study->complete && study->refusal != NULL) {
+        fputs(" This problem was left out: ", stream);
+        html_text(stream, study->refusal);
+    } else if (!study->complete) {
         fputs(" This run is incomplete; run the same command again to continue it.", stream);
+    }
     fputs("</p>\n", stream);
 }
 

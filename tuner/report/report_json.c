@@ -169,6 +169,7 @@ static json_t *study_json(const struct study *study)
     set(object, "watched", conditions_json(&study->conditions));
     set(object, "gpus", study_gpus_to_json(study->gpus, study->gpu_count));
     set(object, "complete", json_boolean(study->complete));
+    set(object, "refusal", study->complete ? json_null() : json_text(study->refusal));
     set(object, "winner",
         study->has_winner ? json_integer((json_int_t)study->winner) : json_null());
     json_t *variants = json_array();

@@ -21,8 +21,9 @@ static bool same_head(const struct study *a, const struct study *b)
            same_text(first->gpu.arch, second->gpu.arch) &&
            same_text(first->gpu.name, second->gpu.name) && same_text(first->nvrtc, second->nvrtc) &&
            same_text(first->autotune, second->autotune) && a->complete == b->complete &&
-           a->points == b->points && a->rejected == b->rejected &&
-           a->result_count == b->result_count && a->rejection_count == b->rejection_count;
+           same_text(a->refusal, b->refusal) && a->points == b->points &&
+           a->rejected == b->rejected && a->result_count == b->result_count &&
+           a->rejection_count == b->rejection_count;
 }
 
 static bool same_rejections(const struct study *a, const struct study *b)

@@ -344,7 +344,9 @@ static void print_counts(FILE *stream, const struct study *study)
         fprintf(stream, "  %5" PRIu64 "  constraint: %s\n", study->rejections[i].points,
                 study->rejections[i].constraint);
     print_search(stream, study);
-    if (!study->complete)
+    if (!study->complete && study->refusal != NULL)
+        fprintf(stream, "left out: %s\n", study->refusal);
+    else if (!study->complete)
         fputs("not complete: run the same command again to continue\n", stream);
     for (int i = 0; i < OUTCOME_COUNT; i++)
         if (i != OUTCOME_MEASURED && i != OUTCOME_COMPILED)

@@ -87,12 +87,6 @@ static bool deserves_another_try(const struct tuning_job *job, const struct resu
     return result->limit_s > 0 && limit_s > result->limit_s;
 }
 
-/* Whether a constraint that cannot be evaluated made the result invalid, and not the template. */
-static bool is_of_constraint(const struct result *result)
-{
-    return result->reason != NULL && strstr(result->reason, ": " KERNEL_STATS_CONSTRAINT) != NULL;
-}
-
 /* Whether the constraints on compiled kernels decide as they did: the sweep may have other ones now. */
 static bool is_decided_alike(const struct tuning_job *job, const struct result *result)
 {
@@ -101,34 +95,18 @@ static bool is_decided_alike(const struct tuning_job *job, const struct result *
                                                .gpu = &job->study.environment.gpu,
                                                .fixed = &job->fixed,
                                                .parameters = &result->parameters};
-    struct error reason;
-    char text[ERROR_TEXT_BYTES];
     bool allowed = true;
     size_t index = 0;
-    if (!result->stats.known)
-        return result->outcome != OUTCOME_CONSTRAINT;
+    if (result->decided_by == NULL &&
+        (!result->stats.known || result->outcome == OUTCOME_INVALID ||
+         result->outcome == OUTCOME_NOT_RESIDENT || result->outcome == OUTCOME_LAUNCH_ERROR))
+        return true; /* that was decided before */
     int status = kernel_stats_allowed(&source, &result->stats, kernel->constraints,
                                       kernel->constraint_count, &allowed, &index, NULL);
-    switch (result->outcome) {
-    case OUTCOME_MEASURED:
-    case OUTCOME_DUPLICATE:
-    case OUTCOME_COMPILED:
-        return status == 0 && allowed;
-    case OUTCOME_CONSTRAINT:
-        if (status != 0 || allowed || result->reason == NULL)
-            return false;
-        (void)error_set(&reason, ERROR_CONFIG, "%s", expression_text(kernel->constraints[index]));
-        return strcmp(result->reason, error_text(&reason, text)) == 0;
-    case OUTCOME_WRONG_RESULT: /* these were run, and so not ruled out before */
-    case OUTCOME_FAULT:
-    case OUTCOME_TIMEOUT:
-    case OUTCOME_LOAD_ERROR:
-        return status == 0 && allowed;
-    case OUTCOME_INVALID:
-        return status != 0 || !is_of_constraint(result);
-    default:
-        return true;
-    }
+    if (status == 0 && allowed)
+        return result->decided_by == NULL;
+    return result->decided_by != NULL &&
+           strcmp(result->decided_by, expression_text(kernel->constraints[index])) == 0;
 }
 
 static bool still_holds(const struct tuning_job *job, const struct result *result)
@@ -154,6 +132,7 @@ static void take_stored(struct tuning_job *job, struct stored_results *stored, s
     *result = *from;
     from->parameters = parameters; /* to be released */
     from->reason = NULL;
+    from->decided_by = NULL;
     from->samples_ns = NULL;
     from->instructions = NULL;
     job->known[index] = true;

@@ -151,8 +151,8 @@ int kernel_stats_allowed(const struct kernel_stats_source *source, const struct 
         status = expression_boolean(constraints[i], &scope, allowed, &failure);
     }
     if (status != 0)
-        (void)error_set_at(error, failure.code, failure.file, failure.line,
-                           KERNEL_STATS_CONSTRAINT "%s", failure.message);
+        (void)error_set_at(error, failure.code, failure.file, failure.line, "constraint: %s",
+                           failure.message);
     bindings_release(&local);
     return status;
 }

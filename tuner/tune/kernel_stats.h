@@ -42,10 +42,9 @@ void kernel_stats_limit(const struct kernel_stats_source *source, const char *en
                         struct kernel_stats *stats);
 
 /*
- * Whether the constraints that name such statistics hold; `*index` is the first that does not.
- * Returns 0, or ERROR_CONFIG with a message that begins with KERNEL_STATS_CONSTRAINT.
+ * Whether the constraints that name such statistics hold; `*index` is the first that does not, or cannot
+ * be evaluated. Returns 0 or ERROR_CONFIG.
  */
-#define KERNEL_STATS_CONSTRAINT "constraint: "
 int kernel_stats_allowed(const struct kernel_stats_source *source, const struct kernel_stats *stats,
                          const struct expression *const *constraints, size_t count, bool *allowed,
                          size_t *index, struct error *error);

@@ -24,24 +24,35 @@ static const double counting_share = 0.05; /* … and of a budget, for those of 
 /* --- planning --- */
 
 /* A problem that does not fit in the GPU's memory, or whose reference fails, is left out. The user is
- * told at once. */
-static void refuse_job(struct run *run, struct tuning_job *job, const struct error *error)
+ * told at once, and by later reports. */
+static int refuse_job(struct run *run, struct tuning_job *job, const struct error *refusal,
+                      struct error *error)
 {
+    char text[ERROR_TEXT_BYTES];
+    char *values = bindings_text(job->problem);
+    struct error notice = *refusal;
+    if (refusal->code != ERROR_MEMORY) /* which names the problem */
+        (void)error_set_at(&notice, refusal->code, refusal->file, refusal->line,
+                           "'%s'%s%.256s is left out: %.1000s", job->study.kernel,
+                           values[0] != '\0' ? " with " : "", values, refusal->message);
+    free(values);
     progress_end(&run->progress);
-    run->options.notice(run->options.user, error);
+    run->options.notice(run->options.user, &notice);
     tuning_job_drop_all(job, run->pool);
     job->refused = true;
     run->refused_count++;
     if (run->refusal.code == 0 || run->refusal.code == ERROR_MEMORY)
-        run->refusal = *error;
+        run->refusal = *refusal;
+    return record_refuse(run->record, job->record_id, error_text(refusal, text), error);
 }
 
-static void check_memory(struct run *run, struct tuning_job *job)
+static int check_memory(struct run *run, struct tuning_job *job, struct error *error)
 {
     struct error refusal;
-    if (!run->environment.static_mode && !tuning_job_is_complete(job) &&
-        job_memory_check(job, &refusal) != 0)
-        refuse_job(run, job, &refusal);
+    if (run->environment.static_mode || tuning_job_is_complete(job) ||
+        job_memory_check(job, &refusal) == 0)
+        return 0;
+    return refuse_job(run, job, &refusal, error);
 }
 
 /* If an expression fails for the problem itself, for example a negative length, no variant of it is
@@ -143,7 +154,8 @@ int run_group_plan(struct run_group *group, struct tuning_job *jobs, size_t *tot
     for (size_t i = 0; i < group->job_count && status == 0; i++) {
         struct tuning_job *job = &group->jobs[i];
         status = check_problem(run, job, error);
-        check_memory(run, job);
+        if (status == 0)
+            status = check_memory(run, job, error);
         *searched = *searched || job->proposer != NULL;
         if (status == 0)
             status = plan_order(run, job, total, error);
@@ -193,6 +205,17 @@ static int finish_job(struct run *run, struct tuning_job *job, struct error *err
     return status != 0 ? status : run->options.study_done(run->options.user, &job->study, error);
 }
 
+/* What became of a job. If it does not fit in memory, or its expected results cannot be made while there
+ * are other jobs, it is refused, and the others go on. */
+static int spare_others(struct run_group *group, struct tuning_job *job, int status,
+                        struct error *error)
+{
+    if (status != ERROR_MEMORY && (status == 0 || !job->not_prepared || group->job_count == 1))
+        return status;
+    const struct error refusal = *error;
+    return refuse_job(group->run, job, &refusal, error);
+}
+
 int run_group_check(struct run_group *group, struct error *error)
 {
     struct run *run = group->run;
@@ -205,9 +228,12 @@ int run_group_check(struct run_group *group, struct error *error)
         .instructions = run->options.instructions};
     int status = 0;
     for (size_t i = 0; i < group->job_count && status == 0; i++)
-        status = static_check_sample(&check, &group->jobs[i], error);
+        status = spare_others(group, &group->jobs[i],
+                              static_check_sample(&check, &group->jobs[i], error), error);
     for (size_t i = 0; i < group->job_count && status == 0; i++) {
         struct tuning_job *job = &group->jobs[i];
+        if (job->refused)
+            continue;
         status = static_check_rest(&check, job, error);
         if (status == 0)
             status = finish_job(run, job, error);
@@ -331,8 +357,6 @@ static int begin(struct run_group *group, struct tuning *tuning, struct error *e
     return status != 0 ? status : team_confirm(&group->team, run->cache, error);
 }
 
-/* Completes a job. If it does not fit in memory, or its expected results cannot be made while there are
- * other jobs, it is refused. */
 static int complete_one(struct run_group *group, struct tuning *tuning, size_t index,
                         struct error *error)
 {
@@ -340,10 +364,7 @@ static int complete_one(struct run_group *group, struct tuning *tuning, size_t i
     int status = is_to_do(job) ? tune_one(group, tuning, index, error) : 0;
     if (status == 0)
         status = finish_job(group->run, job, error);
-    if (status != ERROR_MEMORY && (status == 0 || !job->not_prepared || group->job_count == 1))
-        return status;
-    refuse_job(group->run, job, error);
-    return 0;
+    return spare_others(group, job, status, error);
 }
 
 int run_group_tune(void *owner, struct error *error)

@@ -1,5 +1,6 @@
 #include "tune/static_check.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "compile/cubin_cache.h"
 #include "tune/instruction_counts.h"
@@ -40,9 +41,10 @@ static enum outcome fill_stats(struct tuning_job *job, size_t index, struct erro
     return outcome;
 }
 
-/* What is known of a compiled variant without running it; `reason` says why unless it is
- * OUTCOME_COMPILED. */
-static enum outcome check_compiled(struct tuning_job *job, size_t index, struct error *reason)
+/* What is known of a compiled variant without running it; unless it is OUTCOME_COMPILED, `reason` says
+ * why, and `*decided_by` is the constraint that decided it, if one did. */
+static enum outcome check_compiled(struct tuning_job *job, size_t index, const char **decided_by,
+                                   struct error *reason)
 {
     struct result *result = &job->study.results[index];
     const struct kernel_stats_source source = tuning_job_stats_source(job, index);
@@ -51,13 +53,15 @@ static enum outcome check_compiled(struct tuning_job *job, size_t index, struct 
     enum outcome outcome = fill_stats(job, index, reason);
     if (outcome != OUTCOME_COMPILED)
         return outcome;
-    if (kernel_stats_allowed(&source, &result->stats, job->kernel->constraints,
-                             job->kernel->constraint_count, &allowed, &constraint, reason) != 0)
+    int status = kernel_stats_allowed(&source, &result->stats, job->kernel->constraints,
+                                      job->kernel->constraint_count, &allowed, &constraint, reason);
+    if (status == 0 && allowed)
+        return OUTCOME_COMPILED;
+    *decided_by = expression_text(job->kernel->constraints[constraint]);
+    if (status != 0)
         return OUTCOME_INVALID;
-    if (!allowed)
-        (void)error_set(reason, ERROR_CONFIG, "%s",
-                        expression_text(job->kernel->constraints[constraint]));
-    return allowed ? OUTCOME_COMPILED : OUTCOME_CONSTRAINT;
+    (void)error_set(reason, ERROR_CONFIG, "%s", *decided_by);
+    return OUTCOME_CONSTRAINT;
 }
 
 /* A job whose last variant is this one has nothing left to doubt. */
@@ -88,11 +92,13 @@ bool static_check_variant(struct tuning_job *job, size_t index)
         return false;
     }
     note_compiled(job, NULL);
-    enum outcome outcome = check_compiled(job, index, &reason);
+    const char *decided_by = NULL;
+    enum outcome outcome = check_compiled(job, index, &decided_by, &reason);
     if (outcome == OUTCOME_COMPILED)
         return true;
     job->study.results[index].run_hash[0] = '\0'; /* it is not run, so it is nobody's twin */
     tuning_job_conclude(job, index, outcome, error_text(&reason, text));
+    job->study.results[index].decided_by = alloc_string(decided_by);
     return false;
 }
 
@@ -161,7 +167,10 @@ static int check_references(struct static_check *check, struct tuning_job *job, 
 {
     timings_stage(check->timings, TIMING_COMPILE);
     int status = job->reference != NULL ? compile_pool_wait(check->pool, job->reference, error) : 0;
-    return status != 0 ? status : tuning_job_check_references(job, error);
+    if (status == 0)
+        status = tuning_job_check_references(job, error);
+    job->not_prepared = status == ERROR_CONFIG;
+    return status;
 }
 
 int static_check_sample(struct static_check *check, struct tuning_job *job, struct error *error)

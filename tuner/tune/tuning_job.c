@@ -296,6 +296,8 @@ void tuning_job_conclude(struct tuning_job *job, size_t index, enum outcome outc
     struct result *result = &job->study.results[index];
     result->outcome = outcome;
     free(result->reason);
+    free(result->decided_by);
+    result->decided_by = NULL;
     result->reason = reason != NULL && reason[0] != '\0' ? alloc_string(reason) : NULL;
     result->limit_s = 0;
     result->limit_mb = 0;

@@ -57,6 +57,10 @@ static void assert_result_equal(const struct result *actual, const struct result
         assert_null(actual->reason);
     else
         assert_string_equal(actual->reason, expected->reason);
+    if (expected->decided_by == NULL)
+        assert_null(actual->decided_by);
+    else
+        assert_string_equal(actual->decided_by, expected->decided_by);
     assert_int_equal(actual->stats.known, expected->stats.known);
     assert_int_equal(actual->stats.registers, expected->stats.registers);
     assert_int_equal(actual->stats.dynamic_shared_bytes, expected->stats.dynamic_shared_bytes);
@@ -154,6 +158,7 @@ static void test_studies_read_back_as_they_were(void **state)
     study.empty_batch_ns = 1312.5;
     study.results[1].runs = 32;
     study.results[1].seen_s = 3.25;
+    study.results[2].decided_by = alloc_string("registers < 64");
     (void)snprintf(study.results[1].gpu, sizeof study.results[1].gpu, "GPU-b");
     study.gpu_count = 2;
     study.gpus = alloc_zeroed(2, sizeof *study.gpus);
@@ -306,6 +311,35 @@ static void test_takes_up_an_interrupted_study(void **state)
     study_release(&resumed);
     record_close(record);
     study_release(&study);
+}
+
+/* Why it was left out, until the next run of it. */
+static void test_a_refusal_is_of_the_latest_run(void **state)
+{
+    (void)state;
+    struct error error;
+    struct record *record = open_record("record.sqlite");
+    for (int run = 0; run < 2; run++) {
+        struct study *studies = NULL;
+        size_t count = 0;
+        int64_t id = 0;
+        struct study subject;
+        fixture_subject(&subject);
+        check(record_begin(record, &subject, false, &id, &error), &error);
+        if (run == 0)
+            check(record_refuse(record, id, "it has no reference", &error), &error);
+        check(record_studies(record, &studies, &count, &error), &error);
+        assert_int_equal(count, 1);
+        if (run == 0)
+            assert_string_equal(studies[0].refusal, "it has no reference");
+        else
+            assert_null(studies[0].refusal);
+        study_release(&studies[0]);
+        free(studies);
+        study_release(&subject);
+    }
+    record_close(record);
+    record_close(open_record("record.sqlite")); /* no row is damaged */
 }
 
 /* What the record has of the fixture's subject. */
@@ -984,6 +1018,7 @@ int main(void)
         SCRATCH_TEST(test_imported_results_are_kept_apart),
         SCRATCH_TEST(test_near_studies_are_of_other_problems_and_gpus),
         SCRATCH_TEST(test_takes_up_an_interrupted_study),
+        SCRATCH_TEST(test_a_refusal_is_of_the_latest_run),
         SCRATCH_TEST(test_a_verdict_is_on_the_variants_that_it_judged),
         SCRATCH_TEST(test_a_verdict_is_not_on_the_variants_of_another_run),
         SCRATCH_TEST(test_takes_up_the_same_subject_only),
