@@ -286,6 +286,71 @@ launches() {
     lacks results/tuned.ini "n=32768:"
 }
 
+# wrong_if CONDITION: under this condition, one element of the result is wrong.
+wrong_if() {
+    sed -i 's/^#if HAS(MODE_WRONG)/#if 1/' templates/scale.cu
+    sed -i -e "s/^when = mode == \"wrong\"/& or ($1)/" -e "s/^when = mode == \"good\".*/when = (mode == \"good\") and not ($1)/" \
+        templates/scale.ini
+}
+
+@test "a configuration with a wrong result anywhere in the range is not shipped, and the output names it" {
+    range 2^13..2^17
+    sed -i 's/^block_size = .*/block_size = 256/' sweep.ini
+    wrong_if "num_load == 4 and n > 100000"
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    has out "not shipped, because they were wrong, crashed or hung in the range:" \
+        "  block_size=256 num_load=4 mode=good: wrong_result for n=1"
+    lacks out "configuration 2: " "nothing could be measured at"
+    has results/tuned.ini "configuration.1.num_load = 1"
+    lacks results/tuned.ini "num_load = 4"
+    grep -q '^measured.* = n=131072: ' results/tuned.ini
+    # a later run knows it from the record
+    mv out before
+    stand_in "l2_bytes = 1048576" "log = $scratch/calls"
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    equal "$(launches)" 0
+    diff before out
+    # a constraint that rules these sizes out makes it fit to ship
+    echo "constraint = n <= 100000 or num_load == 1" >>sweep.ini
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    lacks out "not shipped"
+    has results/tuned.ini "num_load = 4"
+}
+
+@test "nor is one that was wrong when a size of the range was tuned alone, by whatever sweep" {
+    range 2^13..2^14
+    wrong_if "num_load == 1 and n == 9001"
+    sed -e '/^cover/d' -e 's/^\[scale\]/[once]\ntemplate = scale\nn = 9001/' sweep.ini >once.ini
+    autotune --config once.ini --quiet
+    exits 0
+    sed -i 's/^num_load = .*/num_load = 4/' once.ini # the verdict of the last run is not on it
+    autotune --config once.ini --quiet
+    exits 0
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    has out "  block_size=256 num_load=1 mode=good: wrong_result for n=9001 factor=1.5: "
+    lacks results/tuned.ini "num_load = 1"
+    # outside the range, it says nothing
+    sed -i 's/^cover = .*/cover = n = 9002 .. 2^14/' sweep.ini
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    lacks out "not shipped"
+    has results/tuned.ini "num_load = 1"
+}
+
+@test "if every configuration is wrong somewhere in the range, there is no cover" {
+    range 2^13..2^14
+    wrong_if "n == 2^(12 + min(num_load, 2))"
+    autotune cover --config sweep.ini --quiet
+    exits 1
+    has err "no variant of 'scale' works in the whole range: block_size=" "wrong_result for n=" \
+        "state a constraint that excludes such sizes"
+    [ ! -e results/tuned.ini ]
+}
+
 @test "real values of parameters and problems stay real" {
     range 2^13..2^14
     sed -i '/^num_load/d' sweep.ini

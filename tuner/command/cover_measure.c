@@ -136,14 +136,41 @@ static int tune_first(struct cover_session *session, struct error *error)
 
 /* --- rounds --- */
 
+/* What was refuted meanwhile is not nominated any more. */
+static void drop_refuted(struct cover_session *session)
+{
+    struct nominees kept = {0};
+    for (size_t i = session->nominees.count; i-- > 0;)
+        if (nominees_has(&session->refuted, &session->nominees.items[i]))
+            for (size_t size = 0; size < session->sizes.count; size++)
+                session->in_rounds[size] -= session->in_rounds[size] > i;
+    for (size_t i = 0; i < session->nominees.count; i++)
+        if (!nominees_has(&session->refuted, &session->nominees.items[i]))
+            (void)nominees_add(&kept, &session->nominees.items[i]);
+    nominees_release(&session->nominees);
+    session->nominees = kept;
+}
+
+/* Whether any of `count` nominees has a time at a size, of which there are `sizes`. */
+static bool is_measured(const double *times_ns, size_t count, size_t size, size_t sizes)
+{
+    bool measured = false;
+    for (size_t i = 0; i < count; i++)
+        measured = measured || times_ns[i * sizes + size] > 0;
+    return measured;
+}
+
 /* Leaves out the sizes at which no nominee could be measured, for example because another process
  * has taken the memory meanwhile. */
 static void drop_unmeasured(struct cover_session *session)
 {
+    const size_t count = session->sizes.count;
     struct sizes kept = {.axes = session->sizes.axes};
-    for (size_t i = 0; i < session->sizes.count; i++) {
+    double *times_ns = nominees_times(&session->nominees, session->rounds, count);
+    for (size_t i = 0; i < count; i++) {
         const int64_t *size = sizes_at(&session->sizes, i);
-        if (session->in_rounds[i] > 0 && !has_time(&session->rounds[i])) {
+        if (session->in_rounds[i] > 0 &&
+            !is_measured(times_ns, session->nominees.count, i, count)) {
             cover_session_leave_out(session, size);
             study_release(&session->tuned[i]);
             study_release(&session->rounds[i]);
@@ -154,6 +181,7 @@ static void drop_unmeasured(struct cover_session *session)
         session->in_rounds[kept.count] = session->in_rounds[i];
         (void)sizes_add(&kept, size);
     }
+    free(times_ns);
     sizes_release(&session->sizes);
     session->sizes = kept;
 }
@@ -181,6 +209,7 @@ static int hold_rounds(struct cover_session *session, struct error *error)
     free(studies);
     free(indices);
     sizes_release(&sizes);
+    drop_refuted(session);
     drop_unmeasured(session);
     return status == 0 && !has_tuned(session) ? fail_without_sizes(session, error) : status;
 }
@@ -224,9 +253,40 @@ static void take_candidates(struct cover_session *session, const double *weights
 static void nominate(struct cover_session *session, const double *weights)
 {
     size_t most = least_of(NOMINEES_PER_CONFIGURATION * session->configurations, NOMINEES_LIMIT);
-    (void)nominees_nominate(&session->nominees, session->tuned, &session->sizes, weights,
-                            most_candidates(session),
+    (void)nominees_nominate(&session->nominees, &session->refuted, session->tuned, &session->sizes,
+                            weights, most_candidates(session),
                             least_of(most, cover_runs_most_nominees(session)));
+}
+
+static int fail_without_nominees(const struct cover_session *session, struct error *error)
+{
+    char *first = bindings_text(&session->refuted.items[0]);
+    (void)error_set(error, ERROR_NOTHING_VALID,
+                    "no variant of '%s' works in the whole range: %s: %s; correct the kernel, or "
+                    "state a constraint that excludes such sizes",
+                    session->kernel, first, session->refutations[0]);
+    free(first);
+    return error->code;
+}
+
+/* Measures nominees at every size; if that refutes some, others may take their place. Sets the sizes'
+ * `weights`. */
+static int settle_nominees(struct cover_session *session, double *weights, struct error *error)
+{
+    int status = 0;
+    size_t refuted;
+    do {
+        refuted = session->refuted.count;
+        status = size_plan_weights(&session->range, &session->sizes, weights, error);
+        if (status == 0 && can_nominate(session))
+            nominate(session, weights);
+        if (status == 0)
+            status = hold_rounds(session, error);
+    } while (status == 0 && session->refuted.count > refuted && can_nominate(session));
+    if (status == 0 && session->nominees.count == 0)
+        return fail_without_nominees(session, error);
+    return status == 0 ? size_plan_weights(&session->range, &session->sizes, weights, error)
+                       : status;
 }
 
 /* Early, so that the user can stop and fix the template. */
@@ -243,14 +303,8 @@ static void notice_no_figures(const struct cover_session *session)
 static int compute(struct cover_session *session, struct error *error)
 {
     double *weights = alloc_zeroed(session->sizes.count, sizeof *weights);
-    int status = size_plan_weights(&session->range, &session->sizes, weights, error);
     cover_session_forget(session);
-    if (status == 0 && can_nominate(session))
-        nominate(session, weights);
-    if (status == 0)
-        status = hold_rounds(session, error);
-    if (status == 0)
-        status = size_plan_weights(&session->range, &session->sizes, weights, error);
+    int status = settle_nominees(session, weights, error);
     if (status == 0) {
         take_candidates(session, weights);
         const bool was_noticed = session->no_figures.message[0] != '\0';

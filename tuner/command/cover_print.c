@@ -154,6 +154,37 @@ static void print_left_out(const struct cover_session *session)
                    j + 1 == sizes->axes ? "\n" : "");
 }
 
+/* Whether it has a time at some size: otherwise, nobody expects it in the cover. */
+static bool is_measured(const struct cover_session *session, const struct bindings *parameters)
+{
+    bool measured = false;
+    for (size_t i = 0; i < session->sizes.count && !measured; i++) {
+        const struct study *study = &session->tuned[i];
+        for (size_t j = 0; j < study->result_count && !measured; j++)
+            measured = study_run(study, &study->results[j])->outcome == OUTCOME_MEASURED &&
+                       bindings_equal(&study->results[j].parameters, parameters);
+    }
+    return measured;
+}
+
+static void print_refuted(const struct cover_session *session)
+{
+    enum { MOST = 20 };
+    size_t count = 0;
+    for (size_t i = 0; i < session->refuted.count; i++) {
+        if (!is_measured(session, &session->refuted.items[i]))
+            continue;
+        if (count == 0)
+            puts("\nnot shipped, because they were wrong, crashed or hung in the range:");
+        char *text = bindings_text(&session->refuted.items[i]);
+        if (count++ < MOST)
+            printf("  %s: %s\n", text, session->refutations[i]);
+        free(text);
+    }
+    if (count > MOST)
+        printf("  and %zu more\n", count - MOST);
+}
+
 static void print_lacks(const struct cover_session *session)
 {
     if (session->no_room.message[0] != '\0')
@@ -175,6 +206,7 @@ void cover_print(const struct cover_session *session)
            loss_percent(option->expected.mean), loss_percent(option->expected.worst),
            session->sizes.count);
     print_left_out(session);
+    print_refuted(session);
     print_lacks(session);
 }
 

@@ -91,7 +91,94 @@ static int load(const struct cover_session *session, const char *const *settings
     return 0;
 }
 
-/* Notes the sizes at which nothing was measured, unless there was no time for it. */
+/* Whether the kernel's constraints rule a variant out, as far as they can be told before it is
+ * compiled. */
+static bool is_ruled_out(const struct cover_session *session, const struct study *study,
+                         const struct bindings *parameters)
+{
+    const struct sweep_kernel *kernel = session->range.kernel;
+    struct bindings device = {0};
+    bool ruled_out = false;
+    gpu_bindings(&study->environment.gpu, &device);
+    const struct scope attributes = {.bindings = &device};
+    const struct scope problem = {.bindings = &study->problem, .outer = &attributes};
+    const struct scope scope = {.bindings = parameters, .outer = &problem};
+    for (size_t i = 0; i < kernel->constraint_count && !ruled_out; i++) {
+        bool holds;
+        int status = expression_boolean(kernel->constraints[i], &scope, &holds, NULL);
+        ruled_out = status == 0 && !holds;
+    }
+    bindings_release(&device);
+    return ruled_out;
+}
+
+static bool is_refutation(const struct result *run)
+{
+    return (run->outcome == OUTCOME_WRONG_RESULT || run->outcome == OUTCOME_FAULT ||
+            run->outcome == OUTCOME_TIMEOUT) &&
+           !(run->limit_s > 0 && run->limit_s <= LIMIT_KILLED_S);
+}
+
+/* Adds what a study of a size in the range refutes. */
+static void add_refuted(struct cover_session *session, const struct study *study)
+{
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct bindings *parameters = &study->results[i].parameters;
+        const struct result *run = study_run(study, &study->results[i]);
+        size_t count = session->refuted.count;
+        if (!is_refutation(run) || is_ruled_out(session, study, parameters) ||
+            !nominees_add(&session->refuted, parameters))
+            continue;
+        char *problem = bindings_text(&study->problem);
+        *ARRAY_APPEND(session->refutations, count) =
+            alloc_format("%s for %s%s%s", outcome_name(run->outcome), problem,
+                         run->reason != NULL ? ": " : "", run->reason != NULL ? run->reason : "");
+        free(problem);
+    }
+}
+
+/* Whether a study in the record is of the session's kernel, or of its rounds, within the range and its
+ * constraints. */
+static bool is_of_session(const struct cover_session *session, const struct study *study,
+                          const char *kernel, int64_t *size)
+{
+    return strcmp(study->kernel, kernel) == 0 &&
+           strcmp(study->template_hash, session->range.kernel->template.hash) == 0 &&
+           study->result_count > 0 && problem_range_size(&session->range, &study->problem, size) &&
+           problem_range_admits(&session->range, size, NULL) == 1;
+}
+
+/* In the record, a size may be that of an earlier session, or have been tuned alone, under whatever
+ * name the sweep had for the kernel. */
+static int find_refuted(struct cover_session *session, const struct run *run, struct error *error)
+{
+    struct study *studies = NULL;
+    size_t count = 0;
+    int64_t size[SWEEP_COVER_AXES];
+    int status = record_failures(run->record, &studies, &count, error);
+    cover_session_forget_refuted(session);
+    for (size_t i = 0; i < count; i++) {
+        struct study *study = &studies[i];
+        if (is_of_session(session, study, study->kernel, size) &&
+            gpu_alike(&study->environment.gpu, &run->groups[0].environment.gpu))
+            add_refuted(session, study);
+        study_release(study);
+    }
+    free(studies);
+    return status;
+}
+
+/* Whether a size's rounds refuted all nominees, so that others will be measured there. */
+static bool is_refuted(const struct cover_session *session, const struct study *study)
+{
+    bool refuted = study->result_count > 0 && strcmp(study->kernel, session->rounds_kernel) == 0;
+    for (size_t i = 0; i < study->result_count; i++)
+        refuted = refuted && nominees_has(&session->refuted, &study->results[i].parameters);
+    return refuted;
+}
+
+/* Notes the sizes at which nothing was measured, unless there was no time for it or others will be
+ * measured there. */
 static void note_refusals(struct cover_session *session, const struct run *run)
 {
     int64_t size[SWEEP_COVER_AXES];
@@ -99,7 +186,8 @@ static void note_refusals(struct cover_session *session, const struct run *run)
         const struct tuning_job *job = &run->jobs[i];
         struct error reason = run->refusal;
         bool measured = study_best(&job->study) < job->study.result_count;
-        if (!job->refused && (measured || tuning_job_is_searching(job)))
+        if (!job->refused &&
+            (measured || tuning_job_is_searching(job) || is_refuted(session, &job->study)))
             continue;
         if (!job->refused)
             (void)run_say_no_winner(job, &reason);
@@ -117,6 +205,8 @@ static int run(struct cover_session *session, const struct run_options *options,
     struct run run;
     run_init(&run, options);
     int status = run_sweep(&run, sweep, error);
+    if (status == 0)
+        status = find_refuted(session, &run, error);
     if (status == 0)
         note_refusals(session, &run);
     for (size_t i = 0; i < run.job_count && status == 0; i++)
@@ -205,17 +295,6 @@ int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
     free(problems);
     free(nominees);
     return status;
-}
-
-/* Whether a study in the record is of the session's kernel, or of its rounds, within the range and its
- * constraints. */
-static bool is_of_session(const struct cover_session *session, const struct study *study,
-                          const char *kernel, int64_t *size)
-{
-    return strcmp(study->kernel, kernel) == 0 &&
-           strcmp(study->template_hash, session->range.kernel->template.hash) == 0 &&
-           study->result_count > 0 && problem_range_size(&session->range, &study->problem, size) &&
-           problem_range_admits(&session->range, size, NULL) == 1;
 }
 
 /* As many as there may be: sessions with other ranges may have left more, of which some from everywhere

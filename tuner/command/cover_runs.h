@@ -1,5 +1,8 @@
-/* The runs of a cover session: cover_measure.h decides what to measure, and these functions measure
- * it. */
+/*
+ * The runs of a cover session: cover_measure.h decides what to measure, and these functions measure
+ * it. After each run, the session's list of refuted configurations is complete, as far as the record
+ * knows.
+ */
 #ifndef AUTOTUNE_COVER_RUNS_H
 #define AUTOTUNE_COVER_RUNS_H
 

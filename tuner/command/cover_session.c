@@ -84,6 +84,13 @@ void cover_session_forget(struct cover_session *session)
     session->times_ns = session->work_ns = NULL;
 }
 
+void cover_session_forget_refuted(struct cover_session *session)
+{
+    text_split_release(session->refutations, session->refuted.count);
+    nominees_release(&session->refuted);
+    session->refutations = NULL;
+}
+
 void cover_session_release(struct cover_session *session)
 {
     cover_session_forget(session);
@@ -94,6 +101,7 @@ void cover_session_release(struct cover_session *session)
     free(session->tuned);
     free(session->rounds);
     free(session->in_rounds);
+    cover_session_forget_refuted(session);
     nominees_release(&session->nominees);
     nominees_release(&session->seeds);
     sizes_release(&session->sizes);

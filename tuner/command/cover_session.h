@@ -42,7 +42,9 @@ struct cover_session {
     size_t refused_count;  /* of these, not for lack of time */
     struct error refusal;  /* the first reason */
     struct nominees nominees;
-    bool nominated; /* there will be no further ones */
+    bool nominated;          /* there will be no further ones */
+    struct nominees refuted; /* wrong, crashed or hung at some size of the range: never shipped */
+    char **refutations;      /* of each: "wrong_result for n=1024: ...", the least n */
     /* of covers in the tuned INI, for other GPUs or of an earlier session: what a search tries first */
     struct nominees seeds;
     double tuning_s, rounds_s; /* what a size took, on average */
@@ -78,6 +80,7 @@ const struct study *cover_session_study(const struct cover_session *session);
 
 /* Discards the cover, and what it was computed from. */
 void cover_session_forget(struct cover_session *session);
+void cover_session_forget_refuted(struct cover_session *session);
 
 void cover_session_release(struct cover_session *session);
 

@@ -34,9 +34,14 @@ static size_t find(const struct nominees *nominees, const struct bindings *param
     return i;
 }
 
+bool nominees_has(const struct nominees *nominees, const struct bindings *parameters)
+{
+    return find(nominees, parameters) < nominees->count;
+}
+
 bool nominees_add(struct nominees *nominees, const struct bindings *parameters)
 {
-    if (find(nominees, parameters) < nominees->count)
+    if (nominees_has(nominees, parameters))
         return false;
     bindings_copy(ARRAY_APPEND(nominees->items, nominees->count), parameters);
     return true;
@@ -100,17 +105,22 @@ struct podium {
     const struct bindings *items[FASTEST];
 };
 
-static struct podium find_fastest(const struct study *study)
+static struct podium find_fastest(const struct study *study, const struct nominees *refuted)
 {
     struct podium podium = {0};
+    const struct result *fastest = NULL;
+    size_t place = 0;
     size_t count = study_count(study, OUTCOME_MEASURED);
     size_t *ranking = alloc_zeroed(study->result_count, sizeof *ranking);
     study_rank(study, ranking);
-    for (size_t rank = 0; rank < count && rank < FASTEST; rank++) {
-        const struct result *fastest = &study->results[ranking[0]];
+    for (size_t rank = 0; rank < count && place < FASTEST; rank++) {
         const struct result *own = &study->results[ranking[rank]];
+        if (nominees_has(refuted, &own->parameters))
+            continue;
+        fastest = fastest != NULL ? fastest : own;
         if (time_of(study, own) <= time_of(study, fastest) * (1 + most_behind))
-            podium.items[rank] = &own->parameters;
+            podium.items[place] = &own->parameters;
+        place++;
     }
     free(ranking);
     return podium;
@@ -163,8 +173,9 @@ static double objective_of(const struct nominees *nominees, const struct nominee
     return objective;
 }
 
-bool nominees_nominate(struct nominees *nominees, const struct study *studies,
-                       const struct sizes *sizes, const double *weights, size_t limit, size_t most)
+bool nominees_nominate(struct nominees *nominees, const struct nominees *refuted,
+                       const struct study *studies, const struct sizes *sizes,
+                       const double *weights, size_t limit, size_t most)
 {
     struct nominees list = {0};
     struct losses losses;
@@ -172,7 +183,7 @@ bool nominees_nominate(struct nominees *nominees, const struct study *studies,
     size_t before = nominees->count;
     struct podium *podiums = alloc_zeroed(sizes->count, sizeof *podiums);
     for (size_t i = 0; i < sizes->count; i++)
-        podiums[i] = find_fastest(&studies[i]);
+        podiums[i] = find_fastest(&studies[i], refuted);
     for (size_t i = 0; i < nominees->count; i++)
         (void)nominees_add(&list, &nominees->items[i]);
     shortlist(&list, podiums, sizes->count, SIZE_MAX);

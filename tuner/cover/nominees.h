@@ -25,6 +25,7 @@ struct nominees {
 
 /* Adds a copy unless it has them already; returns whether it did. */
 bool nominees_add(struct nominees *nominees, const struct bindings *parameters);
+bool nominees_has(const struct nominees *nominees, const struct bindings *parameters);
 void nominees_release(struct nominees *nominees);
 
 /* The median time of each nominee in each study, [nominee * count + study]; TIME_FAILED for what
@@ -42,12 +43,14 @@ double *nominees_work(const struct nominees *nominees, const struct study *studi
  * fastest at some size: at most `limit` that together lose least, and then the fastest, the second, … of
  * each size, while there are fewer than `most`; what is best between two sizes is often second or third at
  * both. `limit` is 1 to NOMINEES_LIMIT, `most` at most that. If one was not tried at a size, its loss is
- * estimated from the nearest sizes at which it was. `weights` has one weight per size.
+ * estimated from the nearest sizes at which it was. `weights` has one weight per size. What is in
+ * `refuted` is not nominated.
  *
  * Existing `nominees` stay; others are added if they are worth it. Returns whether any was.
  */
-bool nominees_nominate(struct nominees *nominees, const struct study *studies,
-                       const struct sizes *sizes, const double *weights, size_t limit, size_t most);
+bool nominees_nominate(struct nominees *nominees, const struct nominees *refuted,
+                       const struct study *studies, const struct sizes *sizes,
+                       const double *weights, size_t limit, size_t most);
 
 /* Selects at most `limit` (1 to CANDIDATES_LIMIT) nominees that together lose least, or all, in their
  * order, if there are no more. `selected`, with room for `limit`, is set to their indices. Returns how

@@ -68,7 +68,10 @@ static int add_study(struct record *record, const struct study *study, const cha
     return result;
 }
 
-static int read_results(struct record *record, int64_t id, bool judged_only, int64_t winner,
+/* Which results of a study are read. */
+enum result_set { ALL, JUDGED, FAILURES };
+
+static int read_results(struct record *record, int64_t id, enum result_set wanted, int64_t winner,
                         struct study *study, struct error *error);
 
 /* Four columns, which are NULL where nothing was seen. */
@@ -162,7 +165,7 @@ static int take_up(struct record *record, struct study *study, const char *probl
     if (result != 0 || *id == 0)
         return result;
     study->complete = complete;
-    return read_results(record, *id, false, winner, study, error);
+    return read_results(record, *id, ALL, winner, study, error);
 }
 
 int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
@@ -384,12 +387,13 @@ int record_import(struct record *record, const struct study *study, struct error
 }
 
 /* Adds the stored results of a study; `winner` is the winner's row, 0 where there is none. */
-static int read_results(struct record *record, int64_t id, bool judged_only, int64_t winner,
+static int read_results(struct record *record, int64_t id, enum result_set wanted, int64_t winner,
                         struct study *study, struct error *error)
 {
     struct query query = query_begin(record, STATEMENT_GET_VARIANTS);
     query_integer(&query, id);
-    query_integer(&query, judged_only);
+    query_integer(&query, wanted == JUDGED);
+    query_integer(&query, wanted == FAILURES);
     int result = 0;
     int status = SQLITE_DONE;
     while (result == 0 && (status = query_step(&query)) == SQLITE_ROW) {
@@ -404,8 +408,8 @@ static int read_results(struct record *record, int64_t id, bool judged_only, int
     return result != 0 || status == SQLITE_DONE ? result : record_failed(record, error);
 }
 
-static int read_study(struct record *record, sqlite3_stmt *row, struct study *study,
-                      struct error *error)
+static int read_study(struct record *record, sqlite3_stmt *row, enum result_set wanted,
+                      struct study *study, struct error *error)
 {
     struct environment *environment = &study->environment;
     int64_t id = sqlite3_column_int64(row, 0);
@@ -434,9 +438,9 @@ static int read_study(struct record *record, sqlite3_stmt *row, struct study *st
     study->rejected_estimated = sqlite3_column_int(row, 28) != 0;
     read_gpus(row, 29, study);
     study->refusal = alloc_string(row_text(row, 30));
-    /* a verdict is shown with the variants that it is on */
-    int status =
-        read_results(record, id, study->complete, sqlite3_column_int64(row, 21), study, error);
+    if (wanted == JUDGED && !study->complete)
+        wanted = ALL;
+    int status = read_results(record, id, wanted, sqlite3_column_int64(row, 21), study, error);
     study_link_twins(study);
     return status;
 }
@@ -491,8 +495,8 @@ static int compare_studies(const void *left, const void *right)
     return order != 0 ? order : a->environment.static_mode - b->environment.static_mode;
 }
 
-int record_studies(struct record *record, struct study **studies, size_t *count,
-                   struct error *error)
+static int read_latest(struct record *record, enum result_set wanted, struct study **studies,
+                       size_t *count, struct error *error)
 {
     *studies = alloc_zeroed(1, sizeof **studies);
     *count = 0;
@@ -500,7 +504,7 @@ int record_studies(struct record *record, struct study **studies, size_t *count,
     int result = 0;
     int status = SQLITE_DONE;
     while (result == 0 && (status = query_step(&query)) == SQLITE_ROW)
-        result = read_study(record, query.statement, ARRAY_APPEND(*studies, *count), error);
+        result = read_study(record, query.statement, wanted, ARRAY_APPEND(*studies, *count), error);
     query_end(&query);
     if (result == 0 && status != SQLITE_DONE)
         result = record_failed(record, error);
@@ -514,4 +518,16 @@ int record_studies(struct record *record, struct study **studies, size_t *count,
     *studies = NULL;
     *count = 0;
     return result;
+}
+
+int record_studies(struct record *record, struct study **studies, size_t *count,
+                   struct error *error)
+{
+    return read_latest(record, JUDGED, studies, count, error);
+}
+
+int record_failures(struct record *record, struct study **studies, size_t *count,
+                    struct error *error)
+{
+    return read_latest(record, FAILURES, studies, count, error);
 }

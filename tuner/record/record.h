@@ -100,4 +100,9 @@ int record_import(struct record *record, const struct study *study, struct error
 int record_studies(struct record *record, struct study **studies, size_t *count,
                    struct error *error);
 
+/* The same studies, but of their results only those that were wrong, crashed or hung, whether the
+ * verdict is on them or not, and duplicates. */
+int record_failures(struct record *record, struct study **studies, size_t *count,
+                    struct error *error);
+
 #endif

@@ -97,7 +97,8 @@
       " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
       " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s, gpu, limit_mb,"     \
       " CASE phase WHEN 'finals' THEN finals_ns ELSE screening_ns END, decided_by FROM variant"    \
-      " WHERE study = ? AND judged >= ? ORDER BY id")                                              \
+      " WHERE study = ? AND judged >= ? AND (NOT ? OR outcome IN"                                  \
+      " ('wrong_result', 'fault', 'timeout', 'duplicate')) ORDER BY id")                           \
     X(FIND_NEAR, "SELECT id FROM study WHERE (kernel = ?1 OR template = ?2) AND mode = 'measured'" \
                  " AND id <> ?3 AND id >= ?4 AND EXISTS"                                           \
                  " (SELECT 1 FROM variant WHERE study = study.id AND outcome = 'measured')"        \

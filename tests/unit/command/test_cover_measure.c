@@ -26,7 +26,7 @@ enum { SMS = 132, THREADS_PER_SM = 2048, VARIANTS = 64 };
 
 /* --- the invented GPU --- */
 
-/* In microseconds; 0: the variant fails there. */
+/* In microseconds; 0: the variant fails there; below: its result is wrong. */
 typedef double time_formula(const struct bindings *parameters, const struct bindings *problem);
 
 static struct {
@@ -36,10 +36,12 @@ static struct {
     double spent_s;
     struct bindings variants[VARIANTS];
     size_t count;
-    bool starving;   /* when several sizes are tuned, there is no time for the last one */
-    size_t left_out; /* sizes */
-    size_t tuned;    /* sizes */
-    size_t measured; /* sizes that the cover names */
+    bool wrong;         /* from now on, what is */
+    bool starving;      /* when several sizes are tuned, there is no time for the last one */
+    size_t left_out;    /* sizes */
+    size_t tuned;       /* sizes */
+    size_t measured;    /* sizes that the cover names */
+    int64_t most_loads; /* of its configurations */
 } machine;
 
 static double value_of(const struct bindings *bindings, const char *name)
@@ -92,6 +94,15 @@ static double some_fail(const struct bindings *parameters, const struct bindings
     return fails ? 0 : in_waves(parameters, problem);
 }
 
+/* Without what is the fastest, as in_waves(); which is wrong for large sizes, if only in rounds. */
+static double overflows(const struct bindings *parameters, const struct bindings *problem)
+{
+    double n = value_of(problem, "n");
+    if (value_of(parameters, "num_load") < 8)
+        return in_waves(parameters, problem);
+    return machine.wrong && n > 1 << 22 ? -1 : 1 + n * 1e-7;
+}
+
 /* Large problems do not fit in memory. */
 static double large_fail(const struct bindings *parameters, const struct bindings *problem)
 {
@@ -115,13 +126,19 @@ static double shared_tiles(const struct bindings *parameters, const struct bindi
 
 /* --- its runs, in place of cover_runs.c --- */
 
-static void put_result(struct study *study, const struct bindings *parameters, double noise)
+static void put_result(struct cover_session *session, struct study *study,
+                       const struct bindings *parameters, double noise)
 {
     struct result *result = ARRAY_APPEND(study->results, study->result_count);
     double us = machine.formula(parameters, &study->problem);
     double random = (double)(statistics_random(&machine.seed) >> 11) * 0x1p-53;
     bindings_copy(&result->parameters, parameters);
-    result->outcome = us > 0 ? OUTCOME_MEASURED : OUTCOME_LAUNCH_ERROR;
+    result->outcome = us > 0    ? OUTCOME_MEASURED
+                      : us >= 0 ? OUTCOME_LAUNCH_ERROR
+                                : OUTCOME_WRONG_RESULT;
+    size_t refuted = session->refuted.count;
+    if (us < 0 && nominees_add(&session->refuted, parameters))
+        *ARRAY_APPEND(session->refutations, refuted) = alloc_string("wrong_result");
     result->runs = 1;
     result->time.count = 3;
     result->time.median_ns = us > 0 ? 1e3 * us * (1 + noise * (2 * random - 1)) : 0;
@@ -182,7 +199,8 @@ int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
         if (machine.starving && sizes->count > 1 && i + 1 == sizes->count)
             break;
         for (size_t j = 0; j < machine.count && (double)j < most; j++) {
-            put_result(&studies[i], &machine.variants[(j * 7 + i) % machine.count], machine.noise);
+            put_result(session, &studies[i], &machine.variants[(j * 7 + i) % machine.count],
+                       machine.noise);
             machine.spent_s += each_s;
         }
     }
@@ -201,10 +219,12 @@ int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
     const unsigned rounds = session->most_rounds > 0 ? session->most_rounds : 12;
     (void)error;
     session->round_count = rounds;
+    machine.wrong = true;
     for (size_t i = 0; i < sizes->count; i++) {
         begin_study(session, sizes_at(sizes, i), &studies[i]);
         for (size_t j = 0; j < session->nominees.count; j++) {
-            put_result(&studies[i], &session->nominees.items[j], machine.noise / sqrt(rounds));
+            put_result(session, &studies[i], &session->nominees.items[j],
+                       machine.noise / sqrt(rounds));
             machine.spent_s += 0.015 * rounds / 12;
         }
     }
@@ -346,6 +366,7 @@ static struct quality make_cover(time_formula *formula, double noise, uint64_t s
     const struct run_options run = {
         .command = "autotune cover", .tuned = "tuned.ini", .limits = {.budget_s = budget_s}};
     machine.tuned = machine.count = 0;
+    machine.wrong = false;
     machine.spent_s = 0;
     machine.formula = formula;
     machine.noise = noise;
@@ -362,6 +383,13 @@ static struct quality make_cover(time_formula *formula, double noise, uint64_t s
     assert_int_equal(tuned.count, 1);
     *configurations = tuned.entries[0].cover->configuration_count;
     machine.measured = tuned.entries[0].cover->size_count;
+    machine.most_loads = 0;
+    for (size_t i = 0; i < *configurations; i++) {
+        const struct value *loads =
+            bindings_find(&tuned.entries[0].cover->configurations[i].parameters, "num_load");
+        if (loads != NULL && loads->as.integer > machine.most_loads)
+            machine.most_loads = loads->as.integer;
+    }
     machine.left_out = session.left_out.count;
     const struct quality quality = judge(&session.range, &tuned.entries[0]);
     tuned_file_release(&tuned);
@@ -415,6 +443,16 @@ static void what_fails_at_some_sizes_is_not_chosen_there(void **state)
     struct quality quality = make_cover(some_fail, 0.01, 1, 0, &count);
     assert_int_equal(quality.failures, 0);
     assert_true(quality.mean > 0.993 && quality.worst > 0.93);
+}
+
+static void what_is_wrong_at_some_sizes_is_replaced(void **state)
+{
+    (void)state;
+    size_t count;
+    (void)make_cover(overflows, 0.01, 1, 0, &count);
+    assert_int_equal(machine.most_loads, 4);
+    assert_int_equal(machine.left_out, 0);
+    assert_int_equal(machine.measured, 40);
 }
 
 static void where_everything_fails_it_is_not_tried_for_ever(void **state)
@@ -477,6 +515,7 @@ int main(void)
         COVER_TEST(one_that_is_best_everywhere_is_shipped_alone),
         COVER_TEST(of_ties_one_is_shipped),
         COVER_TEST(what_fails_at_some_sizes_is_not_chosen_there),
+        COVER_TEST(what_is_wrong_at_some_sizes_is_replaced),
         COVER_TEST(where_everything_fails_it_is_not_tried_for_ever),
         COVER_TEST(where_there_was_no_time_to_tune_the_cover_is_measured),
         COVER_TEST(a_budget_is_kept),

@@ -20,6 +20,7 @@ struct scene {
     struct study studies[SIZES];
     struct sizes sizes;
     struct nominees nominees;
+    struct nominees refuted;
 };
 
 static void scene_init(struct scene *scene, uint64_t points)
@@ -37,6 +38,7 @@ static void scene_release(struct scene *scene)
         study_release(&scene->studies[i]);
     sizes_release(&scene->sizes);
     nominees_release(&scene->nominees);
+    nominees_release(&scene->refuted);
 }
 
 /* A time of 0 is a wrong result. */
@@ -56,8 +58,26 @@ static int64_t block_of(const struct scene *scene, size_t nominee)
 
 static bool nominate(struct scene *scene, size_t limit)
 {
-    return nominees_nominate(&scene->nominees, scene->studies, &scene->sizes, weights, limit,
-                             limit);
+    return nominees_nominate(&scene->nominees, &scene->refuted, scene->studies, &scene->sizes,
+                             weights, limit, limit);
+}
+
+static void test_what_is_refuted_is_not_nominated(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_init(&scene, 3);
+    for (size_t i = 0; i < SIZES; i++) {
+        add(&scene, i, 64, i < 2 ? 100 : 0);
+        add(&scene, i, 128, 200);
+        add(&scene, i, 256, 210);
+    }
+    (void)nominees_add(&scene.refuted, &scene.studies[0].results[0].parameters);
+    assert_true(nominate(&scene, 8));
+    assert_int_equal(scene.nominees.count, 2); /* the third is near the fastest of the others */
+    assert_int_equal(block_of(&scene, 0), 128);
+    assert_int_equal(block_of(&scene, 1), 256);
+    scene_release(&scene);
 }
 
 static void test_the_fastest_of_each_size_are_nominated(void **state)
@@ -201,6 +221,7 @@ static void test_earlier_nominees_stay_and_little_gains_add_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_refuted_is_not_nominated),
         cmocka_unit_test(test_the_fastest_of_each_size_are_nominated),
         cmocka_unit_test(test_the_limit_leaves_out_lower_ranks),
         cmocka_unit_test(test_the_best_nominees_are_selected),
