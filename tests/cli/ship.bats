@@ -250,6 +250,43 @@ two_entries() {
     has c.ini "incomplete = yes"
 }
 
+@test "merge: a time that is not known never beats one that is" {
+    two_entries 1000 2000
+    changed b.ini median_ns 0
+    merged a.ini "the other one's time is not known"
+    autotune compare a.ini b.ini
+    exits 2
+    has err "b.ini: section 'scale 00000001' is not compared: its time is not known" "'b.ini' has no winner with a time"
+    changed b.ini driver 99.0
+    changed b.ini template_hash fedcba9876543210fedcba9876543210
+    merged a.ini "the other one's time is not known"
+    changed a.ini median_ns 0
+    merged b.ini "measured later, with another version of the template"
+}
+
+@test "merge takes no entry whose date or times cannot be" {
+    for line in "date = zzz" "date = 9999-99-99T99:99:99Z" "date = 2026-02-29T00:00:00Z" "low_ns = 900" "high_ns = 700"; do
+        rm -f a.ini b.ini c.ini
+        two_entries 1000 800
+        changed b.ini "${line%% *}" "${line#* = }"
+        autotune merge a.ini b.ini --output c.ini
+        exits 2
+        has err "b.ini:" "${line%% *}"
+        [ ! -e c.ini ]
+        tuned b.ini 00000002 Alpha 80 2048 5000
+        autotune merge a.ini b.ini --output c.ini
+        exits 0
+        has err "b.ini:" "section 'scale 00000001' is skipped" "${line%% *}"
+        equal "$(grep -c '^median_ns = 1000' c.ini)" 1
+        autotune compare a.ini b.ini
+        exits 2
+        has err "section 'scale 00000001' is skipped" "in common"
+        autotune explain --tuned b.ini --kernel scale --gpu Alpha --n 2048 --factor 1.5
+        exits 0
+        has err "a section is skipped" "${line%% *}"
+    done
+}
+
 @test "merge keeps cold and warm apart" {
     two_entries 1000 900
     changed b.ini cache warm

@@ -1,6 +1,7 @@
 #include "base/tuned_reader.h"
 
 #include <errno.h>
+#include <float.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -135,6 +136,36 @@ static int read_real(struct tuned_reader *reader, const char *key, struct tuned_
     return 0;
 }
 
+static int read_bound(struct tuned_reader *reader, const char *key, struct tuned_item *item)
+{
+    double *bound = item->key == TUNED_KEY_low_ns ? &reader->low_ns : &reader->high_ns;
+    int status = read_real(reader, key, item);
+    *bound = status == 0 ? item->value.real : *bound;
+    return status == 0 && reader->low_ns > reader->high_ns
+               ? bad_value(reader, key, item->text, "a bound with low_ns <= high_ns")
+               : status;
+}
+
+static int two_digits(const char *text)
+{
+    return 10 * (text[0] - '0') + text[1] - '0';
+}
+
+static bool is_date(const char *text)
+{
+    static const char pattern[] = "0000-00-00T00:00:00Z";
+    for (size_t i = 0; i < sizeof pattern; i++)
+        if (pattern[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != pattern[i])
+            return false;
+    int year = 100 * two_digits(text) + two_digits(text + 2);
+    int month = two_digits(text + 5);
+    int day = two_digits(text + 8);
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    int days = month == 2 ? 28 + leap : 30 + (month + month / 8) % 2;
+    return month >= 1 && month <= 12 && day >= 1 && day <= days && two_digits(text + 11) < 24 &&
+           two_digits(text + 14) < 60 && two_digits(text + 17) < 60;
+}
+
 static int read_item(struct tuned_reader *reader, const char *key, struct tuned_item *item)
 {
     static const size_t gpu_bytes = sizeof((struct tuned_gpu *)NULL)->name;
@@ -155,6 +186,12 @@ static int read_item(struct tuned_reader *reader, const char *key, struct tuned_
         return read_whole(reader, key, item, INT64_MAX);
     case TUNED_SYNTAX_REAL:
         return read_real(reader, key, item);
+    case TUNED_SYNTAX_BOUND:
+        return read_bound(reader, key, item);
+    case TUNED_SYNTAX_DATE:
+        return is_date(item->text)
+                   ? 0
+                   : bad_value(reader, key, item->text, "a date like 2026-11-21T06:12:00Z");
     case TUNED_SYNTAX_FLAG:
         item->flag = strcmp(item->text, "yes") == 0;
         return item->flag || strcmp(item->text, "no") == 0
@@ -251,6 +288,8 @@ static int open_section(struct ini_reader *ini, const char *name)
     reader->skipping = reader->has_unknown = false;
     reader->cover = NULL;
     memset(reader->seen, 0, sizeof reader->seen);
+    reader->low_ns = 0;
+    reader->high_ns = DBL_MAX;
     reader->problem.count = reader->parameters.count = reader->tie.count = reader->tie_count = 0;
     return skip_if_bad(reader, reader->begin(reader, name));
 }

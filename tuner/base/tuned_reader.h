@@ -25,7 +25,8 @@
  * X(member of struct tuned_entry, key, syntax, for applications, for the tuner)
  *
  *   syntax  NAME: a lower-case name. TEXT: anything. GPU: a GPU's name. INT, INT64: a whole number,
- *           0 or more. REAL: a number, 0 or more. FLAG: yes or no. VALUES: any number of keys PREFIX + lower-case
+ *           0 or more. REAL: a number, 0 or more. BOUND: the same, with low_ns <= high_ns.
+ *           DATE: 2026-11-21T06:12:00Z. FLAG: yes or no. VALUES: any number of keys PREFIX + lower-case
  *           name, each with a literal. TIES: the same with PREFIX + number + "." + name, numbered
  *           from 1 in order. COVER: the version of a cover, whose other keys are in
  *           base/cover_section.h.
@@ -46,7 +47,7 @@
     X(driver, "driver", TEXT, IGNORED, REQUIRED)                                                   \
     X(nvrtc, "nvrtc", TEXT, IGNORED, REQUIRED)                                                     \
     X(autotune, "autotune", TEXT, IGNORED, REQUIRED)                                               \
-    X(date, "date", TEXT, IGNORED, REQUIRED)                                                       \
+    X(date, "date", DATE, OPTIONAL, REQUIRED)                                                      \
     X(command, "command", TEXT, IGNORED, OPTIONAL)                                                 \
     X(cache, "cache", TEXT, OPTIONAL, REQUIRED)                                                    \
     X(incomplete, "incomplete", FLAG, OPTIONAL, OPTIONAL)                                          \
@@ -54,8 +55,8 @@
     X(problem, "problem.", VALUES, OPTIONAL, OPTIONAL)                                             \
     X(parameters, "parameter.", VALUES, OPTIONAL, OPTIONAL)                                        \
     X(median_ns, "median_ns", REAL, OPTIONAL, MEASURED)                                            \
-    X(low_ns, "low_ns", REAL, IGNORED, MEASURED)                                                   \
-    X(high_ns, "high_ns", REAL, IGNORED, MEASURED)                                                 \
+    X(low_ns, "low_ns", BOUND, OPTIONAL, MEASURED)                                                 \
+    X(high_ns, "high_ns", BOUND, OPTIONAL, MEASURED)                                               \
     X(samples, "samples", INT64, IGNORED, MEASURED)                                                \
     X(runs, "runs", INT, IGNORED, OPTIONAL)                                                        \
     X(gb_per_s, "gb_per_s", REAL, IGNORED, OPTIONAL)                                               \
@@ -87,6 +88,8 @@ enum tuned_syntax {
     TUNED_SYNTAX_INT,
     TUNED_SYNTAX_INT64,
     TUNED_SYNTAX_REAL,
+    TUNED_SYNTAX_BOUND,
+    TUNED_SYNTAX_DATE,
     TUNED_SYNTAX_FLAG,
     TUNED_SYNTAX_VALUES,
     TUNED_SYNTAX_TIES,
@@ -150,6 +153,7 @@ struct tuned_reader {
     int section_line; /* 0: no open section */
     bool skipping;    /* the open section */
     bool seen[TUNED_KEY_COUNT];
+    double low_ns, high_ns;                      /* as far as they were read */
     bool has_unknown;                            /* keys */
     struct tuned_names problem, parameters, tie; /* tie: of the last tie */
     size_t tie_count;

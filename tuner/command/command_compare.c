@@ -22,6 +22,11 @@ static int load_tuned(const char *path, struct compare_set *set, size_t *covers,
             ++*covers;
             continue;
         }
+        if (tuned.entries[i].median_ns <= 0) {
+            fprintf(stderr, "autotune: %s: section '%s' is not compared: its time is not known\n",
+                    path, tuned.entries[i].section);
+            continue;
+        }
         ARRAY_APPEND(set->items, set->count)->entry = tuned.entries[i];
         tuned.entries[i] = (struct tuned_entry){0};
     }
@@ -118,7 +123,7 @@ static int load(const char *path, struct compare_set *set, struct error *error)
         status = error_set(error, ERROR_USAGE, "'%s' has %s", path,
                            covers > 0 ? "nothing but covers, which have no single time; name the "
                                         "records or results folders"
-                                      : "no winner; tune first");
+                                      : "no winner with a time; tune first");
     return status;
 }
 

@@ -51,6 +51,9 @@ static bool is_better(const struct tuned_entry *a, const struct tuned_entry *b, 
     *reason = "the cover was made later";
     if (a->cover != NULL)
         return later(a, b) > 0;
+    *reason = "the other one's time is not known";
+    if ((a->median_ns > 0) != (b->median_ns > 0))
+        return b->median_ns > 0;
     *reason = "measured later, with another version of the template";
     if (strcmp(a->template_hash, b->template_hash) != 0)
         return later(a, b) > 0;
@@ -175,6 +178,7 @@ int command_merge(int argc, const char **argv, struct error *error)
         "merge FILE... --output FILE\n\n"
         "Merges tuned INIs. If two have an entry for the same kernel, GPU, problem and\n"
         "cache state, the first of these rules that applies decides which one is kept:\n"
+        "  a time that is not known         the other one\n"
         "  another version of the template  the later one\n"
         "  interrupted tuning               the complete one\n"
         "  another driver or NVRTC          the one from the newer version\n"

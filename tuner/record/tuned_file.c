@@ -30,7 +30,8 @@ static void *member_of(struct tuned_entry *entry, size_t key)
 
 static bool is_text(enum tuned_syntax syntax)
 {
-    return syntax == TUNED_SYNTAX_NAME || syntax == TUNED_SYNTAX_TEXT || syntax == TUNED_SYNTAX_GPU;
+    return syntax == TUNED_SYNTAX_NAME || syntax == TUNED_SYNTAX_TEXT ||
+           syntax == TUNED_SYNTAX_GPU || syntax == TUNED_SYNTAX_DATE;
 }
 
 void tuned_entry_release(struct tuned_entry *entry)
@@ -137,6 +138,7 @@ static int take_item(struct tuned_reader *reader, const struct tuned_item *item)
     case TUNED_SYNTAX_NAME:
     case TUNED_SYNTAX_TEXT:
     case TUNED_SYNTAX_GPU:
+    case TUNED_SYNTAX_DATE:
         *(char **)member = alloc_string(item->text);
         break;
     case TUNED_SYNTAX_INT:
@@ -146,6 +148,7 @@ static int take_item(struct tuned_reader *reader, const struct tuned_item *item)
         *(int64_t *)member = item->value.integer;
         break;
     case TUNED_SYNTAX_REAL:
+    case TUNED_SYNTAX_BOUND:
         *(double *)member = item->value.real;
         break;
     case TUNED_SYNTAX_FLAG:

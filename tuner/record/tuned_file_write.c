@@ -91,6 +91,7 @@ static void write_key(struct writer *writer, size_t key, const struct tuned_entr
     case TUNED_SYNTAX_NAME:
     case TUNED_SYNTAX_TEXT:
     case TUNED_SYNTAX_GPU:
+    case TUNED_SYNTAX_DATE:
         text = *(char *const *)member;
         empty = text == NULL;
         break;
@@ -103,6 +104,7 @@ static void write_key(struct writer *writer, size_t key, const struct tuned_entr
         (void)value_text(value_integer(*(const int64_t *)member), buffer);
         break;
     case TUNED_SYNTAX_REAL:
+    case TUNED_SYNTAX_BOUND:
         empty = !(*(const double *)member > 0);
         (void)value_text(value_real(*(const double *)member), buffer);
         break;
