@@ -1,5 +1,6 @@
 #include "table.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ int tuned_hand_on(struct tuned_error *error, const char *file, const struct ini_
 
 double tuned_scale(double number)
 {
-    return number < 0 ? -log2(1 - number) : log2(1 + number);
+    double scale = log2(1 + fabs(number));
+    return copysign(isinf(scale) ? DBL_MAX_EXP : scale, number); /* distances stay finite */
 }
 
 struct text_size text_measure(const char *text, size_t length)

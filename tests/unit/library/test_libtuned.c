@@ -130,6 +130,27 @@ static void test_nearest_size_of_the_same_gpu(void **state)
     tuned_free(table);
 }
 
+static void test_an_infinite_size_is_beyond_all_others(void **state)
+{
+    (void)state;
+    struct tuned_table *table = load(zoo);
+    struct tuned_value problem[] = {tuned_real("n", INFINITY), tuned_word("type", "float")};
+    const struct tuned_query query = {
+        .kernel = "sum", .gpu = &alpha, .problem = problem, .problem_count = 2};
+    struct tuned_match match;
+    assert_int_equal(tuned_find(table, &query, &match), 0);
+    assert_int_equal(match.rule, TUNED_NEAREST_SIZE);
+    assert_string_equal(match.from->section, "sum 00000002");
+    assert_true(isfinite(match.size_distance));
+    problem[0] = tuned_real("n", -INFINITY);
+    assert_int_equal(tuned_find(table, &query, &match), 0);
+    assert_string_equal(match.from->section, "sum 00000001");
+    problem[0] = tuned_real("n", NAN); /* nothing is near */
+    assert_int_equal(tuned_find(table, &query, &match), TUNED_NOT_FOUND);
+    assert_int_equal(match.refused_problems, 6);
+    tuned_free(table);
+}
+
 static void test_nearest_gpu_of_the_same_architecture(void **state)
 {
     (void)state;
@@ -689,6 +710,7 @@ int main(void)
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_only_the_same_number_is_exact),
         cmocka_unit_test(test_nearest_size_of_the_same_gpu),
+        cmocka_unit_test(test_an_infinite_size_is_beyond_all_others),
         cmocka_unit_test(test_nearest_gpu_of_the_same_architecture),
         cmocka_unit_test(test_a_slice_is_another_gpu),
         cmocka_unit_test(test_family_comes_after_the_architecture),

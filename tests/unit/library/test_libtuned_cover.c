@@ -212,6 +212,7 @@ static void test_a_cover_is_for_its_own_words_and_version(void **state)
     query.problem = &infinite;
     assert_int_equal(tuned_find(table, &query, &match), 0);
     assert_int_equal(match.rule, TUNED_OUTSIDE_COVER);
+    assert_ptr_equal(match.size, &match.from->cover->sizes[match.from->cover->size_count - 1]);
     query.problem = problem;
     query.template_hash = "fedcba9876543210fedcba9876543210";
     assert_int_equal(tuned_find(table, &query, &match), TUNED_NOT_FOUND);

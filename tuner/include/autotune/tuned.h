@@ -120,7 +120,7 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
  *
  * The words of a problem must always be the same. The distance between two sizes is the sum over
  * the problem's numbers of |s(x) - s(y)|, with s(x) = sign(x) log2(1 + |x|), so a factor of two in
- * one number is a distance of about 1.
+ * one number is a distance of about 1. An infinite number is as far as 2^1024; nothing is near NaN.
  *
  * A cover is a few configurations for a range of problems, with a rule that decides among them. Its
  * distance from every problem in its range is 0. Its distance from a problem outside the range is
