@@ -73,6 +73,20 @@ PYTHON
     has out "Stand-in H200" "Stand-in B" sm_80
 }
 
+@test "cards of one name with different numbers of SMs are different GPUs" {
+    autotune --config "$sweeps/scale.ini" --results before
+    exits 0
+    stand_in "sm_count = 66"
+    autotune --config "$sweeps/scale.ini" --results before
+    exits 0
+    autotune report --results before
+    exits 0
+    has out "sm_90, 132 SMs" "sm_90, 66 SMs"
+    autotune compare before before
+    exits 0
+    has out "2 within noise"
+}
+
 @test "without a record: an error that says what to do" {
     autotune report
     [ "$code" -eq 4 ] || exits 2

@@ -356,13 +356,13 @@ int record_results(struct record *record, int64_t study_id, const struct result 
 static int drop_earlier(struct record *record, const struct study *study, const char *problem,
                         struct error *error)
 {
-    int64_t id = 0;
     struct query find = query_begin(record, STATEMENT_FIND_STUDY);
     put_subject(&find, study, problem);
-    int status = query_run(&find, &id, error);
-    if (status != 0 || id == 0)
-        return status;
-    return by_id(record, STATEMENT_DROP_STUDY, id, error);
+    int status = find_study(&find, &study->environment.gpu);
+    int64_t id = status == SQLITE_ROW ? sqlite3_column_int64(find.statement, 0) : 0;
+    int result = status == SQLITE_ROW || status == SQLITE_DONE ? 0 : record_failed(record, error);
+    query_end(&find);
+    return result != 0 || id == 0 ? result : by_id(record, STATEMENT_DROP_STUDY, id, error);
 }
 
 int record_import(struct record *record, const struct study *study, struct error *error)
@@ -477,6 +477,13 @@ static int compare_problems(const struct bindings *a, const struct bindings *b)
     return order != 0 ? order : (a->count > b->count) - (a->count < b->count);
 }
 
+static int compare_sms(const struct gpu *a, const struct gpu *b)
+{
+    int64_t first = a->attributes[GPU_sm_count];
+    int64_t second = b->attributes[GPU_sm_count];
+    return (first > second) - (first < second);
+}
+
 static int compare_studies(const void *left, const void *right)
 {
     const struct study *a = left;
@@ -488,6 +495,8 @@ static int compare_studies(const void *left, const void *right)
         order = strcmp(a->environment.gpu.name, b->environment.gpu.name);
     if (order == 0)
         order = strcmp(a->environment.gpu.arch, b->environment.gpu.arch);
+    if (order == 0)
+        order = compare_sms(&a->environment.gpu, &b->environment.gpu);
     if (order == 0)
         order = strcmp(a->environment.tool, b->environment.tool);
     if (order == 0)

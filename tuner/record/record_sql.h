@@ -66,7 +66,8 @@
       " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, empty_batch_ns,"        \
       " tool, rejected_estimated, gpus, refusal FROM study WHERE id IN"                            \
       " (SELECT id FROM (SELECT id, max(turn) FROM study"                                          \
-      " GROUP BY kernel, problem, gpu, arch, mode, cache, tool))"                                  \
+      " GROUP BY kernel, problem, gpu, arch,"                                                      \
+      " json_extract(gpu_details, '$.attributes.sm_count'), mode, cache, tool))"                   \
       " ORDER BY kernel, gpu, arch, mode, id")                                                     \
     X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?")                   \
     X(PUT_VARIANT,                                                                                 \

@@ -57,6 +57,7 @@ static bool same_gpu(const struct page *page)
         const struct environment *other = &page->studies[i].environment;
         if (strcmp(first->gpu.name, other->gpu.name) != 0 ||
             strcmp(first->gpu.arch, other->gpu.arch) != 0 ||
+            first->gpu.attributes[GPU_sm_count] != other->gpu.attributes[GPU_sm_count] ||
             first->static_mode != other->static_mode || strcmp(first->tool, other->tool) != 0)
             return false;
     }

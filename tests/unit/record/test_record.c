@@ -220,6 +220,45 @@ static void test_imported_results_are_kept_apart(void **state)
     study_release(&foreign);
 }
 
+/* Cards of one name with different numbers of SMs are different GPUs, also to what is imported. */
+static void test_cards_of_one_name_are_kept_apart(void **state)
+{
+    (void)state;
+    struct error error;
+    struct study study;
+    struct study *studies = NULL;
+    size_t count = 0;
+    int64_t id = 0;
+    fixture_study(&study);
+    study.has_winner = false;
+    study.winner = 0;
+    for (size_t i = 0; i < study.result_count; i++)
+        study.results[i].finalist = study.results[i].tied = false;
+    struct record *record = open_record("record.sqlite");
+    for (int i = 0; i < 4; i++) {
+        struct study own;
+        fixture_subject(&own);
+        study.environment.gpu.attributes[GPU_sm_count] = 132 - i % 2;
+        own.environment.gpu.attributes[GPU_sm_count] = 132 - i % 2;
+        (void)strcpy(study.environment.tool, "Kernel Tuner");
+        check(record_import(record, &study, &error), &error);
+        check(record_begin(record, &own, false, &id, &error), &error);
+        study_release(&own);
+    }
+    check(record_studies(record, &studies, &count, &error), &error);
+    assert_int_equal(count, 4);
+    for (size_t i = 0; i < count; i++) {
+        const bool imported = studies[i].environment.tool[0] != '\0';
+        assert_int_equal(studies[i].environment.gpu.attributes[GPU_sm_count], i < 2 ? 131 : 132);
+        assert_int_equal(imported, i % 2);
+        assert_int_equal(studies[i].result_count, imported ? study.result_count : 0);
+        study_release(&studies[i]);
+    }
+    free(studies);
+    record_close(record);
+    study_release(&study);
+}
+
 /* The median of the result with that block size; 0: there is none. */
 static double near_median(const struct study *study, int64_t block_size)
 {
@@ -1016,6 +1055,7 @@ int main(void)
         SCRATCH_TEST(test_a_record_that_nobody_else_uses_opens_without_a_pause),
         SCRATCH_TEST(test_studies_read_back_as_they_were),
         SCRATCH_TEST(test_imported_results_are_kept_apart),
+        SCRATCH_TEST(test_cards_of_one_name_are_kept_apart),
         SCRATCH_TEST(test_near_studies_are_of_other_problems_and_gpus),
         SCRATCH_TEST(test_takes_up_an_interrupted_study),
         SCRATCH_TEST(test_a_refusal_is_of_the_latest_run),

@@ -216,6 +216,12 @@ static void test_several_studies_have_an_overview(void **state)
     assert_non_null(strstr(page, "<title>Tuned kernels on several GPUs</title>"));
     assert_non_null(strstr(page, "<td class=\"l\">NVIDIA A100</td>"));
     free(page);
+    studies[1].environment.gpu = studies[0].environment.gpu;
+    studies[1].environment.gpu.attributes[GPU_sm_count] = 114; /* another card of that name */
+    page = page_of(studies, 2);
+    assert_non_null(strstr(page, "<title>Tuned kernels on several GPUs</title>"));
+    assert_non_null(strstr(page, "NVIDIA H200, sm_90, 114 SMs"));
+    free(page);
     study_release(&studies[0]);
     study_release(&studies[1]);
 }
