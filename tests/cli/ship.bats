@@ -446,6 +446,49 @@ C
     ./use | cmp - chosen
 }
 
+@test "the exported function of a cover chooses the same however it is compiled" {
+    cover tuned.ini 2026-11-22T03:00:00Z
+    # rules that depend on every rounding, on infinity and on NaN
+    sed -i -e '/^rule.1/i figure.odd = n / (n % 30 - 10)\nfigure.time = 1.1 * n / 3 + 0.3 * n - n * 0.1 + odd' \
+        -e 's/^rule.1 = .*/rule.1 = 2 if not (odd - odd < 1)/' \
+        -e 's/^rule.3 = .*/rule.3 = 2 if tail(1) == 0.3 or n * 0.1 * 3 == n * 0.3 or n \/ 49 * 49 == n\nrule.4 = 2 if time(1) - n \/ 3 * 1.1 - 0.3 * n + 0.1 * n == odd\nrule.5 = 1/' tuned.ini
+    autotune export --header --tuned tuned.ini --output all.h
+    exits 0
+    cat >use.c <<'C'
+#include "all.h"
+#include <stdio.h>
+int main(void)
+{
+    for (int n = 1024; n < 1048576; n += 17)
+        printf("%d %d\n", n, scale_cover_1(n, 0));
+    return 0;
+}
+C
+    cc -O0 -ffp-contract=off use.c -o use -lm
+    ./use >chosen
+    equal "$(cut -d ' ' -f 2 chosen | sort -u | tr '\n' ' ')" "0 1 2 "
+    for n in 1024 2044 4424 35024 69024 1021024; do # as look-ups do
+        autotune explain -k scale -t tuned.ini -g Alpha --n "$n" --limit cover
+        has out "configuration $(awk -v n="$n" '$1 == n { print $2 }' chosen)"
+    done
+    for compiler in gcc clang; do
+        command -v $compiler >compiler || continue
+        for language in c c++; do
+            for options in -O2 "-O2 -ffast-math" -Ofast "-Ofast -march=native" "-O2 -ffinite-math-only" "-O2 -freciprocal-math" \
+                "-O2 -fassociative-math -fno-signed-zeros -fno-trapping-math" "-O2 -funsafe-math-optimizations" \
+                "-O2 -ffp-contract=fast -march=native" "-O0 -ffast-math"; do
+                # shellcheck disable=SC2086 # several options
+                $compiler -x $language $options -Wall -Wextra -Werror use.c -o use -lm
+                ./use | cmp - chosen
+            done
+        done
+    done
+    for option in -ffast-math -Ofast -ffinite-math-only; do # a compiler that drops the pragmas
+        fails gcc -D__CUDACC__ $option use.c -o use -lm 2>err
+        has err "must be compiled without -ffast-math"
+    done
+}
+
 @test "a section whose name is given twice is skipped by look-ups and by export, and no cover is left out in silence" {
     cover tuned.ini 2026-11-22T03:00:00Z
     cp tuned.ini twice.ini

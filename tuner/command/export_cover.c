@@ -22,7 +22,7 @@ static const struct notation {
     [DECISION_CEIL] = {1, "ceil(", "", "", ")"},
     [DECISION_ADD] = {2, "(", " + ", "", ")"},
     [DECISION_SUBTRACT] = {2, "(", " - ", "", ")"},
-    [DECISION_MULTIPLY] = {2, "(", " * ", "", ")"},
+    [DECISION_MULTIPLY] = {2, "autotune_product(", ", ", "", ")"},
     [DECISION_DIVIDE] = {2, "(", " / ", "", ")"},
     [DECISION_QUOTIENT] = {2, "floor(", " / ", "", ")"},
     [DECISION_REMAINDER] = {2, "autotune_remainder(", ", ", "", ")"},
@@ -40,13 +40,38 @@ static const struct notation {
     [DECISION_SELECT] = {3, "(", " ? ", " : ", ")"},
 };
 
+/* Compilers that can be told to compute as libtuned does, whatever their options. */
+#define IF_CLANG "#if defined __clang__ && __clang_major__ >= 12\n"
+#define IF_GCC "#elif defined __GNUC__ && !defined __clang__ && !defined __CUDACC__\n"
+
+static void begin_exact(FILE *stream)
+{
+    fputs("\n#include <math.h>\n" IF_CLANG
+          "#pragma float_control(push)\n#pragma float_control(precise, on)\n" IF_GCC
+          "#pragma GCC push_options\n#pragma GCC optimize(\"no-fast-math\")\n"
+          "#elif defined __FAST_MATH__ || defined __ASSOCIATIVE_MATH__ || "
+          "defined __RECIPROCAL_MATH__ || \\\n    __FINITE_MATH_ONLY__ + 0 || defined _M_FP_FAST\n"
+          "#error the rule of a cover must be compiled without -ffast-math\n#endif\n",
+          stream);
+}
+
+static void end_exact(FILE *stream)
+{
+    fputs("\n" IF_CLANG "#pragma float_control(pop)\n" IF_GCC "#pragma GCC pop_options\n#endif\n",
+          stream);
+}
+
+/* Through `volatile`, a product is rounded before it is added to something: clang's code generator may
+ * use an FMA instruction otherwise, for which there is no pragma. */
 static void put_helpers(FILE *stream)
 {
-    fputs("\n#ifndef AUTOTUNE_COVER_HELPERS\n#define AUTOTUNE_COVER_HELPERS\n#include <math.h>\n"
+    fputs("\n#ifndef AUTOTUNE_COVER_HELPERS\n#define AUTOTUNE_COVER_HELPERS\n"
+          "static inline double autotune_product(double a, double b)\n{\n"
+          "    volatile double product = a * b;\n    return product;\n}\n"
           "static inline double autotune_min(double a, double b)\n{\n    return a < b ? a : b;\n}\n"
           "static inline double autotune_max(double a, double b)\n{\n    return a > b ? a : b;\n}\n"
           "static inline double autotune_remainder(double a, double b)\n{\n"
-          "    return a - b * floor(a / b);\n}\n#endif\n",
+          "    return a - autotune_product(b, floor(a / b));\n}\n#endif\n",
           stream);
 }
 
@@ -239,9 +264,13 @@ int export_covers(FILE *stream, const struct command_query *query, const struct 
         const struct tuned_entry *entry = entry_of(tuned, next, error);
         if (entry == NULL)
             return ERROR_CONFIG;
-        if (number++ == 0)
+        if (number++ == 0) {
+            begin_exact(stream);
             put_helpers(stream);
+        }
         status = write_cover(stream, next, entry, number, error);
     }
+    if (number > 0)
+        end_exact(stream);
     return status;
 }
