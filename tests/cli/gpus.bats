@@ -81,13 +81,33 @@ load helper
     has results/tuned.ini "parameter.block_size = 1024"
 }
 
-@test "another driver measures again" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
-    stand_in "driver_version=13010" "log = $scratch/calls"
+# measures_again DRIVER: as the tuned INI calls it
+measures_again() {
+    stand_in "${settings[@]}" "log = $scratch/calls"
     autotune --config "$sweeps/scale.ini"
     exits 0
     grep -q cuLaunchKernel calls
+    has results/tuned.ini "driver = $1"
+    rm calls
+    autotune --config "$sweeps/scale.ini"
+    has err "nothing to do"
+}
+
+@test "another driver measures again, also one of the same CUDA version" {
+    settings=()
+    measures_again "13.0 (580.95.05)"
+    settings=(driver_version=13010)
+    measures_again "13.1 (580.95.05)"
+    settings+=(driver_build=580.126.09)
+    measures_again "13.1 (580.126.09)"
+    # its library's file says which it is, even without NVML
+    settings+=(nvml=0)
+    measures_again "13.1"
+    mkdir driver
+    cp "$BUILD_DIR/tests/standin/libcuda.so.1" driver/libcuda.so.580.142
+    ln -s libcuda.so.580.142 driver/libcuda.so.1
+    export LD_LIBRARY_PATH=$scratch/driver
+    measures_again "13.1 (580.142)"
 }
 
 @test "a problem larger than the GPU's memory is refused before anything is compiled or launched" {

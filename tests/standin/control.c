@@ -242,6 +242,8 @@ static void set_one(const char *key, const char *value)
         settings->memory_taken = integer(key, value);
     else if (strcmp(key, "driver_version") == 0)
         settings->driver_version = (int)integer(key, value);
+    else if (strcmp(key, "driver_build") == 0)
+        copy_text(key, value, settings->driver_build, sizeof settings->driver_build);
     else if (strcmp(key, "note") == 0)
         (void)snprintf(settings->note, sizeof settings->note, "%s", value);
     else if (strcmp(key, "missing") == 0)
@@ -379,6 +381,7 @@ static const struct control defaults = {
     .l2_bytes = 60 << 20,
     .memory_bytes = (int64_t)4 << 30,
     .driver_version = 13000,
+    .driver_build = "580.95.05",
     .missing = CALL_ANY,
     .nvml = true,
     .uuid_names = true,

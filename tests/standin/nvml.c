@@ -45,6 +45,13 @@ const char *nvmlErrorString(int result)
                                                   : "Unknown Error";
 }
 
+int nvmlSystemGetDriverVersion(char *version, unsigned bytes)
+{
+    return snprintf(version, bytes, "%s", control()->driver_build) < (int)bytes
+               ? NVML_SUCCESS
+               : NVML_ERROR_INSUFFICIENT_SIZE;
+}
+
 int nvmlDeviceGetHandleByUUID(const char *uuid, nvml_handle *device)
 {
     if (!initialised)

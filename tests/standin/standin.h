@@ -75,8 +75,9 @@ struct control {
     int64_t memory_bytes;
     int64_t memory_taken; /* by processes that are not ours */
     int driver_version;   /* 13000 */
-    char note[64];        /* the entry whose launches the log notes; "": none */
-    enum call missing;    /* not found by cuGetProcAddress; CALL_ANY: none is missing */
+    char driver_build[32];
+    char note[64];     /* the entry whose launches the log notes; "": none */
+    enum call missing; /* not found by cuGetProcAddress; CALL_ANY: none is missing */
     bool nvml;
     int sm_clock_mhz;
     int64_t throttle_reasons;    /* bits that NVML reports while the model throttles */

@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "gpu/device_requests.h"
+#include "gpu/nvml.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,13 +40,27 @@ static int serve_all(struct device_session *session, struct error *error)
     return status;
 }
 
+/* The driver's CUDA version does not change with each of its releases: adds its own, "13.0 (580.95.05)". */
+static int describe(struct device_context *device, int ordinal, struct error *error)
+{
+    char version[80]; /* as NVML wants it */
+    struct gpu *gpu = &device->gpu;
+    int status = device_describe(device, ordinal, error);
+    if (status == 0 && (driver_file_version(&device->driver, version, sizeof version) ||
+                        nvml_driver_version(version, sizeof version))) {
+        size_t used = strlen(gpu->driver);
+        (void)snprintf(gpu->driver + used, sizeof gpu->driver - used, " (%.20s)", version);
+    }
+    return status;
+}
+
 static int send_devices(struct device_session *session, struct error *error)
 {
     int count = 0;
     json_t *list = json_array();
     int status = device_count(&session->device, &count, error);
     for (int i = 0; i < count && status == 0; i++) {
-        status = device_describe(&session->device, i, error);
+        status = describe(&session->device, i, error);
         if (status == 0)
             json_array_append_new(list, gpu_to_message(&session->device.gpu));
     }
@@ -81,7 +97,7 @@ static int greet_and_start(struct device_session *session, const char *which, st
     struct device_context *device = &session->device;
     bool only = is_uuid(which);
     int count = 0;
-    int status = device_describe(device, only ? 0 : (int)strtol(which, NULL, 10), error);
+    int status = describe(device, only ? 0 : (int)strtol(which, NULL, 10), error);
     if (status == 0 && only)
         status = check_uuid(device, which, error);
     if (status == 0)

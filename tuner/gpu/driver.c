@@ -1,7 +1,9 @@
 #include "gpu/driver.h"
 
 #include <dlfcn.h>
-#include <stddef.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { OLDEST_DRIVER = 12000 };
@@ -84,6 +86,20 @@ void driver_close(struct driver *driver)
     if (driver->library != NULL)
         (void)dlclose(driver->library);
     *driver = (struct driver){0};
+}
+
+bool driver_file_version(const struct driver *driver, char *version, size_t bytes)
+{
+    enum { OLDEST_BRANCH = 100 }; /* libcuda.so.1 and libcuda.so.1.1 name the ABI */
+    struct link_map *map = NULL;
+    char *path =
+        dlinfo(driver->library, RTLD_DI_LINKMAP, &map) == 0 ? realpath(map->l_name, NULL) : NULL;
+    const char *at = path != NULL ? strstr(strrchr(path, '/'), ".so.") : NULL;
+    bool known = at != NULL && strtol(at + strlen(".so."), NULL, 10) >= OLDEST_BRANCH;
+    if (known)
+        (void)snprintf(version, bytes, "%s", at + strlen(".so."));
+    free(path);
+    return known;
 }
 
 const char *driver_error_name(const struct driver *driver, CUresult result)

@@ -10,6 +10,8 @@
 #include "base/error.h"
 
 #include <cuda.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 /* X(name, CUDA version that selects the symbol's ABI, as cuGetProcAddress takes it) */
 #define DRIVER_FUNCTIONS(X)                                                                        \
@@ -79,6 +81,10 @@ struct driver {
  */
 int driver_open(struct driver *driver, struct error *error);
 void driver_close(struct driver *driver);
+
+/* The driver's own version, "580.95.05", as the name of the library's file has it; false if it does
+ * not, as on WSL. */
+bool driver_file_version(const struct driver *driver, char *version, size_t bytes);
 
 /* Returns 0 if `result` is CUDA_SUCCESS; otherwise ERROR_DEVICE with the message "CALL failed:
  * CUDA_ERROR_NAME (explanation)". */

@@ -35,7 +35,7 @@ static int check(const struct nvml *nvml, int result, const char *call, struct e
     return error_set(error, ERROR_DEVICE, "%s failed: %s", call, nvml->nvmlErrorString(result));
 }
 
-int nvml_open(struct nvml *nvml, const char *uuid, struct error *error)
+static int initialise(struct nvml *nvml, struct error *error)
 {
     *nvml = (struct nvml){0};
     nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -47,8 +47,15 @@ int nvml_open(struct nvml *nvml, const char *uuid, struct error *error)
     if (status != 0) {
         (void)dlclose(nvml->library);
         *nvml = (struct nvml){0};
-        return status;
     }
+    return status;
+}
+
+int nvml_open(struct nvml *nvml, const char *uuid, struct error *error)
+{
+    int status = initialise(nvml, error);
+    if (status != 0)
+        return status;
     status = check(nvml, nvml->nvmlDeviceGetHandleByUUID(uuid, &nvml->device),
                    "nvmlDeviceGetHandleByUUID", error);
     if (status != 0)
@@ -63,6 +70,17 @@ void nvml_close(struct nvml *nvml)
         (void)dlclose(nvml->library);
     }
     *nvml = (struct nvml){0};
+}
+
+bool nvml_driver_version(char *version, size_t bytes)
+{
+    struct nvml nvml;
+    if (initialise(&nvml, NULL) != 0)
+        return false;
+    bool known = nvml.nvmlSystemGetDriverVersion != NULL &&
+                 nvml.nvmlSystemGetDriverVersion(version, (unsigned)bytes) == NVML_SUCCESS;
+    nvml_close(&nvml);
+    return known;
 }
 
 void nvml_read(const struct nvml *nvml, struct nvml_reading *reading)

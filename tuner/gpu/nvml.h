@@ -36,6 +36,7 @@ enum {
     X(nvmlInit_v2, int, (void), 1)                                                                 \
     X(nvmlShutdown, int, (void), 1)                                                                \
     X(nvmlErrorString, const char *, (int result), 1)                                              \
+    X(nvmlSystemGetDriverVersion, int, (char *version, unsigned bytes), 0)                         \
     X(nvmlDeviceGetHandleByUUID, int, (const char *uuid, nvml_handle *device), 1)                  \
     X(nvmlDeviceGetClockInfo, int, (nvml_handle device, int clock, unsigned *mhz), 0)              \
     X(nvmlDeviceGetTemperature, int, (nvml_handle device, int sensor, unsigned *celsius), 0)       \
@@ -81,6 +82,9 @@ struct nvml {
  */
 int nvml_open(struct nvml *nvml, const char *uuid, struct error *error);
 void nvml_close(struct nvml *nvml); /* `nvml` may be zero */
+
+/* The version of the driver, "580.95.05"; false if NVML does not say. Takes as long as nvml_open(). */
+bool nvml_driver_version(char *version, size_t bytes);
 
 /* What NVML reports at one moment; 0 for a value that this GPU or driver does not report. */
 struct nvml_reading {

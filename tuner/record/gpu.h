@@ -20,7 +20,7 @@ struct gpu {
     char name[128];         /* "NVIDIA H200"; in static mode the card that represents `arch` */
     char uuid[48];          /* "GPU-…"; "" in static mode */
     char arch[16];          /* "sm_90" */
-    char driver[32];        /* the driver's CUDA version, "13.0"; "" in static mode */
+    char driver[32];        /* "13.0 (580.95.05)", CUDA's version and its own; "" in static mode */
     int compute_capability; /* 90 for 9.0, 120 for 12.0; 0: not known, as is everything below */
     int64_t memory_bytes;
     int64_t attributes[GPU_ATTRIBUTE_COUNT];
