@@ -110,7 +110,7 @@ static void work(const struct kernels *kernels, struct shared *shared, size_t pr
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 25);
     (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
     (void)mallopt(M_TOP_PAD, 1 << 25);
-    bool good = nvrtc_open(&nvrtc, NULL) == 0 && compile(kernels, nvrtc, 0);
+    bool good = nvrtc_open(&nvrtc, NULL, NULL) == 0 && compile(kernels, nvrtc, 0);
     atomic_fetch_add(&shared->ready, 1);
     while (atomic_load(&shared->ready) < processes)
         (void)usleep(100);

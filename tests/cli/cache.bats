@@ -31,7 +31,7 @@ entries  0
 size     0.0 MiB
 limit    2048 MiB
 END
-    [ ! -e cache ]
+    [ ! -e cache/cubin ]
     filler 1 1024 3
     filler 2 512 40
     AUTOTUNE_CACHE_MB=100 autotune cache

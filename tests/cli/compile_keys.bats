@@ -146,3 +146,69 @@ wgmma() {
     exits 0
     cmp x b/cubin/own-*.cubin
 }
+
+# own_toolkit: an NVRTC and headers in toolkit/, of which the template `own` includes the header <factor.h>
+own_toolkit() {
+    local library
+    library=$("$AUTOTUNE" worker compile </dev/null | sed 's/.*"path":"\([^"]*\)".*/\1/')
+    mkdir -p toolkit/lib toolkit/include/cuda/std
+    cp "$library" toolkit/lib/compiler.so
+    cp "$(dirname "$library")"/libnvrtc-builtins.so.?*.* toolkit/lib
+    touch toolkit/include/cooperative_groups.h toolkit/include/cuda/std/version
+    echo '#define FACTOR 1' >toolkit/include/factor.h
+    export AUTOTUNE_NVRTC=$PWD/toolkit/lib/compiler.so
+    own
+    sed -i '1i #include <factor.h>' own.cu
+    sed -i 's/__launch_bounds__(BLOCK_SIZE)/__launch_bounds__(BLOCK_SIZE, FACTOR)/' own.cu
+    autotune --config sweep.ini
+    exits 0
+    autotune --config sweep.ini
+    has err "nothing to do"
+}
+
+@test "a toolkit's header that changes makes other cubins, and results are measured again" {
+    rm -rf cache
+    own_toolkit
+    autotune emit --kernel own --templates . --cubin --output 1.cubin
+    bundle=(bundle --tuned t.ini --templates . --output)
+    autotune "${bundle[@]}" b1
+    exits 0
+    # copied again, it is the same; what remembers that may be damaged
+    for file in cache/toolkit/*; do
+        echo damaged >"$file"
+    done
+    cp toolkit/include/factor.h copy
+    mv copy toolkit/include/factor.h
+    autotune --config sweep.ini
+    has err "nothing to do"
+    # of the same size, and as old as before
+    cp -p toolkit/include/factor.h old
+    echo '#define FACTOR 2' >toolkit/include/factor.h
+    touch -r old toolkit/include/factor.h
+    autotune emit --kernel own --templates . --cubin --output 2.cubin
+    exits 0
+    fails cmp -s 1.cubin 2.cubin
+    autotune "${bundle[@]}" b2
+    exits 0
+    fails cmp -s b1/cubin/own-*.cubin b2/cubin/own-*.cubin
+    autotune --config sweep.ini
+    exits 0
+    lacks err "nothing to do"
+    # a file that was not there before counts, too: the compiler may find it first
+    touch toolkit/include/new.h
+    autotune --config sweep.ini
+    lacks err "nothing to do"
+}
+
+@test "another build of the same version of NVRTC measures again; results name the build" {
+    rm -rf cache
+    own_toolkit
+    version=$(sed -n 's/^nvrtc = \([0-9.]*\)+.*/\1/p' t.ini)
+    [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]]
+    digits=${version##*.}
+    LC_ALL=C sed -i "s/V${version//./\\.}/V${version%.*}.${digits//?/9}/" toolkit/lib/compiler.so
+    autotune --config sweep.ini
+    exits 0
+    lacks err "nothing to do"
+    grep -q "^nvrtc = ${version%.*}.${digits//?/9}+" t.ini
+}

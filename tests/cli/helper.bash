@@ -13,15 +13,17 @@ setup() {
     # what the address sanitizer finds in any process, workers too; leaks as well, when a process ends by itself
     export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}log_path=$scratch/sanitizer
     stand_in
-    [ -z "${shared_cubins:-}" ] || share_cubins
+    share_cache
 }
 
-# What a test compiles serves all tests of files that have set shared_cubins: those to which it does not matter whether
-# anything is compiled. A test among them to which it does begins with `rm -rf cache`.
-share_cubins() {
+# Which headers the toolkit has takes 0.1 s to read, and is the same for all tests. What a test compiles serves all tests
+# of files that have set shared_cubins: those to which it does not matter whether anything is compiled. A test among them
+# to which it does begins with `rm -rf cache`.
+share_cache() {
     local cubins=${AUTOTUNE_TEST_CUBINS:-$BUILD_DIR/tests/cubin}
-    mkdir -p "$cubins" cache
-    ln -s "$cubins" cache/cubin
+    mkdir -p "$cubins/toolkit" cache
+    ln -s "$cubins/toolkit" cache/toolkit
+    [ -z "${shared_cubins:-}" ] || ln -s "$cubins" cache/cubin
 }
 
 teardown() {

@@ -239,6 +239,11 @@ two_entries() {
     changed a.ini driver 13.0
     changed b.ini nvrtc 13.1
     merged b.ini "for the newer NVRTC"
+    # headers have no order
+    changed a.ini date 2026-01-01T00:00:00Z
+    changed a.ini nvrtc 13.1+fedcba98
+    changed b.ini nvrtc 13.1+01234567
+    merged b.ini "measured later, with other CUDA headers"
 }
 
 @test "merge: what was tuned completely wins over what was interrupted" {

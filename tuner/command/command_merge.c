@@ -38,6 +38,17 @@ static struct comparison compare(const struct tuned_entry *a, const struct tuned
     return comparison;
 }
 
+/* Without the stamps of the headers, of which none is newer. */
+static int compare_nvrtc(const char *a, const char *b)
+{
+    char *first = alloc_string_n(a, strcspn(a, "+"));
+    char *second = alloc_string_n(b, strcspn(b, "+"));
+    int order = strverscmp(first, second);
+    free(first);
+    free(second);
+    return order;
+}
+
 /*
  * Whether `b` should replace `a`, and why the one that stays does. A shorter time alone is not a
  * reason: of many measurements the luckiest would stay. Times of different templates, drivers or
@@ -47,7 +58,7 @@ static bool is_better(const struct tuned_entry *a, const struct tuned_entry *b, 
 {
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the file has entries once one was found */
     int driver = strverscmp(b->driver, a->driver);
-    int nvrtc = strverscmp(b->nvrtc, a->nvrtc);
+    int nvrtc = compare_nvrtc(b->nvrtc, a->nvrtc);
     *reason = "the cover was made later";
     if (a->cover != NULL)
         return later(a, b) > 0;
@@ -63,6 +74,9 @@ static bool is_better(const struct tuned_entry *a, const struct tuned_entry *b, 
     *reason = driver != 0 ? "for the newer driver" : "for the newer NVRTC";
     if (driver != 0 || nvrtc != 0)
         return (driver != 0 ? driver : nvrtc) > 0;
+    *reason = "measured later, with other CUDA headers";
+    if (strcmp(a->nvrtc, b->nvrtc) != 0)
+        return later(a, b) > 0;
     *reason = "measured later, and only one of them was measured in batches";
     if ((a->runs > 1) != (b->runs > 1))
         return later(a, b) > 0;

@@ -173,7 +173,7 @@ static int send_ready(struct channel *channel, const struct nvrtc *nvrtc, struct
         json_array_append_new(list, json_integer(architectures[i]));
     return channel_send(channel,
                         json_pack("{s:s, s:s, s:s, s:o}", "event", "ready", "nvrtc",
-                                  nvrtc_version(nvrtc), "path", nvrtc_path(nvrtc), "architectures",
+                                  nvrtc_build(nvrtc), "path", nvrtc_path(nvrtc), "architectures",
                                   list),
                         error);
 }
@@ -228,7 +228,9 @@ int compile_worker_run(struct channel *channel, struct error *error)
     /* If a driver is installed, NVRTC uses the driver's cache, and a cached result comes without
      * the log that states resource usage. We have our own cache. */
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1);
-    int status = nvrtc_open(&nvrtc, error);
+    char *cache = cubin_cache_default_folder();
+    int status = nvrtc_open(&nvrtc, cache, error);
+    free(cache);
     if (status != 0) {
         (void)channel_send(channel, message_from_error(error), NULL);
         return status;

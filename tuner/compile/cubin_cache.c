@@ -20,13 +20,13 @@ enum { USE_RESOLUTION_S = 60 * 60, ENTRY_BYTES_MAX = 512 << 20 };
 /* --- names ------------------------------------------------------------------------------------ */
 
 void cubin_cache_key(const char *source_hash, const char *const *options, size_t option_count,
-                     const char *arch, const char *nvrtc_version, char key[HASH_BYTES])
+                     const char *arch, const char *build, char key[HASH_BYTES])
 {
     struct hash *hash = hash_new();
     hash_add_text(hash, CUBIN_ENTRY_FORMAT);
     hash_add_text(hash, source_hash);
     hash_add_text(hash, arch);
-    hash_add_text(hash, nvrtc_version);
+    hash_add_text(hash, build);
     for (size_t i = 0; i < option_count; i++)
         if (strncmp(options[i], "-I", 2) != 0)
             hash_add_text(hash, options[i]);

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int nvrtc_open(struct nvrtc **nvrtc, struct error *error)
+int nvrtc_open(struct nvrtc **nvrtc, const char *cache, struct error *error)
 {
-    return nvrtc_library_open(nvrtc, error);
+    return nvrtc_library_open(nvrtc, cache, error);
 }
 
 void nvrtc_close(struct nvrtc *nvrtc)
@@ -26,9 +26,9 @@ void nvrtc_close(struct nvrtc *nvrtc)
     nvrtc_library_close(nvrtc);
 }
 
-const char *nvrtc_version(const struct nvrtc *nvrtc)
+const char *nvrtc_build(const struct nvrtc *nvrtc)
 {
-    return nvrtc->version;
+    return nvrtc->build;
 }
 
 const char *nvrtc_path(const struct nvrtc *nvrtc)

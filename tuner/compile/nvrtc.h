@@ -17,14 +17,17 @@ struct nvrtc;
  * Opens the library. If $AUTOTUNE_NVRTC is set, opens that file only. Otherwise searches, in this
  * order, the dynamic linker's path, $CUDA_HOME, /usr/local/cuda and the CUDA root of the build
  * (AUTOTUNE_CUDA_ROOT). Also looks for the matching CUDA and CCCL headers, in the toolkit or in
- * NVIDIA's Python packages; they are optional. Returns 0, or ERROR_DEVICE with a message that says
- * where it searched and how to install NVRTC.
+ * NVIDIA's Python packages; they are optional. The folder `cache` remembers nvrtc_build(), which
+ * otherwise takes 50 ms; it may be NULL. Returns 0, or ERROR_DEVICE with a message that says where it
+ * searched and how to install NVRTC.
  */
-int nvrtc_open(struct nvrtc **nvrtc, struct error *error);
+int nvrtc_open(struct nvrtc **nvrtc, const char *cache, struct error *error);
 void nvrtc_close(struct nvrtc *nvrtc);
 
-/* For example "13.0". */
-const char *nvrtc_version(const struct nvrtc *nvrtc);
+/* What decides which cubin a source becomes, for example "13.0.88+1a2b3c4d": the compiler's version, and
+ * the beginning of a hash of NVRTC's own headers and of all files in the folders of the CUDA and CCCL
+ * headers. */
+const char *nvrtc_build(const struct nvrtc *nvrtc);
 
 /* The path of the loaded library. */
 const char *nvrtc_path(const struct nvrtc *nvrtc);

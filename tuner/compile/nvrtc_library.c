@@ -227,7 +227,7 @@ static char *library_path(const struct nvrtc *nvrtc)
  */
 static void open_builtins(const struct nvrtc *nvrtc)
 {
-    char *name = alloc_format("libnvrtc-builtins.so.%s", nvrtc->version);
+    char *name = alloc_format(NVRTC_BUILTINS_FORMAT, nvrtc->version);
     char *file = path_beside(nvrtc->path, name);
     if (!open_regular_refuses(file))
         (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); /* never closed, like NVRTC itself */
@@ -235,7 +235,7 @@ static void open_builtins(const struct nvrtc *nvrtc)
     free(name);
 }
 
-int nvrtc_library_open(struct nvrtc **nvrtc, struct error *error)
+int nvrtc_library_open(struct nvrtc **nvrtc, const char *cache, struct error *error)
 {
     const char *wanted = getenv("AUTOTUNE_NVRTC");
     char *reason = NULL;
@@ -260,6 +260,7 @@ int nvrtc_library_open(struct nvrtc **nvrtc, struct error *error)
     (*nvrtc)->path = library_path(*nvrtc);
     open_builtins(*nvrtc);
     find_headers(*nvrtc);
+    nvrtc_build_find(*nvrtc, cache);
     return 0;
 }
 

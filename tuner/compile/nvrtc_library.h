@@ -1,6 +1,6 @@
 /*
  * NVRTC's shared library: its functions, and the folders of the headers that belong to it. Private
- * to nvrtc.c and nvrtc_program.c; all others include nvrtc.h.
+ * to nvrtc.c, nvrtc_build.c and nvrtc_program.c; all others include nvrtc.h.
  */
 #ifndef AUTOTUNE_NVRTC_LIBRARY_H
 #define AUTOTUNE_NVRTC_LIBRARY_H
@@ -35,6 +35,11 @@ struct text_list {
 
 void text_list_release(struct text_list *list);
 
+/* The library of NVRTC's own headers; of a version such as "13.0". */
+#define NVRTC_BUILTINS_FORMAT "libnvrtc-builtins.so.%s"
+
+enum { NVRTC_BUILD_BYTES = 32 };
+
 struct nvrtc {
     void *library;
 #define X(function) __typeof__(nvrtc##function) *function;
@@ -44,7 +49,8 @@ struct nvrtc {
     nvrtcResult (*SetFlowCallback)(nvrtcProgram program, int (*callback)(void *, void *),
                                    void *payload); /* NULL in older versions */
     int major;
-    char version[32];
+    char version[16];              /* "13.0" */
+    char build[NVRTC_BUILD_BYTES]; /* nvrtc_build() */
     char *path;
     int *architectures;
     size_t architecture_count;
@@ -54,7 +60,11 @@ struct nvrtc {
 };
 
 /* As nvrtc_open() and nvrtc_close(); the linker is the caller's. */
-int nvrtc_library_open(struct nvrtc **nvrtc, struct error *error);
+int nvrtc_library_open(struct nvrtc **nvrtc, const char *cache, struct error *error);
 void nvrtc_library_close(struct nvrtc *nvrtc);
+
+/* Fills `nvrtc->build` from the library and its header folders. Reads all headers, unless a file in the
+ * folder `cache` (NULL: none) remembers the result for these names, sizes and times. */
+void nvrtc_build_find(struct nvrtc *nvrtc, const char *cache);
 
 #endif

@@ -72,41 +72,40 @@ int pool_workers_name_node(const struct pool_worker *worker, struct error *error
     return inner.code;
 }
 
-/* A cubin says which NVRTC made it, and must not depend on who had time. */
-static int refuse_version(const struct pool_workers *workers, const struct pool_worker *worker,
-                          const char *version, struct error *error)
+/* A cubin's key says which NVRTC made it, and must not depend on who had time. */
+static int refuse_build(const struct pool_workers *workers, const struct pool_worker *worker,
+                        const char *build, struct error *error)
 {
     if (worker->place->node == NULL)
         return error_set(error, ERROR_DEVICE,
-                         "NVRTC was exchanged during the run: it was %s, and is %s; run the same "
-                         "command again",
-                         workers->nvrtc, version);
-    return error_set(
-        error, ERROR_DEVICE,
-        "node '%s' has NVRTC %s, and others have %s; install the same on all, or choose "
-        "it with AUTOTUNE_NVRTC",
-        worker->place->node->host, version, workers->nvrtc);
+                         "NVRTC or the CUDA headers changed during the run, from %s to %s; run the "
+                         "same command again",
+                         workers->nvrtc, build);
+    return error_set(error, ERROR_DEVICE,
+                     "node '%s' has NVRTC %s, and others have %s (what follows the '+' stands for "
+                     "the CUDA headers); install the same toolkit on all, or choose it with "
+                     "AUTOTUNE_NVRTC",
+                     worker->place->node->host, build, workers->nvrtc);
 }
 
 int pool_workers_greet(struct pool_workers *workers, struct pool_worker *worker,
                        const json_t *message, struct error *error)
 {
-    const char *version = json_string_value(json_object_get(message, "nvrtc"));
+    const char *build = json_string_value(json_object_get(message, "nvrtc"));
     json_t *architectures = json_object_get(message, "architectures");
     int status = message_error(message, error);
     if (status != 0)
         return pool_workers_name_node(worker, error);
-    if (!pool_messages_is(message, "ready") || version == NULL ||
-        json_array_size(architectures) == 0)
+    if (!pool_messages_is(message, "ready") || build == NULL || json_array_size(architectures) == 0)
         return 0;
-    if (workers->architectures != NULL && strcmp(version, workers->nvrtc) != 0)
-        return refuse_version(workers, worker, version, error);
+    if (workers->architectures != NULL && strcmp(build, workers->nvrtc) != 0)
+        return refuse_build(workers, worker, build, error);
     worker->ready = true;
     workers->starting_count--;
     pool_workers_rest(workers, worker);
     workers->failed_starts = 0;
     if (workers->architectures == NULL) {
-        (void)snprintf(workers->nvrtc, sizeof workers->nvrtc, "%s", version);
+        (void)snprintf(workers->nvrtc, sizeof workers->nvrtc, "%s", build);
         workers->architectures = json_incref(architectures);
     }
     return 1;

@@ -47,7 +47,7 @@ struct pool_workers {
     int (*readable)(struct event_source *source, struct error *error);
     int (*expired)(struct event_source *source, struct error *error);
     struct pool_places places;
-    char nvrtc[16];        /* its version; "" before the first greeting */
+    char nvrtc[32];        /* nvrtc_build(); "" before the first greeting */
     json_t *architectures; /* of the first greeting; NULL before it */
     struct pool_worker **items;
     size_t count;

@@ -12,22 +12,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Replaces the compiler's version in the cache key. */
-static const char any_version[] = "any";
+/* Replaces nvrtc_build() in the cache key. */
+static const char any_build[] = "any";
+
+static char *cache_folder(const struct single_compile *compiler)
+{
+    return compiler->cache != NULL ? alloc_string(compiler->cache) : cubin_cache_default_folder();
+}
 
 static int open_compiler(struct single_compile *compiler, struct error *error)
 {
-    return compiler->nvrtc != NULL ? 0 : nvrtc_open(&compiler->nvrtc, error);
+    if (compiler->nvrtc != NULL)
+        return 0;
+    char *folder = cache_folder(compiler);
+    int status = nvrtc_open(&compiler->nvrtc, folder, error);
+    free(folder);
+    return status;
 }
 
 static char *cache_path(const struct single_compile *compiler, const struct source *source,
-                        const struct options *options, const char *arch, const char *version)
+                        const struct options *options, const char *arch, const char *build)
 {
     char key[HASH_BYTES];
-    char *folder =
-        compiler->cache != NULL ? alloc_string(compiler->cache) : cubin_cache_default_folder();
+    char *folder = cache_folder(compiler);
     cubin_cache_key(source->text_hash, (const char *const *)options->items, options->count, arch,
-                    version, key);
+                    build, key);
     char *path = cubin_cache_path(folder, key);
     free(folder);
     return path;
@@ -85,7 +94,7 @@ static int compile(struct single_compile *compiler, const struct source *source,
     int status = open_compiler(compiler, error);
     if (status != 0)
         return status;
-    char *path = cache_path(compiler, source, options, arch, nvrtc_version(compiler->nvrtc));
+    char *path = cache_path(compiler, source, options, arch, nvrtc_build(compiler->nvrtc));
     if (!read_cached(path, compilation)) {
         *origin = BUILD_COMPILED;
         status = call_compiler(compiler, source, options, arch, compilation, error);
@@ -106,7 +115,7 @@ int single_compile_source_cubin(struct single_compile *compiler, const struct so
     int status = 0;
     *compilation = (struct compilation){0};
     *origin = BUILD_CACHED;
-    char *path = cache_path(compiler, source, options, arch, any_version);
+    char *path = cache_path(compiler, source, options, arch, any_build);
     if (!compiler->any_compiler || !read_cached(path, compilation)) {
         status = compile(compiler, source, options, arch, compilation, origin, error);
         if (status == 0 && compiler->any_compiler)
@@ -129,7 +138,7 @@ int single_compile_source_entry(struct single_compile *compiler, const struct so
                                              error);
     if (status != 0)
         return status;
-    *path = cache_path(compiler, source, options, arch, nvrtc_version(compiler->nvrtc));
+    *path = cache_path(compiler, source, options, arch, nvrtc_build(compiler->nvrtc));
     if (!read_cached(*path, &stored)) /* the first attempt to write it was not checked */
         status = cubin_cache_write(*path, compilation, error);
     compilation_release(&stored);

@@ -20,7 +20,7 @@
 /* Where and how the study was run. */
 struct environment {
     struct gpu gpu;
-    char nvrtc[16];    /* "13.0" */
+    char nvrtc[32];    /* its build, "13.0.88+1a2b3c4d" (compile/nvrtc.h) */
     char autotune[16]; /* version of this program */
     char host[65];
     char date[32];    /* start of the run, UTC, "2026-11-21T06:12:00Z" */

@@ -115,7 +115,7 @@ static void print_gpu(FILE *stream, const struct environment *environment)
 static void print_facts(FILE *stream, const struct study *study)
 {
     const struct environment *environment = &study->environment;
-    char versions[96];
+    char versions[128];
     (void)snprintf(versions, sizeof versions, "autotune %s, NVRTC %s%s%.31s", environment->autotune,
                    environment->nvrtc, environment->gpu.driver[0] != '\0' ? ", driver " : "",
                    environment->gpu.driver);

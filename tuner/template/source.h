@@ -43,7 +43,7 @@ struct source {
 /*
  * Reads `path` and each header once. It searches like the compiler: #include "…" in the including
  * file's folder first, then both kinds in the source's folder and `folders`, which are relative to
- * the source's folder. A header that is not found is taken to be the toolkit's; the NVRTC version
+ * the source's folder. A header that is not found is taken to be the toolkit's; nvrtc_build()
  * identifies its content. The folders are searched for __has_include and #include_next as well.
  * If an #include names a macro, every header that the macro can expand to is read.
  *

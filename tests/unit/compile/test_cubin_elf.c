@@ -30,7 +30,7 @@ static int compile_source(void **state)
     static struct compilation compilation;
     struct nvrtc *nvrtc = NULL;
     struct error error = {0};
-    if (nvrtc_open(&nvrtc, &error) != 0 ||
+    if (nvrtc_open(&nvrtc, NULL, &error) != 0 ||
         nvrtc_compile(nvrtc, "k.cu", source, "sm_90", NULL, 0, &compilation, &error) != 0 ||
         compilation.cubin == NULL) {
         error_print(&error, stderr);

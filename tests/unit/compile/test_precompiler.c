@@ -36,7 +36,7 @@ static int open_nvrtc(void **state)
 {
     struct error error = {0};
     (void)state;
-    if (nvrtc_open(&nvrtc, &error) != 0) {
+    if (nvrtc_open(&nvrtc, NULL, &error) != 0) {
         error_print(&error, stderr);
         return -1;
     }
