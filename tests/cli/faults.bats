@@ -78,6 +78,28 @@ load helper
     equal "$(count outcome measured)" 9
 }
 
+@test "a cubin that is damaged during the run is compiled again, in the screening and in the finals" {
+    rm -rf cache
+    autotune --config "$sweeps/scale.ini"
+    exits 0
+    for call in 3 11; do # the modules of the first variant and of the last
+        stand_in "fault = cuModuleLoadData:$call:sleep1500" "log = $scratch/calls"
+        rm -f calls
+        "$AUTOTUNE" --config "$sweeps/scale.ini" --remeasure --format csv >out 2>err </dev/null &
+        for ((loads = 0; loads < call; )); do
+            sleep 0.1
+            loads=$(grep -c cuModuleLoadData calls || true)
+        done
+        find cache/cubin/?? -type f | while read -r file; do
+            truncate -s -1 "$file"
+        done
+        code=0
+        wait $! || code=$?
+        exits 0
+        equal "$(count outcome measured)" 9
+    done
+}
+
 @test "an error of the GPU itself, such as ECC, costs no variant: it is tried again" {
     stand_in "fault = cuStreamSynchronize:20:CUDA_ERROR_ECC_UNCORRECTABLE" "log = $scratch/calls"
     autotune --config "$sweeps/scale.ini"

@@ -19,6 +19,7 @@ struct compile_job {
     bool killed;                    /* from outside, more than once */
     bool invalid;                   /* its options cannot be computed; no worker had it */
     bool cached;                    /* no worker was needed */
+    unsigned distrusts;             /* calls of compile_pool_distrust() */
 };
 
 #endif

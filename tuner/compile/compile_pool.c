@@ -126,10 +126,12 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     if (status != 0)
         return status;
     struct pool_job *known = pool_jobs_find(&pool->jobs, key);
-    struct pool_job *new = known == NULL ? pool_jobs_add(&pool->jobs, key) : NULL;
-    *job = known != NULL ? &known->job : &new->job;
-    if (known != NULL)
+    struct pool_job *new = known == NULL ? pool_jobs_add(&pool->jobs, key) : known;
+    *job = &new->job;
+    if (known != NULL && !known->unreadable)
         return 0;
+    new->unreadable = new->job.done = new->job.has_cubin = false;
+    new->step = COMPILE_STEP_COMPILE;
     bool compiled = pool_jobs_take_entry(&pool->jobs, new, NULL) == 1;
     new->job.cached = new->job.done;
     if (new->job.cached)
@@ -140,6 +142,13 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     pool_jobs_enqueue(&pool->jobs, new, urgent);
     /* at once: more requests follow before the next wait */
     return pool_workers_add_for(&pool->workers, pool->jobs.queue_count, error);
+}
+
+bool compile_pool_distrust(struct compile_job *job)
+{
+    enum { MOST = 3 }; /* on other machines, copies may be damaged */
+    ((struct pool_job *)job)->unreadable = job->done;
+    return ++job->distrusts <= MOST;
 }
 
 bool compile_pool_has(struct compile_pool *pool, const char *source_hash,

@@ -56,6 +56,10 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
                          const char *source_hash, const struct options *options, bool urgent,
                          struct compile_job **job, struct error *error);
 
+/* The entry of a job that was done cannot be read any more: the next request for it compiles it again. False if
+ * that has been tried often enough. */
+bool compile_pool_distrust(struct compile_job *job);
+
 /* Whether a request with these would find an earlier job or a cubin in the cache. */
 bool compile_pool_has(struct compile_pool *pool, const char *source_hash,
                       const struct options *options);

@@ -44,6 +44,7 @@ struct pool_job {
     bool twice;             /* two workers have it; the first answer counts */
     size_t kind;            /* for the estimate */
     bool urgent;            /* before all others */
+    bool unreadable;        /* done, but its entry is not there any more */
     double expected_s;      /* by the order of the queue; 0: it has none yet */
     enum compile_step step; /* the next, or the one being done */
     char arch[16];

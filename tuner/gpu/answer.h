@@ -18,6 +18,7 @@ struct answer {
     bool lost;            /* the context is gone */
     bool innocent;        /* it was lost while the variant's data was made */
     bool doubtful;        /* another variant may have done it */
+    bool unreadable;      /* its cubin is missing or damaged: it is to be compiled again */
     json_t *differences;  /* of a wrong result, if they were asked for */
 };
 

@@ -68,8 +68,11 @@ int trial_load(struct device_session *session, struct device_variant *variant, c
     struct loaded_code code = ahead_take(&session->ahead);
     int status =
         code.compilation.cubin == NULL ? cubin_cache_require(path, &code.compilation, error) : 0;
-    if (status != 0)
-        return status;
+    if (status == ERROR_RECORD) {
+        answer->unreadable = true;
+        answer->outcome = OUTCOME_LOAD_ERROR;
+        return 0;
+    }
     status = device_variant_load(variant, &session->problem, &code.compilation, code.module,
                                  &answer->outcome, error);
     status = answer_driver_error(answer, session, status, OUTCOME_LOAD_ERROR);

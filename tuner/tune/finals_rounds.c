@@ -141,6 +141,10 @@ static int load(struct finals *finals, size_t contender, struct error *error)
     status =
         gpu_client_load(finals->gpu->client, (int64_t)index, finals->job->compile_jobs[index]->path,
                         &result->parameters, result, &answer, error);
+    if (status == ERROR_RECORD && answer.unreadable) {
+        status = tuning_job_recompile(finals->job, tuning->pool, index, error);
+        return status != 0 ? status : load(finals, contender, error);
+    }
     if (status != 0 || answer.again)
         return status;
     if (answer.outcome != OUTCOME_MEASURED) {

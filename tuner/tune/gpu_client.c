@@ -169,6 +169,7 @@ static void set_answer(struct gpu_client_answer *answer, enum outcome outcome, c
     answer->again = false;
     answer->passing = false;
     answer->doubtful = false;
+    answer->unreadable = false;
     answer->single_ns = 0;
     answer->entry[0] = '\0';
     (void)snprintf(answer->reason, sizeof answer->reason, "%s", reason);
@@ -214,6 +215,9 @@ static int take_failure(struct gpu_client *client, const json_t *reply,
     set_answer(answer, (enum outcome)outcome_from_name(outcome), reason != NULL ? reason : "");
     answer->passing = json_is_true(json_object_get(reply, "short"));
     answer->doubtful = json_is_true(json_object_get(reply, "doubtful"));
+    answer->unreadable = json_is_true(json_object_get(reply, "unreadable"));
+    if (answer->unreadable)
+        return error_set(error, ERROR_RECORD, "%s", answer->reason);
     json_decref(client->differences);
     client->differences = json_incref(json_object_get(reply, "differences"));
     hang_recovery_failed(&client->worker.hangs);
@@ -364,7 +368,7 @@ static int take_reply(struct gpu_client *client, double timeout_s, double patien
 static void drop_spoilt(const struct gpu_client *client, json_t **reply,
                         struct gpu_client_answer *answer)
 {
-    if (!client->spoilt ||
+    if (!client->spoilt || answer->unreadable ||
         (answer->outcome != OUTCOME_MEASURED && answer->outcome != OUTCOME_LAUNCH_ERROR &&
          answer->outcome != OUTCOME_LOAD_ERROR))
         return;

@@ -90,6 +90,7 @@ struct gpu_client_answer {
                          once (OUTCOME_FAULT), the GPU failed as often, also while the expected
                          results were made (OUTCOME_INVALID), or others had taken the memory */
     bool doubtful;    /* it failed, and another variant that is loaded may be to blame */
+    bool unreadable;  /* with ERROR_RECORD: its cubin is missing or damaged. The worker is ready */
     bool again;       /* nothing came of it, because the worker was killed from outside, the GPU
                          failed or throttled, or a standby worker ran beside it: ask again */
 };

@@ -153,6 +153,27 @@ static struct trial forget_trial(struct screener *screener)
     return trial;
 }
 
+/* The oldest trial is to be done again. */
+static void return_trial(struct screener *screener)
+{
+    struct screening *screening = screener->screening;
+    const struct trial trial = forget_trial(screener);
+    if (trial.compares)
+        gpu_comparison_again(&screening->tuning->team->comparison, trial.slot, screener->place);
+    else
+        screening_queue_return(&screening->queue, trial.index);
+}
+
+/* The worker could not read the oldest trial's cubin: it is compiled, and the variant tried, again. */
+static int recompile(struct screener *screener, struct error *error)
+{
+    struct screening *screening = screener->screening;
+    int status = tuning_job_recompile(screening->job, screening->tuning->pool,
+                                      screener->trials[0].index, error);
+    return_trial(screener);
+    return status;
+}
+
 bool screener_is_disturbed(const struct screener *screener)
 {
     const struct screening *screening = screener->screening;
@@ -223,7 +244,9 @@ static int end_comparison(struct screener *screener, struct error *error)
     struct trial_times times;
     struct result result = {0};
     int status = gpu_client_trial_take(screener->gpu->client, &result, &times, &answer, error);
-    if (status == 0) {
+    if (status == ERROR_RECORD && answer.unreadable) {
+        status = recompile(screener, error);
+    } else if (status == 0) {
         const struct trial trial = forget_trial(screener);
         bool alike = result.runs == screening->job->study.results[trial.index].runs;
         if (answer.again || screener_is_disturbed(screener))
@@ -249,6 +272,8 @@ static int end_measurement(struct screener *screener, struct error *error)
     timings_stage(tuning->timings, TIMING_MEASURE);
     int status = take_trial(screener, &times, &answer, error);
     timings_share(tuning->timings, times.load_ns, times.verify_ns, times.measure_ns);
+    if (status == ERROR_RECORD && answer.unreadable)
+        return recompile(screener, error);
     if (status != 0)
         return status;
     size_t index = forget_trial(screener).index;
@@ -274,14 +299,8 @@ static int end_measurement(struct screener *screener, struct error *error)
 
 void screener_return_trials(struct screener *screener)
 {
-    struct screening *screening = screener->screening;
-    while (screener->trial_count > 0) {
-        const struct trial trial = forget_trial(screener);
-        if (trial.compares)
-            gpu_comparison_again(&screening->tuning->team->comparison, trial.slot, screener->place);
-        else
-            screening_queue_return(&screening->queue, trial.index);
-    }
+    while (screener->trial_count > 0)
+        return_trial(screener);
 }
 
 int screener_end(struct screener *screener, struct error *error)

@@ -109,6 +109,21 @@ int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t
                    &job->compile_jobs[index], error);
 }
 
+int tuning_job_recompile(struct tuning_job *job, struct compile_pool *pool, size_t index,
+                         struct error *error)
+{
+    struct compile_job *compile = job->compile_jobs[index];
+    if (!compile_pool_distrust(compile))
+        return error_set(error, ERROR_RECORD,
+                         "cubin '%s' is missing or damaged again and again; look at its disk and "
+                         "permissions",
+                         compile->path);
+    int status = tuning_job_request(job, pool, index, error);
+    if (status == 0)
+        compile_pool_drop(pool, compile);
+    return status != 0 ? status : compile_pool_wait(pool, compile, error);
+}
+
 bool tuning_job_compiled(const struct tuning_job *job, size_t index)
 {
     enum outcome outcome = job->study.results[index].outcome;
