@@ -104,14 +104,14 @@ static int check_texts(const char *name, const struct options *options, struct e
 }
 
 /* The key of the job with these; waits for NVRTC's version. */
-static int make_key(struct compile_pool *pool, const char *source_hash,
+static int make_key(struct compile_pool *pool, const char *arch, const char *source_hash,
                     const struct options *options, char key[HASH_BYTES], struct error *error)
 {
     const char *version;
     int status = compile_pool_nvrtc_version(pool, &version, error);
     if (status == 0)
-        cubin_cache_key(source_hash, (const char *const *)options->items, options->count,
-                        pool->arch, version, key);
+        cubin_cache_key(source_hash, (const char *const *)options->items, options->count, arch,
+                        version, key);
     return status;
 }
 
@@ -120,7 +120,7 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
                          struct compile_job **job, struct error *error)
 {
     char key[HASH_BYTES];
-    int status = make_key(pool, source_hash, options, key, error);
+    int status = make_key(pool, pool->arch, source_hash, options, key, error);
     if (status == 0)
         status = check_texts(name, options, error);
     if (status != 0)
@@ -151,11 +151,12 @@ bool compile_pool_distrust(struct compile_job *job)
     return ++job->distrusts <= MOST;
 }
 
-bool compile_pool_has(struct compile_pool *pool, const char *source_hash,
+bool compile_pool_has(struct compile_pool *pool, const char *arch, const char *source_hash,
                       const struct options *options)
 {
     char key[HASH_BYTES];
-    return make_key(pool, source_hash, options, key, NULL) == 0 && pool_jobs_has(&pool->jobs, key);
+    return make_key(pool, arch, source_hash, options, key, NULL) == 0 &&
+           pool_jobs_has(&pool->jobs, key);
 }
 
 struct compile_job *compile_pool_refuse(struct compile_pool *pool, const struct error *reason)

@@ -60,8 +60,8 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
  * that has been tried often enough. */
 bool compile_pool_distrust(struct compile_job *job);
 
-/* Whether a request with these would find an earlier job or a cubin in the cache. */
-bool compile_pool_has(struct compile_pool *pool, const char *source_hash,
+/* Whether a request with these, for that architecture, would find an earlier job or a cubin in the cache. */
+bool compile_pool_has(struct compile_pool *pool, const char *arch, const char *source_hash,
                       const struct options *options);
 
 /* The job of a variant whose options cannot be computed, for that `reason`: done, without a cubin. It

@@ -125,13 +125,13 @@ struct pool_job *pool_jobs_add(struct pool_jobs *jobs, const char *key)
     return new;
 }
 
-/* A failure that is not in the cache is kept, so that it is not tried again. */
+/* How a worker was lost is not in the cache: that is kept, so that it is not tried again. */
 bool pool_jobs_leave(struct pool_jobs *jobs, struct pool_job *job)
 {
     if (--job->users > 0)
         return false;
     jobs->held_count--;
-    return !job->job.done || job->job.has_cubin;
+    return job->job.failure[0] == '\0' || job->job.invalid;
 }
 
 void pool_jobs_remove(struct pool_jobs *jobs, struct pool_job *job)

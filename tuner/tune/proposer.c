@@ -18,6 +18,7 @@ struct proposer {
     struct bindings *untried; /* proposed and taken back; the last is proposed next */
     size_t untried_count;
     struct compile_pool *pool; /* NULL: what is compiled does not matter */
+    const char *arch;
     const struct bindings *problem;
 };
 
@@ -107,16 +108,17 @@ static bool is_compiled(void *user, const uint32_t *point)
     search_space_bindings(proposer->space, point, &parameters);
     bool compiled =
         variant_options(template, &parameters, proposer->problem, &options, NULL) == 0 &&
-        compile_pool_has(proposer->pool, template->source.text_hash, &options);
+        compile_pool_has(proposer->pool, proposer->arch, template->source.text_hash, &options);
     options_release(&options);
     bindings_release(&parameters);
     return compiled;
 }
 
 void proposer_prefer_compiled(struct proposer *proposer, struct compile_pool *pool,
-                              const struct bindings *problem)
+                              const char *arch, const struct bindings *problem)
 {
     proposer->pool = pool;
+    proposer->arch = arch;
     proposer->problem = problem;
     search_prefer(proposer->search, is_compiled, proposer);
 }

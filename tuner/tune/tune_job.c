@@ -170,7 +170,7 @@ int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, int64_t 
 {
     int status = 1;
     if (!job->prepared)
-        proposer_prefer_compiled(job->proposer, pool, job->problem);
+        proposer_prefer_compiled(job->proposer, pool, job->environment->gpu.arch, job->problem);
     job->prepared = true;
     while (status == 1 && job->order_count < 2 * compile_pool_workers(pool)) {
         size_t index;

@@ -141,8 +141,7 @@ static bool has(struct fixture *fixture, int us)
     char *items[] = {definition};
     const struct options options = {.items = items, .count = 1, .definition_count = 1};
     (void)snprintf(definition, sizeof definition, "-DUS=%d", us);
-    assert_int_equal(compile_pool_set_arch(fixture->pool, "sm_90", &fixture->error), 0);
-    return compile_pool_has(fixture->pool, "hash", &options);
+    return compile_pool_has(fixture->pool, "sm_90", "hash", &options);
 }
 
 static void what_is_in_the_cache_needs_no_worker(void **state)
@@ -236,6 +235,35 @@ static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
         end(&fixture);
     }
     assert_int_equal(scripted_worker_count("compile"), 1);
+}
+
+/* Of 40,000 refused variants, the logs would take a gigabyte. */
+static void what_was_refused_is_forgotten_once_nobody_wants_it(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    start(&fixture, "compile * refuse source.cu(1): error: no", 1, 10);
+    struct compile_job *job = request(&fixture, 20, false);
+    assert_failed(&fixture, job, "");
+    assert_int_equal(unlink(job->path), 0); /* so that has() asks about the job alone */
+    assert_true(has(&fixture, 20));
+    compile_pool_drop(fixture.pool, job);
+    assert_false(has(&fixture, 20));
+    end(&fixture);
+}
+
+/* Of two models of GPUs, the other one's variants may have been requested last. */
+static void what_is_compiled_is_asked_for_an_architecture(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    const struct options options = {0};
+    start(&fixture, "", 1, 10);
+    assert_compiled(&fixture, request(&fixture, 20, false));
+    assert_int_equal(compile_pool_set_arch(fixture.pool, "sm_80", &fixture.error), 0);
+    assert_true(has(&fixture, 20));
+    assert_false(compile_pool_has(fixture.pool, "sm_90", "hash", &options));
+    end(&fixture);
 }
 
 static void urgent_jobs_go_first(void **state)
@@ -791,6 +819,8 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_refused_source_has_no_instructions),
         SCRATCH_TEST(a_worker_that_dies_while_it_counts_is_no_compile_error),
         SCRATCH_TEST(what_the_compiler_refuses_is_in_the_cache_too),
+        SCRATCH_TEST(what_was_refused_is_forgotten_once_nobody_wants_it),
+        SCRATCH_TEST(what_is_compiled_is_asked_for_an_architecture),
         SCRATCH_TEST(urgent_jobs_go_first),
         SCRATCH_TEST(what_nobody_wants_any_more_is_not_compiled),
         SCRATCH_TEST(what_others_want_is_compiled_all_the_same),
