@@ -129,7 +129,37 @@ END
     sed -i 's/march_fill, state, weights, uint64 n/&+ 1/' templates/march.ini
     autotune --config sweep.ini
     exits 1 # the buffer depends on a parameter
-    has err "march.ini:25: fill 'march_fill' writes outside the buffer"
+    has err "march.ini:25: fill 'march_fill' writes outside its result"
+}
+
+# scale_refers MODE: the template `scale` has the kernel of that mode as its reference
+scale_refers() {
+    printf '[scale]\nmode = good\n' | sweep
+    sed -i "s/^mode = /&$1 | /;s/ | $1 | / | /;s/^reference = .*/reference = scale_$1\nreference_type = float/" \
+        templates/scale.ini
+}
+
+@test "a reference that changes its input or writes beyond its result is the template's fault, not the variants'" {
+    scale_refers modify_input
+    autotune --config sweep.ini
+    exits 2
+    has err "scale.ini:107: reference 'scale_modify_input' changes buffer 'in'"
+    for mode in overrun underrun; do
+        scale_refers "$mode"
+        autotune --config sweep.ini
+        exits 2
+        has err "scale.ini:107: reference 'scale_$mode' writes outside its result"
+    done
+}
+
+@test "a reference that does so for some variants makes these invalid, and no other" {
+    printf '[march]\nsteps = 1..3\n' | sweep
+    sed -i '/^\[expect/,$s/uint64 n/uint64 n + (steps == 2 ? 1 : 0)/' templates/march.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(paste -d: <(column steps) <(column outcome) | sort | tr '\n' ' ')" "1:measured 2:invalid 3:measured "
+    column reason >reasons
+    has reasons "reference 'march_reference' writes outside its result"
 }
 
 # bordered FILL N NUMBERS: whether a buffer with this fill holds these

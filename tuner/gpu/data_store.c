@@ -1,5 +1,9 @@
 #include "gpu/data_store.h"
 
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 /* What is being made, for whom. */
@@ -82,36 +86,71 @@ static int sum_item(const struct making *making, struct data_item *item)
     return 0;
 }
 
+enum { SEEN_CONTENTS, SEEN_DAMAGE, SEEN };
+
+/* What a buffer holds, and how many bytes of its guards are damaged. */
+static int look(const struct making *making, const struct device_buffer *buffer,
+                uint64_t seen[SEEN])
+{
+    const struct data_store *store = making->store;
+    const struct inspect_guard guard = {buffer, store->sums + SEEN_DAMAGE * sizeof *seen};
+    int status = clear_sums(making);
+    if (status == 0)
+        status = inspect_fingerprint(store->device, buffer, store->sums, making->error);
+    if (status == 0)
+        status = inspect_guards(store->device, &guard, 1, making->error);
+    return status != 0 ? status : fetch_sums(making, seen, SEEN);
+}
+
+/* Variants must not be blamed for what a helper does to their data: it may write to `own` and, since
+ * they are poisoned again, to outputs, but not beyond them. */
+static int check_helper(const struct making *making, const struct helper_run *run,
+                        const struct device_buffer *own, uint64_t (*before)[SEEN])
+{
+    const struct template *template = making->store->template;
+    uint64_t seen[SEEN];
+    int status = look(making, own, seen);
+    if (status == 0 && seen[SEEN_DAMAGE] != 0)
+        status = error_set_at(making->error, ERROR_CONFIG, template->path, run->launch->line,
+                              "%s '%s' writes outside its result", run->what, run->launch->entry);
+    for (size_t i = 0; i < template->buffer_count && status == 0; i++) {
+        const struct device_buffer *buffer = &making->data->buffers[i];
+        if (buffer->base == 0 || buffer->base == own->base)
+            continue;
+        status = look(making, buffer, seen);
+        bool outside = status == 0 && seen[SEEN_DAMAGE] != before[i][SEEN_DAMAGE];
+        bool changed = status == 0 && template->buffers[i].access != ACCESS_WRITE &&
+                       seen[SEEN_CONTENTS] != before[i][SEEN_CONTENTS];
+        if (outside || changed)
+            status =
+                error_set_at(making->error, ERROR_CONFIG, template->path, run->launch->line,
+                             "%s '%s' %s buffer '%s'", run->what, run->launch->entry,
+                             outside ? "writes outside" : "changes", template->buffers[i].name);
+    }
+    making->store->spoilt = making->store->spoilt || status == ERROR_CONFIG;
+    return status;
+}
+
 /* Variants may have run on the data before. A helper finds it as every variant does, and leaves it
- * so. */
-static int run_helper(const struct making *making, struct helper_run *run)
+ * so. It may write to `own`. */
+static int run_helper(const struct making *making, struct helper_run *run,
+                      const struct device_buffer *own)
 {
     const struct data_store *store = making->store;
     struct error *error = making->error;
+    uint64_t(*before)[SUMS] = alloc_zeroed(store->template->buffer_count, sizeof *before);
     int status = device_data_restore(making->data, store->device, error);
     if (status == 0)
         status = device_data_poison(making->data, store->device, error);
+    for (size_t i = 0; i < store->template->buffer_count && status == 0; i++)
+        if (making->data->buffers[i].base != 0)
+            status = look(making, &making->data->buffers[i], before[i]);
     if (status == 0)
         status = helper_code_run(store->helpers, run, &making->scope, error);
+    if (status == 0)
+        status = check_helper(making, run, own, before);
+    free(before);
     return status != 0 ? status : device_data_restore(making->data, store->device, error);
-}
-
-/* Variants must not be blamed for what the kernel that fills does to the guards. */
-static int check_kernel_fill(const struct making *making, const struct data_item *item)
-{
-    const struct data_store *store = making->store;
-    const struct launch *kernel = store->template->buffers[item->member].fill.kernel;
-    const struct inspect_guard guard = {&item->buffer, store->sums};
-    uint64_t damaged;
-    int status = clear_sums(making);
-    if (status == 0)
-        status = inspect_guards(store->device, &guard, 1, making->error);
-    if (status == 0)
-        status = fetch_sums(making, &damaged, 1);
-    if (status == 0 && damaged != 0)
-        status = error_set_at(making->error, ERROR_CONFIG, store->template->path, kernel->line,
-                              "fill '%s' writes outside the buffer", kernel->entry);
-    return status;
 }
 
 static int fill_by_kernel(const struct making *making, struct data_item *item)
@@ -122,9 +161,7 @@ static int fill_by_kernel(const struct making *making, struct data_item *item)
     making->data->buffers[item->member] = item->buffer;
     int status = device_buffer_poison(store->device, &item->buffer, making->error);
     if (status == 0)
-        status = run_helper(making, &run);
-    if (status == 0)
-        status = check_kernel_fill(making, item);
+        status = run_helper(making, &run, &item->buffer);
     if (status == 0)
         status = sum_item(making, item);
     if (status == 0 && item->buffer.length > 0 && item->sums[SUM_POISONED] == item->buffer.length)
@@ -216,7 +253,7 @@ static int compute_expectation(const struct making *making, struct data_item *it
         status = device_buffer_poison(store->device, &item->buffer, making->error);
     if (status == 0)
         status = expectation->kind == EXPECT_REFERENCE
-                     ? run_helper(making, &run)
+                     ? run_helper(making, &run, &item->buffer)
                      : device_buffer_fill(store->device, &item->buffer, &expectation->fill,
                                           store->data_set, &making->scope, making->error);
     if (status == 0)

@@ -31,7 +31,7 @@ struct device_session {
     struct device_problem problem;
     bool has_support;
     bool open;
-    bool damaged;         /* a variant wrote out of bounds: the problem must be opened again */
+    bool damaged;         /* a kernel wrote out of bounds: the problem must be opened again */
     json_t *open_request; /* of the open problem */
     uint64_t random;      /* decides which run of a batch is checked */
     struct device_variant *variants;

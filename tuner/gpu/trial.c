@@ -51,6 +51,7 @@ int trial_prepare(struct device_session *session, struct device_variant *variant
         return told;
     if (status == 0)
         status = device_variant_prepare(variant, &session->problem, place, &moved, error);
+    session->damaged = session->damaged || store->spoilt;
     if (status == 0 && make)
         status = device_synchronise(&session->device, error);
     if (moved && variant->batch != NULL) { /* its graphs have the old addresses */
