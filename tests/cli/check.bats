@@ -234,6 +234,31 @@ INI
     has err "broken.ini" expect
 }
 
+@test "an output that nothing checks is refused, or marked and listed" {
+    template tree <"$sweeps/templates/tree.ini"
+    printf '[sweep]\n[tree]\n' >sweep.ini
+    autotune check --config sweep.ini
+    exits 0
+    has out "  unchecked           data"
+    sed -i '/^unchecked/d' tree.ini
+    for command in "" check cover; do
+        autotune $command --config sweep.ini # no word for an empty one
+        exits 2
+        has err "tree.ini:11: nothing checks what is written to buffer 'data'; add an [expect] or a [verify] section"
+    done
+    autotune run --template tree.ini
+    exits 2
+    has err "tree.ini:11: nothing checks what is written to buffer 'data'"
+}
+
+@test "a reference that needs a variant's scratch buffer is refused before anything is compiled" {
+    template odd <"$sweeps/templates/sum.ini"
+    sed -i '/^\[expect/,$s/^arguments = in, /arguments = in, partials, /' odd.ini
+    autotune check --template odd.ini
+    exits 2
+    has err "odd.ini:$(grep -n '^arguments = in, partials, reference' odd.ini | cut -d: -f1): a reference cannot use scratch buffer 'partials'"
+}
+
 @test "an argument that is no buffer, with the nearest" {
     template broken <<'INI'
 [kernel]

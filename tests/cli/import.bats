@@ -76,6 +76,12 @@ condition() {
     grep -qx 'fill = uniform(0, 2)' gemm.ini
 }
 
+@test "what is written but no output is unchecked" {
+    sed 's/"AccessType": "ReadOnly"/"AccessType": "ReadWrite", "Output": 0/' "$t1/gemm.json" >gemm.json
+    imports gemm.json
+    equal "$(sed -n '/^access = read_write/{n;p}' gemm.ini | sort | uniq -c | tr -s ' \n' ' ')" " 1 fill = constant(0) 1 unchecked = yes "
+}
+
 @test "once its gaps are filled in, an imported kernel compiles" {
     imports "$t1/vector_add.json"
     equal "$(grep -c '^; TODO: ' vector_add.ini)" 1

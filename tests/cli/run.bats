@@ -51,7 +51,7 @@ load helper
     autotune run --template scale.ini --set mode=wrong --set n=2^12
     exits 1
     equal "$(grep -c '^  out\[' out)" 1
-    grep -qE '^  out\[2048\] +-1.0477109 +-1.04666421$' out
+    grep -qE '^  out\[2048\] +-0.337301165 +-0.336964197$' out
     has err "verification failed"
 }
 

@@ -69,6 +69,9 @@ static int print_kernel(const struct sweep_kernel *kernel, const struct gpu *gpu
         printf("  constraint          %s\n", expression_text(kernel->constraints[i]));
         late += constraint_needs_stats(kernel->constraints[i]);
     }
+    for (size_t i = 0; i < template->buffer_count; i++)
+        if (template->buffers[i].unchecked)
+            printf("  unchecked           %s\n", template->buffers[i].name);
     for (size_t i = 0; i < kernel->problem_count && status == 0; i++)
         status = print_problem(kernel, &kernel->problems[i], gpu, error);
     if (late > 0)

@@ -148,6 +148,14 @@ static void print_fill(FILE *stream, struct t1 *t1, const struct t1_argument *ar
     free(value);
 }
 
+static size_t count_outputs(const struct t1 *t1)
+{
+    size_t outputs = 0;
+    for (size_t i = 0; i < t1->argument_count; i++)
+        outputs += is_buffer(&t1->arguments[i]) && is_output(&t1->arguments[i]);
+    return outputs;
+}
+
 static void print_access(FILE *stream, struct t1 *t1, const struct t1_argument *argument,
                          const char *type, const char *section)
 {
@@ -160,6 +168,8 @@ static void print_access(FILE *stream, struct t1 *t1, const struct t1_argument *
     for (size_t i = 0; i < sizeof accesses / sizeof *accesses && access != NULL; i++)
         if (strcmp(accesses[i].theirs, access) == 0)
             ours = accesses[i].ours;
+    bool unchecked =
+        ours != NULL && strcmp(ours, "read") != 0 && !is_output(argument) && count_outputs(t1) > 0;
     if (is_constant_memory(argument)) /* no access, so that it cannot be used by mistake */
         t1_print_gap(stream, t1, section,
                      "access: it is in __constant__ memory, which autotune cannot fill; make it an "
@@ -167,7 +177,7 @@ static void print_access(FILE *stream, struct t1 *t1, const struct t1_argument *
     else if (ours == NULL)
         t1_print_gap(stream, t1, section, "access: read, write or read_write");
     else
-        t1_print_entry(stream, "access", ours);
+        fprintf(stream, "access = %s\n%s", ours, unchecked ? "unchecked = yes\n" : "");
     if (ours == NULL || strcmp(ours, "write") != 0)
         print_fill(stream, t1, argument, type, section);
 }
@@ -245,16 +255,13 @@ static void print_expectation(FILE *stream, struct t1 *t1, const struct t1_argum
 
 void t1_buffers_print(FILE *stream, struct t1 *t1)
 {
-    size_t outputs = 0;
     for (size_t i = 0; i < t1->argument_count; i++)
         if (is_buffer(&t1->arguments[i]))
             print_buffer(stream, t1, &t1->arguments[i]);
     for (size_t i = 0; i < t1->argument_count; i++)
-        if (is_buffer(&t1->arguments[i]) && is_output(&t1->arguments[i])) {
+        if (is_buffer(&t1->arguments[i]) && is_output(&t1->arguments[i]))
             print_expectation(stream, t1, &t1->arguments[i]);
-            outputs++;
-        }
-    if (outputs == 0) {
+    if (count_outputs(t1) == 0) {
         fputs("\n[expect.output]\n", stream);
         t1_print_gap(stream, t1, "expect.output",
                      "the file names no output; name the buffer here instead of 'output'");

@@ -223,9 +223,6 @@ static int expected_type(const struct making *making, const struct expectation *
     const struct template *template = making->store->template;
     const struct device_buffer *buffer = &making->data->buffers[expectation->buffer];
     *type = buffer->type;
-    if (template->buffers[expectation->buffer].access == ACCESS_SCRATCH)
-        return error_set_at(making->error, ERROR_CONFIG, template->path, expectation->line,
-                            "a scratch buffer has no expected result; make it write or read_write");
     int status = template_expected_type(template, expectation, &making->scope, type, making->error);
     if (status == 0 && expectation->compare == COMPARE_UNORDERED && *type != buffer->type)
         status = error_set_at(making->error, ERROR_CONFIG, template->path, expectation->line,

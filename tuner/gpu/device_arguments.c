@@ -21,11 +21,8 @@ static struct device_buffer *find(const struct argument_buffers *buffers, size_t
     return buffers->scratch != NULL ? &buffers->scratch[index] : NULL;
 }
 
-static int refuse(const struct argument_buffers *buffers, const struct step *step,
-                  struct error *error)
+static int refuse(const struct step *step, struct error *error)
 {
-    if (buffers->helper != NULL)
-        return error_set(error, ERROR_CONFIG, "a %s cannot use a scratch buffer", buffers->helper);
     return error_set(error, ERROR_CONFIG, "launch of '%s': only a reference can use 'reference'",
                      step->entry);
 }
@@ -65,7 +62,7 @@ static int make_pointers(const struct argument_buffers *buffers, const struct st
     size_t count;
     CUdeviceptr *addresses = list_addresses(buffers, argument, &count);
     if (addresses == NULL)
-        return refuse(buffers, step, error);
+        return refuse(step, error);
     size_t bytes = (count > 0 ? count : 1) * sizeof *addresses;
     int status = CUDA(device, cuMemAlloc, &array, bytes);
     memcpy(argument->bytes, &array, sizeof array);
@@ -92,7 +89,7 @@ static int make_object(const struct argument_buffers *buffers, const struct step
         return make_pointers(buffers, step, argument, error);
     const struct device_buffer *buffer = find(buffers, argument->buffer);
     if (buffer == NULL)
-        return refuse(buffers, step, error);
+        return refuse(step, error);
     return argument->kind == ARGUMENT_TEXTURE
                ? device_texture_new(buffers->device, buffer, argument, error)
                : device_tensor_map_encode(buffers->device, argument->tensor_map, buffer->data,
@@ -116,7 +113,7 @@ int device_arguments_make(const struct argument_buffers *buffers, struct step *s
             status = make_object(buffers, step, argument, error);
         } else if (argument->kind == ARGUMENT_BUFFER) {
             struct device_buffer *buffer = find(buffers, argument->buffer);
-            status = buffer == NULL ? refuse(buffers, step, error) : 0;
+            status = buffer == NULL ? refuse(step, error) : 0;
             (*arguments)[i] = buffer != NULL ? &buffer->data : NULL;
         }
     }

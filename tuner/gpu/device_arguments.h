@@ -15,7 +15,6 @@ struct argument_buffers {
     const struct template *template;
     struct device_buffer *problem;   /* one per template->buffers[i], as is … */
     struct device_buffer *scratch;   /* the variant's; NULL: the launch is a helper's */
-    const char *helper;              /* what it is: "reference"; NULL: the launch is a variant's */
     struct device_buffer *reference; /* a reference's output, what a verifier compares with; NULL */
     struct device_buffer *wrong;     /* a verifier's counter; NULL */
 };

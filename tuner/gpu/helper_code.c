@@ -64,7 +64,6 @@ static int run_step(const struct helper_code *code, struct helper_run *run, stru
     const struct argument_buffers buffers = {.device = code->device,
                                              .template = code->template,
                                              .problem = run->data->buffers,
-                                             .helper = run->what,
                                              .reference = run->reference,
                                              .wrong = run->wrong};
     void **arguments = NULL;

@@ -61,6 +61,16 @@ int loader_read_word_key(struct loader *loader, const char *section, const char 
     return status;
 }
 
+int loader_read_yes(struct loader *loader, const char *section, const char *key, bool *yes)
+{
+    const struct ini_entry *entry = loader_get(loader, section, key);
+    *yes = entry != NULL && strcmp(entry->value, "yes") == 0;
+    if (entry == NULL || *yes || strcmp(entry->value, "no") == 0)
+        return 0;
+    return error_set_at(loader->error, ERROR_CONFIG, loader->template->path, entry->line,
+                        "%s '%s' is neither yes nor no", key, entry->value);
+}
+
 bool split_call(char *text, char **inner)
 {
     char *open = strchr(text, '(');

@@ -51,6 +51,9 @@ int loader_read_word_key(struct loader *loader, const char *section, const char 
                          const char *const *words, const struct names *known,
                          struct expression **expression);
 
+/* Reads a key whose value is yes or no; no if it is missing. */
+int loader_read_yes(struct loader *loader, const char *section, const char *key, bool *yes);
+
 /* Splits "word(a, b)" in place into its word, which stays at `text`, and `*inner`, what is between
  * the parentheses; false, with `text` as it was, if it has another shape. */
 bool split_call(char *text, char **inner);

@@ -63,6 +63,7 @@ struct buffer {
     enum buffer_access access;
     struct fill fill;
     const char *symbol; /* the variable of the source that is this buffer; NULL: none */
+    bool unchecked;     /* an output that no [expect] and no [verify] judges, on purpose */
     int line;
 };
 

@@ -148,6 +148,8 @@ int loader_read_buffer(struct loader *loader, const char *section, struct buffer
         status = loader_need(loader, section, buffer->line, "length", &length);
     if (status == 0)
         status = read_access(loader, section, buffer);
+    if (status == 0)
+        status = loader_read_yes(loader, section, "unchecked", &buffer->unchecked);
     bool scratch = buffer->access == ACCESS_SCRATCH;
     if (status == 0)
         status = loader_check_type(loader, type->value, type->line);

@@ -72,17 +72,12 @@ static int read_compare(struct loader *loader, const char *section, struct expec
 static int read_nan_equal(struct loader *loader, const char *section,
                           struct expectation *expectation)
 {
-    const struct ini_entry *entry = loader_get(loader, section, "nan_equal");
-    if (entry == NULL)
-        return 0;
-    expectation->nan_equal = strcmp(entry->value, "yes") == 0;
-    if (!expectation->nan_equal && strcmp(entry->value, "no") != 0)
-        return loader_fail(loader, entry->line, "nan_equal '%s' is neither yes nor no",
-                           entry->value);
-    if (expectation->nan_equal && expectation->compare == COMPARE_UNORDERED)
-        return loader_fail(loader, entry->line,
-                           "nan_equal has no meaning with '%s', which compares bits", "unordered");
-    return 0;
+    int status = loader_read_yes(loader, section, "nan_equal", &expectation->nan_equal);
+    if (status == 0 && expectation->nan_equal && expectation->compare == COMPARE_UNORDERED)
+        status =
+            loader_fail(loader, loader_get(loader, section, "nan_equal")->line,
+                        "nan_equal has no meaning with '%s', which compares bits", "unordered");
+    return status;
 }
 
 int loader_find_buffer(const struct loader *loader, const char *name, int line, size_t *index)

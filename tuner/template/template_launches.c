@@ -132,7 +132,6 @@ int loader_read_launch(struct loader *loader, const char *section, struct launch
 {
     struct names known = {0}; /* base, own statistics, earlier launches, loop variable */
     struct ini_entry *entry;
-    bool main = false;
     names_add_all(&known, loader->base.items);
     names_add_all(&known, launch_figure_names());
     for (size_t i = 0; loader->grids.items != NULL && i + 1 < loader->made_count; i += 2) {
@@ -168,14 +167,8 @@ int loader_read_launch(struct loader *loader, const char *section, struct launch
             loader_read_key(loader, section, "co_resident", &loader->base, &launch->co_resident);
     if (status == 0)
         status = read_attributes(loader, section, &known, launch);
-    entry = loader_get(loader, section, "main");
-    if (status == 0 && entry != NULL) {
-        main = strcmp(entry->value, "yes") == 0;
-        if (!main && strcmp(entry->value, "no") != 0)
-            status =
-                loader_fail(loader, entry->line, "main '%s' is neither yes nor no", entry->value);
-    }
-    launch->main = main;
+    if (status == 0)
+        status = loader_read_yes(loader, section, "main", &launch->main);
     free(known.items);
     return status;
 }

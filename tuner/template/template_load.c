@@ -28,8 +28,8 @@
 static const char *const kernel_keys[] = {"source",   "description", "options", "max_registers",
                                           "features", "include",     "define",  "constraint",
                                           "cache",    NULL};
-static const char *const buffer_keys[] = {"type", "length", "access",       "fill", "symbol",
-                                          "grid", "block",  "shared_bytes", NULL};
+static const char *const buffer_keys[] = {"type",      "length", "access", "fill",         "symbol",
+                                          "unchecked", "grid",   "block",  "shared_bytes", NULL};
 static const char *const launch_keys[] = {"entry",
                                           "when",
                                           "grid",
@@ -313,6 +313,8 @@ static int load(struct loader *loader)
         status = read_members(loader);
     if (status == 0)
         status = loader_link_verifiers(loader);
+    if (status == 0 && loader->template->gap.code == 0)
+        status = loader_check_results(loader);
     if (status == 0)
         status = loader_check_symbols(loader);
     if (status == 0)

@@ -1,6 +1,7 @@
 #include "template/template_verifiers.h"
 
 #include "base/alloc.h"
+#include "template/helpers.h"
 #include "template/template_arguments.h"
 #include "template/template_expectations.h"
 #include "template/template_launches.h"
@@ -15,25 +16,15 @@ static bool takes(const struct launch *launch, const char *name)
     return false;
 }
 
-/* It runs outside of any variant, so it has none of a variant's scratch buffers and textures. */
 static int check_arguments(struct loader *loader, const struct launch *launch)
 {
-    const struct template *template = loader->template;
-    int line = launch->lines.arguments;
     int status = loader_check_helper_arguments(loader, launch, "verifier");
-    if (status != 0)
-        return status;
-    for (size_t i = 0; i < template->buffer_count; i++)
-        if (template->buffers[i].access == ACCESS_SCRATCH &&
-            takes(launch, template->buffers[i].name))
-            return loader_fail(loader, line, "a verifier cannot use scratch buffer '%s'",
-                               template->buffers[i].name);
-    if (!takes(launch, "wrong"))
-        return loader_fail(loader, line,
-                           "verifier '%s' needs the argument `wrong`, a pointer to the number of "
-                           "wrong elements",
-                           launch->entry);
-    return 0;
+    if (status == 0 && !takes(launch, "wrong"))
+        status = loader_fail(loader, launch->lines.arguments,
+                             "verifier '%s' needs the argument `wrong`, a pointer to the number of "
+                             "wrong elements",
+                             launch->entry);
+    return status;
 }
 
 int loader_read_verifier(struct loader *loader, const char *section, struct verifier *verifier)
@@ -70,4 +61,65 @@ int loader_link_verifiers(struct loader *loader)
                                verifier->launch.name);
     }
     return 0;
+}
+
+/* Whether results in the buffer are judged, which scratch buffers cannot be. */
+static int find_judge(const struct loader *loader, size_t buffer, bool *judged)
+{
+    const struct template *template = loader->template;
+    int line = 0;
+    *judged = false;
+    for (size_t i = 0; i < template->expectation_count; i++)
+        if (template->expectations[i].buffer == buffer)
+            line = template->expectations[i].line;
+    for (size_t i = 0; i < template->verifier_count; i++)
+        if (template->verifiers[i].buffer == buffer)
+            line = template->verifiers[i].line;
+    *judged = line != 0;
+    if (line == 0 || template->buffers[buffer].access != ACCESS_SCRATCH)
+        return 0;
+    return loader_fail(loader, line,
+                       "scratch buffer '%s' has no expected result; make it write or read_write",
+                       template->buffers[buffer].name);
+}
+
+static int check_buffer(const struct loader *loader, size_t index)
+{
+    const struct template *template = loader->template;
+    const struct buffer *buffer = &template->buffers[index];
+    bool written = buffer->access == ACCESS_WRITE || buffer->access == ACCESS_READ_WRITE;
+    bool judged;
+    int status = find_judge(loader, index, &judged);
+    if (status == 0 && written && !judged && !buffer->unchecked)
+        status = loader_fail(loader, buffer->line,
+                             "nothing checks what is written to buffer '%s'; add an [expect] or a "
+                             "[verify] section for it, or `unchecked = yes` if any contents are "
+                             "right",
+                             buffer->name);
+    if (status == 0 && buffer->unchecked && (judged || !written))
+        status = loader_fail(loader, buffer->line,
+                             judged ? "buffer '%s' is unchecked, but has an expected result or a "
+                                      "verifier"
+                                    : "buffer '%s' is not an output; leave out `unchecked`",
+                             buffer->name);
+    /* helpers run outside of any variant, so they have none of a variant's scratch buffers */
+    struct helper helper;
+    for (size_t i = 0;
+         status == 0 && buffer->access == ACCESS_SCRATCH && template_helper(template, i, &helper);
+         i++)
+        if (takes(helper.launch, buffer->name))
+            status =
+                loader_fail(loader, helper.launch->lines.arguments,
+                            helper.launch->counts ? "a verifier cannot use scratch buffer '%s'"
+                                                  : "a reference cannot use scratch buffer '%s'",
+                            buffer->name);
+    return status;
+}
+
+int loader_check_results(const struct loader *loader)
+{
+    int status = 0;
+    for (size_t i = 0; i < loader->template->buffer_count && status == 0; i++)
+        status = check_buffer(loader, i);
+    return status;
 }

@@ -10,4 +10,8 @@ int loader_read_verifier(struct loader *loader, const char *section, struct veri
 /* After all members: gives each verifier the expected result that its arguments name. */
 int loader_link_verifiers(struct loader *loader);
 
+/* After all members: whether every output has an expected result or a verifier, or is unchecked on
+ * purpose, and whether these do without scratch buffers. */
+int loader_check_results(const struct loader *loader);
+
 #endif

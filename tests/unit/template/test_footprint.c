@@ -85,7 +85,7 @@ static void read_write_buffers_are_kept_twice(void **state)
     (void)state;
     struct footprint found =
         footprint("[buffer.x]\ntype = int8\nlength = n + 1\naccess = read_write\n"
-                  "fill = constant(0)\n" OUT EXPECT_OUT,
+                  "unchecked = yes\nfill = constant(0)\n" OUT EXPECT_OUT,
                   false, NULL);
     /* 1001 bytes are allocated as 1008 */
     assert_int_equal(found.bytes, ARENA + 2 * (1008 + GUARDS) + 2 * (4000 + GUARDS));

@@ -74,7 +74,7 @@ static void write_template(const char *changed)
     char *text =
         alloc_format("[launch_parameters]\np = 1\n[problem]\nn = 16\n"
                      "[buffer.a]\ntype = float\nlength = n\naccess = write\n"
-                     "[buffer.b]\ntype = float\nlength = n\naccess = write\n"
+                     "[buffer.b]\ntype = float\nlength = n\naccess = write\nunchecked = yes\n"
                      "[buffer.scratch]\ntype = float\nlength = %s\naccess = scratch\n"
                      "fill = uniform(0, %s, %s)\n"
                      "[launch.first]\nentry = one\nwhen = %s == 1\ngrid = 1\nblock = 1\n"

@@ -643,6 +643,51 @@ static void missing_keys(void **state)
     ASSERT_FAULTS(state, faults);
 }
 
+static void outputs_are_checked_or_unchecked_on_purpose(void **state)
+{
+    static const struct fault faults[] = {
+        {"access = read\n", "access = read_write\n", 9,
+         "nothing checks what is written to buffer 'in'; add an [expect] or a [verify] section for "
+         "it, or `unchecked = yes` if any contents are right"},
+        {"access = read\n", "access = read\nunchecked = yes\n", 9,
+         "buffer 'in' is not an output; leave out `unchecked`"},
+        {"access = scratch\n", "access = scratch\nunchecked = yes\n", 14,
+         "buffer 'partials' is not an output; leave out `unchecked`"},
+        {"access = write\n", "access = write\nunchecked = yes\n", 18,
+         "buffer 'out' is unchecked, but has an expected result or a verifier"},
+        {"access = write\n", "access = write\nunchecked = maybe\n", 22,
+         "unchecked 'maybe' is neither yes nor no"},
+    };
+    struct scene *scene = *state;
+    ASSERT_FAULTS(state, faults);
+    char *text = spoiled("access = read\n", "access = read_write\nunchecked = yes\n");
+    load_well(scene, text);
+    assert_true(scene->template.buffers[0].unchecked);
+    assert_false(scene->template.buffers[2].unchecked);
+    free(text);
+    text = spoiled("[metrics]\n", "[verify.in]\nentry = count\narguments = in, wrong\n[metrics]\n");
+    char *access = strstr(text, "access = read\nfill");
+    char *judged = alloc_format("%.*saccess = read_write\nfill%s", (int)(access - text), text,
+                                access + strlen("access = read\nfill"));
+    load_well(scene, judged);
+    free(judged);
+    free(text);
+}
+
+/* Which variants have, and helpers do not. */
+static void scratch_is_not_for_helpers(void **state)
+{
+    static const struct fault faults[] = {
+        {"arguments = in, reference, uint64 n\n", "arguments = partials, reference, uint64 n\n", 34,
+         "a reference cannot use scratch buffer 'partials'"},
+        {"access = write\n", "access = scratch\n", 32,
+         "scratch buffer 'out' has no expected result; make it write or read_write"},
+        {"[metrics]\n", "[verify.out]\nentry = count\narguments = partials, wrong\n[metrics]\n", 38,
+         "a verifier cannot use scratch buffer 'partials'"},
+    };
+    ASSERT_FAULTS(state, faults);
+}
+
 static void missing_sections(void **state)
 {
     struct scene *scene = *state;
@@ -1130,6 +1175,8 @@ int main(void)
         TEST(headers_that_cannot_be_precompiled),
         TEST(unknown_sections_and_keys),
         TEST(missing_keys),
+        TEST(outputs_are_checked_or_unchecked_on_purpose),
+        TEST(scratch_is_not_for_helpers),
         TEST(missing_sections),
         TEST(names_that_are_refused),
         TEST(one_letter_will_do_where_nothing_is_defined),
