@@ -1,6 +1,5 @@
 #include "gpu/data_store.h"
 
-
 #include "base/alloc.h"
 
 #include <stdlib.h>
@@ -138,7 +137,7 @@ static int run_helper(const struct making *making, struct helper_run *run,
 {
     const struct data_store *store = making->store;
     struct error *error = making->error;
-    uint64_t(*before)[SUMS] = alloc_zeroed(store->template->buffer_count, sizeof *before);
+    uint64_t(*before)[SEEN] = alloc_zeroed(store->template->buffer_count, sizeof *before);
     int status = device_data_restore(making->data, store->device, error);
     if (status == 0)
         status = device_data_poison(making->data, store->device, error);
