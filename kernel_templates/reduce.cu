@@ -338,9 +338,9 @@ __device__ __forceinline__ Accumulator take(uint64 *slots, uint32 index)
     return slot.result;
 }
 
-__device__ void finish(Accumulator result, Accumulator *partials, uint32 *, Value *out)
+__device__ void finish(Accumulator result, Accumulator *, uint32 *state, Value *out)
 {
-    uint64 *slots = (uint64 *)partials;
+    uint64 *slots = (uint64 *)state;
     if (blockIdx.x > 0) {
         if (threadIdx.x == 0) {
             put(slots, blockIdx.x, result);
@@ -379,21 +379,21 @@ __device__ void finish(Accumulator result, Accumulator *partials, uint32 *state,
 #endif
 
 // Begins to fetch the slots of FINISH gather: those in as many sectors as block 0 has threads.
-__device__ __forceinline__ void prefetch_slots(const Accumulator *partials)
+__device__ __forceinline__ void prefetch_slots(const uint32 *state)
 {
     constexpr uint32 SLOT_BYTES = 2 * sizeof(Accumulator);
     const uint32 at = threadIdx.x * 32; // a sector
     if (blockIdx.x == 0 && at < gridDim.x * SLOT_BYTES) {
-        asm volatile("prefetch.global.L2 [%0];" : : "l"((const char *)partials + at));
+        asm volatile("prefetch.global.L2 [%0];" : : "l"((const char *)state + at));
     }
 }
 
-// `partials` has 16 bytes per block; `state` holds a ticket or a barrier. Both start as zeros.
+// `partials` has 8 bytes per block. `state` holds a ticket, a barrier or slots, and starts as zeros.
 extern "C" __global__ void LAUNCH_BOUNDS reduce(const Value *__restrict__ in, uint64 n,
                                                 Accumulator *partials, uint32 *state, Value *out)
 {
 #if PREFETCH
-    prefetch_slots(partials);
+    prefetch_slots(state);
 #endif
     Accumulator result = accumulate_groups((const Group *)in, n / GROUP_SIZE);
     result = Operation::combine(result, accumulate_rest(in, n));

@@ -3,8 +3,9 @@
 #     tests/gpu.sh BUILD [RESULTS [PART…]]
 # BUILD is a build folder, wherever it lies. RESULTS gets what the shipped sweep writes (default: a folder that is
 # removed again). PART is sweep, foreign, format (what templates can say about values; `check --compile` and `run`; the
-# keys of templates that the stand-in cannot run), downstream, planted (one variant of every kind that hangs, faults or
-# computes nonsense), hangs (50 of them) or faults (200) (default: everything).
+# keys of templates that the stand-in cannot run), downstream, repeat (variants that are wrong after their first run or on
+# other data, ten times), planted (one variant of every kind that hangs, faults or computes nonsense), hangs (50 of them) or
+# faults (200) (default: everything).
 # Ends with "N passed, N failed"; exit status 77 where there is no GPU.
 set -u
 
@@ -190,6 +191,11 @@ planted_part() {
     test_case "$3: the GPU is clean afterwards" gpu_is_clean "$1"
 }
 
+# repeated: the sweep of variants that are wrong later, and how they end
+repeated() {
+    planted repeat repeat && python3 "$source/tests/gpu/check.py" repeat "$autotune" "$scratch/repeat"
+}
+
 if wanted sweep; then
     test_case "the shipped sweep ends with status 0" shipped_sweep
     cat "$scratch/sweep.out" "$scratch/sweep.err"
@@ -220,6 +226,12 @@ if wanted downstream; then
     test_case "an application with a bundle and no compiler sums right, as fast as the tuner said" \
         "$source/tests/downstream/test.sh" "$build" gpu "$results"
     cat "$scratch/output"
+fi
+if wanted repeat; then
+    for run in {1..10}; do
+        test_case "what is wrong later or on other data does not win, run $run" repeated
+        grep '^n=' "$scratch/output"
+    done
 fi
 if wanted planted || wanted hangs || wanted faults; then
     memory_before=$(gpu_memory)

@@ -4,6 +4,7 @@
     check.py occupancy AUTOTUNE RESULTS STATIC_RESULTS
     check.py batches AUTOTUNE RESULTS
     check.py planted AUTOTUNE RESULTS GOOD_RESULTS COUNT
+    check.py repeat AUTOTUNE RESULTS
 """
 
 import json
@@ -29,6 +30,9 @@ PLANTED = {
     "flaky_race": ("wrong_result", "elements differ"),
     "unroll": ("compile_error", "did not end within"),
 }
+# How a variant of tests/standin/templates/repeat.cu must end. What looks for a result in work space finds poison there,
+# and computes.
+REPEAT_MEASURED = {"good", "slow", "memo"}
 TIMES_APART = 1.5  # of a good variant, with planted ones and without: gross errors only
 
 
@@ -167,6 +171,23 @@ def check_planted(autotune, results, good_results, count):
             print(f"{len(same):4} {fault:16} {same[0]['outcome']:14} {same[0]['reason']}")
 
 
+def check_repeat(autotune, results):
+    """That no variant wins that is wrong later or on other data, and that the best of the others does."""
+    for study in studies(autotune, results):
+        where = f"n={study['problem']['n']}"
+        for variant in study["variants"]:
+            parameters = variant["parameters"]
+            expected = "measured" if parameters["mode"] in REPEAT_MEASURED else "wrong_result"
+            check(variant["outcome"] == expected,
+                  f"{where} {parameters}: {variant['outcome']}, not {expected}: {variant['reason']}")
+        check(study["winner"] is not None, f"{where}: no winner")
+        won = study["variants"][study["winner"]]
+        check(won["parameters"]["mode"] == "good", f"{where}: {won['parameters']} won")
+        best = min(variant["time"]["median_ns"] for variant in study["variants"] if variant["outcome"] == "measured")
+        check(won["time"]["median_ns"] <= 1.005 * best, f"{where}: {won['parameters']} won, which is not the best")
+        print(f"{where}: {won['parameters']['block_size']} threads, {won['time']['median_ns'] / 1000:.2f} us")
+
+
 if __name__ == "__main__":
     {"outcomes": check_outcomes, "occupancy": check_occupancy, "batches": check_batches,
-     "planted": check_planted}[sys.argv[1]](*sys.argv[2:])
+     "planted": check_planted, "repeat": check_repeat}[sys.argv[1]](*sys.argv[2:])

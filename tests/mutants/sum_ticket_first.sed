@@ -1,6 +1,6 @@
 # A missing release: a block's result is written after its ticket is drawn, late, as memory may do then.
-# Seen: the last block adds up while the others still hold their results back; in the first run after
-# loading the places hold zeros.
+# Seen: the last block adds up while the others still hold their results back, and finds the poison that
+# every run begins with.
 #: template = reduce_sum
 #: file = reduce.cu
 #: n = 2^20
