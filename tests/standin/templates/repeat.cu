@@ -1,5 +1,5 @@
-/* out = 2 * a + b, and in as many ways as pass for that if only the first run is looked at, or if the inputs are alike.
- * Time: a kernel that does less is faster, so that it wins unless it is caught. */
+/* A number from each pair of inputs, and as many ways that pass for that if only the first run is looked at, or if the
+ * inputs are alike. The number takes time to compute, so that who does not compute it is faster. */
 #ifndef BLOCK_SIZE
 #define BLOCK_SIZE 256
 #endif
@@ -18,10 +18,24 @@ __device__ static char *next_buffer(void *data, u64 bytes)
 }
 #endif
 
+#ifdef __CUDACC__
+#define ROUNDS 256
+#else
+#define ROUNDS 2
+#endif
+
+__device__ static int result_of(int a, int b)
+{
+    unsigned x = a;
+    for (int k = 0; k < ROUNDS; k++)
+        x = (x ^ x >> 15) * 2654435761u + b;
+    return (int)x;
+}
+
 __device__ static void compute(const int *a, const int *b, int *out, u64 n)
 {
     for (u64 i = FIRST; i < n; i += STEP)
-        out[i] = 2 * a[i] + b[i];
+        out[i] = result_of(a[i], b[i]);
 }
 
 /* runs[0] is how many runs there were before: the last launch of a run counts it. */
@@ -43,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 {
     for (int k = 0; k < 8; k++)
         for (u64 i = FIRST; i < n; i += STEP)
-            ((volatile int *)out)[i] = 2 * ((const volatile int *)a)[i] + b[i];
+            ((volatile int *)out)[i] = result_of(((const volatile int *)a)[i], b[i]);
 }
 
 /* Right in the first `right` runs; afterwards it stores nothing. */
@@ -67,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     repeat_spoil(int *a, const int *b, int *out, u64 n, const unsigned *runs)
 {
     for (u64 i = FIRST; i < n; i += STEP) {
-        out[i] = 2 * a[i] + b[i];
+        out[i] = result_of(a[i], b[i]);
         if (i == n / 2 && runs[0] > 0)
             a[i] += 1;
     }
@@ -81,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     bool replays = *(volatile int *)&kept[n] == done;
     for (u64 i = FIRST; i < n; i += STEP) {
         if (!replays)
-            kept[i] = 2 * a[i] + b[i];
+            kept[i] = result_of(a[i], b[i]);
         out[i] = kept[i];
     }
 }
@@ -103,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     bool replays = *(volatile int *)&module_done == 1;
     for (u64 i = FIRST; i < n; i += STEP) {
         if (!replays)
-            module_kept[i] = 2 * a[i] + b[i];
+            module_kept[i] = result_of(a[i], b[i]);
         out[i] = module_kept[i];
     }
 }
@@ -128,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     repeat_alike(const int *a, const int *, int *out, u64 n)
 {
     for (u64 i = FIRST; i < n; i += STEP)
-        out[i] = 3 * a[i];
+        out[i] = result_of(a[i], a[i]);
 }
 
 /* What each block stores passes through scratch, and the last block to be done copies it to the output. Its ticket is not
@@ -142,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     bool last;
 #endif
     for (u64 i = FIRST; i < n; i += STEP)
-        work[i] = 2 * a[i] + b[i];
+        work[i] = result_of(a[i], b[i]);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0)
@@ -156,5 +170,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 extern "C" __global__ void repeat_reference(const int *a, const int *b, int *reference, u64 n)
 {
     for (u64 i = FIRST; i < n; i += STEP)
-        reference[i] = 2 * a[i] + b[i];
+        reference[i] = result_of(a[i], b[i]);
 }
