@@ -393,6 +393,13 @@ static json_t *fail_and_end(struct player *player)
     return reply;
 }
 
+static json_t *doubt(struct player *player)
+{
+    json_t *reply = fail_and_end(player);
+    json_object_set_new(reply, "doubtful", json_true());
+    return reply;
+}
+
 static json_t *fail_and_say(struct player *player)
 {
     json_t *reply = fail(player);
@@ -452,6 +459,7 @@ static const struct {
     {"without", leave_out},     /* MEMBER: leaves it out of the reply */
     {"fail", fail},             /* OUTCOME: the variant failed */
     {"lose", fail_and_end},     /* OUTCOME: the variant failed, and the context is lost */
+    {"doubt", doubt},           /* OUTCOME: the same, and another variant may be to blame */
     {"repair", fail_and_say},   /* TEXT: the variant damaged the problem; that line follows */
     {"error", say_error},       /* CODE: {"event":"error"} */
     {"refuse", refuse},         /* LOG: the compiler refuses the source */

@@ -189,6 +189,36 @@ static void a_liar_does_not_win(void **state)
     assert_second_wins("measure:us=20 3 say hello\n", OUTCOME_FAULT, "sent an invalid message");
 }
 
+/* The leader fails at the end, after others were judged by its times: the rest of them race anew. */
+static void the_race_goes_on_when_the_leader_fails(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_check(&fixture, hold_within(0.005, &fixture, "verify:us=20 1 fail wrong_result\n",
+                                        "us = 20, 20.05, 20.12", 10));
+    fixture_assert_outcome(&fixture, 20, OUTCOME_WRONG_RESULT, "scripted");
+    fixture_assert_winner(&fixture, 20.05);
+    assert_true(fixture_result(&fixture, 20.12)->tied); /* 0.6 % slower than the leader was */
+    assert_int_equal(scripted_worker_count("measure:us=20.05"), 2 * 4);
+    fixture_end(&fixture);
+}
+
+/* Whoever is found beside damaged data may be innocent: the finals are held again, and checked
+ * carefully. Then the one after whose run there is damage is to blame. */
+static void damage_is_blamed_on_its_culprit(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_check(&fixture, hold(&fixture,
+                                 "verify:us=20.0002 1 doubt wrong_result\n"
+                                 "measure:us=20 13 lose wrong_result\n",
+                                 CLOSE_AND_SLOW, 10));
+    assert_true(fixture.job.careful);
+    fixture_assert_outcome(&fixture, 20, OUTCOME_WRONG_RESULT, "scripted");
+    fixture_assert_winner(&fixture, 20.0002);
+    fixture_end(&fixture);
+}
+
 static void the_last_one_left_wins(void **state)
 {
     (void)state;
@@ -321,6 +351,8 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_finalist_that_fails_is_out),
         SCRATCH_TEST(a_finalist_that_costs_the_worker_is_out),
         SCRATCH_TEST(a_liar_does_not_win),
+        SCRATCH_TEST(the_race_goes_on_when_the_leader_fails),
+        SCRATCH_TEST(damage_is_blamed_on_its_culprit),
         SCRATCH_TEST(the_last_one_left_wins),
         SCRATCH_TEST(if_everyone_fails_nobody_wins),
         SCRATCH_TEST(finals_are_held_again_among_those_left),
