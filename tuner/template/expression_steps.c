@@ -128,6 +128,7 @@ static int64_t floor_modulo(int64_t a, int64_t b)
     return a % b + (a % b != 0 && (a ^ b) < 0 ? b : 0);
 }
 
+/* For a division, b is not 0. */
 static int compute_integers(const struct run *run, const struct step *step, struct value *left,
                             int64_t b)
 {
@@ -140,8 +141,6 @@ static int compute_integers(const struct run *run, const struct step *step, stru
         overflow = __builtin_sub_overflow(a, b, &result);
     else if (step->operation == DO_MULTIPLY)
         overflow = __builtin_mul_overflow(a, b, &result);
-    else if (b == 0)
-        return division_by_zero(run, step);
     else if (b != -1)
         result = step->operation == DO_MODULO ? floor_modulo(a, b) : floor_divide(a, b);
     else if (step->operation == DO_FLOOR_DIVIDE)
@@ -169,7 +168,6 @@ static double floor_modulo_reals(double a, double b)
     return (rest > 0 && b < 0) || (rest < 0 && b > 0) ? rest + b : rest;
 }
 
-/* IEEE 754: a division by zero is infinite. */
 static double compute_reals(enum operation operation, double a, double b)
 {
     switch (operation) {
@@ -194,6 +192,10 @@ static int compute(const struct run *run, const struct step *step, struct value 
                    const struct value *right)
 {
     bool integers = left->kind == VALUE_INTEGER && right->kind == VALUE_INTEGER;
+    bool divides = step->operation == DO_DIVIDE || step->operation == DO_FLOOR_DIVIDE ||
+                   step->operation == DO_MODULO;
+    if (divides && number_is(left) && number_is(right) && fpclassify(number_real(right)) == FP_ZERO)
+        return division_by_zero(run, step);
     if (integers && step->operation == DO_POWER) {
         int64_t power;
         if (raise_integer(left->as.integer, right->as.integer, &power)) {

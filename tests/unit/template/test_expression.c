@@ -288,6 +288,11 @@ static void operations_on_the_wrong_types(void **state)
     (void)state;
     assert_fails("1 // 0", "division by zero: '1 // 0'");
     assert_fails("n % 0", "division by zero: 'n % 0'");
+    assert_fails("1 / 0", "division by zero: '1 / 0'");
+    assert_fails("7 // 0.0", "division by zero: '7 // 0.0'");
+    assert_fails("5.0 % -0.0", "division by zero: '5.0 % -0.0'");
+    assert_fails("1 / (factor - 2.5)",
+                 "division by zero: '(factor - 2.5)' is 0; test '(factor - 2.5) != 0' first");
     assert_fails("7 // (n - 1000)",
                  "division by zero: '(n - 1000)' is 0; test '(n - 1000) != 0' first");
     assert_fails("finish + 1",
@@ -626,7 +631,7 @@ static void integers(void **state)
     assert_true(integer == INT64_MIN);
     assert_int_equal(integer_of("n / 8", &integer, &error), 0);
     assert_int_equal(integer, 125);
-    static const char *const refused[] = {"n / 3", "2^63", "1 / 0", "0 / 0", "finish", "flag"};
+    static const char *const refused[] = {"n / 3", "2^63", "finish", "flag"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         char message[256];
         assert_int_equal(integer_of(refused[i], &integer, &error), ERROR_CONFIG);
@@ -752,11 +757,6 @@ static void as_lua_has_it(void **state)
         {"-7 // 2 == -4 and -7 % 2 == 1 and 7 % -2 == -1 and 7 // -2 == -4", true},
         {"-7.5 // 2 == -4 and -7.5 % 2 == 0.5 and 7.5 % -2 == -0.5", true},
         {"-6 % 3 == 0 and -6 // 3 == -2 and 6 % -1 == 0", true},
-        {"7 // 0.0 > largest", true},
-        {"1 / 0 > largest and -1 / 0 < least", true},
-        {"0.0 / 0 != 0.0 / 0", true},
-        {"not (0.0 / 0 >= 0)", true},
-        {"5.0 % 0 == 5.0 % 0", false},       /* not a number */
         {"2^53 == 9007199254740993", false}, /* which no real number is */
         {"2^53 < 9007199254740993 and 9007199254740993 > 2^53", true},
         {"-(2^53) > -9007199254740993", true},
