@@ -20,6 +20,8 @@ struct expression {
     int line;
     struct expression_names names;
     struct steps steps;
+    struct value *rows; /* in place of the steps: a value for each name, in order; NULL: none */
+    size_t row_count;
 };
 
 /* --- making --- */
@@ -63,6 +65,61 @@ int expression_new_expanded(struct expression **expression, const char *text, co
     return status;
 }
 
+/* Any order in which numbers of the same size are equal will do. */
+static int order_rows(const void *left, const void *right, void *name_count)
+{
+    const struct value *a = left;
+    const struct value *b = right;
+    int order = 0;
+    for (size_t i = 0; i < *(const size_t *)name_count && order == 0; i++) {
+        if (number_is(&a[i]) && number_is(&b[i]))
+            order = (int)number_order(&a[i], &b[i]) - (int)ORDER_EQUAL;
+        else if (a[i].kind == VALUE_WORD && b[i].kind == VALUE_WORD)
+            order = strcmp(a[i].as.word, b[i].as.word);
+        else
+            order = (int)number_is(&b[i]) - (int)number_is(&a[i]);
+    }
+    return order;
+}
+
+struct expression *expression_new_rows(const char *text, char *const *names, size_t name_count,
+                                       struct value *const *rows, size_t row_count,
+                                       const char *file, int line)
+{
+    struct expression *new = alloc_zeroed(1, sizeof *new);
+    size_t row_bytes = name_count * sizeof(struct value);
+    new->text = alloc_string(text);
+    new->file = file;
+    new->line = line;
+    for (size_t i = 0; i < name_count; i++)
+        *ARRAY_APPEND(new->names.items, new->names.count) = alloc_string(names[i]);
+    new->rows = alloc_zeroed(row_count, row_bytes);
+    new->row_count = row_count;
+    for (size_t i = 0; i < row_count; i++)
+        memcpy(new->rows + i *name_count, rows[i], row_bytes);
+    qsort_r(new->rows, row_count, row_bytes, order_rows, &name_count);
+    return new;
+}
+
+static bool is_row(const struct expression *expression, const struct value *const *values)
+{
+    struct value key[EXPRESSION_NAME_LIMIT];
+    size_t count = expression->names.count;
+    size_t low = 0;
+    size_t high = expression->row_count;
+    for (size_t i = 0; i < count; i++)
+        key[i] = *values[i];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = order_rows(key, expression->rows + middle * count, &count);
+        if (order == 0)
+            return true;
+        low = order > 0 ? middle + 1 : low;
+        high = order < 0 ? middle : high;
+    }
+    return false;
+}
+
 void expression_free(struct expression *expression)
 {
     if (expression == NULL)
@@ -73,6 +130,7 @@ void expression_free(struct expression *expression)
     steps_release(&expression->steps);
     free(expression->text);
     free(expression->expanded);
+    free(expression->rows);
     free(expression);
 }
 
@@ -219,6 +277,10 @@ static int evaluate(const struct expression *expression, const struct value *con
             return error_set_at(error, ERROR_CONFIG, expression->file, expression->line,
                                 "'%s' has no value here, in expression '%s'",
                                 expression->names.items[i], expression->text);
+    if (expression->rows != NULL) {
+        *value = value_boolean(is_row(expression, values));
+        return 0;
+    }
     int status = steps_run(&expression->steps, values, value, &reason);
     return status == 0 ? 0 : cannot_evaluate(expression, values, reason.message, error);
 }

@@ -31,6 +31,11 @@ int expression_new(struct expression **expression, const char *text, const char 
  * names and is what is compiled; messages and expression_text() have `text`. */
 int expression_new_expanded(struct expression **expression, const char *text, const char *expanded,
                             const char *file, int line, struct error *error);
+/* The condition that `names`, at most EXPRESSION_NAME_LIMIT (expression_parser.h), have the values of one of `rows`, of
+ * which there is at least one. A row may be longer. Words are borrowed; `text` is for messages. */
+struct expression *expression_new_rows(const char *text, char *const *names, size_t name_count,
+                                       struct value *const *rows, size_t row_count,
+                                       const char *file, int line);
 void expression_free(struct expression *expression); /* NULL is allowed */
 
 const char *expression_text(const struct expression *expression);

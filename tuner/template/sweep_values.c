@@ -1,6 +1,7 @@
 #include "template/sweep_values.h"
 
 #include "base/alloc.h"
+#include "template/expression_parser.h"
 #include "template/value_list.h"
 
 #include <stdlib.h>
@@ -124,44 +125,26 @@ static void add_defaults(const struct parameter *parameters, size_t count, struc
 
 /* --- tuples of parameters --- */
 
-/* "(a == 1 and b == 2) or (a == 2 and b == 1)", of the first `names` names; a new string. */
-static char *constraint_text(const struct sweep_statement *statement, size_t names)
-{
-    char *text = alloc_string("");
-    for (size_t row = 0; row < statement->row_count; row++) {
-        for (size_t i = 0; i < names; i++) {
-            struct value value = statement->rows[row][i];
-            char word[VALUE_TEXT_BYTES];
-            const char *quote = value.kind == VALUE_WORD ? "\"" : "";
-            char *longer = alloc_format("%s%s%s == %s%s%s%s", text,
-                                        i > 0      ? " and "
-                                        : row == 0 ? "("
-                                                   : " or (",
-                                        statement->names[i], quote, value_text(value, word), quote,
-                                        i + 1 == names ? ")" : "");
-            free(text);
-            text = longer;
-        }
-    }
-    return text;
-}
-
 /* A constraint for each prefix, so that enumerating turns back early. */
 static int add_constraints(struct reading *reading, const struct sweep_statement *statement)
 {
     struct sweep_values *values = reading->values;
-    int status = 0;
     if (statement->row_count == 0 ||
         template_parameter(reading->section->template, statement->names[0]) == NULL)
         return 0;
-    for (size_t names = 2; names <= statement->name_count && status == 0; names++) {
-        char *text = constraint_text(statement, names);
-        struct expression **constraint =
-            ARRAY_APPEND(values->constraints, values->constraint_count);
-        status = expression_new(constraint, text, statement->file, statement->line, reading->error);
+    if (statement->name_count > EXPRESSION_NAME_LIMIT)
+        return sweep_statement_fail(statement, "tuple '%s' has more than 32 names", statement->key,
+                                    reading->error);
+    for (size_t names = 2; names <= statement->name_count; names++) {
+        char *text =
+            alloc_format("%s %s one of %zu tuples", statement->key,
+                         names < statement->name_count ? "begins as" : "is", statement->row_count);
+        *ARRAY_APPEND(values->constraints, values->constraint_count) =
+            expression_new_rows(text, statement->names, names, statement->rows,
+                                statement->row_count, statement->file, statement->line);
         free(text);
     }
-    return status;
+    return 0;
 }
 
 /* --- problems --- */

@@ -186,9 +186,23 @@ static void tuples_are_problems_or_constraints(void **state)
     assert_int_equal(kernel->values[1].count, 2);
     assert_int_equal(kernel->own_constraint_count, 1);
     assert_string_equal(expression_text(kernel->own_constraints[0]),
-                        "(block_size == 64 and finish == \"atomic\") or "
-                        "(block_size == 128 and finish == \"two_pass\") or "
-                        "(block_size == 64 and finish == \"two_pass\")");
+                        "(block_size, finish) is one of 3 tuples");
+    static const struct {
+        int block_size;
+        const char *finish;
+        bool holds;
+    } cases[] = {{64, "atomic", true},   {128, "two_pass", true}, {64, "two_pass", true},
+                 {128, "atomic", false}, {32, "atomic", false},   {64, "none", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bindings bindings = {0};
+        const struct scope scope = {&bindings, NULL};
+        bool holds = !cases[i].holds;
+        bindings_set(&bindings, "block_size", value_integer(cases[i].block_size));
+        bindings_set(&bindings, "finish", value_word(cases[i].finish));
+        assert_int_equal(expression_boolean(kernel->own_constraints[0], &scope, &holds, NULL), 0);
+        assert_int_equal(holds, cases[i].holds);
+        bindings_release(&bindings);
+    }
 }
 
 static void tuples_of_one_problem_and_lists_combine(void **state)
