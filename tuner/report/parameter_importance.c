@@ -226,7 +226,8 @@ static void find_shares(const struct study *study, struct importance *importance
         sample.only = true;
         importance->items[p].alone = share(whole - squares_within(&sample, order), whole);
         sample.only = false;
-        importance->items[p].total = share(squares_within(&sample, order), whole);
+        importance->items[p].total =
+            fmax(share(squares_within(&sample, order), whole), importance->items[p].alone);
     }
     importance->usable = sample.count;
     importance->varies = whole > 0;

@@ -14,9 +14,10 @@
  *           loss from choosing all other parameters and leaving this one to chance
  *   near    `total` over only the variants within a factor of two of the best: what remains to be
  *           gained once the outliers are gone
- * The difference between total and alone is interaction with other parameters. If constraints
- * remove parts of the grid, correlated parameters share what they explain, and alone may exceed
- * total.
+ * The difference between total and alone is interaction with other parameters. If constraints, failures
+ * or a search leave out parts of the grid, too few variants differ in one parameter only, and these
+ * groups show less than the whole; so total is at least alone, and correlated parameters share what
+ * they explain.
  */
 #ifndef AUTOTUNE_PARAMETER_IMPORTANCE_H
 #define AUTOTUNE_PARAMETER_IMPORTANCE_H

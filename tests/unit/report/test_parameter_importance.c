@@ -73,6 +73,26 @@ static void test_parameters_that_only_interact(void **state)
     study_release(&study);
 }
 
+/* A constraint ties b to a, so that no variants differ in one of them only. */
+static void test_no_parameter_explains_less_with_its_interactions(void **state)
+{
+    (void)state;
+    struct study study;
+    struct importance importance;
+    fixture_subject(&study);
+    for (int a = 0; a < 4; a++)
+        for (int word = 0; word < 2; word++)
+            add(&study, a, a / 2, word ? "on" : "off", 1000 * (a + 1) + 100 * word);
+    add(&study, 0, 1, "on", 900);
+    importance_find(&study, &importance);
+    assert_int_equal(importance.count, 3);
+    for (size_t i = 0; i < importance.count; i++)
+        assert_true(importance.items[i].total >= importance.items[i].alone);
+    assert_true(importance.items[0].total > 0.9); /* a, whose values say nearly everything */
+    importance_release(&importance);
+    study_release(&study);
+}
+
 static void test_levels_have_their_best(void **state)
 {
     (void)state;
@@ -285,6 +305,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters_that_act_independently),
         cmocka_unit_test(test_parameters_that_only_interact),
+        cmocka_unit_test(test_no_parameter_explains_less_with_its_interactions),
         cmocka_unit_test(test_levels_have_their_best),
         cmocka_unit_test(test_values_beyond_are_suggested_only_after_a_gain),
         cmocka_unit_test(test_static_mode_suggests_no_values_beyond),
