@@ -100,6 +100,44 @@ INI
     has out "same compute-capability family"
 }
 
+@test "explain proposes the GPU that a name is short for, and does not answer for another one in silence" {
+    tuned tuned.ini 00000001 "NVIDIA Alpha" 80 1024 1000
+    for gpu in Alpha "nvidia alpha" "NVIDIA Alhpa"; do
+        autotune explain -k scale -t tuned.ini -g "$gpu" --n 1024
+        exits 2
+        has err "unknown GPU '$gpu'; did you mean --gpu \"NVIDIA Alpha\"?"
+        lacks err "--arch"
+        autotune explain -k scale -t tuned.ini -g "$gpu" --arch sm_80 --n 1024
+        exits 0
+        has err "unknown GPU '$gpu'; did you mean --gpu \"NVIDIA Alpha\"?"
+    done
+    autotune explain -k scale -t tuned.ini -g h200 --n 1024 # which the tuned INI does not have
+    exits 2
+    has err "did you mean --gpu \"NVIDIA H200\"?"
+    autotune explain -k scale -t tuned.ini -g Unlike --n 1024
+    exits 2
+    has err "unknown GPU 'Unlike'; if it is a card that was not tuned, add its architecture"
+}
+
+@test "explain says what it takes for values that are not given" {
+    tuned tuned.ini 00000001 Alpha 80 1024 1000
+    tuned tuned.ini 00000002 Alpha 80 16384 1000
+    autotune explain -k scale -t tuned.ini -g Alpha
+    exits 0
+    has out "[scale 00000001]" "not given, so as in the first section that fits: n=1024 factor=1.5"
+    autotune explain -k scale -t tuned.ini -g Alpha --n 16384
+    has out "[scale 00000002]" "not given, so as in the first section that fits: factor=1.5"
+    cp -r "$sweeps/templates" templates
+    sed -i 's/^template_hash = .*/template_hash = 0/' tuned.ini
+    autotune explain -k scale -t tuned.ini -g Alpha --n 1024 --factor 1.5
+    lacks out "not given"
+    hash=$("$AUTOTUNE" explain -k scale -t tuned.ini -g Alpha --template templates/scale.ini | sed -n 's/^template scale: version //p')
+    sed -i "s/^template_hash = .*/template_hash = $hash/" tuned.ini
+    autotune explain -k scale -t tuned.ini -g Alpha --template templates/scale.ini
+    exits 0
+    has out "[scale 00000002]" "not given, so the template's defaults: n=16384 factor=1.5"
+}
+
 @test "explain without an answer says why, with status 1" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
     autotune explain -k scale -t tuned.ini --arch sm_90 --n 1024
@@ -605,6 +643,9 @@ C
     autotune explain -k scale -t bundle --arch sm_75 --n 5 # the defaults are in it
     exits 0
     has out "defaults of the template"
+    autotune explain -k scale -t bundle
+    exits 0
+    has out "not given, so the template's defaults: n=16384 factor=1.5"
 }
 
 @test "a bundle has the cubins of a cover and no others, also of the application's own source" {

@@ -1,12 +1,16 @@
 #include "command/command.h"
 
+#include "base/alloc.h"
 #include "command/command_query.h"
 #include "command/command_values.h"
+#include "template/template_load.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void print_values(const struct tuned_value *values, size_t count)
 {
@@ -91,6 +95,52 @@ static void print_cover(const struct command_query *query)
     print_nearest_sizes(&query->query, cover);
 }
 
+/* --- values that are not given --- */
+
+static bool is_given(const struct tuned_query *query, const char *name)
+{
+    size_t i = 0;
+    while (i < query->problem_count && strcmp(query->problem[i].name, name) != 0)
+        i++;
+    return i < query->problem_count;
+}
+
+/* Loads a template of the bundle; without one, it has no problem values. */
+static void load_bundled(struct template *template, const char *bundle, const char *name)
+{
+    char *path = alloc_format("%s/templates/%s.ini", bundle, name);
+    if (access(path, R_OK) == 0)
+        (void)template_load(template, path, NULL);
+    free(path);
+}
+
+/* What the look-up took for the values of the problem that are not given. */
+static void print_taken(const struct command_query *query)
+{
+    const struct tuned_configuration *from = query->match.from;
+    const struct tuned_query *asked = &query->query;
+    struct template bundled = {0};
+    const struct template *template = query->template_path != NULL ? &query->template : &bundled;
+    size_t count = 0;
+    if (query->template_path == NULL && query->tuned != NULL)
+        load_bundled(&bundled, query->tuned, from->template_name);
+    for (size_t i = 0; i < template->problem_count; i++) {
+        char text[VALUE_TEXT_BYTES];
+        const struct parameter *value = &template->problem[i];
+        if (!is_given(asked, value->name))
+            printf("%s %s=%s", count++ == 0 ? "not given, so the template's defaults:" : "",
+                   value->name, value_text(value->fallback, text));
+    }
+    for (size_t i = 0; i < from->problem_count && template->problem_count == 0; i++)
+        if (!is_given(asked, from->problem[i].name))
+            printf("%s %s=%s",
+                   count++ == 0 ? "not given, so as in the first section that fits:" : "",
+                   from->problem[i].name, from->problem[i].text);
+    if (count > 0)
+        putchar('\n');
+    template_release(&bundled);
+}
+
 static void print_answer(const struct command_query *query)
 {
     char text[1024];
@@ -99,6 +149,8 @@ static void print_answer(const struct command_query *query)
         printf("template %s: version %s\n", query->template.name, query->template.hash);
     (void)tuned_explain(&query->query, match, text, sizeof text);
     puts(text);
+    if (match->from != NULL)
+        print_taken(query);
     print_values(match->parameters, match->parameter_count);
     if (match->from != NULL && match->from->cover != NULL)
         print_cover(query);

@@ -80,25 +80,64 @@ static void describe(const struct gpu *gpu, struct tuned_gpu *tuned)
     (void)snprintf(tuned->name, sizeof tuned->name, "%s", gpu->name);
 }
 
-/* Finds a GPU of the tuned INI, or the card that stands in for an architecture. */
-static bool find_by_name(const struct command_query *query, struct tuned_gpu *gpu)
+/* The GPUs of the tuned INI, and then the cards that stand in for architectures; a new array. */
+static struct tuned_gpu *list_gpus(const struct command_query *query, size_t *count)
 {
     const struct tuned_configuration *configuration;
+    struct tuned_gpu *gpus = NULL;
+    *count = 0;
     for (size_t i = 0; (configuration = tuned_at(query->table, i)) != NULL; i++)
-        if (strcmp(configuration->gpu->name, query->gpu_name) == 0) {
-            *gpu = *configuration->gpu;
-            return true;
-        }
+        *ARRAY_APPEND(gpus, *count) = *configuration->gpu;
     for (int capability = 50; capability < 200; capability++) {
         char arch[16];
         struct gpu known;
         (void)snprintf(arch, sizeof arch, "sm_%d", capability);
-        if (gpu_from_arch(arch, &known, NULL) == 0 && strcmp(known.name, query->gpu_name) == 0) {
-            describe(&known, gpu);
-            return true;
-        }
+        if (gpu_from_arch(arch, &known, NULL) == 0)
+            describe(&known, ARRAY_APPEND(gpus, *count));
     }
-    return false;
+    return gpus;
+}
+
+/* The name that `name` is a part of, or misspells; NULL if there is none. */
+static const char *find_meant(const struct tuned_gpu *gpus, size_t count, const char *name)
+{
+    const char *meant = NULL;
+    const char **names = alloc_zeroed(count + 1, sizeof *names);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = gpus[i].name;
+        if (meant == NULL && strcasestr(names[i], name) != NULL)
+            meant = names[i];
+    }
+    if (meant == NULL)
+        meant = suggestion_nearest(name, names);
+    free(names);
+    return meant;
+}
+
+/* Finds the GPU of this name. Returns 0, or ERROR_USAGE with what to do; with its architecture, a card may
+ * be unknown, unless its name looks like another one's. */
+static int find_by_name(const struct command_query *query, struct tuned_gpu *gpu,
+                        struct error *error)
+{
+    size_t count;
+    size_t i = 0;
+    int status = 0;
+    struct tuned_gpu *gpus = list_gpus(query, &count);
+    while (i < count && strcmp(gpus[i].name, query->gpu_name) != 0)
+        i++;
+    const char *meant = i == count ? find_meant(gpus, count, query->gpu_name) : NULL;
+    if (i < count)
+        *gpu = gpus[i];
+    else if (meant != NULL)
+        status = error_set(error, ERROR_USAGE, "unknown GPU '%s'; did you mean --gpu \"%s\"?",
+                           query->gpu_name, meant);
+    else if (query->arch == NULL)
+        status = error_set(error, ERROR_USAGE,
+                           "unknown GPU '%s'; if it is a card that was not tuned, add its "
+                           "architecture, for example --arch sm_90",
+                           query->gpu_name);
+    free(gpus);
+    return status;
 }
 
 static int find_machines_own(struct tuned_gpu *gpu, struct error *error)
@@ -127,6 +166,9 @@ int command_query_find_gpu(struct command_query *query, struct error *error)
         describe(&known, &query->gpu);
         if (query->gpu_name == NULL || strcmp(query->gpu_name, known.name) == 0)
             return 0;
+        struct tuned_gpu of_name;
+        if (find_by_name(query, &of_name, error) != 0)
+            error_print(error, stderr);
         /* another card of that architecture, whose figures are unknown */
         query->gpu = (struct tuned_gpu){.compute_capability = query->gpu.compute_capability};
         (void)snprintf(query->gpu.name, sizeof query->gpu.name, "%s", query->gpu_name);
@@ -134,11 +176,7 @@ int command_query_find_gpu(struct command_query *query, struct error *error)
     }
     if (query->gpu_name == NULL)
         return find_machines_own(&query->gpu, error);
-    return find_by_name(query, &query->gpu)
-               ? 0
-               : error_set(error, ERROR_USAGE,
-                           "unknown GPU '%s'; add its architecture, for example --arch sm_90",
-                           query->gpu_name);
+    return find_by_name(query, &query->gpu, error);
 }
 
 static int read_limit(struct command_query *query, struct error *error)
