@@ -69,7 +69,7 @@ static int add_study(struct record *record, const struct study *study, const cha
 }
 
 /* Which results of a study are read. */
-enum result_set { ALL, JUDGED, FAILURES };
+enum result_set { ALL, JUDGED, FAILED };
 
 static int read_results(struct record *record, int64_t id, enum result_set wanted, int64_t winner,
                         struct study *study, struct error *error);
@@ -390,10 +390,11 @@ int record_import(struct record *record, const struct study *study, struct error
 static int read_results(struct record *record, int64_t id, enum result_set wanted, int64_t winner,
                         struct study *study, struct error *error)
 {
-    struct query query = query_begin(record, STATEMENT_GET_VARIANTS);
+    struct query query =
+        query_begin(record, wanted == FAILED ? STATEMENT_GET_FAILURES : STATEMENT_GET_VARIANTS);
     query_integer(&query, id);
-    query_integer(&query, wanted == JUDGED);
-    query_integer(&query, wanted == FAILURES);
+    if (wanted != FAILED)
+        query_integer(&query, wanted == JUDGED);
     int result = 0;
     int status = SQLITE_DONE;
     while (result == 0 && (status = query_step(&query)) == SQLITE_ROW) {
@@ -504,12 +505,13 @@ static int compare_studies(const void *left, const void *right)
     return order != 0 ? order : a->environment.static_mode - b->environment.static_mode;
 }
 
-static int read_latest(struct record *record, enum result_set wanted, struct study **studies,
-                       size_t *count, struct error *error)
+static int read_studies(struct record *record, enum result_set wanted, struct study **studies,
+                        size_t *count, struct error *error)
 {
     *studies = alloc_zeroed(1, sizeof **studies);
     *count = 0;
-    struct query query = query_begin(record, STATEMENT_LATEST_STUDIES);
+    struct query query =
+        query_begin(record, wanted == FAILED ? STATEMENT_FAILED_STUDIES : STATEMENT_LATEST_STUDIES);
     int result = 0;
     int status = SQLITE_DONE;
     while (result == 0 && (status = query_step(&query)) == SQLITE_ROW)
@@ -532,11 +534,11 @@ static int read_latest(struct record *record, enum result_set wanted, struct stu
 int record_studies(struct record *record, struct study **studies, size_t *count,
                    struct error *error)
 {
-    return read_latest(record, JUDGED, studies, count, error);
+    return read_studies(record, JUDGED, studies, count, error);
 }
 
 int record_failures(struct record *record, struct study **studies, size_t *count,
                     struct error *error)
 {
-    return read_latest(record, FAILURES, studies, count, error);
+    return read_studies(record, FAILED, studies, count, error);
 }

@@ -100,8 +100,8 @@ int record_import(struct record *record, const struct study *study, struct error
 int record_studies(struct record *record, struct study **studies, size_t *count,
                    struct error *error);
 
-/* The same studies, but of their results only those that were wrong, crashed or hung, whether the
- * verdict is on them or not, and duplicates. */
+/* The same for every study measured here that has results that were wrong, crashed or hung: these, and
+ * duplicates, whether the verdict is on them or not, unless a later study of the same has the variant. */
 int record_failures(struct record *record, struct study **studies, size_t *count,
                     struct error *error);
 

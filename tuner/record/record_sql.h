@@ -24,6 +24,24 @@
     " seen_s, judged, screening_ns, finals_ns"
 #define VARIANT_HASH "row_hash(" VARIANT_COLUMNS ")"
 
+/* What record.c and record_variant.c read, in their order. */
+#define STUDY_COLUMNS                                                                              \
+    "id, kernel, problem, gpu, arch, mode, cache, template_hash, driver, nvrtc, template,"         \
+    " description, autotune, host, date, command, gpu_details, points, rejected,"                  \
+    " empty_kernel_ns, complete, winner, dropped_samples, throttled_samples, sm_clock_mhz,"        \
+    " other_processes, empty_batch_ns, tool, rejected_estimated, gpus, refusal"
+#define RESULT_COLUMNS                                                                             \
+    "id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"              \
+    " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"     \
+    " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"         \
+    " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s, gpu, limit_mb,"       \
+    " CASE phase WHEN 'finals' THEN finals_ns ELSE screening_ns END, decided_by"
+
+/* Cards of one name may have different numbers of SMs. */
+#define SM_COUNT "'$.attributes.sm_count'"
+
+#define FAILURES "'wrong_result', 'fault', 'timeout'"
+
 /* X(name, SQL) */
 #define STATEMENTS(X)                                                                              \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
@@ -60,15 +78,12 @@
     X(OTHERS, "PRAGMA data_version")                                                               \
     X(NEXT_VARIANT, "SELECT ifnull(max(id), 0) + 1 FROM variant")                                  \
     X(LATEST_STUDIES,                                                                              \
-      "SELECT id, kernel, problem, gpu, arch, mode, cache, template_hash, driver,"                 \
-      " nvrtc, template, description, autotune, host, date, command,"                              \
-      " gpu_details, points, rejected, empty_kernel_ns, complete, winner,"                         \
-      " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, empty_batch_ns,"        \
-      " tool, rejected_estimated, gpus, refusal FROM study WHERE id IN"                            \
-      " (SELECT id FROM (SELECT id, max(turn) FROM study"                                          \
-      " GROUP BY kernel, problem, gpu, arch,"                                                      \
-      " json_extract(gpu_details, '$.attributes.sm_count'), mode, cache, tool))"                   \
-      " ORDER BY kernel, gpu, arch, mode, id")                                                     \
+      "SELECT " STUDY_COLUMNS " FROM study WHERE id IN (SELECT id FROM (SELECT id, max(turn)"      \
+      " FROM study GROUP BY kernel, problem, gpu, arch, json_extract(gpu_details, " SM_COUNT "),"  \
+      " mode, cache, tool)) ORDER BY kernel, gpu, arch, mode, id")                                 \
+    X(FAILED_STUDIES, "SELECT " STUDY_COLUMNS " FROM study WHERE mode = 'measured' AND tool = ''"  \
+                      " AND EXISTS (SELECT 1 FROM variant WHERE study = study.id"                  \
+                      " AND outcome IN (" FAILURES ")) ORDER BY kernel, gpu, arch, mode, id")      \
     X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?")                   \
     X(PUT_VARIANT,                                                                                 \
       "INSERT INTO variant (" VARIANT_COLUMNS ", checksum)"                                        \
@@ -92,14 +107,17 @@
       " run_hash = excluded.run_hash, seen_s = excluded.seen_s, judged = excluded.judged,"         \
       " screening_ns = CASE excluded.phase WHEN 'screening' THEN excluded.screening_ns"            \
       " ELSE screening_ns END, finals_ns = excluded.finals_ns, checksum = NULL")                   \
-    X(GET_VARIANTS,                                                                                \
-      "SELECT id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"     \
-      " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"   \
-      " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"       \
-      " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s, gpu, limit_mb,"     \
-      " CASE phase WHEN 'finals' THEN finals_ns ELSE screening_ns END, decided_by FROM variant"    \
-      " WHERE study = ? AND judged >= ? AND (NOT ? OR outcome IN"                                  \
-      " ('wrong_result', 'fault', 'timeout', 'duplicate')) ORDER BY id")                           \
+    X(GET_VARIANTS, "SELECT " RESULT_COLUMNS " FROM variant"                                       \
+                    " WHERE study = ? AND judged >= ? ORDER BY id")                                \
+    X(GET_FAILURES,                                                                                \
+      "SELECT " RESULT_COLUMNS " FROM variant WHERE study = ?1 AND outcome IN ('duplicate',"       \
+      " " FAILURES ") AND NOT EXISTS (SELECT 1 FROM variant AS later"                              \
+      " JOIN study AS new ON new.id = later.study JOIN study AS old ON old.id = ?1"                \
+      " WHERE later.parameters = variant.parameters AND new.turn > old.turn"                       \
+      " AND new.kernel = old.kernel AND new.problem = old.problem AND new.gpu = old.gpu"           \
+      " AND new.arch = old.arch AND new.cache = old.cache"                                         \
+      " AND new.template_hash = old.template_hash AND json_extract(new.gpu_details, " SM_COUNT ")" \
+      " = json_extract(old.gpu_details, " SM_COUNT ")) ORDER BY id")                               \
     X(FIND_NEAR, "SELECT id FROM study WHERE (kernel = ?1 OR template = ?2) AND mode = 'measured'" \
                  " AND id <> ?3 AND id >= ?4 AND EXISTS"                                           \
                  " (SELECT 1 FROM variant WHERE study = study.id AND outcome = 'measured')"        \

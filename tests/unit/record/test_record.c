@@ -259,6 +259,48 @@ static void test_cards_of_one_name_are_kept_apart(void **state)
     study_release(&study);
 }
 
+/* How many results of the record failed for good, and are not superseded. */
+static size_t count_failures(struct record *record)
+{
+    struct error error;
+    struct study *studies = NULL;
+    size_t count = 0;
+    size_t failures = 0;
+    check(record_failures(record, &studies, &count, &error), &error);
+    for (size_t i = 0; i < count; i++) {
+        failures += studies[i].result_count;
+        study_release(&studies[i]);
+    }
+    free(studies);
+    return failures;
+}
+
+/* Measuring again begins another study, which may end early, or be of fewer variants. */
+static void test_a_failure_counts_until_the_variant_is_tried_again(void **state)
+{
+    (void)state;
+    struct error error;
+    struct study study;
+    int64_t id = 0;
+    fixture_study(&study);
+    struct record *record = open_record("record.sqlite");
+    const struct result *measured = &study.results[3];
+    struct result *failed = &study.results[4];
+    for (size_t i = 0; i < 3; i++) {
+        struct study again;
+        fixture_subject(&again);
+        check(record_begin(record, &again, true, &id, &error), &error);
+        study_release(&again);
+        failed->outcome = i == 0 ? OUTCOME_WRONG_RESULT : OUTCOME_MEASURED;
+        check(record_result(record, id, measured, "screening", &error), &error);
+        if (i != 1)
+            check(record_result(record, id, failed, "screening", &error), &error);
+        assert_int_equal(count_failures(record), i < 2);
+    }
+    record_close(record);
+    study_release(&study);
+}
+
 /* The median of the result with that block size; 0: there is none. */
 static double near_median(const struct study *study, int64_t block_size)
 {
@@ -1056,6 +1098,7 @@ int main(void)
         SCRATCH_TEST(test_studies_read_back_as_they_were),
         SCRATCH_TEST(test_imported_results_are_kept_apart),
         SCRATCH_TEST(test_cards_of_one_name_are_kept_apart),
+        SCRATCH_TEST(test_a_failure_counts_until_the_variant_is_tried_again),
         SCRATCH_TEST(test_near_studies_are_of_other_problems_and_gpus),
         SCRATCH_TEST(test_takes_up_an_interrupted_study),
         SCRATCH_TEST(test_a_refusal_is_of_the_latest_run),
