@@ -515,7 +515,7 @@ C
         has out "configuration $(awk -v n="$n" '$1 == n { print $2 }' chosen)"
     done
     for compiler in gcc clang; do
-        command -v $compiler >compiler || continue
+        [ -n "$(command -v $compiler)" ] || continue
         for language in c c++; do
             for options in -O2 "-O2 -ffast-math" -Ofast "-Ofast -march=native" "-O2 -ffinite-math-only" "-O2 -freciprocal-math" \
                 "-O2 -fassociative-math -fno-signed-zeros -fno-trapping-math" "-O2 -funsafe-math-optimizations" \

@@ -15,7 +15,8 @@
     "kernel = sum\ntemplate = sum\ntemplate_hash = 0123\ngpu = Alpha\ncompute_capability = 80\n"
 #define REST                                                                                       \
     "arch = sm_80\nsm_count = 100\nl2_bytes = 2^20\nmemory_bytes = 1\ndriver = 13.0\n"             \
-    "nvrtc = 13.0\nautotune = 0\ndate = 2026-11-21T06:12:00Z\ncache = cold\nmedian_ns = 1.5\nlow_ns = 1\n"        \
+    "nvrtc = 13.0\nautotune = 0\ndate = 2026-11-21T06:12:00Z\ncache = cold\nmedian_ns = "          \
+    "1.5\nlow_ns = 1\n"                                                                            \
     "high_ns = 2\nsamples = 3\nregisters = 32\nblocks_per_sm = 8\noccupancy = 0.5\n"
 
 /* What the callbacks were told. */
