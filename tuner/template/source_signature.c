@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "template/source_lexer.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,21 +140,43 @@ static void append(char **text, const struct reading *reading)
     *text = longer;
 }
 
+/* The open brackets, the innermost in the lowest bit: 1 for '<', 0 for another. */
+struct brackets {
+    uint64_t kinds;
+    int depth;
+};
+
+/* '>' closes a '<', and ">>" two; within other brackets, they compare and shift. */
+static void count_brackets(struct brackets *brackets, const char *token)
+{
+    size_t closed = strspn(token, ">");
+    if (closed == strlen(token)) {
+        for (; closed > 0 && (brackets->kinds & 1) != 0; closed--, brackets->depth--)
+            brackets->kinds >>= 1;
+    } else if (strcmp(token, ")") == 0 || strcmp(token, "]") == 0 || strcmp(token, "}") == 0) {
+        brackets->kinds >>= 1;
+        brackets->depth--;
+    } else if (strcmp(token, "(") == 0 || strcmp(token, "[") == 0 || strcmp(token, "{") == 0 ||
+               strcmp(token, "<") == 0) {
+        brackets->kinds = brackets->kinds << 1 | (token[0] == '<');
+        brackets->depth++;
+    }
+}
+
 /* One parameter up to the comma or parenthesis behind it; false at a directive or the end. */
 static bool read_parameter(struct reading *reading, struct source_parameter *parameter)
 {
     struct type_words words = {0};
-    int depth = 0;
+    struct brackets brackets = {0};
     bool value = false; /* behind "=": a default */
     parameter->text = alloc_string("");
     while (reading->kind != TOKEN_END && reading->kind != TOKEN_DIRECTIVE) {
-        if (depth == 0 && (at(reading, ",") || at(reading, ")"))) {
+        if (brackets.depth == 0 && (at(reading, ",") || at(reading, ")"))) {
             parameter->pointer = words.pointers > 0;
             parameter->known = read_type(&words, &parameter->type);
             return true;
         }
-        depth += at(reading, "(") || at(reading, "<") || at(reading, "[") || at(reading, "{");
-        depth -= at(reading, ")") || at(reading, ">") || at(reading, "]") || at(reading, "}");
+        count_brackets(&brackets, reading->lexer.token);
         value = value || at(reading, "=");
         append(&parameter->text, reading);
         if (!value && reading->kind == TOKEN_NAME)

@@ -40,6 +40,10 @@ static void parameters_are_as_the_source_writes_them(void **state)
     assert_signature("__global__ void k(void);", "");
     assert_signature("__global__ void k(pair<int, 2> a, float b[4]);",
                      "pair<int, 2> a, float b[4]");
+    assert_signature(
+        "__global__ void k(pair<int, vec<int>> p, vec<vec<vec<int>>> q, int n = 8 >> 1);",
+        "pair<int, vec<int>> p, vec<vec<vec<int>>> q, int n = 8 >> 1");
+    assert_signature("__global__ void k(vec<(N >> 1)> p, int n);", "vec<(N >> 1)> p, int n");
     assert_signature("__global__ void k(int n);\n#define X k(\n__global__ void k(int n) {}",
                      "int n");
 }
