@@ -30,6 +30,7 @@ enum { LINK_SUCCESS = 0, LINK_INPUT_CUBIN = 1 };
 struct linker {
     void *library;
     char *path;
+    bool counts_reserved;
 #define X(function, parameters) int(*function) parameters;
     LINK_FUNCTIONS(X)
 #undef X
@@ -64,6 +65,18 @@ static bool bind_functions(struct linker *linker, const char *version)
     LINK_FUNCTIONS(X)
 #undef X
     return found;
+}
+
+/* Of its own: it may be newer than NVRTC. */
+static bool is_13_0(void *library)
+{
+    int (*get_version)(unsigned *major, unsigned *minor);
+    unsigned major = 0;
+    unsigned minor = 0;
+    void *symbol = dlsym(library, "nvJitLinkVersion"); /* since 12.4 */
+    memcpy(&get_version, &symbol, sizeof symbol);
+    return symbol != NULL && get_version(&major, &minor) == LINK_SUCCESS && major == 13 &&
+           minor == 0;
 }
 
 /* Opens FOLDER/libnvJitLink.so.MAJOR if that exists. */
@@ -104,6 +117,7 @@ int linker_open(struct linker **linker, const char *nvrtc_path, const char *vers
     free(folder);
     if (status != 0)
         return status;
+    opened.counts_reserved = is_13_0(opened.library);
     *linker = alloc_zeroed(1, sizeof **linker);
     **linker = opened;
     return 0;
@@ -115,6 +129,11 @@ void linker_close(struct linker *linker)
         return;
     free(linker->path); /* the library stays, as NVRTC does */
     free(linker);
+}
+
+bool linker_counts_reserved(const struct linker *linker)
+{
+    return linker != NULL && linker->counts_reserved;
 }
 
 /* --- linking --- */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "compile/compilation.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct linker;
@@ -17,6 +18,10 @@ struct linker;
 int linker_open(struct linker **linker, const char *nvrtc_path, const char *version,
                 struct error *error);
 void linker_close(struct linker *linker);
+
+/* Whether it counts the 1 KB of shared memory that the system reserves in each block as the kernel's: version
+ * 13.0 does, for compute capability 9.0. NULL is allowed. */
+bool linker_counts_reserved(const struct linker *linker);
 
 /* A unit's relocatable cubin. */
 struct linker_input {

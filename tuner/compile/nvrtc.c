@@ -205,8 +205,7 @@ static void take_kernels(struct compilation *compilation, struct compilation *na
     compilation_release(names);
 }
 
-/* For compute capability 9.0 alone, nvJitLink 13.0 counts the 1 KB of shared memory that the system
- * reserves in each block with any. */
+/* Takes out what the linker counts in a block that has any shared memory. */
 static void deduct_reserved(struct compilation *compilation, const char *arch)
 {
     enum { RESERVED_BYTES = 1024 };
@@ -294,7 +293,7 @@ static int compile_for(struct nvrtc *nvrtc, const char *arch, const struct units
     }
     if (status == 0 && compilation->cubin != NULL)
         take_kernels(compilation, &names);
-    if (status == 0 && units->count > 1)
+    if (status == 0 && units->count > 1 && linker_counts_reserved(nvrtc->linker))
         deduct_reserved(compilation, arch);
     if (status == 0)
         nvrtc_strip_log(compilation->log);
