@@ -9,6 +9,7 @@
 #include "template/compiler_option.h"
 #include "template/source_signature.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,6 +302,10 @@ static int compile_for(struct nvrtc *nvrtc, const char *arch, const struct units
     return status;
 }
 
+/* Two threads of an application would each take the other's signals and handlers for those from before
+ * (held_signals.h). */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
 int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
                   const char *const *options, size_t option_count, struct compilation *compilation,
                   struct error *error)
@@ -312,8 +317,11 @@ int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const
     char *full = full_arch(arch, options, option_count);
     compilation->log = refuse_features(full);
     int status = collect_units(&units, name, text, options, option_count, error);
-    if (status == 0 && compilation->log == NULL)
+    if (status == 0 && compilation->log == NULL) {
+        (void)pthread_mutex_lock(&one_at_a_time);
         status = compile_for(nvrtc, full, &units, options, option_count, compilation, error);
+        (void)pthread_mutex_unlock(&one_at_a_time);
+    }
     units_release(&units);
     free(full);
     return status;

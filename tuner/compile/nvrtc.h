@@ -45,6 +45,7 @@ const int *nvrtc_architectures(const struct nvrtc *nvrtc, size_t *count);
  * Returns ERROR_USAGE if NVRTC does not support the architecture (the message lists those it
  * supports), ERROR_CONFIG if a unit cannot be read, ERROR_DEVICE if several units need a linker and
  * there is none, and ERROR_WORKER if NVRTC or the linker itself fails. Release `compilation` in any case.
+ * Threads that compile at once wait for each other.
  */
 int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
                   const char *const *options, size_t option_count, struct compilation *compilation,

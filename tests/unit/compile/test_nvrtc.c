@@ -8,9 +8,12 @@
 
 #include "unit/scratch.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -601,6 +604,54 @@ static void the_variable_names_the_library(void **state)
     free(before);
 }
 
+static atomic_int compiling;
+static atomic_int most_compiling;
+static __typeof__(nvrtcCompileProgram) *compile_program;
+
+static nvrtcResult count_compiling(nvrtcProgram program, int count, const char *const *options)
+{
+    const struct timespec while_others_come = {.tv_nsec = 20000000};
+    int at_once = atomic_fetch_add(&compiling, 1) + 1;
+    if (at_once > atomic_load(&most_compiling))
+        atomic_store(&most_compiling, at_once);
+    (void)nanosleep(&while_others_come, NULL);
+    nvrtcResult result = compile_program(program, count, options);
+    (void)atomic_fetch_sub(&compiling, 1);
+    return result;
+}
+
+static void *compile_in_thread(void *good)
+{
+    struct nvrtc *own = NULL;
+    struct compilation compilation = {0};
+    if (nvrtc_open(&own, NULL, NULL) != 0)
+        return NULL;
+    own->CompileProgram = count_compiling;
+    int status = nvrtc_compile(own, "k.cu", "extern \"C\" __global__ void k() {}", "sm_90", NULL, 0,
+                               &compilation, NULL);
+    *(bool *)good = status == 0 && compilation.cubin != NULL;
+    compilation_release(&compilation);
+    nvrtc_close(own);
+    return NULL;
+}
+
+/* As two tuned_kernels of an application do. */
+static void threads_compile_one_after_the_other(void **state)
+{
+    enum { THREADS = 3 };
+    pthread_t threads[THREADS];
+    bool good[THREADS] = {false};
+    (void)state;
+    compile_program = nvrtc->CompileProgram;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, compile_in_thread, &good[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(good[i]);
+    }
+    assert_int_equal(most_compiling, 1);
+}
+
 static volatile sig_atomic_t noted;
 
 static void note(int number)
@@ -747,6 +798,7 @@ int main(void)
         SCRATCH_TEST(units_are_linked),
         SCRATCH_TEST(what_cannot_be_linked_is_a_refusal),
         cmocka_unit_test(without_the_linker_it_says_what_to_install),
+        cmocka_unit_test(threads_compile_one_after_the_other),
         cmocka_unit_test(the_variable_names_the_library),
     };
     int failures = cmocka_run_group_tests(log_tests, NULL, NULL);

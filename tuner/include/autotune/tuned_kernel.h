@@ -30,7 +30,7 @@
  * - Unlike libtuned, this library ends the process when host memory runs out.
  *
  * Several threads may call tuned_kernel_get() and tuned_module_get(), which then take turns, and
- * tuned_kernel_launch() for different kernels.
+ * tuned_kernel_launch() for different kernels. Of several `tuned_kernels`, one compiles at a time.
  *
  * While a process compiles for the first time, NVRTC handles SIGINT and SIGTERM for some tens of
  * milliseconds by ending the process. The thread that compiles blocks them meanwhile; unless all other
