@@ -133,3 +133,18 @@ CUDA
     exits 0
     equal "$(count outcome measured)" 2
 }
+
+@test "the types of a template's arguments, which its instance tells" {
+    own "copy<TYPE>"
+    sed -i 's/^num_load = 1$/type = half | float/; s/^arguments = in, out, float factor, uint64 n$/arguments = in, out, uint64 n/' own.ini
+    sed -i 's/^reference = .*/reference = ns::scale_reference<double>/; /^reference/{n;s/.*/arguments = in, reference, float factor, uint64 n/}' own.ini
+    sed -i '1i #include <cuda_fp16.h>\n#define TYPE_HALF __half\n#define TYPE_FLOAT float' own.cu
+    echo 'template <typename T> __global__ void copy(const T *in, T *out, u64 n) {}' >>own.cu
+    autotune --template own.ini --set type=half --format csv
+    exits 1
+    column reason >reasons
+    has reasons "parameter 1 of kernel 'copy<TYPE>' is 'const T *in' (half), but buffer 'in' has elements of type float"
+    autotune --template own.ini --set type=float --format csv
+    column outcome >outcomes
+    lacks outcomes invalid
+}

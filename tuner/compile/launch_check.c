@@ -4,6 +4,7 @@
 #include "base/suggestion.h"
 #include "compile/launch_arguments.h"
 #include "compile/launch_limits.h"
+#include "template/argument_types.h"
 #include "template/helpers.h"
 #include "template/variant.h"
 
@@ -146,6 +147,19 @@ struct kernel_lookup launch_check_lookup(struct launch_check *check)
 
 /* --- checking --- */
 
+static int check_types(const struct launch_check *check, const struct launch_plan *launch_plan,
+                       struct error *reason)
+{
+    int status = 0;
+    for (size_t i = 0; i < launch_plan->step_count && status == 0 && check->scope != NULL; i++) {
+        const struct step *step = &launch_plan->steps[i];
+        status = argument_types_check_launch(check->template, step->launch,
+                                             compilation_symbol(check->compilation, step->entry),
+                                             check->scope, reason);
+    }
+    return status;
+}
+
 enum outcome launch_check_variant(struct launch_check *check, const struct launch_plan *launch_plan,
                                   struct error *reason)
 {
@@ -153,6 +167,8 @@ enum outcome launch_check_variant(struct launch_check *check, const struct launc
     const struct kernel_lookup lookup = launch_check_lookup(check);
     if (compilation->cubin != NULL &&
         launch_arguments_check(launch_plan, check->template, compilation, reason) != 0)
+        return OUTCOME_INVALID;
+    if (check_types(check, launch_plan, reason) != 0)
         return OUTCOME_INVALID;
     if (launch_limits_check(launch_plan, check->template, check->gpu, &lookup, reason) != 0)
         return OUTCOME_LAUNCH_ERROR;
@@ -169,6 +185,7 @@ static int check_helper(struct launch_check *check, const struct launch *helper,
         status = launch_plan_helper(&launch_plan, check->template, helper, scope, error);
     if (status != 0)
         return status;
+    check->scope = scope;
     if (launch_check_variant(check, &launch_plan, error) != OUTCOME_COMPILED)
         status = ERROR_CONFIG;
     launch_plan_release(&launch_plan);

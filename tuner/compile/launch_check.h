@@ -22,8 +22,9 @@ int launch_check_refusal(const struct template *template, const char *log, struc
 struct launch_check {
     const struct template *template;
     const struct gpu *gpu;
-    const struct compilation *compilation; /* without its cubin, arguments are not checked */
-    bool missing;                          /* set when an entry is not there */
+    const struct compilation *compilation; /* without its cubin, arguments' sizes are not checked */
+    const struct scope *scope; /* of everything; NULL: arguments' types are not checked */
+    bool missing;              /* set when an entry is not there */
 };
 
 /* Looks kernels up in the compiler's log; an entry that is not there is ERROR_CONFIG at its line. */

@@ -20,6 +20,7 @@ struct checked {
     const struct scope *scope;
     const struct launch *launch;
     const struct expectation *expectation; /* NULL: a launch */
+    const char *symbol;                    /* of what was compiled; NULL: not known */
 };
 
 static size_t find_buffer(const struct template *template, const char *name)
@@ -103,16 +104,24 @@ static int refuse(const struct checked *checked, size_t index,
     const struct launch *launch = checked->launch;
     const struct argument *argument = &launch->arguments[index];
     const char *path = checked->template->path;
+    const char *of[3] = {"", "", ""}; /* what a type parameter is */
+    if (declared->type_parameter >= 0 && declared->known) {
+        of[0] = " (";
+        of[1] = element_name(declared->type);
+        of[2] = ")";
+    }
     if (given->buffer != NULL && given->known && given->kind == ARGUMENT_BUFFER)
-        return error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
-                            "parameter %zu of kernel '%s' is '%s', but buffer '%s' has elements of "
-                            "type %s",
-                            index + 1, launch->entry, declared->text, given->buffer,
-                            element_name(given->type));
+        return error_set_at(
+            error, ERROR_CONFIG, path, launch->lines.arguments,
+            "parameter %zu of kernel '%s' is '%s'%s%s%s, but buffer '%s' has elements of "
+            "type %s",
+            index + 1, launch->entry, declared->text, of[0], of[1], of[2], given->buffer,
+            element_name(given->type));
     char *text = argument_text(argument);
-    int status = error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
-                              "parameter %zu of kernel '%s' is '%s', but the argument is '%s'",
-                              index + 1, launch->entry, declared->text, text);
+    int status =
+        error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
+                     "parameter %zu of kernel '%s' is '%s'%s%s%s, but the argument is '%s'",
+                     index + 1, launch->entry, declared->text, of[0], of[1], of[2], text);
     free(text);
     return status;
 }
@@ -124,8 +133,11 @@ static int check(const struct checked *checked, struct error *error)
     int status = 0;
     for (size_t i = 0; i < signature->count && i < launch->argument_count && status == 0; i++) {
         struct given given = describe(checked, &launch->arguments[i]);
-        if (given.kind != ARGUMENT_STRUCT && !fits(&signature->parameters[i], &given))
-            status = refuse(checked, i, &signature->parameters[i], &given, error);
+        struct source_parameter declared = signature->parameters[i];
+        if (checked->symbol != NULL)
+            declared = source_parameter_in(&declared, checked->symbol);
+        if (given.kind != ARGUMENT_STRUCT && !fits(&declared, &given))
+            status = refuse(checked, i, &declared, &given, error);
     }
     return status;
 }
@@ -146,4 +158,16 @@ int argument_types_check(const struct template *template, const struct scope *sc
         status = check(&checked, error);
     }
     return status;
+}
+
+int argument_types_check_launch(const struct template *template, const struct launch *launch,
+                                const char *symbol, const struct scope *scope, struct error *error)
+{
+    struct checked checked = {
+        .template = template, .scope = scope, .launch = launch, .symbol = symbol};
+    struct helper helper;
+    for (size_t i = 0; template_helper(template, i, &helper); i++)
+        if (helper.launch == launch)
+            checked.expectation = helper.expectation;
+    return check(&checked, error);
 }

@@ -19,4 +19,9 @@
 int argument_types_check(const struct template *template, const struct scope *scope,
                          struct error *error);
 
+/* The same for one launch or helper that was compiled: `scope` binds everything, and `symbol`, the mangled name
+ * of its kernel, says what the parameters of a C++ template are. */
+int argument_types_check_launch(const struct template *template, const struct launch *launch,
+                                const char *symbol, const struct scope *scope, struct error *error);
+
 #endif

@@ -4,6 +4,7 @@
 #include "template/source_lexer.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,9 @@ struct type_words {
     bool is_unsigned, is_signed, is_int;
     bool foreign; /* something that is not understood */
     bool named;   /* `element` is set */
-    size_t names; /* other names: at most the parameter's own */
+    size_t
+        names; /* other names: at most the parameter's own, and the template's type parameter before it */
+    char first[64]; /* of these; "" if it is longer */
     enum element_type element;
 };
 
@@ -80,8 +83,8 @@ static void add_name(struct type_words *words, const char *word)
         words->shorts++;
     else if (!words->named && words->names == 0 && name_type(word, &words->element))
         words->named = true;
-    else
-        words->names++;
+    else if (words->names++ == 0 && strlen(word) < sizeof words->first)
+        (void)snprintf(words->first, sizeof words->first, "%s", word);
 }
 
 static void add_punctuation(struct type_words *words, const char *token)
@@ -119,6 +122,8 @@ static bool read_type(const struct type_words *words, enum element_type *type)
 struct reading {
     struct source_lexer lexer;
     enum token_kind kind; /* of the current token */
+    char **types;         /* the template's parameters; "" for one that is not a type */
+    size_t type_count;
 };
 
 static enum token_kind next(struct reading *reading)
@@ -163,6 +168,54 @@ static void count_brackets(struct brackets *brackets, const char *token)
     }
 }
 
+static void forget_template(struct reading *reading)
+{
+    for (size_t i = 0; i < reading->type_count; i++)
+        free(reading->types[i]);
+    free(reading->types);
+    reading->types = NULL;
+    reading->type_count = 0;
+}
+
+/* The parameters behind "template". An explicit instantiation has none. */
+static void read_template(struct reading *reading)
+{
+    struct brackets brackets = {0};
+    char *name = alloc_string("");
+    bool first = true, type = false;
+    forget_template(reading);
+    (void)next(reading);
+    count_brackets(&brackets, reading->lexer.token);
+    while (brackets.depth > 0 && next(reading) != TOKEN_END) {
+        bool separates = brackets.depth == 1 && at(reading, ",");
+        count_brackets(&brackets, reading->lexer.token);
+        if (separates || brackets.depth == 0) {
+            *ARRAY_APPEND(reading->types, reading->type_count) = name;
+            name = alloc_string("");
+            first = true;
+            continue;
+        }
+        if (first)
+            type = at(reading, "typename") || at(reading, "class");
+        else if (type && name[0] == '\0' && reading->kind == TOKEN_NAME) {
+            free(name);
+            name = alloc_string(reading->lexer.token);
+        }
+        first = false;
+    }
+    free(name);
+}
+
+static int find_type_parameter(const struct reading *reading, const struct type_words *words)
+{
+    bool plain = !words->foreign && !words->named && words->pointers <= 1 && words->names <= 2 &&
+                 words->first[0] != '\0';
+    for (size_t i = 0; i < reading->type_count && plain; i++)
+        if (strcmp(reading->types[i], words->first) == 0)
+            return (int)i;
+    return -1;
+}
+
 /* One parameter up to the comma or parenthesis behind it; false at a directive or the end. */
 static bool read_parameter(struct reading *reading, struct source_parameter *parameter)
 {
@@ -174,6 +227,8 @@ static bool read_parameter(struct reading *reading, struct source_parameter *par
         if (brackets.depth == 0 && (at(reading, ",") || at(reading, ")"))) {
             parameter->pointer = words.pointers > 0;
             parameter->known = read_type(&words, &parameter->type);
+            parameter->type_parameter = find_type_parameter(reading, &words);
+            parameter->known = parameter->known && parameter->type_parameter < 0;
             return true;
         }
         count_brackets(&brackets, reading->lexer.token);
@@ -221,8 +276,11 @@ static bool find_declaration(struct reading *reading, const char *entry)
             while (reading->kind != TOKEN_DIRECTIVE_END && reading->kind != TOKEN_END)
                 (void)next(reading);
         else if (reading->kind == TOKEN_PUNCTUATION &&
-                 (at(reading, ";") || at(reading, "{") || at(reading, "}")))
+                 (at(reading, ";") || at(reading, "{") || at(reading, "}"))) {
             kernel = false;
+            forget_template(reading);
+        } else if (reading->kind == TOKEN_NAME && at(reading, "template"))
+            read_template(reading);
         else if (reading->kind == TOKEN_NAME && at(reading, "__global__"))
             kernel = true;
         else if (kernel && reading->kind == TOKEN_NAME && at(reading, entry) &&
@@ -247,18 +305,19 @@ static char *function_name(const char *entry)
 
 bool source_signature_declares(const char *text, const char *entry)
 {
-    struct reading reading;
+    struct reading reading = {0};
     char *name = function_name(entry);
     source_lexer_init(&reading.lexer, text);
     bool found = find_declaration(&reading, name);
     source_lexer_release(&reading.lexer);
+    forget_template(&reading);
     free(name);
     return found;
 }
 
 bool source_signature_read(const char *text, const char *entry, struct source_signature *signature)
 {
-    struct reading reading;
+    struct reading reading = {0};
     size_t found = 0;
     bool plain = true;
     char *name = function_name(entry);
@@ -272,10 +331,114 @@ bool source_signature_read(const char *text, const char *entry, struct source_si
         found++;
     }
     source_lexer_release(&reading.lexer);
+    forget_template(&reading);
     free(name);
     if (!plain)
         source_signature_release(signature);
     return plain && found > 0;
+}
+
+/* --- mangled names --- */
+
+/* A template's argument. */
+struct template_argument {
+    bool known;
+    enum element_type type;
+};
+
+enum { MOST_ARGUMENTS = 32 };
+
+/* A name with its length in front, "6__half"; NULL if it is cut. */
+static const char *read_name(const char *at, struct template_argument *argument)
+{
+    char *end;
+    size_t length = strtoul(at, &end, 10);
+    if (length > strlen(end))
+        return NULL;
+    char *name = alloc_string_n(end, length);
+    *argument = (struct template_argument){0};
+    argument->known = name_type(name, &argument->type);
+    free(name);
+    return end + length;
+}
+
+static bool read_letter(char letter, struct template_argument *argument)
+{
+    static const struct {
+        char letter;
+        enum element_type type;
+    } types[] = {{'f', ELEMENT_FLOAT},  {'d', ELEMENT_DOUBLE}, {'b', ELEMENT_UINT8},
+                 {'c', ELEMENT_INT8},   {'a', ELEMENT_INT8},   {'h', ELEMENT_UINT8},
+                 {'s', ELEMENT_INT16},  {'t', ELEMENT_UINT16}, {'i', ELEMENT_INT32},
+                 {'j', ELEMENT_UINT32}, {'l', ELEMENT_INT64},  {'m', ELEMENT_UINT64},
+                 {'x', ELEMENT_INT64},  {'y', ELEMENT_UINT64}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].letter == letter) {
+            *argument = (struct template_argument){true, types[i].type};
+            return true;
+        }
+    return false;
+}
+
+/*
+ * The arguments of _Z5scaleI6__halfS0_Li4EEvPKT_ and _ZN2ns5scaleIfEEvPT_, up to the first that is not a basic
+ * type, a class or a number: the Itanium C++ ABI, 5.1. S_, S0_, S1_ … are the names before the arguments, and then
+ * the classes among these. Returns how many.
+ */
+static size_t read_arguments(const char *symbol, struct template_argument arguments[MOST_ARGUMENTS])
+{
+    static const char digits[] = "0123456789";
+    struct template_argument seen[2 * MOST_ARGUMENTS] = {0};
+    size_t seen_count = 0;
+    size_t count = 0;
+    const char *at = symbol + 2;
+    if (strncmp(symbol, "_Z", 2) != 0)
+        return 0;
+    at += *at == 'N' || *at == 'L';
+    while (at != NULL && strspn(at, digits) > 0 && seen_count < MOST_ARGUMENTS)
+        at = read_name(at, &seen[seen_count++]);
+    if (at == NULL || *at++ != 'I')
+        return 0;
+    for (; count < MOST_ARGUMENTS; count++) {
+        struct template_argument *argument = &arguments[count];
+        *argument = (struct template_argument){0};
+        if (read_letter(*at, argument)) {
+            at++;
+        } else if (strspn(at, digits) > 0) {
+            if ((at = read_name(at, argument)) == NULL)
+                return count;
+            seen[seen_count++] = *argument;
+        } else if (at[0] == 'S' && (at[1] == '_' || strspn(at + 1, digits) == 1)) {
+            size_t number = at[1] == '_' ? 0 : (size_t)(at[1] - '0') + 1;
+            at += number == 0 ? 2 : 3;
+            if (number >= seen_count || at[-1] != '_')
+                return count;
+            *argument = seen[number];
+        } else if (at[0] == 'L' && read_letter(at[1], argument)) { /* Li4E, Lin4E */
+            *argument = (struct template_argument){0};
+            at += 2 + (at[2] == 'n');
+            at += strspn(at, digits);
+            if (*at++ != 'E')
+                return count;
+        } else {
+            return count;
+        }
+    }
+    return count;
+}
+
+struct source_parameter source_parameter_in(const struct source_parameter *parameter,
+                                            const char *symbol)
+{
+    struct template_argument arguments[MOST_ARGUMENTS];
+    struct source_parameter instance = *parameter;
+    size_t number = (size_t)parameter->type_parameter;
+    if (parameter->type_parameter >= 0 && number < read_arguments(symbol, arguments) &&
+        arguments[number].known) {
+        instance.known = true;
+        instance.type = arguments[number].type;
+    }
+    return instance;
 }
 
 void source_signature_release(struct source_signature *signature)

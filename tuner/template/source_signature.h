@@ -15,6 +15,7 @@ struct source_parameter {
     bool pointer;
     bool known; /* its type is a basic one; with `pointer`, the type that it points to */
     enum element_type type; /* if `known` */
+    int type_parameter; /* otherwise: it is the template's parameter of this number, from 0; -1: it is not */
 };
 
 struct source_signature {
@@ -30,6 +31,11 @@ struct source_signature {
  */
 bool source_signature_read(const char *text, const char *entry, struct source_signature *signature);
 void source_signature_release(struct source_signature *signature);
+
+/* The parameter in the instance of the template that has this mangled name, which says what the type is; its
+ * text is borrowed. */
+struct source_parameter source_parameter_in(const struct source_parameter *parameter,
+                                            const char *symbol);
 
 /* Whether `text` declares the __global__ function `entry`. */
 bool source_signature_declares(const char *text, const char *entry);

@@ -79,6 +79,7 @@ void kernel_stats_fill(const struct kernel_stats_source *source, struct result *
     struct scope fixed = {source->fixed, NULL};
     struct scope scope = {source->parameters, &fixed};
     struct launch_plan launch_plan;
+    check.scope = &scope;
     *outcome = OUTCOME_COMPILED;
     if (launch_plan_make(&launch_plan, source->template, &scope, &functions, reason) != 0) {
         *outcome = check.missing ? OUTCOME_LOAD_ERROR : OUTCOME_INVALID;

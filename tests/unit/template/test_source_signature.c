@@ -104,6 +104,48 @@ static void other_types_are_not(void **state)
     assert_parameter("struct point p", false, -1);
 }
 
+/* What `parameter` is in an instance of template <DECLARED> k; -1: not known. */
+static int type_in(const char *declared, const char *parameter, const char *symbol)
+{
+    char source[256];
+    struct source_signature signature;
+    (void)snprintf(source, sizeof source,
+                   "template <class U> struct other {};\ntemplate <%s>\n__global__ void k(%s) {}",
+                   declared, parameter);
+    assert_true(source_signature_read(source, "k", &signature));
+    assert_false(signature.parameters[0].known);
+    struct source_parameter instance = source_parameter_in(&signature.parameters[0], symbol);
+    int type = instance.known ? (int)instance.type : -1;
+    source_signature_release(&signature);
+    return type;
+}
+
+/* The names are NVRTC's. */
+static void a_mangled_name_tells_the_types_of_a_template(void **state)
+{
+    (void)state;
+    static const char half[] = "_Z5scaleI6__halfLi4EEvPKT_PS1_yS1_PKS3_";
+    assert_int_equal(type_in("typename T, int N", "const T *in", half), ELEMENT_HALF);
+    assert_int_equal(type_in("typename T, int N", "T f", half), ELEMENT_HALF);
+    assert_int_equal(type_in("typename T, int N", "const T *const *p", half), -1);
+    assert_int_equal(type_in("typename T, int N", "vec<T> p", half), -1);
+    assert_int_equal(type_in("typename T, int N", "U *p", half), -1);
+    assert_int_equal(type_in("typename T, int N", "N *p", half), -1);
+    assert_int_equal(type_in("int N = (8 >> 1), class A = vec<vec<int>>, class B = int", "B *p",
+                             "_ZN2ns1kILin4EfhEEvPT1_"),
+                     ELEMENT_UINT8);
+    assert_int_equal(type_in("class A, class B", "B *p", "_ZN2ns1kI6__halfS1_NS_1VELb0ELi3EEEvPT_"),
+                     ELEMENT_HALF);
+    assert_int_equal(
+        type_in("class A, class B, class C", "C *p", "_ZN2ns1kIfNS_1VENS_1WIiEELb1ELi3EEEvPT_"),
+        -1);
+    static const char *const cut[] = {
+        "",           "_Z",           "_Z5sc",       "_Z5scale",   "_Z5scaleI", "_Z5scaleI6__ha",
+        "_Z5scaleIS", "_Z5scaleIS9_", "_Z5scaleILi", "_Z5scaleIL", "k"};
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++)
+        assert_int_equal(type_in("class T", "T *p", cut[i]), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +153,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_told_is_unknown),
         cmocka_unit_test(basic_types_are_known),
         cmocka_unit_test(other_types_are_not),
+        cmocka_unit_test(a_mangled_name_tells_the_types_of_a_template),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
