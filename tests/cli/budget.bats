@@ -391,3 +391,18 @@ long_constraint() {
         lacks out '"points": -'
     done
 }
+
+@test "a budget that ends before the finals leaves no verdict, though everything is known" {
+    rm -rf cache
+    printf '[scale]\nn = 2^10\nblock_size = 64, 128, 256\n' | sweep
+    autotune --config sweep.ini
+    exits 0
+    rm -rf cache # so that the reference is still being compiled when time is over
+    printf '[scale]\nn = 2^10\nblock_size = 64, 128\n' | sweep
+    autotune --config sweep.ini --budget 0.01s
+    exits 1
+    has err "the budget ended before"
+    autotune --config sweep.ini
+    exits 0
+    has out "winner: "
+}

@@ -379,6 +379,17 @@ constrained() {
     equal "$(count outcome constraint)" 1
 }
 
+@test "a sweep of which everything is known and nothing valid has a verdict of its own, and takes none away" {
+    local mode
+    for mode in wrong good wrong wrong good; do
+        printf '[scale]\nn = 2^10\nblock_size = 64, 128\nmode = %s\n' "$mode" | sweep
+        autotune --config sweep.ini
+        exits "$([ "$mode" = good ]; echo $?)"
+        autotune report --format csv
+        equal "$(column mode | sort -u)" "$mode"
+    done
+}
+
 @test "a narrowed sweep that is interrupted does not spoil the verdict of the whole" {
     autotune --config "$sweeps/scale.ini"
     exits 0

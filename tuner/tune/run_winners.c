@@ -25,7 +25,7 @@ int run_say_no_winner(const struct tuning_job *job, struct error *error)
     char *text = bindings_text(&study->problem);
     const char *problem = text[0] != '\0' ? text : "its problem";
     size_t tried = study->result_count;
-    if (tuning_job_is_searching(job))
+    if (!study->complete)
         (void)error_set(error, ERROR_NOTHING_VALID,
                         "the budget ended before a valid variant of '%s' was found for %s; %zu %s "
                         "tried%s; give it more time",

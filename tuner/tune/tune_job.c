@@ -184,10 +184,10 @@ int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, int64_t 
     return status < 0 ? status : 0;
 }
 
-/* Whether time ran out before the search had found anything valid. */
+/* Whether time ran out before the search had found anything valid, or before the finals. */
 static bool is_unfinished(const struct tuning_job *job)
 {
-    return !job->study.has_winner && tuning_job_is_searching(job);
+    return !job->study.has_winner && tuning_job_can_win(job);
 }
 
 int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
@@ -195,7 +195,8 @@ int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
     tuning->rules = race_rules_complete(tuning->rules);
     progress_problem(tuning->progress);
     tuning_job_begin(job);
-    int status = tuning_job_can_win(job) ? measure_job(tuning, job, error) : 0;
+    int status = tuning_job_can_win(job) ? measure_job(tuning, job, error)
+                                         : record_reopen(tuning->record, job->record_id, error);
     if (status == 0 && tuning->measured != NULL)
         tuning->measured(tuning->user, job);
     if (job->proposer != NULL)
