@@ -104,7 +104,7 @@ INI
     cluster 2 --config "$sweeps/scale.ini" --no-wait
     exits 3
     has err "of node '$(hostname)' is being used by another run"
-    (sleep 1.5; flock -u 9) &
+    (await "waiting for process" err; flock -u 9) &
     cluster 2 --config "$sweeps/scale.ini" 9>&-
     exits 0
     has err "waiting for process"
