@@ -159,6 +159,10 @@ static int tune(const struct command_options *options, const struct run_options 
         print_timings(&run);
     if (options->timings && run.pool != NULL)
         print_node_timings(&run);
+    if (status == ERROR_INTERRUPTED) { /* now: mpirun kills a second after its signal */
+        error_print(error, stderr);
+        error->message[0] = '\0';
+    }
     run_release(&run);
     sweep_release(&sweep);
     return status;
