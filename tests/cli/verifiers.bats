@@ -76,6 +76,15 @@ good:measured good:measured good:measured good:measured "
     has reasons "verifier 'march_faulty_count':" CUDA_ERROR_ILLEGAL_ADDRESS
 }
 
+@test "a verifier that changes an input is named, and no variant is blamed for it" {
+    printf '[march]\nsteps = 1, 2\n' | sweep
+    verifier march_spoiling_count "weights, wrong"
+    autotune --config sweep.ini --format csv
+    exits 2
+    has err "march.ini:79: after verifier 'march_spoiling_count': input 'weights' was changed"
+    fails grep wrong_result out
+}
+
 @test "a verifier is checked against its kernel before anything runs" {
     printf '[march]\n' | sweep
     verifier march_cuont

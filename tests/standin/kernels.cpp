@@ -439,6 +439,7 @@ const struct kernel kernels[] = {
     KERNEL(march, march_weights),
     KERNEL(march, march_count),
     KERNEL(march, march_faulty_count),
+    KERNEL(march, march_spoiling_count),
     KERNEL(symbols, symbols_apply),
     KERNEL(symbols, symbols_wrong),
     KERNEL(symbols, symbols_spoil),

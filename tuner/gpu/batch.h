@@ -16,7 +16,7 @@
  * - Warm cache: the runs share all other buffers. A problem with read_write buffers is not batched,
  *   because the first run would change the input of the second.
  * - A variable of the source that is a buffer belongs to the code, so the runs share it. A problem
- *   with a read_write one is not batched.
+ *   with one that runs change is not batched.
  * - Textures, tensor maps and arrays of pointers hold addresses, and the copies are made once per
  *   problem: a problem with one of the former, or with buffers that depend on a parameter, is not
  *   batched.

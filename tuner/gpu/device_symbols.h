@@ -38,7 +38,7 @@ int device_symbols_push(const struct device_code *code, struct symbol_buffers bu
 int device_symbols_pull(const struct device_code *code, struct symbol_buffers buffers,
                         struct error *error);
 
-/* Whether a run changes a variable that the next run reads. */
+/* Whether a run changes a variable, so that the next run finds what it has left there. */
 bool device_symbols_change(const struct template *template);
 
 #endif

@@ -186,15 +186,30 @@ static int check_constants(struct verify *verify, struct error *error)
     return status;
 }
 
+/* The next variant must not be blamed for what a verifier does. */
+static int check_verifiers(struct verify *verify, struct error *error)
+{
+    struct verify after = *verify;
+    const struct template *template = &verify->problem->template;
+    after.finding = FINDING_RIGHT;
+    int status = check_constants(&after, error);
+    if (status != 0 || after.finding == FINDING_RIGHT)
+        return status;
+    return error_set_at(error, ERROR_CONFIG, template->path, template->verifiers[0].launch.line,
+                        "after verifier '%s': %s", template->verifiers[0].launch.entry,
+                        after.reason);
+}
+
 /* Verifiers run last, and only on inputs that are what they were: they may read them. */
 static int run_verifiers(struct verify *verify, struct error *error)
 {
     if (verify->finding != FINDING_RIGHT || verify->problem->template.verifier_count == 0)
         return 0;
     int status = findings_verify(verify->problem, verify->variant, error);
-    if (status == 0)
-        verify->finding = judge_verifiers(verify->problem, verify->variant, verify->reason);
-    return status;
+    if (status != 0)
+        return status;
+    verify->finding = judge_verifiers(verify->problem, verify->variant, verify->reason);
+    return check_verifiers(verify, error);
 }
 
 int verify_last(struct verify *verify, bool everything, struct error *error)

@@ -237,7 +237,8 @@ static void print_counts(FILE *stream, const struct study *study)
         print_conditions(stream, &study->conditions);
         print_gpus(stream, study);
         if (study_has_given_data(study))
-            fputs("The variants were verified on one data set, since data come from files. ", stream);
+            fputs("The variants were verified on one data set, since data come from files. ",
+                  stream);
     }
     if (study->points > 0)
         fprintf(stream, "Of %" PRIu64 " point%s in the space, constraints rejected %s%" PRIu64 ". ",

@@ -110,6 +110,12 @@ extern "C" __global__ void march_faulty_count(const float *, const double *, u64
     wrong[1ull << 38] = 1;
 }
 
+/* A verifier that changes an input. */
+extern "C" __global__ void march_spoiling_count(float *weights, u64 *)
+{
+    weights[0] = 0;
+}
+
 /* A verifier: a comparison that NaN fails. */
 extern "C" __global__ void march_count(const float *state, const double *reference, u64 *wrong, u64 n, double limit)
 {
