@@ -380,6 +380,17 @@ static bool read_letter(char letter, struct template_argument *argument)
     return false;
 }
 
+/* Behind "Li4E" or "Lin4E"; NULL if it is something else. */
+static const char *skip_number(const char *at)
+{
+    struct template_argument type;
+    if (at[0] != 'L' || !read_letter(at[1], &type))
+        return NULL;
+    at += 2 + (at[2] == 'n');
+    at += strspn(at, "0123456789");
+    return *at == 'E' ? at + 1 : NULL;
+}
+
 /*
  * The arguments of _Z5scaleI6__halfS0_Li4EEvPKT_ and _ZN2ns5scaleIfEEvPT_, up to the first that is not a basic
  * type, a class or a number: the Itanium C++ ABI, 5.1. S_, S0_, S1_ … are the names before the arguments, and then
@@ -391,9 +402,9 @@ static size_t read_arguments(const char *symbol, struct template_argument argume
     struct template_argument seen[2 * MOST_ARGUMENTS] = {0};
     size_t seen_count = 0;
     size_t count = 0;
-    const char *at = symbol + 2;
     if (strncmp(symbol, "_Z", 2) != 0)
         return 0;
+    const char *at = symbol + 2;
     at += *at == 'N' || *at == 'L';
     while (at != NULL && strspn(at, digits) > 0 && seen_count < MOST_ARGUMENTS)
         at = read_name(at, &seen[seen_count++]);
@@ -414,13 +425,7 @@ static size_t read_arguments(const char *symbol, struct template_argument argume
             if (number >= seen_count || at[-1] != '_')
                 return count;
             *argument = seen[number];
-        } else if (at[0] == 'L' && read_letter(at[1], argument)) { /* Li4E, Lin4E */
-            *argument = (struct template_argument){0};
-            at += 2 + (at[2] == 'n');
-            at += strspn(at, digits);
-            if (*at++ != 'E')
-                return count;
-        } else {
+        } else if ((at = skip_number(at)) == NULL) {
             return count;
         }
     }
