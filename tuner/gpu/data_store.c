@@ -380,7 +380,7 @@ static int check_item(struct data_store *store, struct data_item *item, struct e
 {
     const struct making making = {.store = store, .error = error};
     const struct device_buffer *constant = data_item_constant(&store->items, item);
-    uint64_t fingerprint;
+    uint64_t fingerprint = 0;
     if (constant == NULL || item->stale || item->intact == store->items.time)
         return 0;
     int status = clear_sums(&making);
