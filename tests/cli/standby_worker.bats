@@ -134,8 +134,8 @@ INI
     exits 0
     undisturbed=$(grep -c cuModuleLoadData calls)
     rm calls
-    stand_in "log = $scratch/calls" "fault = cuStreamSynchronize:12:sleep1500" \
-        "fault = cuStreamSynchronize:24:sleep200" pid_offset=100000 # another reading of NVML
+    stand_in "log = $scratch/calls" "fault = cuStreamSynchronize:18:sleep1500" \
+        "fault = cuStreamSynchronize:30:sleep200" pid_offset=100000 # another reading of NVML
     autotune --config sweep.ini --timings --remeasure
     exits 0
     first=$(workers | sed -n 1p)
@@ -160,7 +160,7 @@ INI
     exits 0
     # the fifth module is the variant's behind the slow one, ahead of its trial; the sixth and seventh are the standby
     # worker's, and the eighth is the trial's
-    stand_in "log = $scratch/calls" "fault = cuStreamSynchronize:12:sleep3000" \
+    stand_in "log = $scratch/calls" "fault = cuStreamSynchronize:18:sleep3000" \
         "fault = cuModuleLoadData:5:CUDA_ERROR_OUT_OF_MEMORY" "fault = cuModuleLoadData:8:CUDA_ERROR_OUT_OF_MEMORY"
     autotune --config sweep.ini --format csv --remeasure
     exits 0

@@ -60,12 +60,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
             ((volatile int *)out)[i] = result_of(((const volatile int *)a)[i], b[i]);
 }
 
-/* Right in the first `right` runs; afterwards it stores nothing. */
+/* Right in the first `right` runs; afterwards it stores nothing. It asks for its inputs before it knows, and so takes no
+ * longer than the good one while it is right. */
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     repeat_until(const int *a, const int *b, int *out, u64 n, const unsigned *runs, unsigned right)
 {
-    if (runs[0] < right)
-        compute(a, b, out, n);
+    for (u64 i = FIRST; i < n; i += STEP) {
+        int x = ((const volatile int *)a)[i];
+        int y = ((const volatile int *)b)[i];
+        if (*(const volatile unsigned *)runs < right)
+            out[i] = result_of(x, y);
+    }
 }
 
 /* Stores in the first of every `period` runs. */
