@@ -101,7 +101,7 @@ int record_studies(struct record *record, struct study **studies, size_t *count,
                    struct error *error);
 
 /* The same for every study measured here that has results that were wrong, crashed or hung: these, and
- * duplicates, whether the verdict is on them or not, unless a later study of the same has the variant. */
+ * duplicates, whether the verdict is on them or not, unless a later study of the same has run the variant. */
 int record_failures(struct record *record, struct study **studies, size_t *count,
                     struct error *error);
 

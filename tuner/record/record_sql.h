@@ -116,6 +116,9 @@
       " WHERE later.parameters = variant.parameters AND new.turn > old.turn"                       \
       " AND new.kernel = old.kernel AND new.problem = old.problem AND new.gpu = old.gpu"           \
       " AND new.arch = old.arch AND new.cache = old.cache"                                         \
+      " AND new.mode = old.mode AND new.tool = old.tool"                                           \
+      " AND later.outcome IN ('measured', 'duplicate', " FAILURES ")"                              \
+      " AND NOT (ifnull(later.limit_s, 0) > 0 AND later.limit_s <= 1e-9)"                          \
       " AND new.template_hash = old.template_hash AND json_extract(new.gpu_details, " SM_COUNT ")" \
       " = json_extract(old.gpu_details, " SM_COUNT ")) ORDER BY id")                               \
     X(FIND_NEAR, "SELECT id FROM study WHERE (kernel = ?1 OR template = ?2) AND mode = 'measured'" \

@@ -301,6 +301,40 @@ static void test_a_failure_counts_until_the_variant_is_tried_again(void **state)
     study_release(&study);
 }
 
+/* A study that only compiled the variant, or whose constraint rules it out, says nothing of it. */
+static void test_what_does_not_run_a_variant_does_not_take_a_failure_back(void **state)
+{
+    (void)state;
+    struct error error;
+    struct study study;
+    int64_t id = 0;
+    fixture_study(&study);
+    struct record *record = open_record("record.sqlite");
+    struct result *failed = &study.results[4];
+    const struct {
+        bool static_mode;
+        enum outcome outcome;
+        double limit_s;
+    } later[] = {{false, OUTCOME_WRONG_RESULT, 0},
+                 {true, OUTCOME_COMPILED, 0},
+                 {false, OUTCOME_CONSTRAINT, 0},
+                 {false, OUTCOME_COMPILE_ERROR, 0},
+                 {false, OUTCOME_TIMEOUT, LIMIT_KILLED_S}};
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
+        struct study again;
+        fixture_subject(&again);
+        again.environment.static_mode = later[i].static_mode;
+        check(record_begin(record, &again, true, &id, &error), &error);
+        study_release(&again);
+        failed->outcome = later[i].outcome;
+        failed->limit_s = later[i].limit_s;
+        check(record_result(record, id, failed, "screening", &error), &error);
+        assert_true(count_failures(record) > 0);
+    }
+    record_close(record);
+    study_release(&study);
+}
+
 /* The median of the result with that block size; 0: there is none. */
 static double near_median(const struct study *study, int64_t block_size)
 {
@@ -1099,6 +1133,7 @@ int main(void)
         SCRATCH_TEST(test_imported_results_are_kept_apart),
         SCRATCH_TEST(test_cards_of_one_name_are_kept_apart),
         SCRATCH_TEST(test_a_failure_counts_until_the_variant_is_tried_again),
+        SCRATCH_TEST(test_what_does_not_run_a_variant_does_not_take_a_failure_back),
         SCRATCH_TEST(test_near_studies_are_of_other_problems_and_gpus),
         SCRATCH_TEST(test_takes_up_an_interrupted_study),
         SCRATCH_TEST(test_a_refusal_is_of_the_latest_run),
