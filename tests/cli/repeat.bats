@@ -84,7 +84,7 @@ every() {
 @test "run verifies consecutive runs on two data sets, and says what differs" {
     fast_fakes
     for mode in $bad; do
-        autotune run --template "$sweeps/templates/repeat.ini" --set mode=$mode
+        autotune run --template "$sweeps/templates/repeat.ini" --set "mode=$mode"
         exits 1
         has out wrong
     done

@@ -426,7 +426,7 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
     stand_in "noise=0" "addresses=0.01" "base_ns=30000"
     autotune --config "$sweeps/scale.ini" --format json
     exits 0
-    [ "$(different_samples)" -ge 10 ]
+    [ "$(different_samples)" -ge 8 ] # places may be alike
     # so do scratch buffers: four finalists each make one place a round, beside the two of `in` and `out`
     stand_in "steepness=0" "base_ns=30000" "log = $scratch/calls"
     printf '%s\n' '[sum]' 'block_size = 64, 128' 'blocks = 8, 16' | sweep

@@ -207,6 +207,19 @@ static int renew_copies(struct batches *batches, struct error *error)
     return status;
 }
 
+/* Whether a buffer is to be copied whose copies cannot take its place: its address is in a texture, a
+ * tensor map or an array of pointers, or it depends on a parameter, while the copies are made once. */
+static bool has_fixed_copies(const struct device_problem *problem)
+{
+    const struct template *template = &problem->template;
+    bool any = false;
+    for (size_t i = 0; i < template->buffer_count; i++)
+        any = any || (is_copied(problem, i) && (device_arguments_fix(template, i) ||
+                                                (template->buffers[i].access != ACCESS_SCRATCH &&
+                                                 buffer_is_dependent(template, i))));
+    return any;
+}
+
 /* Makes the copies that all batches share, on the first call, and renews them if the data are others. */
 static int share_copies(struct batches *batches, struct device_problem *problem,
                         struct error *error)
@@ -218,9 +231,7 @@ static int share_copies(struct batches *batches, struct device_problem *problem,
                    : renew_copies(batches, error);
     batches->problem = problem;
     batches->impossible = (!problem->cold && has_read_write(&problem->template)) ||
-                          device_symbols_change(&problem->template) ||
-                          device_arguments_are_fixed(&problem->template) ||
-                          template_has_dependent_buffers(&problem->template);
+                          device_symbols_change(&problem->template) || has_fixed_copies(problem);
     if (batches->impossible)
         return 0;
     batches->fingerprints =
@@ -270,7 +281,8 @@ static int run_first(struct device_problem *problem, const struct device_variant
 }
 
 /* Runs the current graph once, because the first launch of a graph costs extra. Destroys the graph
- * if the driver refuses to launch it (out of memory). */
+ * if the driver refuses to launch it (out of memory), and then runs once without it: nothing may be left
+ * poisoned that is checked next. */
 static int run_graph(const struct batches *batches, struct batch *batch,
                      const struct device_variant *variant, struct error *error)
 {
@@ -282,8 +294,9 @@ static int run_graph(const struct batches *batches, struct batch *batch,
     if (status != 0) {
         (void)device->driver.cuGraphExecDestroy(batch->graphs[batch->current]);
         batch->graphs[batch->current] = NULL;
+        status = run_first(batches->problem, variant, error); /* fails if the context is lost */
     }
-    return device_synchronise(device, error); /* fails if the context is lost */
+    return status != 0 ? status : device_synchronise(device, error);
 }
 
 /* Makes the graph of the current copy of the code and runs it once. */

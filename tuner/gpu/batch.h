@@ -18,8 +18,8 @@
  * - A variable of the source that is a buffer belongs to the code, so the runs share it. A problem
  *   with one that runs change is not batched.
  * - Textures, tensor maps and arrays of pointers hold addresses, and the copies are made once per
- *   problem: a problem with one of the former, or with buffers that depend on a parameter, is not
- *   batched.
+ *   problem: if a buffer that is to be copied is in one of the former, or depends on a parameter, the
+ *   problem is not batched.
  *
  * The finals do not move the buffers of batches (data_places.h). With a cold cache, the runs of a
  * batch have them in 32 places anyway.

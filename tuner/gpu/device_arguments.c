@@ -120,13 +120,16 @@ int device_arguments_make(const struct argument_buffers *buffers, struct step *s
     return status;
 }
 
-bool device_arguments_are_fixed(const struct template *template)
+bool device_arguments_fix(const struct template *template, size_t buffer)
 {
-    bool any = false;
+    const char *name = template->buffers[buffer].name;
     for (size_t i = 0; i < template->launch_count; i++)
-        for (size_t j = 0; j < template->launches[i].argument_count; j++)
-            any = any || is_object(template->launches[i].arguments[j].kind);
-    return any;
+        for (size_t j = 0; j < template->launches[i].argument_count; j++) {
+            const struct argument *argument = &template->launches[i].arguments[j];
+            if (is_object(argument->kind) && argument_uses_buffer(argument, name))
+                return true;
+        }
+    return false;
 }
 
 void device_arguments_free(struct device_context *device, struct launch_plan *launch_plan)

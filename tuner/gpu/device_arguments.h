@@ -28,8 +28,8 @@ struct argument_buffers {
 int device_arguments_make(const struct argument_buffers *buffers, struct step *step,
                           void ***arguments, struct error *error);
 
-/* Whether any of the template's buffers are in such objects, and so cannot move. */
-bool device_arguments_are_fixed(const struct template *template);
+/* Whether a buffer is in such an object, and so cannot move. */
+bool device_arguments_fix(const struct template *template, size_t buffer);
 
 /* Frees all objects of the plan, which device_arguments_make() can make again. */
 void device_arguments_free(struct device_context *device, struct launch_plan *launch_plan);

@@ -94,7 +94,7 @@ bool device_symbols_change(const struct template *template)
 {
     bool any = false;
     for (size_t i = 0; i < template->buffer_count; i++)
-        any = any || (template->buffers[i].symbol != NULL &&
-                      template->buffers[i].access != ACCESS_READ);
+        any = any ||
+              (template->buffers[i].symbol != NULL && template->buffers[i].access != ACCESS_READ);
     return any;
 }

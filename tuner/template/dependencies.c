@@ -161,11 +161,3 @@ bool verifier_is_dependent(const struct template *template, size_t verifier)
             return true;
     return false;
 }
-
-bool template_has_dependent_buffers(const struct template *template)
-{
-    for (size_t i = 0; i < template->buffer_count; i++)
-        if (buffer_is_dependent(template, i))
-            return true;
-    return false;
-}

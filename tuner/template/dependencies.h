@@ -34,7 +34,4 @@ bool expectation_is_dependent(const struct template *template, size_t expectatio
 bool tolerance_is_dependent(const struct template *template, const struct expectation *expectation);
 bool verifier_is_dependent(const struct template *template, size_t verifier);
 
-/* Whether any buffer depends on any parameter. */
-bool template_has_dependent_buffers(const struct template *template);
-
 #endif
